@@ -1,0 +1,63 @@
+// The port between hub and agents. Adapters: in-process and NATS JetStream.
+import type { Tick } from "../model/tick.ts";
+import type { RunReport } from "../model/result.ts";
+import type { Heartbeat } from "../model/location.ts";
+
+/** A running consumer. */
+export interface Consumer {
+  /** Takes no more messages, waits for the handlers under way and what they acknowledge, then is done. */
+  drain(): Promise<void>;
+}
+
+export interface BusStatus {
+  readonly connected: boolean;
+  /** For an operator: where the bus is, and what is wrong while it is not connected. */
+  readonly detail: string;
+}
+
+/**
+ * Delivery is at least once, per location for ticks, without an order. A message is acknowledged when its handler
+ * resolves; it comes again, to any consumer, when the handler rejects or its process is gone. While a handler is at
+ * work its message is kept alive, for however long. A message that cannot be decoded is dropped, logged and counted.
+ */
+export interface Bus {
+  /** False when messages are lost with the process: what was published must then be published again at the next start. */
+  readonly durable: boolean;
+
+  /**
+   * Resolves when the message is stored. The ticks are of one location. Publishing the same ticks again within
+   * `DEDUPLICATION_WINDOW_MS` stores nothing new. Rejects with `unavailable` when the bus does not answer in 5 s.
+   */
+  publishTicks(ticks: readonly Tick[]): Promise<void>;
+
+  /** The consumers of one location share its messages; no other location's messages reach them. */
+  consumeTicks(
+    locationId: string,
+    handler: (ticks: readonly Tick[]) => Promise<void>,
+  ): Promise<Consumer>;
+
+  /** Resolves when the message is stored; de-duplicated and rejected as ticks are. The reports are of one location. */
+  publishReports(reports: readonly RunReport[]): Promise<void>;
+
+  /**
+   * Hands over what has gathered, up to `MAX_REPORTS_PER_BATCH` reports or what came within some 20 ms, so that one
+   * transaction can take it. All of the messages behind a batch are acknowledged together. Consumers share the work.
+   */
+  consumeReports(
+    handler: (reports: readonly RunReport[]) => Promise<void>,
+  ): Promise<Consumer>;
+
+  /** Best effort: a heartbeat that finds no listener is gone. */
+  publishHeartbeat(heartbeat: Heartbeat): Promise<void>;
+  consumeHeartbeats(
+    handler: (heartbeat: Heartbeat) => Promise<void>,
+  ): Promise<Consumer>;
+
+  status(): BusStatus;
+
+  /** Ends every consumer and the connection. */
+  close(): Promise<void>;
+}
+
+export const DEDUPLICATION_WINDOW_MS = 120_000;
+export const MAX_REPORTS_PER_BATCH = 1000;

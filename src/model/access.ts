@@ -1,0 +1,40 @@
+// Who may do what: access levels of keys, and what sharing lets others read and run.
+import type { Sharing } from "./resource.ts";
+
+export const ACCESS_LEVELS = ["VIEWER", "EDITOR", "OWNER"] as const;
+export type AccessLevel = (typeof ACCESS_LEVELS)[number];
+
+/** Whoever a key acts as. */
+export interface Principal {
+  readonly key_id: string;
+  readonly owner: string;
+  readonly org: string | null;
+  readonly access_level: AccessLevel;
+}
+
+/** An owned thing, as far as access to it is concerned. */
+export interface Owned extends Sharing {
+  readonly owner: string;
+  readonly owner_org: string | null;
+}
+
+export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
+  ACCESS_LEVELS.indexOf(principal.access_level) >=
+  ACCESS_LEVELS.indexOf(needed);
+
+const isOwner = (principal: Principal, thing: Owned): boolean =>
+  principal.owner === thing.owner;
+
+const isColleague = (principal: Principal, thing: Owned): boolean =>
+  principal.org !== null && principal.org === thing.owner_org;
+
+export const canRead = (principal: Principal, thing: Owned): boolean =>
+  thing.community ||
+  isOwner(principal, thing) ||
+  (thing.org && isColleague(principal, thing));
+
+export const canWrite = isOwner;
+
+/** Running spends the owner's credentials: never open to the community. */
+export const canRun = (principal: Principal, thing: Owned): boolean =>
+  isOwner(principal, thing) || (thing.org && isColleague(principal, thing));

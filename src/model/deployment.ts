@@ -1,0 +1,43 @@
+// A Deployment: how often, and from which location, a call or a workflow runs.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { defineResource } from "./resource.ts";
+import { Id, OWNERSHIP, readOnly, withDefault } from "./fields.ts";
+import { FREQUENCIES } from "./slots.ts";
+
+export const MAX_DELAY_SECONDS = 86_400;
+export const DelaySeconds = withDefault(
+  Type.Integer({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
+  0,
+);
+
+export const DeploymentSchema = Type.Object(
+  {
+    id: readOnly(Type.String()),
+    meta: Type.Object(OWNERSHIP, { additionalProperties: false }),
+    deployment: Type.Object(
+      {
+        target_id: Id,
+        location_id: Type.String({ maxLength: 100 }),
+        frequency: Type.Enum([...FREQUENCIES], {
+          description: "minutes between runs",
+        }),
+        run_delay: DelaySeconds,
+        between_calls_delay: DelaySeconds,
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type Deployment = Static<typeof DeploymentSchema>;
+
+export const deploymentResource = defineResource({
+  kind: "deployment",
+  label: "Deployment",
+  schema: DeploymentSchema,
+  derive: (deployment) => deployment,
+  sharing: () => ({ org: false, community: false }),
+  filters: ({ deployment }) => ({ target_id: deployment.target_id }),
+});

@@ -1,0 +1,67 @@
+// Fields that several resources share, and the marks that a resource's schema puts on its properties.
+import { Type } from "typebox";
+import type { TSchema } from "typebox";
+
+export const LIMITS = {
+  name: 200,
+  description: 4000,
+  tags: 50,
+  tag: 100,
+  pairs: 100,
+  pair: 8 * 1024,
+  callBody: 512 * 1024,
+} as const;
+
+/** Set by the service; never part of a create or update body. */
+export const readOnly = <S extends TSchema>(schema: S): S => ({
+  ...schema,
+  readOnly: true,
+});
+
+/** May be left out on creation; `value` is stored instead. */
+export const withDefault = <S extends TSchema>(
+  schema: S,
+  value: unknown,
+): S => ({ ...schema, default: value });
+
+export const nullable = <S extends TSchema>(schema: S) =>
+  Type.Union([schema, Type.Null()]);
+
+export const Id = Type.String({ minLength: 1, maxLength: 100 });
+export const Timestamp = Type.String({
+  description: "ISO 8601, UTC, microseconds",
+});
+export const Name = Type.String({ minLength: 1, maxLength: LIMITS.name });
+export const Description = withDefault(
+  nullable(Type.String({ maxLength: LIMITS.description })),
+  null,
+);
+export const Tags = withDefault(
+  Type.Array(Type.String({ maxLength: LIMITS.tag }), { maxItems: LIMITS.tags }),
+  [],
+);
+export const Flag = withDefault(Type.Boolean(), false);
+
+const Pair = Type.Object(
+  {
+    key: Type.String({ maxLength: LIMITS.pair }),
+    value: Type.String({ maxLength: LIMITS.pair }),
+  },
+  { additionalProperties: false },
+);
+export const Pairs = withDefault(
+  Type.Array(Pair, { maxItems: LIMITS.pairs }),
+  [],
+);
+
+export interface KeyValue {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What every resource's `meta` carries. */
+export const OWNERSHIP = {
+  owner: readOnly(Type.String()),
+  created: readOnly(Timestamp),
+  last_update: readOnly(Timestamp),
+};

@@ -1,0 +1,187 @@
+// What makes a resource: one schema, from which the bodies of create and update, the defaults and the answer follow.
+import { Type } from "typebox";
+import type { Static, TObject, TSchema } from "typebox";
+import { formatInstant } from "./instant.ts";
+import { createValidator, summarizeFaults } from "./validate.ts";
+import type { Validator } from "./validate.ts";
+import { invalid } from "./errors.ts";
+
+export type ResourceKind = "call" | "deployment";
+
+/** The columns, beside the document, that lists filter by. */
+export type FilterField = "domain" | "auth_id" | "target_id";
+
+export interface Sharing {
+  /** Readable by the members of the owner's organization. */
+  readonly org: boolean;
+  /** Readable by every authenticated caller. */
+  readonly community: boolean;
+}
+
+export interface ResourceDefinition<S extends TObject> {
+  readonly kind: ResourceKind;
+  /** As error messages name it. */
+  readonly label: string;
+  /** The whole object as it is stored and answered; `readOnly` and `default` mark what a body may hold. */
+  readonly schema: S;
+  /** Sets what follows from the rest of the document. */
+  readonly derive: (document: Static<S>) => Static<S>;
+  readonly sharing: (document: Static<S>) => Sharing;
+  readonly filters: (
+    document: Static<S>,
+  ) => Partial<Record<FilterField, string | null>>;
+}
+
+export interface Resource<S extends TObject> extends ResourceDefinition<S> {
+  readonly createBody: TSchema;
+  readonly updateBody: TSchema;
+  /** A whole document from a create body; throws `invalid`. */
+  create(body: unknown, identity: Identity): Static<S>;
+  /** The document with a partial body merged in; throws `invalid`. Objects merge deeply, arrays are replaced. */
+  update(document: Static<S>, body: unknown, now: number): Static<S>;
+}
+
+export interface Identity {
+  readonly id: string;
+  readonly owner: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+type Json = Record<string, unknown>;
+
+interface Node {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly required?: readonly string[];
+  readonly readOnly?: boolean;
+  readonly default?: unknown;
+}
+
+export function defineResource<S extends TObject>(
+  definition: ResourceDefinition<S>,
+): Resource<S> {
+  const { schema } = definition;
+  const createBody = bodySchema(schema, "create");
+  const updateBody = bodySchema(schema, "update");
+  const validators = {
+    create: createValidator(createBody),
+    update: createValidator(updateBody),
+  };
+  const stamp = (document: Json, meta: Json): Json => ({
+    ...document,
+    meta: { ...(document["meta"] as Json), ...meta },
+  });
+  return {
+    ...definition,
+    createBody,
+    updateBody,
+    create(body, { id, owner, now }) {
+      const given = checked(validators.create, body);
+      const at = formatInstant(now);
+      const filled = stamp(
+        { id, ...(withDefaults(schema, given) as Json) },
+        { owner, created: at, last_update: at },
+      );
+      return definition.derive(filled as Static<S>);
+    },
+    update(document, body, now) {
+      const given = checked(
+        validators.update,
+        withoutUnchanged(schema, body, document),
+      );
+      const merged = stamp(merge(document as Json, given), {
+        last_update: formatInstant(now),
+      });
+      return definition.derive(merged as Static<S>);
+    },
+  };
+}
+
+function checked(validator: Validator<unknown>, body: unknown): Json {
+  const faults = validator.faults(body);
+  if (faults.length > 0) throw invalid(summarizeFaults(faults));
+  return body as Json;
+}
+
+/** The schema of a body: without read-only properties; on update everything may be left out. */
+function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
+  const properties: Record<string, TSchema> = {};
+  for (const [name, child] of Object.entries(schema.properties)) {
+    if ((child as Node).readOnly) continue;
+    const inner = isObject(child) ? bodySchema(child as TObject, verb) : child;
+    properties[name] = isRequired(inner as Node, verb)
+      ? inner
+      : Type.Optional(inner);
+  }
+  const {
+    type: _type,
+    properties: _properties,
+    required: _required,
+    ...options
+  } = schema as TObject & { required: string[] };
+  return Type.Object(properties, options);
+}
+
+function isRequired(node: Node, verb: "create" | "update"): boolean {
+  if (verb === "update" || "default" in node) return false;
+  return node.properties === undefined || (node.required ?? []).length > 0;
+}
+
+const isObject = (schema: TSchema): boolean =>
+  (schema as Node).properties !== undefined;
+
+function withDefaults(schema: Node, value: unknown): unknown {
+  if (value === undefined && schema.default !== undefined)
+    return structuredClone(schema.default);
+  if (!schema.properties) return value;
+  const given = (value ?? {}) as Json;
+  const filled: Json = { ...given };
+  for (const [name, child] of Object.entries(schema.properties)) {
+    const inner = withDefaults(
+      child,
+      Object.hasOwn(given, name) ? given[name] : undefined,
+    );
+    if (inner !== undefined) filled[name] = inner;
+  }
+  return filled;
+}
+
+/** Objects merge, anything else is replaced. */
+function merge(document: Json, change: Json): Json {
+  const merged: Json = { ...document };
+  for (const [name, value] of Object.entries(change)) {
+    const before = merged[name];
+    merged[name] =
+      isPlain(before) && isPlain(value) ? merge(before, value) : value;
+  }
+  return merged;
+}
+
+/**
+ * Clients read an object, change it and send it back whole. Read-only properties that come back as they are stored ask
+ * for nothing and are passed over; any other value is refused like an unknown property. `id` is always refused.
+ */
+function withoutUnchanged(
+  schema: Node,
+  body: unknown,
+  document: unknown,
+  depth = 0,
+): unknown {
+  if (!isPlain(body) || !isPlain(document) || !schema.properties) return body;
+  const kept: Json = {};
+  for (const [name, value] of Object.entries(body)) {
+    const child = Object.hasOwn(schema.properties, name)
+      ? schema.properties[name]
+      : undefined;
+    const isId = depth === 0 && name === "id";
+    if (child?.readOnly && !isId && value === document[name]) continue;
+    kept[name] = child
+      ? withoutUnchanged(child, value, document[name], depth + 1)
+      : value;
+  }
+  return kept;
+}
+
+const isPlain = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,206 @@
+// The outcome of one call, and the report of one run. What a target did is data, never an error.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { TRIGGERS } from "./tick.ts";
+import { createValidator } from "./validate.ts";
+import { parseInstant } from "./instant.ts";
+import { countOnly, PHASES, summarize } from "./summary.ts";
+import type { Sample, Summary } from "./summary.ts";
+
+export const RESULT_CODES = [
+  "COMPLETE",
+  "HTTP_REDIRECT_ERROR",
+  "HTTP_CLIENT_ERROR",
+  "HTTP_SERVER_ERROR",
+  "CONNECTION_ERROR",
+  "QUEUED",
+  "PROCESSING",
+  "SKIPPED",
+  "UNABLE_TO_RUN",
+  "AGENT_ERROR",
+  "MISSED",
+] as const;
+export type ResultCode = (typeof RESULT_CODES)[number];
+
+/** Codes that the interface reserves: known as a filter, never produced. */
+export const RESERVED_CODES = [
+  "SLOW_COMPLETE",
+  "CONTENT_WARNING",
+  "CONTENT_ERROR",
+  "HEADER_ERROR",
+  "SLA_WARNING",
+  "SLA_ERROR",
+] as const;
+
+export type ResultCategory = "PASS" | "WARNING" | "FAIL";
+
+const CATEGORIES: Partial<Record<ResultCode, ResultCategory>> = {
+  COMPLETE: "PASS",
+  HTTP_REDIRECT_ERROR: "WARNING",
+  HTTP_CLIENT_ERROR: "WARNING",
+  HTTP_SERVER_ERROR: "FAIL",
+  CONNECTION_ERROR: "FAIL",
+};
+
+/** Null where no call was made, or the fault is ours. */
+export const categoryOf = (code: ResultCode): ResultCategory | null =>
+  CATEGORIES[code] ?? null;
+
+/** The codes of every call that was made: what `ALL` counts. */
+export const MADE_CODES: readonly ResultCode[] = RESULT_CODES.filter(
+  (code) => categoryOf(code) !== null,
+);
+
+/** A run that started more than this after its due time is marked `is_late`. */
+export const LATE_AFTER_MS = 1000;
+
+const nullable = <
+  S extends
+    | ReturnType<typeof Type.String>
+    | ReturnType<typeof Type.Number>
+    | ReturnType<typeof Type.Integer>,
+>(
+  schema: S,
+) => Type.Union([schema, Type.Null()]);
+const Text = nullable(Type.String());
+const Count = nullable(Type.Integer({ minimum: 0 }));
+const Ms = nullable(
+  Type.Number({
+    minimum: 0,
+    description: "milliseconds, 3 decimals; null: not reached",
+  }),
+);
+const Instant = Type.Refine(
+  Type.String(),
+  (text) => parseInstant(text) !== undefined,
+);
+const Pairs = Type.Array(
+  Type.Object({ key: Type.String(), value: Type.String() }),
+);
+
+/**
+ * Milliseconds with 3 decimals; null is a phase that did not happen. `total` runs from the start of the first lookup to
+ * the last body byte, redirects included, or to the failure that ended the call; null where no call was made.
+ */
+export const TimingSchema = Type.Object({
+  dns: Ms,
+  tcp: Ms,
+  handshake: Ms,
+  upload: Ms,
+  processing: Ms,
+  download: Ms,
+  total: Ms,
+});
+export type Timing = Static<typeof TimingSchema>;
+
+export const NO_TIMING: Timing = {
+  dns: null,
+  tcp: null,
+  handshake: null,
+  upload: null,
+  processing: null,
+  download: null,
+  total: null,
+};
+
+export const ResultSchema = Type.Object({
+  id: Type.String(),
+  meta: Type.Object({
+    call_id: Type.String(),
+    workflow_id: Text,
+    workflow_result_id: Text,
+    deployment_id: Text,
+    location_id: Type.String(),
+    agent_id: Text,
+    trigger: Type.Enum([...TRIGGERS]),
+    trigger_time: Instant,
+    due_time: Instant,
+    start_time: Type.Union([Instant, Type.Null()]),
+    end_time: Type.Union([Instant, Type.Null()]),
+    result: Type.Enum([...RESULT_CODES]),
+    result_category: Type.Union([
+      Type.Enum(["PASS", "WARNING", "FAIL"]),
+      Type.Null(),
+    ]),
+    message: Text,
+    domain: Type.String(),
+    url: Type.String(),
+    http_code: Count,
+    source_ip: Text,
+    dest_ip: Text,
+    request_size: Count,
+    response_size: Count,
+    redirects: Type.Integer({ minimum: 0 }),
+    is_late: Type.Boolean(),
+  }),
+  timing: TimingSchema,
+  request: Type.Union([
+    Type.Object({
+      url: Type.String(),
+      method: Type.String(),
+      headers: Pairs,
+      body: Text,
+    }),
+    Type.Null(),
+  ]),
+  response: Type.Union([
+    Type.Object({
+      status_code: Type.Integer(),
+      status_string: Type.String(),
+      headers: Pairs,
+    }),
+    Type.Null(),
+  ]),
+  hops: Type.Array(
+    Type.Object({
+      url: Type.String(),
+      http_code: Count,
+      dest_ip: Text,
+      timing: TimingSchema,
+    }),
+  ),
+});
+export type Result = Static<typeof ResultSchema>;
+
+/** What an agent says of one run: all of its results, or none of them, are recorded. */
+export const RunReportSchema = Type.Object({
+  /** `result_id` of the tick. */
+  run_id: Type.String(),
+  location_id: Type.String(),
+  agent_id: Type.String(),
+  results: Type.Array(ResultSchema, { minItems: 1 }),
+});
+export type RunReport = Static<typeof RunReportSchema>;
+
+export const runReportValidator = createValidator(RunReportSchema);
+
+/** Where statistics count a result: when the call was made, or was due where none was. Epoch milliseconds. */
+export const timeOf = ({ meta }: Result): number =>
+  parseInstant(meta.start_time ?? meta.due_time) as number;
+
+/** `total` in whole milliseconds: the latency of statistics. */
+export const latencyOf = ({ timing }: Result): number | null =>
+  timing.total === null ? null : Math.round(timing.total);
+
+/** The columns of a stored result that its statistics are computed from. */
+export interface RawResult {
+  readonly result: ResultCode;
+  readonly latency: number | null;
+  readonly phases: Sample["phases"];
+}
+
+export const rawOf = (result: Result): RawResult => ({
+  result: result.meta.result,
+  latency: latencyOf(result),
+  phases: Object.fromEntries(
+    PHASES.map((phase) => [phase, result.timing[phase]]),
+  ) as Sample["phases"],
+});
+
+/** Folds results of one code: the one rule for what is counted, used when results arrive and when they are recomputed. */
+export function summarizeResults(results: readonly RawResult[]): Summary {
+  const samples = results.flatMap(({ latency, phases }) =>
+    latency === null ? [] : [{ latency, phases }],
+  );
+  return samples.length === 0 ? countOnly(results.length) : summarize(samples);
+}

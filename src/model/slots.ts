@@ -1,0 +1,77 @@
+// When deployments are due. A slot is a whole UTC minute, as epoch milliseconds; all nineteen frequencies divide a day,
+// and the epoch began at midnight, so a schedule is due in a slot when slot minutes mod frequency equal its phase.
+
+export const FREQUENCIES = [
+  1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440,
+] as const;
+export type Frequency = (typeof FREQUENCIES)[number];
+
+export const MINUTE_MS = 60_000;
+
+/** The scheduler opens a slot this long before it begins, so that ticks reach agents ahead of time. */
+export const BEAT_LEAD_MS = 12_000;
+
+/** A change to a deployment holds from the first trigger more than this far ahead; longer than the beat's lead, so that
+ *  a change that was acknowledged is always seen by the beat. */
+export const CHANGE_LEAD_MS = 15_000;
+
+const MAX_START_DELAY_MS = 60_000;
+
+/** When a deployment runs: minutes between triggers, and seconds from a trigger to the call. */
+export interface Timing {
+  readonly frequency: number;
+  readonly run_delay: number;
+}
+
+/** One due run of a deployment, in epoch milliseconds. */
+export interface DueRun {
+  readonly trigger_time: number;
+  readonly due_time: number;
+  /** A run that has not started by then is MISSED. */
+  readonly latest_start: number;
+}
+
+export const slotOf = (ms: number): number =>
+  Math.floor(ms / MINUTE_MS) * MINUTE_MS;
+
+/** The newest slot that has to be open at `now`. */
+export const newestOpenSlot = (now: number): number =>
+  slotOf(now + BEAT_LEAD_MS);
+
+const delayMinutes = (timing: Timing): number =>
+  Math.floor(timing.run_delay / 60);
+
+/** The slots of a schedule are those whose minutes since the epoch equal this, modulo its frequency. */
+export const phaseOf = (timing: Timing): number =>
+  delayMinutes(timing) % timing.frequency;
+
+/** The phase that a schedule of each frequency must have to be due in `slot`: nineteen pairs, one indexed query. */
+export function duePhases(
+  slot: number,
+): { frequency: Frequency; phase: number }[] {
+  return FREQUENCIES.map((frequency) => ({
+    frequency,
+    phase: (slot / MINUTE_MS) % frequency,
+  }));
+}
+
+/** The run that is due in `slot`. Only meaningful for a schedule that `duePhases` selects. */
+export function dueRun(timing: Timing, slot: number): DueRun {
+  const trigger_time = slot - delayMinutes(timing) * MINUTE_MS;
+  const due_time = trigger_time + timing.run_delay * 1000;
+  return {
+    trigger_time,
+    due_time,
+    latest_start: due_time + startWindowMs(timing.frequency),
+  };
+}
+
+/** How late a run may start: 60 s, or half its period, whichever is less. */
+export const startWindowMs = (frequency: number): number =>
+  Math.min(MAX_START_DELAY_MS, (frequency * MINUTE_MS) / 2);
+
+/** The first trigger strictly after `ms`. */
+export function nextTrigger(frequency: number, ms: number): number {
+  const period = frequency * MINUTE_MS;
+  return (Math.floor(ms / period) + 1) * period;
+}

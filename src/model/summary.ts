@@ -1,0 +1,176 @@
+// What is folded of the calls of one period: mergeable in any order and any split.
+// Moments merge by the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
+// "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order statistical moments".
+import hdr from "hdr-histogram-js";
+import type { Histogram } from "hdr-histogram-js";
+
+export const PHASES = [
+  "dns",
+  "tcp",
+  "handshake",
+  "upload",
+  "processing",
+  "download",
+] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** Milliseconds summed over the calls that reached a phase. */
+export interface PhaseSum {
+  readonly count: number;
+  readonly sum: number;
+}
+
+/** Latencies are whole milliseconds. `min` and `max` are 0 when `count` is 0. */
+export interface Summary {
+  readonly count: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+  /** Sums of the second and third powers of the differences from the mean. */
+  readonly m2: number;
+  readonly m3: number;
+  /** HDR histogram of the latencies, compressed, base64; "" when it is empty. */
+  readonly histogram: string;
+  readonly phases: Readonly<Record<Phase, PhaseSum>>;
+}
+
+/** What one call adds to a summary. */
+export interface Sample {
+  readonly latency: number;
+  readonly phases: Readonly<Record<Phase, number | null>>;
+}
+
+const NO_PHASES = Object.fromEntries(
+  PHASES.map((phase) => [phase, { count: 0, sum: 0 }]),
+) as Record<Phase, PhaseSum>;
+
+export const EMPTY_SUMMARY: Summary = {
+  count: 0,
+  min: 0,
+  max: 0,
+  mean: 0,
+  m2: 0,
+  m3: 0,
+  histogram: "",
+  phases: NO_PHASES,
+};
+
+/** A summary that only counts: of runs without a latency, such as MISSED. A negative count takes back. */
+export const countOnly = (count: number): Summary => ({
+  ...EMPTY_SUMMARY,
+  count,
+});
+
+// Two significant digits: percentiles are within 1 % of the value; exact below 256 ms. An hour is beyond any deadline.
+const newHistogram = (): Histogram =>
+  hdr.build({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 3_600_000,
+    numberOfSignificantValueDigits: 2,
+    bitBucketSize: 64,
+  });
+
+const HISTOGRAM_LIMIT_MS = 3_600_000;
+
+export function summarize(samples: Iterable<Sample>): Summary {
+  let [count, min, max, mean, m2, m3] = [0, 0, 0, 0, 0, 0];
+  const histogram = newHistogram();
+  const phases = { ...NO_PHASES };
+  for (const { latency, phases: reached } of samples) {
+    const before = count;
+    count += 1;
+    min = before === 0 ? latency : Math.min(min, latency);
+    max = Math.max(max, latency);
+    const delta = latency - mean;
+    const step = delta / count;
+    const term = delta * step * before;
+    mean += step;
+    m3 += term * step * (count - 2) - 3 * step * m2;
+    m2 += term;
+    histogram.recordValue(Math.min(latency, HISTOGRAM_LIMIT_MS));
+    for (const phase of PHASES)
+      phases[phase] = addPhase(phases[phase], reached[phase]);
+  }
+  return {
+    count,
+    min,
+    max,
+    mean,
+    m2,
+    m3,
+    histogram: encode(histogram),
+    phases,
+  };
+}
+
+const addPhase = (to: PhaseSum, ms: number | null): PhaseSum =>
+  ms === null ? to : { count: to.count + 1, sum: to.sum + ms };
+
+export function mergeSummaries(a: Summary, b: Summary): Summary {
+  if (a.histogram === "" && b.histogram === "")
+    return { ...a, count: a.count + b.count };
+  if (a.count === 0) return b;
+  if (b.count === 0) return a;
+  const count = a.count + b.count;
+  const delta = b.mean - a.mean;
+  const [shareA, shareB] = [a.count / count, b.count / count];
+  return {
+    count,
+    min: Math.min(a.min, b.min),
+    max: Math.max(a.max, b.max),
+    mean: a.mean + delta * shareB,
+    m2: a.m2 + b.m2 + delta * delta * a.count * shareB,
+    m3:
+      a.m3 +
+      b.m3 +
+      delta ** 3 * a.count * shareB * (shareA - shareB) +
+      3 * delta * (shareA * b.m2 - shareB * a.m2),
+    histogram: mergeHistograms(a.histogram, b.histogram),
+    phases: Object.fromEntries(
+      PHASES.map((phase) => [
+        phase,
+        {
+          count: a.phases[phase].count + b.phases[phase].count,
+          sum: a.phases[phase].sum + b.phases[phase].sum,
+        },
+      ]),
+    ) as Record<Phase, PhaseSum>,
+  };
+}
+
+/** Population standard deviation, in milliseconds. */
+export const standardDeviation = ({ count, m2 }: Summary): number =>
+  count === 0 ? 0 : Math.sqrt(Math.max(m2, 0) / count);
+
+/** Population skewness: third central moment over the cube of the standard deviation; 0 where all values are equal. */
+export function skewness(summary: Summary): number {
+  const deviation = standardDeviation(summary);
+  // Below this share of the mean the deviation is rounding noise of equal values.
+  if (deviation <= Math.abs(summary.mean) * 1e-9) return 0;
+  return summary.m3 / summary.count / deviation ** 3;
+}
+
+/** Latency at each percentile (0 to 100), in milliseconds, within 1 %; null when there are no latencies. */
+export function percentiles(
+  summary: Summary,
+  wanted: readonly number[],
+): (number | null)[] {
+  if (summary.histogram === "") return wanted.map(() => null);
+  const histogram = decode(summary.histogram);
+  return wanted.map((percentile) =>
+    Math.min(histogram.getValueAtPercentile(percentile), summary.max),
+  );
+}
+
+const encode = (histogram: Histogram): string =>
+  histogram.totalCount === 0 ? "" : hdr.encodeIntoCompressedBase64(histogram);
+
+const decode = (text: string): Histogram =>
+  hdr.decodeFromCompressedBase64(text, 64, false);
+
+function mergeHistograms(a: string, b: string): string {
+  if (a === "" || b === "") return a || b;
+  const merged = decode(a);
+  merged.add(decode(b));
+  return encode(merged);
+}

@@ -1,0 +1,72 @@
+// A tick: the self-contained order to run one target at one location at one instant.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { createValidator } from "./validate.ts";
+
+export const TRIGGERS = ["SCHEDULE", "MANUAL"] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
+const Pair = Type.Object({ key: Type.String(), value: Type.String() });
+const Instant = Type.Number({ description: "epoch milliseconds" });
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+
+const TickCall = Type.Object({
+  result_id: Type.String(),
+  call_id: Type.String(),
+  name: Type.String(),
+  domain: Type.String(),
+  tags: Type.Array(Type.String()),
+  request: Type.Object({
+    method: Type.String(),
+    url: Type.String(),
+    parameters: Type.Array(Pair),
+    headers: Type.Array(Pair),
+    body: nullableText,
+  }),
+});
+
+// Unknown fields are passed over, so that a newer hub and an older agent understand each other.
+export const TickSchema = Type.Object({
+  /** Of the run: the result of its one call, or the workflow's. */
+  result_id: Type.String(),
+  trigger: Type.Enum([...TRIGGERS]),
+  trigger_time: Instant,
+  due_time: Instant,
+  /** Not started by then, the run is MISSED. */
+  latest_start: Instant,
+  deployment_id: nullableText,
+  location_id: Type.String(),
+  context: Type.Record(Type.String(), Type.Unknown()),
+  calls: Type.Array(TickCall, { minItems: 1 }),
+});
+
+export type Tick = Static<typeof TickSchema>;
+export type TickCall = Static<typeof TickCall>;
+
+export const tickValidator = createValidator(TickSchema);
+
+/** Ticks that share a message: of one location, due in the same second. */
+export const MAX_TICKS_PER_MESSAGE = 50;
+
+/**
+ * Groups ticks into messages. The same ticks always give the same groups, so that publishing them again after a crash
+ * repeats the message ids of the first time.
+ */
+export function groupTicks(ticks: readonly Tick[]): Tick[][] {
+  const groups = new Map<string, Tick[]>();
+  for (const tick of ticks.toSorted((a, b) =>
+    a.result_id < b.result_id ? -1 : 1,
+  )) {
+    const key = `${tick.location_id}|${Math.floor(tick.due_time / 1000)}`;
+    const group = groups.get(key);
+    if (group) group.push(tick);
+    else groups.set(key, [tick]);
+  }
+  return [...groups.values()].flatMap((group) =>
+    Array.from(
+      { length: Math.ceil(group.length / MAX_TICKS_PER_MESSAGE) },
+      (_, n) =>
+        group.slice(n * MAX_TICKS_PER_MESSAGE, (n + 1) * MAX_TICKS_PER_MESSAGE),
+    ),
+  );
+}

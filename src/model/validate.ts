@@ -1,0 +1,188 @@
+// Checks values against schemas, without coercion or stripping, and words the faults as JSON Schema validators do.
+import type { Static, TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import { Settings } from "typebox/system";
+import { invalid } from "./errors.ts";
+
+// TypeBox stops at 8 faults by default; a caller is told of all, within reason.
+Settings.Set({ maxErrors: 1000 });
+
+interface Fault {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+export interface Validator<T> {
+  /** True when `value` fits; says nothing of why not. */
+  accepts(value: unknown): value is T;
+  /** Every fault of `value`, in reading order, in words for its sender. Empty when it fits. */
+  faults(value: unknown): string[];
+  /** The value itself, or an `invalid` error that states the first fault and counts the others. */
+  parse(value: unknown): T;
+}
+
+/** A schema may carry `fault: (shown) => string` to word a failed `pattern`, `format` or `refine` in its own terms. */
+export function createValidator<S extends TSchema>(
+  schema: S,
+): Validator<Static<S>> {
+  const compiled = Compile(schema);
+  const faults = (value: unknown): string[] =>
+    compiled.Check(value)
+      ? []
+      : describeFaults(schema, value, compiled.Errors(value) as Fault[]);
+  return {
+    accepts: (value): value is Static<S> => compiled.Check(value),
+    faults,
+    parse(value) {
+      const found = faults(value);
+      if (found.length > 0) throw invalid(summarizeFaults(found));
+      return value as Static<S>;
+    },
+  };
+}
+
+/** The first fault, and how many others there are. */
+export function summarizeFaults(faults: readonly string[]): string {
+  const others = faults.length - 1;
+  if (others <= 0) return faults[0] ?? "";
+  return `${faults[0]} (and ${others} other ${others === 1 ? "fault" : "faults"})`;
+}
+
+/** A value as an error message shows it: Python-like quotes for strings, at most 100 characters. */
+export function show(value: unknown): string {
+  const text =
+    typeof value === "string"
+      ? `'${value}'`
+      : (JSON.stringify(value) ?? String(value));
+  return text.length > 100 ? `${text.slice(0, 97)}...` : text;
+}
+
+function describeFaults(
+  schema: TSchema,
+  value: unknown,
+  raw: readonly Fault[],
+): string[] {
+  const described = new Map<string, string>();
+  const branches = new Map<string, Fault[]>();
+  for (const fault of raw) {
+    if (fault.keyword === "boolean") continue; // told by the additionalProperties fault of its parent
+    if (fault.keyword === "anyOf") continue; // told by its branches
+    const key = `${fault.instancePath}|${fault.keyword === "required" || fault.keyword === "additionalProperties" ? fault.keyword : ""}`;
+    const same = branches.get(key);
+    if (same) same.push(fault);
+    else branches.set(key, [fault]);
+  }
+  for (const [key, faults] of branches) {
+    const first = faults[0] as Fault;
+    const path = toPath(first.instancePath);
+    if (first.keyword === "additionalProperties")
+      described.set(key, unexpected(path, first));
+    else if (first.keyword === "required")
+      for (const name of first.params["requiredProperties"] as string[])
+        described.set(
+          `${key}${name}`,
+          `'${join(path, name)}' is a required property`,
+        );
+    else
+      described.set(
+        key,
+        describeValue(schema, value, first.instancePath, faults),
+      );
+  }
+  return [...described.values()];
+}
+
+function unexpected(path: string, fault: Fault): string {
+  const names = (fault.params["additionalProperties"] as string[]).map((name) =>
+    show(name),
+  );
+  const verb = names.length === 1 ? "was" : "were";
+  const where = path === "" ? "" : ` in ${path}`;
+  return `Additional properties are not allowed (${names.join(", ")} ${verb} unexpected)${where}`;
+}
+
+function describeValue(
+  schema: TSchema,
+  root: unknown,
+  pointer: string,
+  faults: readonly Fault[],
+): string {
+  const value = valueAt(root, pointer);
+  const path = toPath(pointer) || "body";
+  const custom = faultWording(schemaAt(schema, pointer));
+  const types = faults.flatMap((fault) =>
+    fault.keyword === "type" ? [fault.params["type"]] : [],
+  );
+  const rule =
+    faults.find((fault) => fault.keyword !== "type") ?? (faults[0] as Fault);
+  if (rule.keyword === "type")
+    return `${path}: ${show(value)} is not of type ${types.flat().join(" or ")}`;
+  if (custom) return `${path}: ${custom(show(value))}`;
+  const limit = String(rule.params["limit"]);
+  switch (rule.keyword) {
+    case "enum":
+      return `${path}: ${show(value)} is not one of ${list(rule.params["allowedValues"])}`;
+    case "const":
+      return `${path}: ${show(value)} is not one of ${list(faults.flatMap((f) => (f.keyword === "const" ? [f.params["allowedValue"]] : [])))}`;
+    case "minLength":
+      return `${path}: ${show(value)} is too short (at least ${limit} characters)`;
+    case "maxLength":
+      return `${path}: ${show(value)} is too long (at most ${limit} characters)`;
+    case "maxItems":
+      return `${path}: ${(value as unknown[]).length} items are too many (at most ${limit})`;
+    case "minimum":
+      return `${path}: ${show(value)} is less than the minimum of ${limit}`;
+    case "maximum":
+      return `${path}: ${show(value)} is greater than the maximum of ${limit}`;
+    case "pattern":
+      return `${path}: ${show(value)} does not match '${String(rule.params["pattern"])}'`;
+    default:
+      return `${path}: ${show(value)} ${rule.message}`;
+  }
+}
+
+const list = (values: unknown): string =>
+  `[${(values as unknown[]).map((value) => show(value)).join(", ")}]`;
+
+const steps = (pointer: string): string[] =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+const join = (path: string, name: string): string =>
+  path === "" ? name : `${path}.${name}`;
+
+function toPath(pointer: string): string {
+  return steps(pointer).reduce(
+    (path, step) =>
+      /^\d+$/.test(step) ? `${path}[${step}]` : join(path, step),
+    "",
+  );
+}
+
+function valueAt(root: unknown, pointer: string): unknown {
+  return steps(pointer).reduce<unknown>(
+    (at, step) => (at as Record<string, unknown> | undefined)?.[step],
+    root,
+  );
+}
+
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly fault?: (shown: string) => string;
+}
+
+function schemaAt(schema: TSchema, pointer: string): SchemaNode | undefined {
+  return steps(pointer).reduce<SchemaNode | undefined>(
+    (node, step) => node?.properties?.[step] ?? node?.items,
+    schema as SchemaNode,
+  );
+}
+
+const faultWording = (node: SchemaNode | undefined): SchemaNode["fault"] =>
+  node?.fault ?? node?.anyOf?.find((branch) => branch.fault)?.fault;

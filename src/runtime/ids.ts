@@ -1,0 +1,51 @@
+// Identifiers that sort by time: 10 characters of milliseconds, 16 of randomness or of a hash, Crockford base 32.
+// Time-ordered keys are appended to an index instead of scattered over it.
+import { createHash, randomBytes } from "node:crypto";
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const TAIL_BYTES = 10;
+
+let last = { ms: 0, tail: new Uint8Array(TAIL_BYTES) };
+
+/** A new id, greater than every id this process made before, also when the clock was set back. */
+export function newId(now: number): string {
+  if (now > last.ms) last = { ms: now, tail: randomBytes(TAIL_BYTES) };
+  else increment(last.tail);
+  return encodeTime(last.ms) + encodeTail(last.tail);
+}
+
+/** The same time and parts always give the same id: repeating what made it is harmless. */
+export function derivedId(ms: number, ...parts: readonly string[]): string {
+  const hash = createHash("sha256").update(parts.join("\0")).digest();
+  return encodeTime(ms) + encodeTail(hash.subarray(0, TAIL_BYTES));
+}
+
+function increment(bytes: Uint8Array): void {
+  for (let at = bytes.length - 1; at >= 0; at -= 1) {
+    bytes[at] = ((bytes[at] ?? 0) + 1) & 0xff;
+    if (bytes[at] !== 0) return;
+  }
+}
+
+function encodeTime(ms: number): string {
+  let [text, rest] = ["", Math.floor(ms)];
+  for (let digit = 0; digit < 10; digit += 1) {
+    text = ALPHABET.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+function encodeTail(bytes: Uint8Array): string {
+  let [text, bits, value] = ["", 0, 0];
+  for (const byte of bytes) {
+    value = (value << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += ALPHABET.charAt((value >> bits) & 31);
+    }
+    value &= (1 << bits) - 1;
+  }
+  return text;
+}

@@ -1,0 +1,84 @@
+// What starts also stops, in reverse, once.
+import type { Logger } from "./logger.ts";
+
+export interface Service {
+  readonly name: string;
+  /** Rejects with an error whose message tells an operator what to do. */
+  start(): Promise<void>;
+  /** Ends what start began; finishes the work under way, but begins nothing new. */
+  stop(): Promise<void>;
+}
+
+export interface Lifecycle {
+  /** Starts the services in order; when one fails, stops the started ones and rejects. */
+  start(): Promise<void>;
+  /** Stops in reverse order within the deadline; every caller gets the same promise. Rejects if a service did not stop. */
+  stop(): Promise<void>;
+  readonly state: () => "starting" | "running" | "draining" | "stopped";
+}
+
+export function createLifecycle(
+  services: readonly Service[],
+  log: Logger,
+  stopDeadlineMs: number,
+): Lifecycle {
+  const started: Service[] = [];
+  let state: ReturnType<Lifecycle["state"]> = "starting";
+  let stopping: Promise<void> | undefined;
+
+  const stopAll = async (): Promise<void> => {
+    state = "draining";
+    const failures: unknown[] = [];
+    for (const service of started.toReversed()) {
+      try {
+        await service.stop();
+        log.debug({ service: service.name }, "service stopped");
+      } catch (cause) {
+        log.error(
+          { service: service.name, err: cause },
+          "service did not stop",
+        );
+        failures.push(cause);
+      }
+    }
+    state = "stopped";
+    if (failures.length > 0)
+      throw new AggregateError(failures, "not every service stopped");
+  };
+  const stop = (): Promise<void> =>
+    (stopping ??= withDeadline(stopAll(), stopDeadlineMs));
+
+  return {
+    async start() {
+      for (const service of services) {
+        try {
+          started.push(service);
+          await service.start();
+        } catch (cause) {
+          started.pop();
+          await stop().catch(() => undefined); // stopAll has logged it; what matters is why the start failed
+          throw cause;
+        }
+      }
+      state = "running";
+    },
+    stop,
+    state: () => state,
+  };
+}
+
+async function withDeadline(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(new Error(`services were still stopping after ${ms / 1000} s`)),
+      ms,
+    );
+  });
+  try {
+    await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
