@@ -1,0 +1,83 @@
+// A Clock that only the test moves.
+import type { Clock } from "../../src/runtime/clock.ts";
+
+export interface ManualClock extends Clock {
+  /** Moves both clocks on and wakes, in order of their instants, the waits that became due. Real I/O is not waited for. */
+  advance(ms: number): Promise<void>;
+  /** Sets the wall clock, as an operator or NTP does; the monotonic clock is not touched. Wakes what became due. */
+  setNow(ms: number): Promise<void>;
+  /** The instants that are waited for, earliest first. */
+  waiting(): readonly number[];
+}
+
+interface Waiter {
+  readonly instant: number;
+  readonly resolve: () => void;
+}
+
+export function createManualClock(startMs: number): ManualClock {
+  let [now, monotonic] = [startMs, 0];
+  const waiters = new Set<Waiter>();
+  const byInstant = (): Waiter[] =>
+    [...waiters].sort((a, b) => a.instant - b.instant);
+
+  const moveTo = async (target: number, elapsed: boolean): Promise<void> => {
+    for (;;) {
+      const next = byInstant().find((waiter) => waiter.instant <= target);
+      const at = next ? Math.max(next.instant, now) : target;
+      if (elapsed) monotonic += at - now;
+      now = at;
+      if (!next) return;
+      waiters.delete(next);
+      next.resolve();
+      await settle(); // what was woken may wait for a later instant that is due as well
+    }
+  };
+
+  return {
+    now: () => now,
+    monotonic: () => monotonic,
+    waitUntil(instant, signal) {
+      if (signal?.aborted) return Promise.reject(reasonOf(signal));
+      if (instant <= now) return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        const abort = (): void => {
+          waiters.delete(waiter);
+          reject(reasonOf(signal));
+        };
+        const waiter: Waiter = {
+          instant,
+          resolve: () => {
+            signal?.removeEventListener("abort", abort);
+            resolve();
+          },
+        };
+        waiters.add(waiter);
+        signal?.addEventListener("abort", abort, { once: true });
+      });
+    },
+    async advance(ms) {
+      await settle();
+      await moveTo(now + ms, true);
+      await settle();
+    },
+    async setNow(ms) {
+      await settle();
+      if (ms < now) now = ms;
+      else await moveTo(ms, false);
+      await settle();
+    },
+    waiting: () => byInstant().map((waiter) => waiter.instant),
+  };
+}
+
+const reasonOf = (signal: AbortSignal | undefined): Error =>
+  signal?.reason instanceof Error
+    ? signal.reason
+    : new Error("aborted", { cause: signal?.reason });
+
+/** Lets every promise that can settle without I/O settle. */
+const settle = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
