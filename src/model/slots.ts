@@ -15,7 +15,7 @@ export const BEAT_LEAD_MS = 12_000;
  *  a change that was acknowledged is always seen by the beat. */
 export const CHANGE_LEAD_MS = 15_000;
 
-const MAX_START_DELAY_MS = 60_000;
+export const MAX_START_DELAY_MS = 60_000;
 
 /** When a deployment runs: minutes between triggers, and seconds from a trigger to the call. */
 export interface Timing {
