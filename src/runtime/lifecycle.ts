@@ -10,7 +10,10 @@ export interface Service {
 }
 
 export interface Lifecycle {
-  /** Starts the services in order; when one fails, stops the started ones and rejects. */
+  /**
+   * Starts the services in order; when one fails, stops the started ones and rejects. Resolves early, the rest not
+   * started, when it is stopped meanwhile.
+   */
   start(): Promise<void>;
   /** Stops in reverse order within the deadline; every caller gets the same promise. Rejects if a service did not stop. */
   stop(): Promise<void>;
@@ -24,10 +27,16 @@ export function createLifecycle(
 ): Lifecycle {
   const started: Service[] = [];
   let state: ReturnType<Lifecycle["state"]> = "starting";
+  let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
 
+  const startOne = async (service: Service): Promise<void> => {
+    await service.start();
+    started.push(service);
+  };
   const stopAll = async (): Promise<void> => {
     state = "draining";
+    await starting?.catch(() => undefined); // start() rejects with it
     const failures: unknown[] = [];
     for (const service of started.toReversed()) {
       try {
@@ -51,16 +60,16 @@ export function createLifecycle(
   return {
     async start() {
       for (const service of services) {
+        if (stopping) return;
         try {
-          started.push(service);
-          await service.start();
+          starting = startOne(service);
+          await starting;
         } catch (cause) {
-          started.pop();
           await stop().catch(() => undefined); // stopAll has logged it; what matters is why the start failed
           throw cause;
         }
       }
-      state = "running";
+      if (!stopping) state = "running";
     },
     stop,
     state: () => state,

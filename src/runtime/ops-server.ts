@@ -1,0 +1,178 @@
+// /livez, /readyz and /metrics of this process. The first service to start and the last to stop, so that it answers
+// while the others drain.
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Lifecycle, Service } from "./lifecycle.ts";
+import type { Logger } from "./logger.ts";
+import type { Registry } from "./metrics.ts";
+
+export interface ReadinessCheck {
+  /** As /readyz names it when it fails. */
+  readonly part: string;
+  /** Rejects with the reason why the part is of no use just now. */
+  readonly check: () => Promise<void> | void;
+}
+
+export interface OpsServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly registry: Registry;
+  readonly state: Lifecycle["state"];
+  readonly checks: readonly ReadinessCheck[];
+  readonly log: Logger;
+}
+
+export interface OpsServer extends Service {
+  /** Where it listens; undefined while it does not. */
+  address(): { readonly host: string; readonly port: number } | undefined;
+}
+
+interface Failing {
+  readonly part: string;
+  readonly reason: string;
+}
+
+type Answer = (response: ServerResponse) => Promise<void> | void;
+
+const CHECK_TIMEOUT_MS = 2_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+const STOP_GRACE_MS = 1_000;
+
+export function createOpsServer(options: OpsServerOptions): OpsServer {
+  const { host, port, registry, log } = options;
+  const readiness = createReadiness(options);
+  const answers: Readonly<Record<string, Answer>> = {
+    "/livez": (response) => send(response, 200, { status: "alive" }),
+    "/readyz": async (response) => {
+      const failing = await readiness();
+      if (failing.length === 0) send(response, 200, { status: "ready" });
+      else send(response, 503, { status: "not ready", failing });
+    },
+    "/metrics": async (response) => {
+      const text = await registry.metrics();
+      response.setHeader("content-type", registry.contentType);
+      response.end(text);
+    },
+  };
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+    },
+    (request, response) => {
+      answer(answers, request, response).catch((err: unknown) => {
+        log.error({ err, url: request.url }, "ops request failed");
+        if (response.headersSent) response.destroy();
+        else sendError(response, 500, "internal error");
+      });
+    },
+  );
+
+  return {
+    name: "ops server",
+    async start() {
+      const listening = Promise.withResolvers<void>();
+      server.once("error", listening.reject);
+      server.listen(port, host, listening.resolve);
+      await listening.promise.catch((cause: NodeJS.ErrnoException) => {
+        throw new Error(
+          `cannot listen on ${host} port ${port} (${cause.code ?? cause.message}): choose another with SONDE_OPS_PORT`,
+          { cause },
+        );
+      });
+      server.off("error", listening.reject);
+      log.info(addressOf(server.address()), "ops server listening");
+    },
+    async stop() {
+      if (!server.listening) return;
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      const grace = setTimeout(() => {
+        server.closeAllConnections();
+      }, STOP_GRACE_MS);
+      await closed.promise;
+      clearTimeout(grace);
+    },
+    address: () => addressOf(server.address()),
+  };
+}
+
+async function answer(
+  answers: Readonly<Record<string, Answer>>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const path = (request.url ?? "").replace(/\?.*$/, "");
+  const found = Object.hasOwn(answers, path) ? answers[path] : undefined;
+  if (!found) return sendError(response, 404, "not found");
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.setHeader("allow", "GET, HEAD");
+    return sendError(response, 405, "method not allowed");
+  }
+  response.setHeader("cache-control", "no-store");
+  await found(response);
+}
+
+/** What keeps the process from being ready, found anew at each call; a change is logged. */
+function createReadiness({
+  state,
+  checks,
+  log,
+}: OpsServerOptions): () => Promise<Failing[]> {
+  let wasReady = true;
+  return async () => {
+    const now = state();
+    if (now !== "running") return [{ part: "process", reason: now }];
+    const outcomes = await Promise.all(checks.map(outcomeOf));
+    const failing = outcomes.flatMap((outcome) => outcome ?? []);
+    const isReady = failing.length === 0;
+    if (isReady !== wasReady)
+      if (isReady) log.info("process ready again");
+      else log.warn({ failing }, "process not ready");
+    wasReady = isReady;
+    return failing;
+  };
+}
+
+async function outcomeOf({
+  part,
+  check,
+}: ReadinessCheck): Promise<Failing | undefined> {
+  const answered = new AbortController();
+  const tooLong = async (): Promise<never> => {
+    await delay(CHECK_TIMEOUT_MS, undefined, { signal: answered.signal });
+    throw new Error(`no answer within ${CHECK_TIMEOUT_MS / 1000} s`);
+  };
+  try {
+    await Promise.race([(async () => check())(), tooLong()]);
+    return undefined;
+  } catch (cause) {
+    return {
+      part,
+      reason: cause instanceof Error ? cause.message : String(cause),
+    };
+  } finally {
+    answered.abort();
+  }
+}
+
+function addressOf(
+  address: AddressInfo | string | null,
+): { host: string; port: number } | undefined {
+  if (address === null || typeof address === "string") return undefined;
+  return { host: address.address, port: address.port };
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(`${JSON.stringify(body)}\n`);
+}
+
+const sendError = (
+  response: ServerResponse,
+  error: number,
+  error_msg: string,
+): void => send(response, error, { error_msg, error });
