@@ -29,6 +29,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "servers",
+          globalSetup: ["test/support/servers.ts"],
           include: ["test/**/*.contract.test.ts", ...serverOnly],
           env: { STORES: "postgres", BUSES: "nats" },
         },

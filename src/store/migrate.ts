@@ -1,0 +1,47 @@
+// Brings a database's schema to this version. Migrations only ever go forwards.
+import type { Kysely } from "kysely";
+import { Migrator } from "kysely/migration";
+import type { Migration } from "kysely/migration";
+import type { Schema } from "./schema.ts";
+import * as initial from "./migrations/0001-initial.ts";
+
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  "0001-initial": initial,
+};
+
+/** Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a newer Sonde. */
+export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+  });
+  await refuseNewerSchema(kysely);
+  const { error, results = [] } = await migrator.migrateToLatest();
+  if (error)
+    throw new Error(
+      "the database schema could not be brought up to date; nothing was changed",
+      { cause: error },
+    );
+  return results.map(({ migrationName }) => migrationName);
+}
+
+async function refuseNewerSchema(kysely: Kysely<Schema>): Promise<void> {
+  const tables = await kysely.introspection.getTables({
+    withInternalKyselyTables: true,
+  });
+  if (!tables.some(({ name }) => name === "kysely_migration")) return;
+  const applied = await kysely
+    .withTables<{ kysely_migration: { name: string } }>()
+    .selectFrom("kysely_migration")
+    .select("name")
+    .orderBy("name")
+    .execute();
+  const unknown = applied
+    .map(({ name }) => name)
+    .filter((name) => !Object.hasOwn(MIGRATIONS, name));
+  if (unknown.length === 0) return;
+  const newest = Object.keys(MIGRATIONS).at(-1);
+  throw new Error(
+    `the database has schema ${unknown.at(-1)}, this Sonde knows schemas up to ${newest}: start a newer Sonde, or restore a backup`,
+  );
+}

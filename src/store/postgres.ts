@@ -1,0 +1,128 @@
+// PostgreSQL 15 or later: pg behind Kysely's PostgreSQL dialect.
+import { Kysely, PostgresDialect, sql } from "kysely";
+import type { PostgresPool, PostgresPoolClient } from "kysely";
+import pg from "pg";
+import { AppError, unavailable } from "../model/errors.ts";
+import type { Schema } from "./schema.ts";
+import type { Database } from "./database.ts";
+
+export interface PostgresOptions {
+  /** `postgres://…` */
+  readonly url: string;
+  readonly maxConnections?: number;
+  /** A connection that was idle in the pool was lost. */
+  readonly onConnectionLost?: (error: Error) => void;
+}
+
+const CONNECT_TIMEOUT_MS = 5000;
+const QUERY_TIMEOUT_MS = 30_000;
+
+export function openPostgres({
+  url,
+  maxConnections = 10,
+  onConnectionLost,
+}: PostgresOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: "sonde",
+    types: { getTypeParser },
+  });
+  pool.on("error", (error) => onConnectionLost?.(error));
+  const kysely = new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool: guardedPool(pool) }),
+  });
+  return {
+    kysely,
+    rowLocks: true,
+    isTransient,
+    async now() {
+      const { rows } = await sql<{ now: number }>`
+        select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(
+        kysely,
+      );
+      return Math.floor(rows[0]?.now ?? 0);
+    },
+  };
+}
+
+/** Host and port of a database URL, for messages: never its password. */
+export const addressOf = (url: string): string => {
+  const { hostname, port } = new URL(url);
+  return `${hostname || "localhost"}:${port || "5432"}`;
+};
+
+// Instants and counts are 64-bit integers below 2^53; pg gives them as text unless told otherwise.
+const INT8 = pg.types.builtins.INT8;
+const getTypeParser: typeof pg.types.getTypeParser = (
+  oid: number,
+  format?: unknown,
+) => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"));
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const isTransient = (error: unknown): boolean =>
+  ["40001", "40P01"].includes(codeOf(error));
+
+function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error);
+  const lostServer = /^(08...|57P0[123]|53...|E[A-Z]+)$/.test(code);
+  return (
+    lostServer ||
+    (error instanceof Error &&
+      /terminated|timeout|not queryable/i.test(error.message) &&
+      code === "")
+  );
+}
+
+const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error
+    ? String(error.code)
+    : "";
+
+function toAppError(cause: unknown): unknown {
+  if (cause instanceof AppError || !isUnavailable(cause)) return cause;
+  const reason =
+    cause instanceof AggregateError ? codeOf(cause) : (cause as Error).message;
+  return unavailable(`the database cannot be reached: ${reason}`, { cause });
+}
+
+function guardedPool(pool: pg.Pool): PostgresPool {
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    connect: () =>
+      pool.connect().then(guardedClient, (cause: unknown) => {
+        throw toAppError(cause);
+      }),
+  };
+}
+
+function guardedClient(client: pg.PoolClient): PostgresPoolClient {
+  let broken = false;
+  const onError = (): void => {
+    broken = true; // the query under way rejects with the reason
+  };
+  client.on("error", onError);
+  const query = async (
+    text: string,
+    parameters: readonly unknown[],
+  ): Promise<unknown> => {
+    try {
+      return await client.query(text, [...parameters]);
+    } catch (cause) {
+      const error = toAppError(cause);
+      broken ||= error instanceof AppError;
+      throw error;
+    }
+  };
+  return {
+    query: query as PostgresPoolClient["query"],
+    release() {
+      client.off("error", onError);
+      client.release(broken);
+    },
+  };
+}

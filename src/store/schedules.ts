@@ -1,0 +1,94 @@
+// When deployments are due, as long as each of their schedules held.
+import { sql } from "kysely";
+import { duePhases, phaseOf } from "../model/slots.ts";
+import type { Database } from "./database.ts";
+import { inTransaction } from "./database.ts";
+import type { Schedule, ScheduleStore } from "./store.ts";
+
+const FOR_EVER = Number.MAX_SAFE_INTEGER;
+const COLUMNS = [
+  "deployment_id",
+  "owner",
+  "target_id",
+  "location_id",
+  "frequency",
+  "run_delay",
+  "active_from",
+] as const;
+
+// A phase is less than its frequency, and that at most a day of minutes.
+const slotKey = (frequency: number, phase: number): number =>
+  frequency * 1440 + phase;
+
+export function createScheduleStore(database: Database): ScheduleStore {
+  const { kysely } = database;
+  return {
+    set: (schedule) =>
+      inTransaction(database, async ({ kysely: transaction }) => {
+        const { deployment_id, active_from } = schedule;
+        await transaction
+          .deleteFrom("schedules")
+          .where("deployment_id", "=", deployment_id)
+          .where("active_from", ">=", active_from)
+          .execute();
+        await transaction
+          .updateTable("schedules")
+          .set({ active_until: active_from })
+          .where("deployment_id", "=", deployment_id)
+          .where("active_until", ">", active_from)
+          .execute();
+        await transaction
+          .insertInto("schedules")
+          .values(toRow(schedule))
+          .execute();
+      }),
+    async remove(deploymentId) {
+      await kysely
+        .deleteFrom("schedules")
+        .where("deployment_id", "=", deploymentId)
+        .execute();
+    },
+    async due(slot) {
+      const trigger = sql<number>`${slot} - (run_delay / 60) * 60000`;
+      return kysely
+        .selectFrom("schedules")
+        .select(COLUMNS)
+        .where(
+          "slot_key",
+          "in",
+          duePhases(slot).map(({ frequency, phase }) =>
+            slotKey(frequency, phase),
+          ),
+        )
+        .where((eb) => eb("active_from", "<=", trigger))
+        .where((eb) => eb("active_until", ">", trigger))
+        .orderBy("deployment_id")
+        .execute();
+    },
+    async startedSince(since) {
+      return kysely
+        .selectFrom("schedules")
+        .select(COLUMNS)
+        .where("active_from", ">=", since)
+        .execute();
+    },
+    async prune(before) {
+      await kysely
+        .deleteFrom("schedules")
+        .where("active_until", "<", before)
+        .execute();
+    },
+  };
+}
+
+const toRow = (schedule: Schedule) => ({
+  deployment_id: schedule.deployment_id,
+  owner: schedule.owner,
+  target_id: schedule.target_id,
+  location_id: schedule.location_id,
+  frequency: schedule.frequency,
+  run_delay: schedule.run_delay,
+  slot_key: slotKey(schedule.frequency, phaseOf(schedule)),
+  active_from: schedule.active_from,
+  active_until: FOR_EVER,
+});

@@ -1,0 +1,125 @@
+// The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0 or 1.
+
+interface DocumentsTable {
+  id: string;
+  kind: string;
+  owner: string;
+  owner_org: string | null;
+  shared_org: number;
+  shared_community: number;
+  domain: string | null;
+  auth_id: string | null;
+  target_id: string | null;
+  document: string;
+}
+
+interface SchedulesTable {
+  deployment_id: string;
+  owner: string;
+  target_id: string;
+  location_id: string;
+  frequency: number;
+  run_delay: number;
+  /** Frequency and phase in one number: what a slot selects by. */
+  slot_key: number;
+  active_from: number;
+  active_until: number;
+}
+
+interface PendingRunsTable {
+  result_id: string;
+  trigger: string;
+  deployment_id: string | null;
+  target_id: string;
+  location_id: string;
+  owner: string;
+  trigger_time: number;
+  due_time: number;
+  latest_start: number;
+  expires_at: number;
+  context: string;
+  published: number;
+}
+
+interface ResultsTable {
+  id: string;
+  owner: string;
+  call_id: string;
+  deployment_id: string | null;
+  location_id: string;
+  time: number;
+  result: string;
+  latency: number | null;
+  http_code: number | null;
+  content_length: number | null;
+  dns: number | null;
+  tcp: number | null;
+  handshake: number | null;
+  upload: number | null;
+  processing: number | null;
+  download: number | null;
+  document: string;
+}
+
+interface StatsTable {
+  call_id: string;
+  kind: string;
+  period: number;
+  location_id: string;
+  result: string;
+  count: number;
+  min: number;
+  max: number;
+  mean: number;
+  m2: number;
+  m3: number;
+  histogram: string;
+  phases: string;
+}
+
+interface ApiKeysTable {
+  id: string;
+  hash: string;
+  owner: string;
+  org: string | null;
+  access_level: string;
+  created: number;
+  last_update: number;
+  revoked: number;
+}
+
+interface LocationsTable {
+  id: string;
+  label: string;
+  region: string;
+  created: number;
+}
+
+interface AgentsTable {
+  agent_id: string;
+  location_id: string;
+  version: string;
+  in_flight: number;
+  sent: number;
+  last_seen: number;
+}
+
+interface LeasesTable {
+  name: string;
+  holder: string;
+  fence: number;
+  expires_at: number;
+  cursor: number | null;
+}
+
+export interface Schema {
+  documents: DocumentsTable;
+  schedules: SchedulesTable;
+  pending_runs: PendingRunsTable;
+  results: ResultsTable;
+  stats: StatsTable;
+  api_keys: ApiKeysTable;
+  locations: LocationsTable;
+  agents: AgentsTable;
+  leases: LeasesTable;
+}

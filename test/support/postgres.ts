@@ -1,0 +1,160 @@
+// A real PostgreSQL in a temporary folder, on a free port, stopped by its own process id.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  chownSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+
+export interface PostgresServer extends AsyncDisposable {
+  /** Of its maintenance database. */
+  readonly url: string;
+  readonly pid: number;
+  /** Makes an empty database and returns its URL. */
+  createDatabase(): Promise<string>;
+  /** Ends the server at once, as a crash would; `start` brings it back with its data, on the same port. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = findBinaries();
+  const directory = mkdtempSync(join(tmpdir(), "sonde-postgres-"));
+  const identity = runAs(directory);
+  const data = join(directory, "data");
+  execFileSync(
+    join(bin, "initdb"),
+    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
+    {
+      ...identity,
+      stdio: "ignore",
+    },
+  );
+  const port = await freePort();
+  const settings = [
+    `port=${port}`,
+    "listen_addresses=127.0.0.1",
+    `unix_socket_directories=${directory}`,
+    "fsync=off",
+    "max_connections=200",
+  ];
+  writeFileSync(
+    join(data, "postgresql.auto.conf"),
+    settings.map((line) => line.replace(/=(.*)/, " = '$1'")).join("\n"),
+  );
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+
+  let server = spawnServer();
+  function spawnServer() {
+    return spawn(join(bin, "postgres"), ["-D", data], {
+      ...identity,
+      stdio: "ignore",
+    });
+  }
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const exited = once(server, "exit");
+    server.kill(signal);
+    await exited;
+  };
+  await untilReady(url, () => server.exitCode);
+
+  return {
+    url,
+    get pid() {
+      return server.pid as number;
+    },
+    createDatabase: () => createDatabase(url),
+    // SIGQUIT is PostgreSQL's immediate shutdown: no checkpoint, recovery at the next start.
+    kill: () => end("SIGQUIT"),
+    async start() {
+      server = spawnServer();
+      await untilReady(url, () => server.exitCode);
+    },
+    async [Symbol.asyncDispose]() {
+      await end("SIGINT");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+let databases = 0;
+
+/** Makes an empty database on the server of `url` and returns its URL. */
+export async function createDatabase(url: string): Promise<string> {
+  databases += 1;
+  const name = `test_${process.pid}_${databases}_${Math.random().toString(36).slice(2, 10)}`;
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  const database = new URL(url);
+  database.pathname = `/${name}`;
+  return database.href;
+}
+
+function findBinaries(): string {
+  const versions = existsSync("/usr/lib/postgresql")
+    ? readdirSync("/usr/lib/postgresql")
+    : [];
+  const folders = versions
+    .filter((version) => Number(version) >= 15)
+    .map((version) => `/usr/lib/postgresql/${version}/bin`)
+    .concat((process.env["PATH"] ?? "").split(":"));
+  const found = folders.find(
+    (folder) =>
+      existsSync(join(folder, "initdb")) &&
+      existsSync(join(folder, "postgres")),
+  );
+  if (!found)
+    throw new Error(
+      "PostgreSQL 15 or later is not installed: apt-get install postgresql, or put its bin folder on the PATH",
+    );
+  return found;
+}
+
+/** PostgreSQL refuses to run as root: the server then runs as the user that its package made. */
+function runAs(directory: string): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const [uid, gid] = ["-u", "-g"].map((flag) =>
+    Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" })),
+  );
+  chownSync(directory, uid as number, gid as number);
+  return { uid: uid as number, gid: gid as number };
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+async function untilReady(
+  url: string,
+  exitCode: () => number | null,
+): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    const client = new pg.Client(url);
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (cause) {
+      if (exitCode() !== null || attempt > 200)
+        throw new Error("PostgreSQL did not start", { cause });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// Opens real stores for tests, on the adapters that STORES names.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { openStore } from "../../src/store/open-store.ts";
+import type { StoreOptions } from "../../src/store/open-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
+import { track } from "./no-leftovers.ts";
+import { createDatabase } from "./postgres.ts";
+
+export type StoreKind = "sqlite" | "postgres";
+
+export const storeKinds = (process.env["STORES"] ?? "sqlite").split(
+  ",",
+) as StoreKind[];
+
+export interface TestDatabase extends AsyncDisposable {
+  readonly location: StoreOptions["location"];
+  /** Opens a store on it; several may be open at once. All are closed with the database. */
+  open(clock?: Clock): Promise<Store>;
+}
+
+export async function createTestDatabase(
+  kind: StoreKind,
+): Promise<TestDatabase> {
+  const untrack = track(`${kind} database`);
+  const directory = mkdtempSync(join(tmpdir(), "sonde-store-"));
+  const location =
+    kind === "sqlite"
+      ? { file: join(directory, "sonde.db") }
+      : { url: await createDatabase(inject("postgresUrl")) };
+  const stores: Store[] = [];
+  return {
+    location,
+    async open(clock = systemClock) {
+      const store = await openStore({ location, clock });
+      stores.push(store);
+      return store;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stores.map((store) => store.close()));
+      rmSync(directory, { recursive: true, force: true });
+      untrack();
+    },
+  };
+}
