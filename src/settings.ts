@@ -1,0 +1,219 @@
+// Every setting: its name, default, meaning, and what it may hold. config.ts reads them.
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { LocationId } from "./model/location.ts";
+import { createValidator } from "./model/validate.ts";
+import { LOG_LEVELS } from "./runtime/logger.ts";
+
+export const ROLES = ["api", "scheduler", "agent", "aggregator"] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface Setting<T> {
+  readonly env: string;
+  /** As it would be written; null where there is none. */
+  readonly default: string | null;
+  /** In words, where `default` does not say it. */
+  readonly defaultMeaning?: string;
+  /** Its value is never shown, and may be read from the file that `<env>_FILE` names. */
+  readonly secret?: true;
+  readonly meaning: string;
+  /** Ends the sentence "… is not". */
+  readonly allowed: string;
+  /** Undefined for a text that is not allowed. */
+  readonly parse: (text: string) => T | undefined;
+}
+
+const setting = <T>(definition: Setting<T> & { default: string }): Setting<T> =>
+  definition;
+const optional = <T>(
+  definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
+): Setting<T | undefined> => ({ ...definition, default: null });
+
+const location = createValidator(LocationId);
+const matching = (pattern: RegExp) => (text: string) =>
+  pattern.test(text) ? text : undefined;
+const oneOf =
+  <const T extends string>(names: readonly T[]) =>
+  (text: string): T | undefined =>
+    names.find((name) => name === text);
+const integer = (least: number, most: number) => (text: string) =>
+  /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most
+    ? Number(text)
+    : undefined;
+/** Every part of a comma-separated list must be allowed; repetitions count once. */
+const listOf =
+  <T>(parse: (text: string) => T | undefined) =>
+  (text: string): readonly T[] | undefined => {
+    const parts = text.split(",").map((part) => part.trim());
+    const parsed = parts.filter((part) => part !== "").map(parse);
+    return parsed.every((part) => part !== undefined)
+      ? Object.freeze([...new Set(parsed)])
+      : undefined;
+  };
+const atLeastOne =
+  <T>(parse: (text: string) => readonly T[] | undefined) =>
+  (text: string): readonly T[] | undefined => {
+    const parsed = parse(text);
+    return parsed?.length === 0 ? undefined : parsed;
+  };
+
+const port = integer(0, 65_535);
+const PORT = "a port (0 to 65535; 0 asks the system for a free one)";
+
+export const SETTINGS = {
+  host: setting({
+    env: "SONDE_HOST",
+    default: "127.0.0.1",
+    meaning: "Address that the API, the web pages and the ops server listen on",
+    allowed: "a host name or an IP address",
+    parse: (text) =>
+      isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text),
+  }),
+  port: setting({
+    env: "SONDE_PORT",
+    default: "8080",
+    meaning: "Port of the API, the OpenAPI document and the web pages",
+    allowed: PORT,
+    parse: port,
+  }),
+  opsPort: setting({
+    env: "SONDE_OPS_PORT",
+    default: "9464",
+    meaning: "Port of `/livez`, `/readyz` and `/metrics` of this process",
+    allowed: PORT,
+    parse: port,
+  }),
+  dataDir: setting({
+    env: "SONDE_DATA_DIR",
+    default: ".sonde",
+    defaultMeaning: "`.sonde` in the working folder",
+    meaning:
+      "Folder of the embedded database, the agent's spool and the generated keys",
+    allowed: "a path",
+    parse: (text) => (text.includes("\0") ? undefined : resolve(text)),
+  }),
+  databaseUrl: optional({
+    env: "SONDE_DATABASE_URL",
+    secret: true,
+    defaultMeaning: "SQLite file in the data folder",
+    meaning: "PostgreSQL database, `postgres://user:password@host:port/name`",
+    allowed: "a postgres:// or postgresql:// URL with a host",
+    parse: urlOf(["postgres:", "postgresql:"], { credentials: true }),
+  }),
+  natsUrls: optional({
+    env: "SONDE_NATS_URL",
+    defaultMeaning: "bus inside the process",
+    meaning:
+      "NATS servers, `nats://host:port` or `tls://host:port`, separated by commas",
+    allowed:
+      "a comma-separated list of nats:// or tls:// URLs without credentials (those go into SONDE_NATS_CREDENTIALS)",
+    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"], { credentials: false }))),
+  }),
+  natsCredentials: optional({
+    env: "SONDE_NATS_CREDENTIALS",
+    secret: true,
+    defaultMeaning: "none",
+    meaning: "Content of the `.creds` file to sign in to NATS with",
+    allowed: "the content of a .creds file (a user JWT and its seed)",
+    parse: (text) =>
+      /BEGIN NATS USER JWT[^]+BEGIN USER NKEY SEED/.test(text)
+        ? text
+        : undefined,
+  }),
+  roles: setting({
+    env: "SONDE_ROLES",
+    default: ROLES.join(","),
+    defaultMeaning: "all four",
+    meaning: `Roles of this process, of ${ROLES.map((role) => `\`${role}\``).join(", ")}; the same as \`--roles\``,
+    allowed: `a comma-separated list of ${ROLES.join(", ")}`,
+    parse: atLeastOne(listOf(oneOf(ROLES))),
+  }),
+  location: setting({
+    env: "SONDE_LOCATION",
+    default: "local",
+    meaning: "Location that the agent of this process serves",
+    allowed: "a location id (1 to 64 letters, digits, _ or -)",
+    parse: (text) => (location.accepts(text) ? text : undefined),
+  }),
+  bootstrapKey: optional({
+    env: "SONDE_BOOTSTRAP_KEY",
+    secret: true,
+    defaultMeaning: "generated on first start",
+    meaning: "First key of the API, of level OWNER: 32 letters and digits",
+    allowed: "32 characters of A-Z, a-z, 0-9",
+    parse: matching(/^[A-Za-z0-9]{32}$/),
+  }),
+  masterKey: optional({
+    env: "SONDE_MASTER_KEY",
+    secret: true,
+    defaultMeaning: "generated on first start",
+    meaning: "Key of the encryption at rest: 32 bytes as base64 or hex",
+    allowed: "32 bytes as base64 or as 64 hex digits",
+    parse: keyBytes,
+  }),
+  egressAllow: setting({
+    env: "SONDE_EGRESS_ALLOW",
+    default: "",
+    defaultMeaning: "none",
+    meaning:
+      "What agents may call beyond public addresses: addresses, ranges (`10.1.0.0/16`) or `host:port`, separated by commas",
+    allowed: "a comma-separated list of addresses, ranges or host:port",
+    parse: listOf(destination),
+  }),
+  logLevel: setting({
+    env: "SONDE_LOG_LEVEL",
+    default: "info",
+    meaning: `Least severe level that is logged, of ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
+    allowed: `one of ${LOG_LEVELS.join(", ")}`,
+    parse: oneOf(LOG_LEVELS),
+  }),
+  tokenInQuery: setting({
+    env: "SONDE_TOKEN_IN_QUERY",
+    default: "true",
+    meaning: "Whether a key may be given as the query parameter `_token`",
+    allowed: "true or false",
+    parse: (text) =>
+      text === "true" ? true : text === "false" ? false : undefined,
+  }),
+  agentConcurrency: setting({
+    env: "SONDE_AGENT_CONCURRENCY",
+    default: "500",
+    meaning: "Calls that the agent of this process makes at the same time",
+    allowed: "a whole number from 1 to 100000",
+    parse: integer(1, 100_000),
+  }),
+};
+
+function urlOf(
+  protocols: readonly string[],
+  { credentials }: { readonly credentials: boolean },
+) {
+  return (text: string): string | undefined => {
+    if (!URL.canParse(text)) return undefined;
+    const { protocol, host, username, password, searchParams } = new URL(text);
+    if (!protocols.includes(protocol)) return undefined;
+    if (host === "" && !(credentials && searchParams.has("host")))
+      return undefined;
+    return credentials || username + password === "" ? text : undefined;
+  };
+}
+
+function keyBytes(text: string): Uint8Array | undefined {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text)
+    ? Buffer.from(text, "base64")
+    : undefined;
+}
+
+/** An address, a range in CIDR notation, or a host or address with a port. */
+function destination(text: string): string | undefined {
+  if (isIP(text)) return text;
+  const [, address = "", prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
+  const version = isIP(address);
+  if (version)
+    return Number(prefix) <= (version === 4 ? 32 : 128) ? text : undefined;
+  const [, bracketed, name, hostPort] =
+    /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text) ?? [];
+  const isHost = name !== undefined || isIP(bracketed ?? "") === 6;
+  return isHost && integer(1, 65_535)(hostPort ?? "") ? text : undefined;
+}
