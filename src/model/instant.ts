@@ -10,7 +10,8 @@ export const formatPeriodTime = (ms: number): string =>
 
 const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
 const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?`;
-const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(Z|[+-]\\d{2}:?\\d{2})?)?$`, "i");
+const OFFSET = String.raw`Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d`;
+const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
 
 /**
  * Reads an ISO 8601 date or date-time, UTC when it names no offset. Digits beyond the millisecond are cut off.
