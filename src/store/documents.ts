@@ -111,7 +111,7 @@ export function listQuery(
         ]),
       );
     const ordered = query.orderBy("id").limit(page.limit);
-    return database.kysely.selectFrom(ordered.as("documents")).selectAll();
+    return database.kysely.selectFrom(ordered.as("readable")).selectAll();
   };
   const own = range("owner").unionAll(range("community"));
   const readable = reader.org === null ? own : own.unionAll(range("org"));

@@ -49,7 +49,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
         .execute();
     },
     async due(slot) {
-      const trigger = sql<number>`${slot} - (run_delay / 60) * 60000`;
+      const trigger = sql<number>`cast(${slot} as bigint) - (run_delay / 60) * 60000`;
       return kysely
         .selectFrom("schedules")
         .select(COLUMNS)

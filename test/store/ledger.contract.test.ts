@@ -1,0 +1,390 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
+import {
+  MADE_CODES,
+  RESULT_CODES,
+  summarizeResults,
+} from "../../src/model/result.ts";
+import {
+  percentiles,
+  skewness,
+  standardDeviation,
+} from "../../src/model/summary.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aReport, aRun, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const HOUR = 3_600_000;
+
+describe.each(storeKinds)("the ledger on %s", (kind) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open();
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  // A SQLite file belongs to one process, and that has one connection.
+  const openOthers = (count: number): Promise<Store[]> =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        kind === "sqlite" ? store : database.open(),
+      ),
+    );
+  const aCallId = (): string => newId(T0);
+  const ordered = async (...runs: ReturnType<typeof aRun>[]) => {
+    await store.pendingRuns.insert(runs);
+    return runs;
+  };
+  const hour = (call_id: string, location_id: string | null = null) =>
+    store.stats.period({ call_id, kind: "HOUR", location_id }, T0);
+
+  it("opens a run once, however often it is ordered", async () => {
+    const run = aRun({ target_id: aCallId() });
+    expect(await store.pendingRuns.insert([run])).toEqual([run]);
+    expect(await store.pendingRuns.insert([run])).toEqual([]);
+    expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
+  });
+
+  it("does not open a run again that has its outcome", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    await store.results.record([aReport(run!)]);
+    expect(await store.pendingRuns.insert([run!])).toEqual([]);
+    expect(await store.pendingRuns.get(run!.result_id)).toBeUndefined();
+  });
+
+  it("stores a result once and counts it once, however often it arrives", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const report = aReport(run!, { total: 80.4 });
+    expect(await store.results.record([report, report])).toEqual({
+      recorded: 1,
+      late: 0,
+      duplicate: 1,
+      unknown: 0,
+    });
+    expect(await store.results.record([report])).toEqual({
+      recorded: 0,
+      late: 0,
+      duplicate: 1,
+      unknown: 0,
+    });
+    expect(await store.results.get(run!.result_id)).toEqual(report.results[0]);
+    expect(await store.pendingRuns.get(run!.result_id)).toBeUndefined();
+    const summary = (await hour(run!.target_id)).get("COMPLETE");
+    expect(summary).toMatchObject({
+      count: 1,
+      min: 80,
+      max: 80,
+      mean: 80,
+      phases: { tcp: { count: 1, sum: 1.5 } },
+    });
+  });
+
+  it("does not store what nobody ordered, or what another location's agent sends", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const forged = aReport(run!, { location_id: "elsewhere" });
+    expect(await store.results.record([aReport(aRun()), forged])).toMatchObject(
+      { recorded: 0, unknown: 2 },
+    );
+    expect(await store.results.get(run!.result_id)).toBeUndefined();
+    expect(await store.pendingRuns.get(run!.result_id)).toBeDefined();
+    expect((await hour(run!.target_id)).size).toBe(0);
+  });
+
+  it("records a MISSED with its reason, and lets a late result take its place in every period", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const missed = {
+      run: run!,
+      result: "MISSED",
+      message: "no agent answered",
+    } as const;
+    expect(await store.results.recordMissed([missed])).toBe(1);
+    expect(await store.results.recordMissed([missed])).toBe(0);
+    expect((await store.results.get(run!.result_id))?.meta).toMatchObject({
+      result: "MISSED",
+      message: "no agent answered",
+      start_time: null,
+    });
+    expect((await hour(run!.target_id)).get("MISSED")?.count).toBe(1);
+
+    const late = aReport(run!, { start: T0 + 2 * HOUR });
+    expect(await store.results.record([late])).toEqual({
+      recorded: 1,
+      late: 1,
+      duplicate: 0,
+      unknown: 0,
+    });
+    expect(await store.results.record([late])).toMatchObject({
+      recorded: 0,
+      duplicate: 1,
+    });
+    expect((await hour(run!.target_id)).size).toBe(0);
+    for (const period of PERIOD_KINDS) {
+      const query = {
+        call_id: run!.target_id,
+        kind: period,
+        location_id: "local",
+      };
+      const summaries = await store.stats.period(
+        query,
+        periodStart(period, T0 + 2 * HOUR),
+      );
+      expect([...summaries].map(([code, { count }]) => [code, count])).toEqual([
+        ["COMPLETE", 1],
+      ]);
+    }
+  });
+
+  it("keeps a result when the run is reported missed afterwards", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    await store.results.record([aReport(run!)]);
+    expect(
+      await store.results.recordMissed([
+        { run: run!, result: "MISSED", message: "too late" },
+      ]),
+    ).toBe(0);
+    expect(
+      await store.results.record([aReport(run!, { result: "MISSED" })]),
+    ).toMatchObject({ recorded: 0, duplicate: 1 });
+    expect((await store.results.get(run!.result_id))?.meta.result).toBe(
+      "COMPLETE",
+    );
+  });
+
+  it("folds so that statistics computed anew from the single results are the same", async () => {
+    const call = aCallId();
+    const codes = [
+      "COMPLETE",
+      "COMPLETE",
+      "HTTP_SERVER_ERROR",
+      "CONNECTION_ERROR",
+      "MISSED",
+      "UNABLE_TO_RUN",
+    ] as const;
+    const runs = await ordered(
+      ...Array.from({ length: 240 }, (_, n) =>
+        aRun({
+          target_id: call,
+          due_time: T0 + n * 777_777,
+          location_id: n % 3 === 0 ? "paris" : "local",
+        }),
+      ),
+    );
+    const reports = runs.map((run, n) =>
+      aReport(run, {
+        result: codes[n % codes.length]!,
+        total: 20 + ((n * 7919) % 997),
+      }),
+    );
+    for (const start of [160, 0, 80])
+      await store.results.record(reports.slice(start, start + 80));
+
+    for (const period of PERIOD_KINDS)
+      for (const location_id of ["local", "paris", null])
+        for (const time of new Set(
+          runs.map(({ due_time }) => periodStart(period, due_time)),
+        )) {
+          const query = { call_id: call, kind: period, location_id };
+          const stored = await store.stats.period(query, time);
+          const raw = Map.groupBy(
+            await store.stats.rawOfPeriod(query, time),
+            ({ result }) => result,
+          );
+          expect([...stored.keys()].sort()).toEqual([...raw.keys()].sort());
+          for (const [code, results] of raw) {
+            const [anew, summary] = [
+              summarizeResults(results),
+              stored.get(code)!,
+            ];
+            expect(summary).toMatchObject({
+              count: anew.count,
+              min: anew.min,
+              max: anew.max,
+            });
+            expect(summary.mean).toBeCloseTo(anew.mean, 9);
+            expect(standardDeviation(summary)).toBeCloseTo(
+              standardDeviation(anew),
+              8,
+            );
+            expect(skewness(summary)).toBeCloseTo(skewness(anew), 8);
+            expect(percentiles(summary, [50, 99])).toEqual(
+              percentiles(anew, [50, 99]),
+            );
+          }
+        }
+  });
+
+  it("counts each result once when several aggregators store the same and overlapping reports at once", async () => {
+    const call = aCallId();
+    const runs = await ordered(
+      ...Array.from({ length: 60 }, (_, n) =>
+        aRun({ target_id: call, due_time: T0 + n }),
+      ),
+    );
+    const reports = runs.map((run) => aReport(run));
+    const others = await openOthers(2);
+    const answers = await Promise.all(
+      [store, ...others].flatMap((each, n) => [
+        each.results.record(reports.slice(n * 10)),
+        each.results.record(reports.slice(0, 60 - n * 10).toReversed()),
+        each.results.recordMissed(
+          runs
+            .slice(0, 5)
+            .map(
+              (run) => ({ run, result: "MISSED", message: "late" }) as const,
+            ),
+        ),
+      ]),
+    );
+    expect(answers.length).toBe(9);
+    const summaries = await hour(call);
+    expect(summaries.get("COMPLETE")?.count).toBe(60);
+    expect([...summaries.keys()]).toEqual(["COMPLETE"]);
+    expect(
+      await store.pendingRuns.listOfCall(call, { after: "", limit: 100 }),
+    ).toEqual([]);
+  });
+
+  it("does nothing of a transaction that fails", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    await expect(
+      store.transaction(async (inner) => {
+        await inner.results.record([aReport(run!)]);
+        throw new Error("stop");
+      }),
+    ).rejects.toThrow("stop");
+    expect(await store.results.get(run!.result_id)).toBeUndefined();
+    expect(await store.pendingRuns.get(run!.result_id)).toBeDefined();
+    expect((await hour(run!.target_id)).size).toBe(0);
+  });
+
+  it("lists results of a call in creation order, page by page", async () => {
+    const call = aCallId();
+    const runs = await ordered(
+      ...Array.from({ length: 5 }, (_, n) =>
+        aRun({ target_id: call, due_time: T0 + n * 60_000 }),
+      ),
+    );
+    await store.results.record(runs.toReversed().map((run) => aReport(run)));
+    const first = await store.results.listOfCall(call, { after: "", limit: 3 });
+    const rest = await store.results.listOfCall(call, {
+      after: first.at(-1)!.id,
+      limit: 3,
+    });
+    expect([...first, ...rest].map(({ id }) => id)).toEqual(
+      runs.map(({ result_id }) => result_id),
+    );
+  });
+
+  it("finds periods and single results in both directions, from an instant on", async () => {
+    const call = aCallId();
+    const runs = await ordered(
+      ...[0, 1, 3, 5].map((hours) =>
+        aRun({ target_id: call, due_time: T0 + hours * HOUR }),
+      ),
+    );
+    await store.results.record(
+      runs.map((run, n) =>
+        aReport(run, { result: n === 1 ? "HTTP_CLIENT_ERROR" : "COMPLETE" }),
+      ),
+    );
+    const query = { call_id: call, kind: "HOUR", location_id: null } as const;
+    const hours = (rows: { readonly time: number }[]): number[] =>
+      rows.map(({ time }) => (time - T0) / HOUR);
+
+    expect(
+      hours(
+        await store.stats.periods(query, MADE_CODES, T0 + HOUR, "forwards", 10),
+      ),
+    ).toEqual([1, 3, 5]);
+    expect(
+      hours(
+        await store.stats.periods(
+          query,
+          MADE_CODES,
+          T0 + 3 * HOUR,
+          "backwards",
+          2,
+        ),
+      ),
+    ).toEqual([3, 1]);
+    expect(
+      hours(
+        await store.stats.periods(
+          query,
+          ["COMPLETE"],
+          T0 - HOUR,
+          "forwards",
+          10,
+        ),
+      ),
+    ).toEqual([0, 3, 5]);
+    expect(
+      hours(
+        await store.stats.raw(
+          query,
+          RESULT_CODES,
+          { time: T0 + HOUR, afterId: null },
+          "forwards",
+          10,
+        ),
+      ),
+    ).toEqual([1, 3, 5]);
+    expect(
+      hours(
+        await store.stats.raw(
+          query,
+          RESULT_CODES,
+          { time: T0 + HOUR, afterId: runs[1]!.result_id },
+          "forwards",
+          10,
+        ),
+      ),
+    ).toEqual([3, 5]);
+    expect(
+      hours(
+        await store.stats.raw(
+          query,
+          RESULT_CODES,
+          { time: T0 + 9 * HOUR, afterId: null },
+          "backwards",
+          2,
+        ),
+      ),
+    ).toEqual([5, 3]);
+  });
+
+  it("lists what is unpublished and what has expired, oldest first", async () => {
+    const far = T0 + 1000 * 24 * HOUR;
+    const runs = await ordered(
+      ...[2, 1, 3].map((n) =>
+        aRun({ due_time: far - n * HOUR, target_id: aCallId() }),
+      ),
+    );
+    const mine = (found: { readonly result_id: string }[]): number[] =>
+      found
+        .flatMap(({ result_id }) =>
+          runs.findIndex((run) => run.result_id === result_id),
+        )
+        .filter((n) => n >= 0);
+    expect(mine(await store.pendingRuns.listUnpublished(10_000))).toEqual([
+      2, 0, 1,
+    ]);
+    await store.pendingRuns.markPublished([runs[0]!.result_id]);
+    expect(mine(await store.pendingRuns.listUnpublished(10_000))).toEqual([
+      2, 1,
+    ]);
+    expect(
+      mine(
+        await store.pendingRuns.listExpired(runs[0]!.expires_at + 1, 10_000),
+      ),
+    ).toEqual([2, 0]);
+    await store.pendingRuns.markAllUnpublished();
+    expect(mine(await store.pendingRuns.listUnpublished(10_000))).toEqual([
+      2, 0, 1,
+    ]);
+  });
+});

@@ -1,0 +1,341 @@
+import { CompiledQuery, sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Principal } from "../../src/model/access.ts";
+import { createDocumentStore, listQuery } from "../../src/store/documents.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import type { Schedule, Store } from "../../src/store/store.ts";
+import { MINUTE_MS } from "../../src/model/slots.ts";
+import { aCall, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const ann: Principal = {
+  key_id: "k",
+  owner: "ann",
+  org: "acme",
+  access_level: "EDITOR",
+};
+const bob: Principal = { ...ann, owner: "bob" };
+const eve: Principal = { ...ann, owner: "eve", org: null };
+const ALL = { after: "", limit: 1000 };
+
+describe.each(storeKinds)("resources on %s", (kind) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open();
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  const connect = () =>
+    "url" in database.location
+      ? openPostgres({ url: database.location.url })
+      : openSqlite({ path: database.location.file, clock: systemClock });
+
+  it("gives a document back as it was stored, odd characters included", async () => {
+    const call = aCall({ url: "https://target.test/?q=%00&x='\"\\" });
+    const document = {
+      ...(call.document as object),
+      odd: "\u{1F600} \u2028 ' \" \\ é\ud800".toWellFormed(),
+    };
+    await store.documents.insert({ ...call, document });
+    const { filters: _filters, ...stored } = { ...call, document };
+    expect(await store.documents.get("call", call.id)).toEqual(stored);
+    expect(await store.documents.get("deployment", call.id)).toBeUndefined();
+    await store.documents.remove("call", call.id);
+    expect(await store.documents.get("call", call.id)).toBeUndefined();
+  });
+
+  it("lists what a reader may see, each once, in creation order, page by page", async () => {
+    const calls = [
+      aCall({ owner: "ann", owner_org: "acme" }),
+      aCall({ owner: "bob", owner_org: "acme", org: true, community: true }),
+      aCall({ owner: "ann", owner_org: "acme", org: true }),
+      aCall({ owner: "eve", community: true }),
+      aCall({ owner: "eve" }),
+      aCall({ owner: "bob", owner_org: "acme", community: true }),
+    ];
+    for (const call of calls.toReversed()) await store.documents.insert(call);
+    const seen = async (reader: Principal) => {
+      const listed = await store.documents.list("call", reader, {}, ALL);
+      return listed.map(({ id }) => calls.findIndex((call) => call.id === id));
+    };
+    expect(await seen(ann)).toEqual([0, 1, 2, 3, 5]);
+    expect(await seen(bob)).toEqual([1, 2, 3, 5]);
+    expect(await seen(eve)).toEqual([1, 3, 4, 5]);
+
+    const first = await store.documents.list(
+      "call",
+      ann,
+      {},
+      { after: "", limit: 2 },
+    );
+    const second = await store.documents.list(
+      "call",
+      ann,
+      {},
+      { after: first[1]!.id, limit: 2 },
+    );
+    expect([...first, ...second].map(({ id }) => id)).toEqual(
+      [0, 1, 2, 3].map((n) => calls[n]!.id),
+    );
+    const byDomain = await store.documents.list(
+      "call",
+      ann,
+      { domain: "target.test" },
+      ALL,
+    );
+    expect(byDomain.map(({ id }) => id)).toEqual(
+      [0, 1, 2, 3, 5].map((n) => calls[n]!.id),
+    );
+    expect(
+      await store.documents.list("call", ann, { domain: "other.test" }, ALL),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ["a whole list", {}],
+    ["a list by domain", { domain: "d1.test" }],
+  ])(
+    "reads %s by an index, with many documents of others around",
+    async (_, filters) => {
+      const raw = connect();
+      const documents = createDocumentStore(raw);
+      await raw.kysely.transaction().execute(async (transaction) => {
+        const inside = createDocumentStore({ ...raw, kysely: transaction });
+        for (let n = 0; n < 1500; n += 1)
+          await inside.insert(
+            aCall({
+              owner: `owner${n % 50}`,
+              owner_org: `org${n % 20}`,
+              url: `https://d${n % 9}.test/`,
+            }),
+          );
+      });
+      await (kind === "postgres" ? sql`analyze` : sql`pragma optimize`).execute(
+        raw.kysely,
+      );
+      const reader: Principal = { ...ann, owner: "owner7", org: "org7" };
+      const query = listQuery(raw, "call", reader, filters, {
+        after: "",
+        limit: 10,
+      });
+      const { sql: text, parameters } = query.compile();
+      const explain = kind === "postgres" ? "explain" : "explain query plan";
+      const { rows } = await raw.kysely.executeQuery(
+        CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
+      );
+      const plan = JSON.stringify(rows);
+      expect(plan).toMatch(/documents_(owner|domain)/);
+      expect(plan).not.toMatch(/Seq Scan|SCAN documents(?! USING)/);
+      expect(
+        (
+          await documents.list("call", reader, filters, {
+            after: "",
+            limit: 10,
+          })
+        ).length,
+      ).toBeGreaterThan(0);
+      await raw.kysely.destroy();
+    },
+  );
+
+  it("lets concurrent changes of one document follow one another", async () => {
+    const call = aCall();
+    await store.documents.insert(call);
+    // A SQLite file belongs to one process, and that has one connection.
+    const stores = [store, kind === "sqlite" ? store : await database.open()];
+    const field = (n: number) =>
+      stores[n % 2]!.transaction(async (inner) => {
+        const { document } = (await inner.documents.getForUpdate(
+          "call",
+          call.id,
+        ))!;
+        await inner.documents.replace({
+          ...call,
+          document: { ...(document as object), [`field${n}`]: n },
+        });
+      });
+    await Promise.all(Array.from({ length: 8 }, (_, n) => field(n)));
+    const fields = Object.keys(
+      (await store.documents.get("call", call.id))!.document as object,
+    );
+    expect(fields.filter((name) => name.startsWith("field"))).toHaveLength(8);
+  });
+
+  const aSchedule = (change: Partial<Schedule> = {}): Schedule => ({
+    deployment_id: newId(T0),
+    owner: "ann",
+    target_id: "call",
+    location_id: "local",
+    frequency: 5,
+    run_delay: 0,
+    active_from: T0,
+    ...change,
+  });
+  const slotsOf = async (id: string, minutes: number[]): Promise<number[]> => {
+    const due: number[] = [];
+    for (const minute of minutes)
+      if (
+        (await store.schedules.due(T0 + minute * MINUTE_MS)).some(
+          ({ deployment_id }) => deployment_id === id,
+        )
+      )
+        due.push(minute);
+    return due;
+  };
+  const minutes = (from: number, to: number): number[] =>
+    Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+  it("finds the schedules that are due in a slot, by their triggers", async () => {
+    const plain = aSchedule();
+    const delayed = aSchedule({ frequency: 10, run_delay: 725 });
+    await store.schedules.set(plain);
+    await store.schedules.set(delayed);
+    expect(await slotsOf(plain.deployment_id, minutes(-10, 12))).toEqual([
+      0, 5, 10,
+    ]);
+    expect(await slotsOf(delayed.deployment_id, minutes(-10, 35))).toEqual([
+      12, 22, 32,
+    ]);
+  });
+
+  it("lets a change hold from its trigger on, and the schedule before it until then", async () => {
+    const before = aSchedule({ run_delay: 180 });
+    await store.schedules.set(before);
+    await store.schedules.set({
+      ...before,
+      frequency: 4,
+      run_delay: 0,
+      active_from: T0 + 12 * MINUTE_MS,
+    });
+    expect(await slotsOf(before.deployment_id, minutes(0, 24))).toEqual([
+      3, 8, 12, 13, 16, 20, 24,
+    ]);
+    await store.schedules.set({
+      ...before,
+      frequency: 6,
+      run_delay: 0,
+      active_from: T0 + 6 * MINUTE_MS,
+    });
+    expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([
+      3, 6, 8, 12, 18,
+    ]);
+    await store.schedules.remove(before.deployment_id);
+    expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([]);
+  });
+
+  it("gives a lease to one holder at a time, with a fence that former holders lack", async () => {
+    const name = newId(T0);
+    const acquire = (holder: string, now: number) =>
+      store.leases.acquire(name, holder, now, 10_000);
+    const first = await acquire("one", T0);
+    expect(first).toMatchObject({ holder: "one", fence: 1, cursor: null });
+    expect(await acquire("two", T0 + 9000)).toBeUndefined();
+    expect(await acquire("one", T0 + 9000)).toMatchObject({
+      fence: 1,
+      expires_at: T0 + 19_000,
+    });
+    expect(await store.leases.advance(first!, T0)).toBe(true);
+    expect(await store.leases.advance(first!, T0 + 60_000)).toBe(false);
+    const second = await acquire("two", T0 + 20_000);
+    expect(second).toMatchObject({ holder: "two", fence: 2, cursor: T0 });
+    expect(
+      await store.leases.advance({ ...first!, cursor: T0 }, T0 + 60_000),
+    ).toBe(false);
+    expect(await store.leases.advance(second!, T0 + 60_000)).toBe(true);
+  });
+
+  it("takes over a lease that reaches further ahead than any can, after the clock was set back", async () => {
+    const name = newId(T0);
+    await store.leases.acquire(name, "one", T0, 10_000);
+    expect(
+      await store.leases.acquire(name, "two", T0 - 3_600_000, 10_000),
+    ).toMatchObject({ holder: "two" });
+  });
+
+  it("frees a released lease at once, but not one that another took", async () => {
+    const name = newId(T0);
+    const first = await store.leases.acquire(name, "one", T0, 10_000);
+    const second = await store.leases.acquire(name, "two", T0 + 10_000, 10_000);
+    await store.leases.release(first!);
+    expect(
+      await store.leases.acquire(name, "one", T0 + 11_000, 10_000),
+    ).toBeUndefined();
+    await store.leases.release(second!);
+    expect(
+      await store.leases.acquire(name, "one", T0 + 11_000, 10_000),
+    ).toMatchObject({ holder: "one", fence: 3 });
+  });
+
+  it("knows a key by its hash until it is revoked", async () => {
+    const key = {
+      key_id: newId(T0),
+      owner: "ann",
+      org: null,
+      access_level: "EDITOR",
+      created: T0,
+      last_update: T0,
+      revoked: false,
+    } as const;
+    await store.apiKeys.insert(key, `hash ${key.key_id}`);
+    expect(await store.apiKeys.findByHash(`hash ${key.key_id}`)).toEqual(key);
+    expect(await store.apiKeys.list("ann", ALL)).toEqual([key]);
+    expect(await store.apiKeys.revoke(key.key_id, "bob", T0)).toBe(false);
+    expect(await store.apiKeys.revoke(key.key_id, "ann", T0)).toBe(true);
+    expect(
+      await store.apiKeys.findByHash(`hash ${key.key_id}`),
+    ).toBeUndefined();
+    expect(await store.apiKeys.list(null, ALL)).toEqual([]);
+    expect(await store.apiKeys.count()).toBe(1);
+  });
+
+  it("makes a location once and keeps the latest heartbeat of each agent", async () => {
+    const location = { id: "paris", label: "Paris", region: "eu", created: T0 };
+    expect(await store.locations.insert(location)).toBe(true);
+    expect(await store.locations.insert({ ...location, label: "other" })).toBe(
+      false,
+    );
+    expect(await store.locations.list()).toEqual([location]);
+    const heartbeat = {
+      agent_id: "a1",
+      location_id: "paris",
+      version: "1",
+      in_flight: 2,
+      sent: T0,
+    };
+    await store.locations.recordHeartbeat(heartbeat, T0 + 5);
+    await store.locations.recordHeartbeat(
+      { ...heartbeat, in_flight: 3 },
+      T0 + 9,
+    );
+    expect(await store.locations.listAgents()).toEqual([
+      { ...heartbeat, in_flight: 3, last_seen: T0 + 9 },
+    ]);
+  });
+
+  it("refuses a schema that is newer than it knows, and touches nothing", async () => {
+    await using newer = await createTestDatabase(kind);
+    await newer.open();
+    const raw =
+      "url" in newer.location
+        ? openPostgres({ url: newer.location.url })
+        : openSqlite({ path: newer.location.file, clock: systemClock });
+    await sql`insert into kysely_migration (name, timestamp) values ('9999-later', '2030')`.execute(
+      raw.kysely,
+    );
+    await expect(newer.open()).rejects.toThrow(
+      "the database has schema 9999-later, this Sonde knows schemas up to 0001-initial",
+    );
+    await sql`delete from kysely_migration where name = '9999-later'`.execute(
+      raw.kysely,
+    );
+    expect(await migrate(raw.kysely)).toEqual([]);
+    await raw.kysely.destroy();
+  });
+});

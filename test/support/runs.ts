@@ -1,0 +1,127 @@
+// Makers of runs, reports and documents with ids of their own.
+import { randomUUID } from "node:crypto";
+import { callResource } from "../../src/model/call.ts";
+import { formatInstant } from "../../src/model/instant.ts";
+import { categoryOf } from "../../src/model/result.ts";
+import type {
+  Result,
+  ResultCode,
+  RunReport,
+  Timing,
+} from "../../src/model/result.ts";
+import type { NewDocument, PendingRun } from "../../src/store/store.ts";
+import { newId } from "../../src/runtime/ids.ts";
+
+export const T0 = Date.UTC(2026, 9, 1, 12, 0, 0);
+
+export function aRun(change: Partial<PendingRun> = {}): PendingRun {
+  const due_time = change.due_time ?? T0;
+  return {
+    result_id: newId(due_time),
+    trigger: "SCHEDULE",
+    deployment_id: "deployment",
+    target_id: "call",
+    location_id: "local",
+    owner: "ann",
+    trigger_time: due_time,
+    due_time,
+    latest_start: due_time + 30_000,
+    expires_at: due_time + 210_000,
+    context: {},
+    ...change,
+  };
+}
+
+export interface Outcome {
+  readonly result?: ResultCode;
+  readonly total?: number | null;
+  readonly start?: number;
+  readonly timing?: Partial<Timing>;
+  readonly location_id?: string;
+}
+
+export function aReport(run: PendingRun, outcome: Outcome = {}): RunReport {
+  const { location_id = run.location_id } = outcome;
+  return {
+    run_id: run.result_id,
+    location_id,
+    agent_id: "agent",
+    results: [aResult(run, outcome)],
+  };
+}
+
+export function aResult(run: PendingRun, outcome: Outcome = {}): Result {
+  const {
+    result = "COMPLETE",
+    total = 120,
+    start = run.due_time,
+    timing = {},
+    location_id = run.location_id,
+  } = outcome;
+  const made = categoryOf(result) !== null;
+  return {
+    id: run.result_id,
+    meta: {
+      call_id: run.target_id,
+      workflow_id: null,
+      workflow_result_id: null,
+      deployment_id: run.deployment_id,
+      location_id,
+      agent_id: "agent",
+      trigger: run.trigger,
+      trigger_time: formatInstant(run.trigger_time),
+      due_time: formatInstant(run.due_time),
+      start_time: made ? formatInstant(start) : null,
+      end_time: made ? formatInstant(start + (total ?? 0)) : null,
+      result,
+      result_category: categoryOf(result),
+      message: null,
+      domain: "target.test",
+      url: "http://target.test/",
+      http_code: made ? 200 : null,
+      source_ip: null,
+      dest_ip: null,
+      request_size: made ? 100 : null,
+      response_size: made ? 512 : null,
+      redirects: 0,
+      is_late: false,
+    },
+    timing: {
+      dns: null,
+      tcp: 1.5,
+      handshake: null,
+      upload: 0.25,
+      processing: 20,
+      download: 2,
+      ...timing,
+      total: made ? total : null,
+    },
+    request: null,
+    response: null,
+    hops: [],
+  };
+}
+
+/** A stored call of `owner`, shared as told. */
+export function aCall(
+  change: Partial<NewDocument> & { readonly url?: string } = {},
+): NewDocument {
+  const { url = "https://target.test/path", ...rest } = change;
+  const id = change.id ?? newId(T0);
+  const owner = change.owner ?? "ann";
+  const document = callResource.create(
+    { meta: { name: `call ${randomUUID()}` }, request: { method: "get", url } },
+    { id, owner, now: T0 },
+  );
+  return {
+    id,
+    kind: "call",
+    owner,
+    owner_org: null,
+    org: false,
+    community: false,
+    document,
+    filters: callResource.filters(document),
+    ...rest,
+  };
+}
