@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import { Id, OWNERSHIP, readOnly, withDefault } from "./fields.ts";
-import { FREQUENCIES } from "./slots.ts";
+import { CHANGE_LEAD_MS, FREQUENCIES } from "./slots.ts";
 
 export const MAX_DELAY_SECONDS = 86_400;
 export const DelaySeconds = withDefault(
@@ -41,3 +41,22 @@ export const deploymentResource = defineResource({
   sharing: () => ({ org: false, community: false }),
   filters: ({ deployment }) => ({ target_id: deployment.target_id }),
 });
+
+/**
+ * From when on the schedule of `after` holds, in epoch milliseconds: a new deployment starts with the first trigger after
+ * its creation, a change holds from the first trigger more than `CHANGE_LEAD_MS` ahead. Undefined when the schedule stays.
+ */
+export function activeFrom(
+  before: Deployment | undefined,
+  after: Deployment,
+  now: number,
+): number | undefined {
+  if (!before) return now + 1;
+  const [was, is] = [before.deployment, after.deployment];
+  const same =
+    was.target_id === is.target_id &&
+    was.location_id === is.location_id &&
+    was.frequency === is.frequency &&
+    was.run_delay === is.run_delay;
+  return same ? undefined : now + CHANGE_LEAD_MS + 1;
+}

@@ -1,0 +1,126 @@
+// The OpenAPI document: what of an endpoint it says, and the parts that all endpoints share.
+import type { FastifySchema } from "fastify";
+import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
+import type { TSchema } from "typebox";
+import type { Endpoint, Method } from "./endpoint.ts";
+
+const ERROR_SCHEMA = {
+  $id: "Error",
+  type: "object",
+  required: ["error_msg", "error"],
+  properties: {
+    error_msg: { type: "string", description: "what was wrong, and where" },
+    error: { type: "integer", description: "the HTTP status" },
+  },
+};
+
+/** Schemas that several operations refer to. */
+export const SHARED_SCHEMAS = [ERROR_SCHEMA];
+
+const ERRORS: Readonly<Record<number, string>> = {
+  400: "Something in the request does not fit; the message says what",
+  401: "No key, or one that is not in force",
+  403: "The key may not do this",
+  404: "There is no such object, or none that you may read",
+  412: "If-Match names another version of the object",
+  413: "The body is larger than 1 MiB",
+  415: "The body is not application/json",
+  429: "Too many requests with a wrong key",
+  500: "A fault of the service",
+  503: "The database or the bus cannot be reached just now",
+};
+
+export const openApiOptions = (
+  version: string,
+  tokenInQuery: boolean,
+): FastifyDynamicSwaggerOptions => ({
+  openapi: {
+    openapi: "3.1.0",
+    info: {
+      title: "Sonde",
+      version,
+      description:
+        "Runs HTTP calls from test locations and measures them. Every path works with and without its trailing slash. " +
+        "`debug=1` in a query pretty-prints the answer. Query parameters that are not listed are ignored.",
+    },
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+        header: { type: "apiKey", in: "header", name: "X-Api-Key" },
+        ...(tokenInQuery && {
+          query: { type: "apiKey", in: "query", name: "_token" } as const,
+        }),
+      },
+    },
+    security: [
+      { bearer: [] },
+      { header: [] },
+      ...(tokenInQuery ? [{ query: [] }] : []),
+    ],
+  },
+  refResolver: {
+    buildLocalReference: (json, _base, _fragment, n) =>
+      typeof json.$id === "string" ? json.$id : `schema${n}`,
+  },
+});
+
+/** What the document says of one way to reach an endpoint. */
+export function describe(
+  endpoint: Endpoint,
+  method: Method,
+  path: string,
+): FastifySchema {
+  const { operationId, methods, tag, summary, query, body } = endpoint;
+  const isFirst = method === methods[0] && path === endpoint.path;
+  const variant = path === endpoint.path ? `By${method}` : "ByAlias";
+  return {
+    operationId: isFirst ? operationId : `${operationId}${variant}`,
+    tags: [tag],
+    summary,
+    ...(query && {
+      querystring: {
+        type: "object",
+        properties: Object.fromEntries(
+          Object.entries(query).map(([name, { schema }]) => [
+            name,
+            plain(schema),
+          ]),
+        ),
+      },
+    }),
+    ...(body && { body: plain(body) }),
+    response: answersOf(endpoint),
+  } as FastifySchema;
+}
+
+function answersOf(endpoint: Endpoint): Record<number, unknown> {
+  const { status = 200, answer, body, path, level, versioned } = endpoint;
+  const errors = [
+    400,
+    401,
+    ...(level === "VIEWER" ? [] : [403]),
+    ...(path.includes(":") ? [404] : []),
+    ...(versioned && body && status === 200 ? [412] : []),
+    ...(body ? [413, 415] : []),
+    429,
+    500,
+    503,
+  ];
+  return {
+    [status]: { description: "Done", ...(plain(answer) as object) },
+    ...Object.fromEntries(
+      errors.map((code) => [
+        code,
+        { description: ERRORS[code], $ref: "Error#" },
+      ]),
+    ),
+  };
+}
+
+/** A schema without what only its validator reads. */
+const plain = (schema: TSchema): unknown =>
+  JSON.parse(
+    JSON.stringify(schema, (name, value: unknown) =>
+      name.startsWith("~") ? undefined : value,
+    ),
+  );

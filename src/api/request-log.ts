@@ -1,0 +1,32 @@
+// One line and one observation for each request. Neither holds its path or its query: keys may stand there.
+import type { FastifyInstance } from "fastify";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { ApiMetrics } from "./metrics.ts";
+
+export function observeRequests(
+  app: FastifyInstance,
+  {
+    clock,
+    log,
+    metrics,
+  }: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly metrics: ApiMetrics;
+  },
+): void {
+  const began = new WeakMap<object, number>();
+  app.addHook("onRequest", async (request) => {
+    began.set(request, clock.monotonic());
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const end = clock.monotonic();
+    const duration_ms = end - (began.get(request) ?? end);
+    const { method } = request;
+    const route = request.routeOptions.url ?? "unknown";
+    const status = reply.statusCode;
+    metrics.observeRequest({ method, route, status }, duration_ms);
+    log.debug({ method, route, status, duration_ms }, "request answered");
+  });
+}

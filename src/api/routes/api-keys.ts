@@ -1,0 +1,108 @@
+// API keys of the caller's owner. A key is shown when it is made, and never again.
+import { Type } from "typebox";
+import { ACCESS_LEVELS } from "../../model/access.ts";
+import { notFound } from "../../model/errors.ts";
+import { nullable, Timestamp, withDefault } from "../../model/fields.ts";
+import { formatInstant } from "../../model/instant.ts";
+import { createValidator } from "../../model/validate.ts";
+import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { ApiKey } from "../../store/store.ts";
+import { StatusSchema } from "../crud-endpoints.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { listOf, listPage } from "../lists.ts";
+import { LIST_PAGING } from "../parameters.ts";
+
+const AccessLevelSchema = Type.Enum([...ACCESS_LEVELS]);
+
+const KeyBody = Type.Object(
+  { access_level: Type.Optional(withDefault(AccessLevelSchema, "VIEWER")) },
+  { additionalProperties: false },
+);
+const keyBody = createValidator(KeyBody);
+
+const known = {
+  id: Type.String(),
+  owner: Type.String(),
+  org: nullable(Type.String()),
+  access_level: AccessLevelSchema,
+  created: Timestamp,
+  last_update: Timestamp,
+};
+const KeySchema = Type.Object(known);
+const NewKeySchema = Type.Object({
+  ...known,
+  api_key: Type.String({ description: "shown this once" }),
+});
+
+// Only an OWNER key reaches these, so none is issued above its issuer's level.
+const common = { tag: "API keys", level: "OWNER" } as const;
+
+export const apiKeyEndpoints = ({
+  store,
+  cursors,
+}: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    ...common,
+    operationId: "createApiKey",
+    methods: ["POST", "PUT"],
+    path: "/api_keys/",
+    summary: "Issue a key that acts as the same owner",
+    body: KeyBody,
+    status: 201,
+    answer: NewKeySchema,
+    async handle({ principal, body }) {
+      const { access_level = "VIEWER" } = keyBody.parse(body);
+      const now = await store.now();
+      const api_key = newApiKey();
+      const key: ApiKey = {
+        key_id: newId(now),
+        owner: principal.owner,
+        org: principal.org,
+        access_level,
+        created: now,
+        last_update: now,
+        revoked: false,
+      };
+      await store.apiKeys.insert(key, hashApiKey(api_key));
+      return { ...toAnswer(key), api_key };
+    },
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "listApiKeys",
+    methods: ["GET"],
+    path: "/api_keys/",
+    summary: "List the keys in force",
+    query: LIST_PAGING,
+    answer: listOf(KeySchema),
+    handle: (request) =>
+      listPage(cursors, request, async (page) =>
+        (await store.apiKeys.list(request.principal.owner, page)).map(toAnswer),
+      ),
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "revokeApiKey",
+    methods: ["DELETE"],
+    path: "/api_keys/:id/",
+    summary: "Revoke a key, at once",
+    answer: StatusSchema,
+    async handle({ principal, params }) {
+      const now = await store.now();
+      if (!(await store.apiKeys.revoke(params.id, principal.owner, now)))
+        throw notFound("API key");
+      return { status: "OK" };
+    },
+  }),
+];
+
+const toAnswer = (key: ApiKey) => ({
+  id: key.key_id,
+  owner: key.owner,
+  org: key.org,
+  access_level: key.access_level,
+  created: formatInstant(key.created),
+  last_update: formatInstant(key.last_update),
+});

@@ -1,0 +1,108 @@
+// Deployments: documents whose schedule is kept beside them, for the scheduler.
+import { canRun } from "../../model/access.ts";
+import { activeFrom, deploymentResource } from "../../model/deployment.ts";
+import type { Deployment } from "../../model/deployment.ts";
+import { invalid } from "../../model/errors.ts";
+import { show, summarizeFaults } from "../../model/validate.ts";
+import type { Store } from "../../store/store.ts";
+import { createCrud } from "../crud.ts";
+import type { Change, CrudHooks } from "../crud.ts";
+import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { listOf } from "../lists.ts";
+import { resolveLocation } from "../locations.ts";
+import { LIST_PAGING } from "../parameters.ts";
+
+const names = {
+  path: "/deployments/",
+  tag: "Deployments",
+  noun: "Deployment",
+  nouns: "Deployments",
+  one: "a Deployment",
+  many: "Deployments",
+} as const;
+
+export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
+  const crud = createCrud(deps, deploymentResource, hooks);
+  const { get, list } = readEndpoints(deploymentResource, crud, names);
+  return [
+    ...writeEndpoints(deploymentResource, crud, names),
+    get,
+    list,
+    defineEndpoint({
+      operationId: "listDeploymentsOfCall",
+      methods: ["GET"],
+      path: "/deployments/call/:call_id/",
+      tag: names.tag,
+      summary: "List the Deployments of an API Call",
+      level: "VIEWER",
+      query: LIST_PAGING,
+      answer: listOf(deploymentResource.schema),
+      handle: (request) =>
+        crud.list(request, { target_id: request.params.call_id }),
+    }),
+  ];
+}
+
+const hooks: CrudHooks<Deployment> = {
+  async prepare(change, { deployment, ...rest }) {
+    const targetFault = await faultOfTarget(change, deployment.target_id);
+    const location = await resolveLocation(
+      change.store,
+      "deployment.location_id",
+      deployment.location_id,
+    );
+    const faults = [
+      targetFault ?? [],
+      "fault" in location ? location.fault : [],
+    ].flat();
+    if (faults.length > 0 || "fault" in location)
+      throw invalid(summarizeFaults(faults));
+    return { ...rest, deployment: { ...deployment, location_id: location.id } };
+  },
+
+  async written({ store, now }, after, before) {
+    const active_from = activeFrom(before, after, now);
+    if (active_from === undefined) return;
+    const { target_id, location_id, frequency, run_delay } = after.deployment;
+    await store.schedules.set({
+      deployment_id: after.id,
+      owner: after.meta.owner,
+      target_id,
+      location_id,
+      frequency,
+      run_delay,
+      active_from,
+    });
+  },
+
+  removed: (store, id) => store.schedules.remove(id),
+};
+
+/** Locks the target, so that it cannot be deleted before its new deployment is there to be deleted with it. */
+async function faultOfTarget(
+  { store, principal }: Change,
+  targetId: string,
+): Promise<string | undefined> {
+  const target = await store.documents.getForUpdate("call", targetId);
+  return target && canRun(principal, target)
+    ? undefined
+    : `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
+}
+
+/** Part of deleting a call or workflow: nothing stays that would run it. */
+export async function removeDeploymentsOf(
+  store: Store,
+  targetId: string,
+): Promise<void> {
+  const deployments = await store.documents.listAll(
+    "deployment",
+    "target_id",
+    targetId,
+  );
+  for (const { id } of deployments) {
+    await store.schedules.remove(id);
+    await store.documents.remove("deployment", id);
+  }
+}

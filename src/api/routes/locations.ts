@@ -1,0 +1,117 @@
+// Locations, and the agents that serve them.
+import { Type } from "typebox";
+import { formatInstant } from "../../model/instant.ts";
+import { isOnline } from "../../model/location.ts";
+import type { StoredAgent, StoredLocation } from "../../store/store.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { listOf, listPage } from "../lists.ts";
+import { Timestamp } from "../../model/fields.ts";
+import { LIST_PAGING } from "../parameters.ts";
+
+const tag = "Locations";
+
+const AgentSchema = Type.Object({
+  agent_id: Type.String(),
+  location_id: Type.String(),
+  version: Type.String(),
+  online: Type.Boolean({ description: "heard of within three heartbeats" }),
+  last_seen: Timestamp,
+  in_flight: Type.Integer({ description: "runs under way" }),
+});
+
+const LocationSchema = Type.Object({
+  id: Type.String(),
+  location_id: Type.String({ description: "same as id" }),
+  label: Type.String(),
+  region: Type.String(),
+  created: Timestamp,
+  agents: Type.Array(AgentSchema),
+});
+
+const InfoSchema = Type.Object({
+  regions: Type.Record(Type.String(), Type.Array(Type.String()), {
+    description: "location ids by region",
+  }),
+  locations: Type.Record(Type.String(), Type.String(), {
+    description: "labels by location id",
+  }),
+  agent_list: Type.Array(AgentSchema),
+  meta: Type.Object({}),
+});
+
+export const locationEndpoints = ({
+  store,
+  cursors,
+}: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "listLocations",
+    methods: ["GET"],
+    path: "/agents/",
+    tag,
+    summary: "List the locations, the default one first, with their agents",
+    level: "VIEWER",
+    query: LIST_PAGING,
+    answer: listOf(LocationSchema),
+    async handle(request) {
+      const now = await store.now();
+      const agents = await store.locations.listAgents();
+      return listPage(cursors, request, async ({ after, limit }) => {
+        const all = await store.locations.list();
+        const start = all.findIndex(({ id }) => id === after) + 1;
+        return all
+          .slice(start, start + limit)
+          .map((location) => toLocation(location, agents, now));
+      });
+    },
+  }),
+  defineEndpoint({
+    operationId: "getLocationInfo",
+    methods: ["GET"],
+    path: "/agents/info",
+    tag,
+    summary: "The locations by region, and the agents",
+    level: "VIEWER",
+    answer: InfoSchema,
+    async handle() {
+      const now = await store.now();
+      const locations = await store.locations.list();
+      const agents = await store.locations.listAgents();
+      const byRegion = Map.groupBy(locations, ({ region }) => region);
+      return {
+        regions: Object.fromEntries(
+          [...byRegion].map(([region, of]) => [region, of.map(({ id }) => id)]),
+        ),
+        locations: Object.fromEntries(
+          locations.map(({ id, label }) => [id, label]),
+        ),
+        agent_list: agents.map((agent) => toAgent(agent, now)),
+        meta: {},
+      };
+    },
+  }),
+];
+
+const toLocation = (
+  { id, label, region, created }: StoredLocation,
+  agents: readonly StoredAgent[],
+  now: number,
+) => ({
+  id,
+  location_id: id,
+  label,
+  region,
+  created: formatInstant(created),
+  agents: agents
+    .filter(({ location_id }) => location_id === id)
+    .map((agent) => toAgent(agent, now)),
+});
+
+const toAgent = (agent: StoredAgent, now: number) => ({
+  agent_id: agent.agent_id,
+  location_id: agent.location_id,
+  version: agent.version,
+  online: isOnline(agent.last_seen, now),
+  last_seen: formatInstant(agent.last_seen),
+  in_flight: agent.in_flight,
+});

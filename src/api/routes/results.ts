@@ -1,0 +1,117 @@
+// Results of runs. One that was ordered and has no outcome yet is listed as QUEUED, in its place.
+import { Type } from "typebox";
+import { notFound } from "../../model/errors.ts";
+import type { Call } from "../../model/call.ts";
+import { formatInstant } from "../../model/instant.ts";
+import { NO_TIMING, ResultSchema } from "../../model/result.ts";
+import type { Result } from "../../model/result.ts";
+import type { Page, PendingRun, Store } from "../../store/store.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { listOf, listPage } from "../lists.ts";
+import { LIST_PAGING } from "../parameters.ts";
+import { callSharing } from "../shared-calls.ts";
+
+const tag = "Results";
+
+export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "listResultsOfCall",
+    methods: ["GET"],
+    path: "/calls/:id/results/",
+    aliases: ["/results/call/:id/"],
+    tag,
+    summary: "List the results of an API Call",
+    level: "VIEWER",
+    query: LIST_PAGING,
+    answer: listOf(Type.Omit(ResultSchema, ["request"])),
+    async handle(request) {
+      const { principal, params } = request;
+      const call = await callSharing(
+        "results",
+        deps.store,
+        principal,
+        params.id,
+      );
+      if (!call) throw notFound("API Call");
+      return listPage(deps.cursors, request, async (page) =>
+        (await resultsOf(deps.store, call, page)).map(withoutRequest),
+      );
+    },
+  }),
+  defineEndpoint({
+    operationId: "getResult",
+    methods: ["GET"],
+    path: "/results/:result_id/",
+    tag,
+    summary: "Get a result, with the request that was made",
+    level: "VIEWER",
+    answer: ResultSchema,
+    async handle({ principal, params }) {
+      const { store } = deps;
+      const pending = await store.pendingRuns.get(params.result_id);
+      const result = await store.results.get(params.result_id);
+      const callId = result?.meta.call_id ?? pending?.target_id ?? "";
+      const call = await callSharing("results", store, principal, callId);
+      if (!call) throw notFound("Result");
+      return result ?? queuedResult(pending as PendingRun, call);
+    },
+  }),
+];
+
+/** Pending runs are read first: one that gets its outcome in between is then seen twice, never missed. */
+async function resultsOf(
+  store: Store,
+  call: Call,
+  page: Page,
+): Promise<Result[]> {
+  const pending = await store.pendingRuns.listOfCall(call.id, page);
+  const recorded = await store.results.listOfCall(call.id, page);
+  const known = new Set(recorded.map(({ id }) => id));
+  return pending
+    .filter(({ result_id }) => !known.has(result_id))
+    .map((run) => queuedResult(run, call))
+    .concat(recorded)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(0, page.limit);
+}
+
+const withoutRequest = ({
+  request: _request,
+  ...rest
+}: Result): Omit<Result, "request"> => rest;
+
+function queuedResult(run: PendingRun, call: Call): Result {
+  return {
+    id: run.result_id,
+    meta: {
+      call_id: call.id,
+      workflow_id: null,
+      workflow_result_id: null,
+      deployment_id: run.deployment_id,
+      location_id: run.location_id,
+      agent_id: null,
+      trigger: run.trigger,
+      trigger_time: formatInstant(run.trigger_time),
+      due_time: formatInstant(run.due_time),
+      start_time: null,
+      end_time: null,
+      result: "QUEUED",
+      result_category: null,
+      message: null,
+      domain: call.meta.domain,
+      url: call.request.url,
+      http_code: null,
+      source_ip: null,
+      dest_ip: null,
+      request_size: null,
+      response_size: null,
+      redirects: 0,
+      is_late: false,
+    },
+    timing: NO_TIMING,
+    request: null,
+    response: null,
+    hops: [],
+  };
+}

@@ -1,0 +1,137 @@
+// "Run now": orders a run, hands it to the bus at once, and where asked to, waits for its end.
+import { Type } from "typebox";
+import { AppError, invalid } from "../../model/errors.ts";
+import { canRun } from "../../model/access.ts";
+import { Id, withDefault } from "../../model/fields.ts";
+import { DelaySeconds } from "../../model/deployment.ts";
+import { createValidator } from "../../model/validate.ts";
+import { manualRun } from "../../dispatch/pending-run.ts";
+import type { PendingRun } from "../../store/store.ts";
+import { visible } from "../crud.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { resolveLocation } from "../locations.ts";
+import { integer } from "../parameters.ts";
+
+const MAX_WAIT_SECONDS = 60;
+const FIRST_POLL_MS = 50;
+const SLOWEST_POLL_MS = 250;
+
+const Context = Type.Record(Type.String(), Type.Unknown(), {
+  maxProperties: 100,
+  description: "variables of this run; names are read in upper case",
+});
+
+const RunBody = Type.Object(
+  {
+    location_id: Type.Optional(
+      withDefault(Type.String({ maxLength: 100 }), ""),
+    ),
+    context: Type.Optional(withDefault(Context, {})),
+    run_delay: Type.Optional(DelaySeconds),
+  },
+  { additionalProperties: false },
+);
+const runBody = createValidator(RunBody);
+
+const RunSchema = Type.Object({
+  call_id: Id,
+  result_id: Id,
+  location_id: Type.String(),
+  context: Type.Record(Type.String(), Type.Unknown()),
+});
+
+export function runEndpoints(deps: EndpointDeps): Endpoint[] {
+  return [
+    defineEndpoint({
+      operationId: "runCall",
+      methods: ["POST"],
+      path: "/calls/:id/run",
+      tag: "API Calls",
+      summary: "Run an API Call now, once",
+      level: "EDITOR",
+      query: {
+        wait: integer(
+          "seconds to wait for the end of the run before answering",
+          { minimum: 0, maximum: MAX_WAIT_SECONDS },
+          0,
+        ),
+      },
+      body: RunBody,
+      answer: RunSchema,
+      async handle({ principal, params, body, query, ended }) {
+        const { store } = deps;
+        const order = runBody.parse(body);
+        const call = visible(
+          "API Call",
+          await store.documents.get("call", params.id),
+          principal,
+        );
+        if (!canRun(principal, call))
+          throw new AppError(
+            "forbidden",
+            "Only the owner of this API Call, and its organization where it is shared with it, may run it",
+          );
+        const location = await resolveLocation(
+          store,
+          "location_id",
+          order.location_id ?? "",
+        );
+        if ("fault" in location) throw invalid(location.fault);
+        const run = manualRun({
+          target_id: call.id,
+          location_id: location.id,
+          owner: principal.owner,
+          context: inUpperCase(order.context ?? {}),
+          run_delay: order.run_delay ?? 0,
+          now: await store.now(),
+        });
+        await startRun(deps, run);
+        await resultOf(deps, run, query.wait, ended);
+        const { target_id: call_id, result_id, location_id, context } = run;
+        return { call_id, result_id, location_id, context };
+      },
+    }),
+  ];
+}
+
+const inUpperCase = (
+  context: Readonly<Record<string, unknown>>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]),
+  );
+
+/** A run that the bus did not take is forgotten again: its caller is told, and may repeat the request. */
+async function startRun(
+  { store, dispatcher }: EndpointDeps,
+  run: PendingRun,
+): Promise<void> {
+  await store.pendingRuns.insert([run]);
+  try {
+    await dispatcher.dispatch([run]);
+  } catch (cause) {
+    await store.pendingRuns.remove(run.result_id);
+    throw cause;
+  }
+}
+
+/** Resolves when the run has an outcome, `seconds` are over, or nobody waits any more. */
+async function resultOf(
+  { store, clock }: EndpointDeps,
+  { result_id }: PendingRun,
+  seconds: number,
+  ended: AbortSignal,
+): Promise<void> {
+  const deadline = clock.monotonic() + seconds * 1000;
+  let pause = FIRST_POLL_MS;
+  for (;;) {
+    const left = deadline - clock.monotonic();
+    if (left <= 0 || ended.aborted) return;
+    if (await store.results.get(result_id)) return;
+    await clock
+      .waitUntil(clock.now() + Math.min(pause, left), ended)
+      .catch(() => undefined); // rejects when `ended` aborts, which the next turn sees
+    pause = Math.min(pause * 1.5, SLOWEST_POLL_MS);
+  }
+}

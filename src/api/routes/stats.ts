@@ -1,0 +1,243 @@
+// Statistics of a call: of one period, and of the periods or single calls before and since an instant.
+import { Type } from "typebox";
+import { invalid, notFound } from "../../model/errors.ts";
+import type { Call } from "../../model/call.ts";
+import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
+import { periodEnd, periodStart } from "../../model/periods.ts";
+import type { PeriodKind } from "../../model/periods.ts";
+import { advancedStatOf, codesOfType, statOf } from "../../model/stat.ts";
+import type { Direction, RawEntry, StatQuery } from "../../store/store.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
+import { toPage } from "../paging.ts";
+import type { Position } from "../paging.ts";
+import { optional } from "../parameters.ts";
+import type { Values } from "../parameters.ts";
+import { callSharing } from "../shared-calls.ts";
+import {
+  ALL_LOCATIONS,
+  MAX_RAW,
+  MAX_STATS,
+  PeriodStatSchema,
+  STAT_PARAMETERS,
+  STATS_PARAMETERS,
+  StatsSchema,
+} from "../stat-schemas.ts";
+
+const tag = "Statistics";
+
+type OfCall = ApiRequest<"/:id/">;
+type StatRequest = OfCall & { readonly query: Values<typeof STAT_PARAMETERS> };
+type StatsRequest = OfCall & {
+  readonly query: Values<typeof STATS_PARAMETERS>;
+};
+
+export const statEndpoints = (deps: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "getStat",
+    methods: ["GET"],
+    path: "/calls/:id/stats/",
+    tag,
+    summary: "Statistics of one period",
+    level: "VIEWER",
+    query: STAT_PARAMETERS,
+    answer: PeriodStatSchema,
+    handle: (request) => periodStat(deps, request),
+  }),
+  listing(deps, "since", "forwards"),
+  listing(deps, "before", "backwards"),
+];
+
+/** The endpoint of a call, that answers with statistics instead when it is asked for a `kind`. */
+export const callOrStat = (deps: EndpointDeps, get: Endpoint): Endpoint =>
+  defineEndpoint({
+    ...get,
+    path: "/calls/:id/",
+    summary: `${get.summary}; with \`kind\`, its statistics of one period`,
+    query: { ...STAT_PARAMETERS, kind: optional(STAT_PARAMETERS.kind) },
+    answer: Type.Union([get.answer, PeriodStatSchema]),
+    handle: (request) => {
+      const { kind } = request.query;
+      return kind === undefined
+        ? get.handle(request)
+        : periodStat(deps, { ...request, query: { ...request.query, kind } });
+    },
+  });
+
+const listing = (
+  deps: EndpointDeps,
+  name: "since" | "before",
+  direction: Direction,
+): Endpoint =>
+  defineEndpoint({
+    operationId: `listStats${name === "since" ? "Since" : "Before"}`,
+    methods: ["GET"],
+    path: `/calls/:id/stats/${name as "since"}`,
+    tag,
+    summary:
+      name === "since"
+        ? "Statistics of the periods since one, oldest first"
+        : "Statistics of the periods up to one, newest first",
+    level: "VIEWER",
+    query: STATS_PARAMETERS,
+    answer: StatsSchema,
+    handle: (request) =>
+      request.query.kind === "RAW"
+        ? rawStats(deps, request, direction)
+        : periodStats(deps, request, request.query.kind, direction),
+  });
+
+async function periodStat(
+  deps: EndpointDeps,
+  request: StatRequest,
+): Promise<unknown> {
+  const { kind, type } = request.query;
+  const call = await callOf(deps, request);
+  const time = periodStart(kind, await timeOf(deps, request));
+  const query = statQuery(call, kind, request);
+  const summaries = await deps.store.stats.period(query, time);
+  return {
+    meta: { ...about(call, request), time: formatPeriodTime(time) },
+    stat: statOf(summaries, type, time),
+    adv_stat: advancedStatOf(summaries, type),
+  };
+}
+
+async function periodStats(
+  deps: EndpointDeps,
+  request: StatsRequest,
+  kind: PeriodKind,
+  direction: Direction,
+): Promise<unknown> {
+  const { type, limit = MAX_STATS } = request.query;
+  if (limit > MAX_STATS)
+    throw invalid(
+      `limit: '${limit}' is not an integer from 1 to ${MAX_STATS} (only RAW has more)`,
+    );
+  const call = await callOf(deps, request);
+  const position = positionOf(deps, request);
+  const from =
+    position === undefined
+      ? periodStart(kind, await timeOf(deps, request))
+      : Number(position[0]);
+  const rows = await deps.store.stats.periods(
+    statQuery(call, kind, request),
+    codesOfType(type),
+    from,
+    direction,
+    limit + 1,
+  );
+  const { meta, items } = toPage(rows, limit, ({ time }) =>
+    deps.cursors.encode(request.scope, [beside(kind, time, direction)]),
+  );
+  return {
+    meta: {
+      ...about(call, request),
+      ...range(from, items.at(-1)?.time ?? from, formatPeriodTime),
+      ...meta,
+    },
+    stats: items.map(({ time, summaries }) => ({
+      ...statOf(summaries, type, time),
+      adv_stat: advancedStatOf(summaries, type),
+    })),
+  };
+}
+
+async function rawStats(
+  deps: EndpointDeps,
+  request: StatsRequest,
+  direction: Direction,
+): Promise<unknown> {
+  const { type, limit = MAX_RAW } = request.query;
+  const call = await callOf(deps, request);
+  const position = positionOf(deps, request);
+  const from = position
+    ? { time: Number(position[0]), afterId: String(position[1]) }
+    : { time: await timeOf(deps, request), afterId: null };
+  const rows = await deps.store.stats.raw(
+    { call_id: call.id, location_id: locationOf(request) },
+    codesOfType(type),
+    from,
+    direction,
+    limit + 1,
+  );
+  const { meta, items } = toPage(rows, limit, ({ time, id }) =>
+    deps.cursors.encode(request.scope, [time, id]),
+  );
+  return {
+    meta: {
+      ...about(call, request),
+      ...range(from.time, items.at(-1)?.time ?? from.time, formatInstant),
+      ...meta,
+    },
+    stats: items.map(rawStat),
+  };
+}
+
+const rawStat = ({ time, latency, http_code, content_length }: RawEntry) => ({
+  time: formatInstant(time),
+  latency,
+  http_code,
+  content_length,
+});
+
+async function callOf(
+  { store }: EndpointDeps,
+  { principal, params }: OfCall,
+): Promise<Call> {
+  const call = await callSharing("stats", store, principal, params.id);
+  if (!call) throw notFound("API Call");
+  return call;
+}
+
+type AnyStatRequest = StatRequest | StatsRequest;
+
+const timeOf = async (
+  { store }: EndpointDeps,
+  { query }: AnyStatRequest,
+): Promise<number> => query.time ?? (await store.now());
+
+const locationOf = ({ query }: AnyStatRequest): string | null =>
+  query.location_id === undefined || query.location_id === ALL_LOCATIONS
+    ? null
+    : query.location_id;
+
+const statQuery = (
+  call: Call,
+  kind: PeriodKind,
+  request: AnyStatRequest,
+): StatQuery => ({ call_id: call.id, kind, location_id: locationOf(request) });
+
+const about = (call: Call, request: AnyStatRequest) => ({
+  kind: request.query.kind,
+  call_id: call.id,
+  type: request.query.type,
+  location_id: locationOf(request) ?? ALL_LOCATIONS,
+  name: call.meta.name,
+});
+
+const positionOf = (
+  { cursors }: EndpointDeps,
+  { query, scope }: StatsRequest,
+): Position | undefined =>
+  query.cursor === undefined ? undefined : cursors.decode(scope, query.cursor);
+
+/** The period of the kind next to the one that starts at `time`. */
+const beside = (
+  kind: PeriodKind,
+  time: number,
+  direction: Direction,
+): number =>
+  direction === "forwards"
+    ? periodEnd(kind, time)
+    : periodStart(kind, time - 1);
+
+/** What a page covers: from where it was asked for to its last entry. */
+const range = (
+  from: number,
+  last: number,
+  format: (ms: number) => string,
+): { readonly min_time: string; readonly max_time: string } => ({
+  min_time: format(Math.min(from, last)),
+  max_time: format(Math.max(from, last)),
+});

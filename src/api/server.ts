@@ -1,0 +1,162 @@
+// The HTTP API as a service: composes its endpoints on one server and owns its listener.
+import fastify from "fastify";
+import type { FastifyInstance } from "fastify";
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import { unavailable } from "../model/errors.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Dispatcher } from "../dispatch/dispatch.ts";
+import type { Store } from "../store/store.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { answerClientError, answerErrors } from "./error-answers.ts";
+import { acceptJsonBodies } from "./content-types.ts";
+import type { ApiMetrics } from "./metrics.ts";
+import { prettyPrintOnRequest } from "./pretty-print.ts";
+import { openApiOptions, SHARED_SCHEMAS } from "./openapi.ts";
+import { createCursors } from "./paging.ts";
+import { observeRequests } from "./request-log.ts";
+import { API_PREFIX, serveEndpoint } from "./serve-endpoint.ts";
+import { apiKeyEndpoints } from "./routes/api-keys.ts";
+import { callEndpoints } from "./routes/calls.ts";
+import { deploymentEndpoints } from "./routes/deployments.ts";
+import { locationEndpoints } from "./routes/locations.ts";
+import { resultEndpoints } from "./routes/results.ts";
+import { runEndpoints } from "./routes/runs.ts";
+import { statEndpoints } from "./routes/stats.ts";
+
+export interface ApiConfig {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Whether a key may be given as the query parameter `_token`. */
+  readonly tokenInQuery: boolean;
+  /** Signs cursors; the same in every process that serves the API. */
+  readonly cursorKey: Uint8Array;
+  readonly version: string;
+}
+
+export interface ApiDeps {
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ApiMetrics;
+  readonly config: ApiConfig;
+}
+
+export interface Api extends Service {
+  readonly app: FastifyInstance;
+  readonly endpoints: readonly Endpoint[];
+  /** Where it listens, as a URL; undefined while it does not. */
+  address(): string | undefined;
+}
+
+const REQUEST_TIMEOUT_MS = 60_000;
+const MAX_PARAM_LENGTH = 1024;
+
+export function createApi(deps: ApiDeps): Api {
+  const { store, dispatcher, clock, log, config } = deps;
+  const cursors = createCursors(config.cursorKey);
+  const endpoints = [
+    callEndpoints,
+    runEndpoints,
+    statEndpoints,
+    resultEndpoints,
+    deploymentEndpoints,
+    locationEndpoints,
+    apiKeyEndpoints,
+  ].flatMap((make) => make({ store, dispatcher, clock, cursors }));
+  const stopping = new AbortController();
+  const app = createServer(deps, endpoints, stopping.signal);
+  let address: string | undefined;
+  return {
+    name: "api",
+    app,
+    endpoints,
+    address: () => address,
+    async start() {
+      address = await listen(app, config);
+      log.info({ address }, "api listening");
+    },
+    async stop() {
+      stopping.abort();
+      await app.close();
+      address = undefined;
+    },
+  };
+}
+
+function createServer(
+  { store, clock, log, metrics, config }: ApiDeps,
+  endpoints: readonly Endpoint[],
+  stopping: AbortSignal,
+): FastifyInstance {
+  const answers = answerErrors(log, endpoints);
+  const app = fastify({
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: MAX_PARAM_LENGTH,
+    },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    return503OnClosing: false,
+    frameworkErrors: answers.onError,
+    clientErrorHandler: answerClientError,
+  });
+  // Handlers check what they are given, once; the schemas of routes are for the OpenAPI document.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setErrorHandler(answers.onError);
+  app.addHook("onRequest", async (request, reply) => {
+    if (stopping.aborted) {
+      void reply.header("connection", "close");
+      throw unavailable("The service is shutting down");
+    }
+    if (request.is404) throw answers.unknown(request);
+  });
+  observeRequests(app, { clock, log, metrics });
+  acceptJsonBodies(app);
+  prettyPrintOnRequest(app);
+  for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
+  void app.register(
+    swagger,
+    openApiOptions(config.version, config.tokenInQuery),
+  );
+  void app.register(swaggerUi, {
+    routePrefix: "/docs",
+    staticCSP:
+      "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
+  });
+  void app.register(async (scope) => {
+    scope.get(
+      `${API_PREFIX}/openapi.json`,
+      { schema: { hide: true } },
+      async () => app.swagger(),
+    );
+    const { tokenInQuery } = config;
+    const authenticate = createAuthenticate({ store, clock, tokenInQuery });
+    for (const endpoint of endpoints)
+      serveEndpoint(scope, endpoint, { authenticate, stopping });
+  });
+  return app;
+}
+
+async function listen(
+  app: FastifyInstance,
+  { host, port }: ApiConfig,
+): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "";
+    const advice =
+      code === "EADDRINUSE"
+        ? "the port is in use; choose another with SONDE_PORT"
+        : `${code || (cause as Error).message}; see SONDE_HOST and SONDE_PORT`;
+    throw new Error(`the API cannot listen on ${host}:${port}: ${advice}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+// How statistics are asked for, and the shapes of what is answered.
+import { Type } from "typebox";
+import { nullable, Timestamp } from "../model/fields.ts";
+import { PERIOD_KINDS } from "../model/periods.ts";
+import { STAT_TYPES } from "../model/stat.ts";
+import { PHASES } from "../model/summary.ts";
+import {
+  choice,
+  CURSOR,
+  instant,
+  integer,
+  optional,
+  text,
+} from "./parameters.ts";
+import { PageMetaSchema } from "./lists.ts";
+
+/** All locations together: how it may be asked for, and how answers name it. */
+export const ALL_LOCATIONS = "__ALL__";
+export const MAX_STATS = 1000;
+export const MAX_RAW = 5000;
+
+const common = {
+  time: instant(
+    "ISO 8601, UTC when it has no offset; selects the period that contains it (default: now)",
+  ),
+  type: choice(
+    "only calls with this result; ALL: every call that was made",
+    STAT_TYPES,
+    "ALL",
+  ),
+  location_id: text(
+    `only calls made there; absent, empty or ${ALL_LOCATIONS}: all locations together`,
+  ),
+};
+
+export const STAT_PARAMETERS = {
+  ...common,
+  kind: choice("kind of period", PERIOD_KINDS, "DAY"),
+};
+
+export const STATS_PARAMETERS = {
+  ...common,
+  kind: choice(
+    "kind of period; RAW: single calls",
+    [...PERIOD_KINDS, "RAW"],
+    "DAY",
+  ),
+  cursor: CURSOR,
+  limit: optional(
+    integer(
+      `most entries of a page (default and most: ${MAX_STATS}, of RAW ${MAX_RAW})`,
+      { minimum: 1, maximum: MAX_RAW },
+      MAX_RAW,
+    ),
+  ),
+};
+
+const Count = Type.Integer({ minimum: 0 });
+const Ms = nullable(Type.Number({ description: "milliseconds" }));
+
+const StatSchema = Type.Object({
+  time: Type.String({ description: "start of the period" }),
+  count: Count,
+  max_latency: Ms,
+  avg_latency: Ms,
+  min_latency: Type.Optional(Ms),
+  standard_deviation: Type.Optional(
+    Type.Number({ description: "of the population" }),
+  ),
+  skewness: Type.Optional(Type.Number({ description: "of the population" })),
+});
+
+const AdvancedStatSchema = Type.Object({
+  p50: Ms,
+  p75: Ms,
+  p90: Ms,
+  p95: Ms,
+  p99: Ms,
+  missed: Count,
+  pass_percent: nullable(Type.Number()),
+  phases: Type.Object(
+    Object.fromEntries(PHASES.map((phase) => [phase, Ms] as const)),
+    { description: "averages over the calls that reached the phase" },
+  ),
+});
+
+const RawSchema = Type.Object({
+  time: Timestamp,
+  latency: nullable(Type.Integer()),
+  http_code: nullable(Type.Integer()),
+  content_length: nullable(Type.Integer()),
+});
+
+const about = {
+  kind: Type.String(),
+  call_id: Type.String(),
+  type: Type.String(),
+  location_id: Type.String(),
+  name: Type.String({ description: "of the call" }),
+};
+
+export const PeriodStatSchema = Type.Object({
+  meta: Type.Object({ ...about, time: Type.String() }),
+  stat: Type.Union([StatSchema, Type.Null()]),
+  adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
+});
+
+export const StatsSchema = Type.Object({
+  meta: Type.Object({
+    ...about,
+    max_time: Type.String(),
+    min_time: Type.String(),
+    ...PageMetaSchema.properties,
+  }),
+  stats: Type.Union([
+    Type.Array(
+      Type.Interface([StatSchema], {
+        adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
+      }),
+    ),
+    Type.Array(RawSchema),
+  ]),
+});
