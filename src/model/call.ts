@@ -91,20 +91,22 @@ export const callResource = defineResource({
   }),
 });
 
+// As they may stand in a URL: %%NAME%%, {{name}} (its braces plain or percent-encoded) and __NAME__.
+const VARIABLE =
+  /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}[^{}/?#\r\n]+?(?:%7D){2}|__\w+__/gi;
+
 /** The host of an http or https URL, or undefined where it is none. Variables may stand anywhere after the scheme. */
 export function hostOf(url: string): string | undefined {
-  if (!/^https?:\/\/[^/?#\s]/i.test(url) || /[\s\u0000-\u001f\u007f]/.test(url))
-    return undefined;
-  if (!URL.canParse(url)) return authorityWithVariables(url);
-  const { hostname, username, password } = new URL(url);
-  if (username !== "" || password !== "" || hostname === "") return undefined;
-  return hostname;
-}
-
-function authorityWithVariables(url: string): string | undefined {
-  const authority = /^https?:\/\/([^/?#]+)/i.exec(url)?.[1];
-  return authority !== undefined &&
-    /%%\w+%%|\{\{[^{}]+\}\}|__\w+__/.test(authority)
-    ? authority.replace(/:\d+$/, "")
-    : undefined;
+  const [, scheme = "", authority = "", rest = ""] =
+    /^(https?:\/\/)([^/?#]*)(.*)$/is.exec(url) ?? [];
+  const host = authority.replace(/:[^:\]]*$/, "");
+  const port = authority.slice(host.length);
+  const filledIn = [scheme, host, port.replace(VARIABLE, "1"), rest]
+    .join("")
+    .replace(VARIABLE, "v");
+  if (host === "" || /[@\\]/.test(authority)) return undefined;
+  if (/[\s\p{Cc}]/u.test(filledIn) || !URL.canParse(filledIn)) return undefined;
+  const { hostname, port: number } = new URL(filledIn);
+  if (number === "0") return undefined;
+  return host.search(VARIABLE) === -1 ? hostname : host;
 }

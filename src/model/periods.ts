@@ -5,43 +5,39 @@ export type PeriodKind = (typeof PERIOD_KINDS)[number];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const MONDAY_MS = 4 * DAY_MS; // the first after the epoch
+
+const floor = (ms: number, unit: number): number =>
+  Math.floor(ms / unit) * unit;
+
+const STARTS: Readonly<Record<PeriodKind, (ms: number) => number>> = {
+  HOUR: (ms) => floor(ms, HOUR_MS),
+  DAY: (ms) => floor(ms, DAY_MS),
+  WEEK: (ms) => floor(ms - MONDAY_MS, 7 * DAY_MS) + MONDAY_MS,
+  MONTH: (ms) => firstOf(ms, 0),
+  YEAR: (ms) => utc(new Date(ms).getUTCFullYear(), 0),
+};
+
+const NEXT: Readonly<Record<PeriodKind, (start: number) => number>> = {
+  HOUR: (start) => start + HOUR_MS,
+  DAY: (start) => start + DAY_MS,
+  WEEK: (start) => start + 7 * DAY_MS,
+  MONTH: (start) => firstOf(start, 1),
+  YEAR: (start) => utc(new Date(start).getUTCFullYear() + 1, 0),
+};
 
 /** The start of the period of this kind that contains `ms`; both epoch milliseconds. */
-export function periodStart(kind: PeriodKind, ms: number): number {
-  const at = new Date(ms);
-  switch (kind) {
-    case "HOUR":
-      return Math.floor(ms / HOUR_MS) * HOUR_MS;
-    case "DAY":
-      return Math.floor(ms / DAY_MS) * DAY_MS;
-    case "WEEK": {
-      const day = Math.floor(ms / DAY_MS) * DAY_MS;
-      const daysSinceMonday = (new Date(day).getUTCDay() + 6) % 7;
-      return day - daysSinceMonday * DAY_MS;
-    }
-    case "MONTH":
-      return utc(at.getUTCFullYear(), at.getUTCMonth());
-    case "YEAR":
-      return utc(at.getUTCFullYear(), 0);
-  }
-}
+export const periodStart = (kind: PeriodKind, ms: number): number =>
+  STARTS[kind](ms);
 
 /** The first instant after the period of this kind that contains `ms`. */
-export function periodEnd(kind: PeriodKind, ms: number): number {
-  const start = periodStart(kind, ms);
-  const at = new Date(start);
-  switch (kind) {
-    case "HOUR":
-      return start + HOUR_MS;
-    case "DAY":
-      return start + DAY_MS;
-    case "WEEK":
-      return start + 7 * DAY_MS;
-    case "MONTH":
-      return utc(at.getUTCFullYear(), at.getUTCMonth() + 1);
-    case "YEAR":
-      return utc(at.getUTCFullYear() + 1, 0);
-  }
+export const periodEnd = (kind: PeriodKind, ms: number): number =>
+  NEXT[kind](periodStart(kind, ms));
+
+/** The first of the month of `ms`, or of one `months` later. */
+function firstOf(ms: number, months: number): number {
+  const at = new Date(ms);
+  return utc(at.getUTCFullYear(), at.getUTCMonth() + months);
 }
 
 // Date.UTC reads years 0 to 99 as 1900 to 1999.

@@ -90,7 +90,7 @@ export function defineResource<S extends TObject>(
         validators.update,
         withoutUnchanged(schema, body, document),
       );
-      const merged = stamp(merge(document as Json, given), {
+      const merged = stamp(merge(document, given), {
         last_update: formatInstant(now),
       });
       return definition.derive(merged as Static<S>);
@@ -110,9 +110,7 @@ function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
   for (const [name, child] of Object.entries(schema.properties)) {
     if ((child as Node).readOnly) continue;
     const inner = isObject(child) ? bodySchema(child as TObject, verb) : child;
-    properties[name] = isRequired(inner as Node, verb)
-      ? inner
-      : Type.Optional(inner);
+    properties[name] = isRequired(inner, verb) ? inner : Type.Optional(inner);
   }
   const {
     type: _type,

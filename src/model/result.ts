@@ -199,8 +199,9 @@ export const rawOf = (result: Result): RawResult => ({
 
 /** Folds results of one code: the one rule for what is counted, used when results arrive and when they are recomputed. */
 export function summarizeResults(results: readonly RawResult[]): Summary {
-  const samples = results.flatMap(({ latency, phases }) =>
-    latency === null ? [] : [{ latency, phases }],
+  const made = results.filter(({ result }) => categoryOf(result) !== null);
+  if (made.length === 0) return countOnly(results.length);
+  return summarize(
+    made.map(({ latency, phases }) => ({ latency: latency ?? 0, phases })),
   );
-  return samples.length === 0 ? countOnly(results.length) : summarize(samples);
 }

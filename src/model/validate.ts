@@ -31,7 +31,7 @@ export function createValidator<S extends TSchema>(
   const faults = (value: unknown): string[] =>
     compiled.Check(value)
       ? []
-      : describeFaults(schema, value, compiled.Errors(value) as Fault[]);
+      : describeFaults(schema, value, compiled.Errors(value));
   return {
     accepts: (value): value is Static<S> => compiled.Check(value),
     faults,
@@ -85,11 +85,7 @@ function describeFaults(
           `${key}${name}`,
           `'${join(path, name)}' is a required property`,
         );
-    else
-      described.set(
-        key,
-        describeValue(schema, value, first.instancePath, faults),
-      );
+    else described.set(key, describeValue(schema, value, first, faults));
   }
   return [...described.values()];
 }
@@ -106,17 +102,16 @@ function unexpected(path: string, fault: Fault): string {
 function describeValue(
   schema: TSchema,
   root: unknown,
-  pointer: string,
+  first: Fault,
   faults: readonly Fault[],
 ): string {
-  const value = valueAt(root, pointer);
-  const path = toPath(pointer) || "body";
-  const custom = faultWording(schemaAt(schema, pointer));
+  const value = valueAt(root, first.instancePath);
+  const path = toPath(first.instancePath) || "body";
+  const custom = faultWording(schemaAt(schema, first.instancePath));
   const types = faults.flatMap((fault) =>
     fault.keyword === "type" ? [fault.params["type"]] : [],
   );
-  const rule =
-    faults.find((fault) => fault.keyword !== "type") ?? (faults[0] as Fault);
+  const rule = faults.find((fault) => fault.keyword !== "type") ?? first;
   if (rule.keyword === "type")
     return `${path}: ${show(value)} is not of type ${types.flat().join(" or ")}`;
   if (custom) return `${path}: ${custom(show(value))}`;
@@ -127,7 +122,7 @@ function describeValue(
     case "const":
       return `${path}: ${show(value)} is not one of ${list(faults.flatMap((f) => (f.keyword === "const" ? [f.params["allowedValue"]] : [])))}`;
     case "minLength":
-      return `${path}: ${show(value)} is too short (at least ${limit} characters)`;
+      return `${path}: ${show(value)} is too short (at least ${limit} ${limit === "1" ? "character" : "characters"})`;
     case "maxLength":
       return `${path}: ${show(value)} is too long (at most ${limit} characters)`;
     case "maxItems":

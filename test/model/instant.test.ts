@@ -1,5 +1,5 @@
 // Instants between epoch milliseconds and ISO 8601.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   formatInstant,

@@ -1,5 +1,5 @@
 // The calendar of statistics.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   PERIOD_KINDS,

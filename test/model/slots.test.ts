@@ -1,5 +1,5 @@
 // When schedules are due: instants in, instants out.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   BEAT_LEAD_MS,

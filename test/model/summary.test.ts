@@ -1,5 +1,5 @@
 // Summaries against an independent two-pass computation, in any split and any order of merging.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   EMPTY_SUMMARY,
