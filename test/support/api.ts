@@ -1,0 +1,199 @@
+// The API over a real embedded store and an in-process bus, with keys for whoever a test needs.
+import { randomBytes } from "node:crypto";
+import type { LightMyRequestResponse } from "fastify";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { createApiMetrics } from "../../src/api/metrics.ts";
+import { createApi } from "../../src/api/server.ts";
+import type { Api, ApiConfig } from "../../src/api/server.ts";
+import { createDispatcher } from "../../src/dispatch/dispatch.ts";
+import type { AccessLevel } from "../../src/model/access.ts";
+import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { Registry } from "../../src/runtime/metrics.ts";
+import type { Store } from "../../src/store/store.ts";
+import { track } from "./no-leftovers.ts";
+import { createTestDatabase } from "./stores.ts";
+
+export interface Caller {
+  readonly key: string;
+  readonly key_id: string;
+}
+
+export interface Sent {
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "PATCH";
+  readonly path: string;
+  /** Sent as JSON; a string or bytes as they are. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Null: none. */
+  readonly as?: Caller | null;
+}
+
+export interface Answer<T = Json> {
+  readonly status: number;
+  readonly headers: LightMyRequestResponse["headers"];
+  readonly text: string;
+  readonly body: T;
+}
+
+/** Whatever JSON holds; tests say what they expect of it. */
+export interface Json {
+  readonly [name: string]: Json;
+}
+
+export interface TestApi extends AsyncDisposable {
+  readonly api: Api;
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly registry: Registry;
+  /** An OWNER key of the owner "ann", without an organization. */
+  readonly ann: Caller;
+  /** What was logged, as text. */
+  readonly logged: () => string;
+  caller(
+    owner: string,
+    org?: string | null,
+    access_level?: AccessLevel,
+  ): Promise<Caller>;
+  /** Below `/api/2`; as ann when nobody is named. */
+  send<T = Json>(sent: Sent): Promise<Answer<T>>;
+}
+
+export async function startApi({
+  clock = systemClock,
+  config = {},
+}: {
+  readonly clock?: Clock;
+  readonly config?: Partial<ApiConfig>;
+} = {}): Promise<TestApi> {
+  const untrack = track("api");
+  const database = await createTestDatabase("sqlite");
+  const store = await database.open(clock);
+  for (const id of ["local", "far"])
+    await store.locations.insert({
+      id,
+      label: `The ${id} one`,
+      region: "here",
+      created: clock.now() + (id === "local" ? 0 : 1),
+    });
+  const lines: string[] = [];
+  const log = createLogger("debug", {
+    write: (line: string) => void lines.push(line),
+  });
+  const bus = createInProcessBus({ clock, log });
+  const registry = new Registry();
+  const api = createApi({
+    store,
+    dispatcher: createDispatcher({ store, bus }),
+    clock,
+    log,
+    metrics: createApiMetrics(registry),
+    config: {
+      host: "127.0.0.1",
+      port: 0,
+      tokenInQuery: true,
+      cursorKey: randomBytes(32),
+      version: "0.0.0",
+      ...config,
+    },
+  });
+
+  const caller: TestApi["caller"] = async (
+    owner,
+    org = null,
+    access_level = "OWNER",
+  ) => {
+    const [key, now] = [newApiKey(), clock.now()];
+    const key_id = newId(now);
+    await store.apiKeys.insert(
+      {
+        key_id,
+        owner,
+        org,
+        access_level,
+        created: now,
+        last_update: now,
+        revoked: false,
+      },
+      hashApiKey(key),
+    );
+    return { key, key_id };
+  };
+  const ann = await caller("ann");
+
+  return {
+    api,
+    store,
+    bus,
+    registry,
+    ann,
+    logged: () => lines.join(""),
+    caller,
+    async send<T>({ method = "GET", path, body, headers, as = ann }: Sent) {
+      const response = await api.app.inject({
+        method,
+        url: path.startsWith("//") ? path.slice(1) : `/api/2${path}`,
+        headers: {
+          ...(as && { authorization: `Bearer ${as.key}` }),
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body !== undefined && { payload: toPayload(body) }),
+      });
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        text: response.payload,
+        body: parsed(response) as T,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await api.stop();
+      await bus.close();
+      await database[Symbol.asyncDispose]();
+      untrack();
+    },
+  };
+}
+
+const toPayload = (body: unknown): string | Buffer =>
+  typeof body === "string" || Buffer.isBuffer(body)
+    ? body
+    : JSON.stringify(body);
+
+const parsed = ({ headers, payload }: LightMyRequestResponse): unknown =>
+  String(headers["content-type"]).startsWith("application/json") &&
+  payload !== ""
+    ? JSON.parse(payload)
+    : undefined;
+
+export interface CallAnswer {
+  readonly id: string;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly access: Readonly<Record<string, boolean>>;
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+/** Creates a call; `body` is merged over the least that one needs. */
+export async function createCall(
+  { send, ann }: TestApi,
+  body: Readonly<Record<string, unknown>> = {},
+  as: Caller = ann,
+): Promise<CallAnswer> {
+  const answer = await send<CallAnswer>({
+    method: "POST",
+    path: "/calls/",
+    body: {
+      meta: { name: "a call" },
+      request: { method: "get", url: "https://target.test/path" },
+      ...body,
+    },
+    as,
+  });
+  if (answer.status !== 201) throw new Error(answer.text);
+  return answer.body;
+}
