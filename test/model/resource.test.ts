@@ -1,0 +1,301 @@
+// Create and update of a resource: defaults, merging, read-only properties.
+import { describe, expect, it } from "vitest";
+import { callResource } from "../../src/model/call.ts";
+import type { Call } from "../../src/model/call.ts";
+import { deploymentResource } from "../../src/model/deployment.ts";
+
+const NOW = Date.parse("2026-10-01T12:34:56.789Z");
+const LATER = NOW + 1000;
+const identity = { id: "call-1", owner: "ann", now: NOW };
+const minimal = {
+  meta: { name: "home" },
+  request: { method: "get", url: "https://Example.test:8443/a?b=c" },
+};
+
+const aCall = (body: unknown = minimal): Call =>
+  callResource.create(body, identity);
+const update = (body: unknown, call = aCall()): Call =>
+  callResource.update(call, body, LATER);
+
+describe("a call that is created", () => {
+  it("has every field, with the defaults of the interface", () => {
+    expect(aCall()).toEqual({
+      id: "call-1",
+      meta: {
+        name: "home",
+        description: null,
+        tags: [],
+        owner: "ann",
+        domain: "example.test",
+        accept: null,
+        content_type: null,
+        created: "2026-10-01T12:34:56.789000Z",
+        last_update: "2026-10-01T12:34:56.789000Z",
+      },
+      access: { settings: false, results: false, stats: false, org: false },
+      request: {
+        method: "GET",
+        url: "https://Example.test:8443/a?b=c",
+        parameters: [],
+        headers: [],
+        body: null,
+        auth_id: null,
+        token_id: null,
+      },
+    });
+  });
+
+  it("keeps what was given, and fills in the rest", () => {
+    const { access, request } = aCall({
+      ...minimal,
+      access: { stats: true },
+      request: { ...minimal.request, headers: [{ key: "a", value: "b" }] },
+    });
+    expect(access).toEqual({
+      settings: false,
+      results: false,
+      stats: true,
+      org: false,
+    });
+    expect(request.headers).toEqual([{ key: "a", value: "b" }]);
+  });
+
+  it("shares no default with another one", () => {
+    const first = aCall();
+    first.meta.tags.push("mine");
+    expect(aCall().meta.tags).toEqual([]);
+  });
+
+  it.each([
+    [
+      "an id",
+      { ...minimal, id: "mine" },
+      "Additional properties are not allowed ('id' was unexpected)",
+    ],
+    [
+      "an owner",
+      { ...minimal, meta: { name: "n", owner: "bob" } },
+      "Additional properties are not allowed ('owner' was unexpected) in meta",
+    ],
+    [
+      "a domain",
+      { ...minimal, meta: { name: "n", domain: "x" } },
+      "Additional properties are not allowed ('domain' was unexpected) in meta",
+    ],
+    [
+      "a misspelt property",
+      { ...minimal, request: { ...minimal.request, header: [] } },
+      "Additional properties are not allowed ('header' was unexpected) in request",
+    ],
+    ["no meta", { request: minimal.request }, "'meta' is a required property"],
+    ["no name", { ...minimal, meta: {} }, "'meta.name' is a required property"],
+    [
+      "no url",
+      { ...minimal, request: { method: "GET" } },
+      "'request.url' is a required property",
+    ],
+    [
+      "null for a flag",
+      { ...minimal, access: { org: null } },
+      "access.org: null is not of type boolean",
+    ],
+    [
+      "a bad method",
+      { ...minimal, request: { ...minimal.request, method: "GE T" } },
+      "request.method: 'GE T' is not an HTTP method",
+    ],
+    [
+      "a bad url",
+      { ...minimal, request: { ...minimal.request, url: "ftp://x" } },
+      "request.url: 'ftp://x' is not a valid http or https URL",
+    ],
+    ["nothing", {}, "'meta' is a required property (and 1 other fault)"],
+  ])("is refused with %s", (_, body, message) => {
+    expect(() => aCall(body)).toThrow(
+      expect.objectContaining({ code: "invalid", message }),
+    );
+  });
+});
+
+describe("a call that is updated", () => {
+  it("changes what was given, and nothing else but its last update", () => {
+    const before = aCall();
+    const after = update(
+      { request: { parameters: [{ key: "q", value: "1" }] } },
+      before,
+    );
+    expect(after).toEqual({
+      ...before,
+      meta: { ...before.meta, last_update: "2026-10-01T12:34:57.789000Z" },
+      request: { ...before.request, parameters: [{ key: "q", value: "1" }] },
+    });
+  });
+
+  it("replaces arrays whole", () => {
+    const before = aCall({ ...minimal, meta: { name: "n", tags: ["a", "b"] } });
+    expect(update({ meta: { tags: ["c"] } }, before).meta.tags).toEqual(["c"]);
+    expect(update({ meta: { tags: [] } }, before).meta.tags).toEqual([]);
+  });
+
+  it("clears with null", () => {
+    const before = aCall({ ...minimal, meta: { name: "n", description: "d" } });
+    expect(
+      update({ meta: { description: null } }, before).meta.description,
+    ).toBeNull();
+  });
+
+  it("sets no defaults again", () => {
+    const before = aCall({ ...minimal, access: { org: true } });
+    expect(update({ access: { stats: true } }, before).access).toEqual({
+      settings: false,
+      results: false,
+      stats: true,
+      org: true,
+    });
+  });
+
+  it("follows with its domain and its method", () => {
+    const after = update({
+      request: { url: "http://other.test/", method: "post" },
+    });
+    expect(after.meta.domain).toBe("other.test");
+    expect(after.request.method).toBe("POST");
+  });
+
+  it("leaves the document it came from as it was", () => {
+    const before = Object.freeze(aCall());
+    update({ meta: { name: "new" }, request: { headers: [] } }, before);
+    expect(before).toEqual(aCall());
+  });
+
+  it("passes over read-only properties that come back unchanged", () => {
+    const { id: _, ...whole } = aCall();
+    expect(
+      update({ ...whole, meta: { ...whole.meta, name: "new" } }).meta,
+    ).toEqual({
+      ...whole.meta,
+      name: "new",
+      last_update: "2026-10-01T12:34:57.789000Z",
+    });
+  });
+
+  it.each([
+    [
+      "its own id",
+      { id: "call-1" },
+      "Additional properties are not allowed ('id' was unexpected)",
+    ],
+    [
+      "another id",
+      { id: "call-2" },
+      "Additional properties are not allowed ('id' was unexpected)",
+    ],
+    [
+      "another owner",
+      { meta: { owner: "bob" } },
+      "Additional properties are not allowed ('owner' was unexpected) in meta",
+    ],
+    [
+      "another domain",
+      { meta: { domain: "x.test" } },
+      "Additional properties are not allowed ('domain' was unexpected) in meta",
+    ],
+    [
+      "another creation",
+      { meta: { created: "2020-01-01T00:00:00Z" } },
+      "Additional properties are not allowed ('created' was unexpected) in meta",
+    ],
+    [
+      "null for a name",
+      { meta: { name: null } },
+      "meta.name: null is not of type string",
+    ],
+    [
+      "null for an object",
+      { request: null },
+      "request: null is not of type object",
+    ],
+    ["an array for the body", [], "body: [] is not of type object"],
+    [
+      "half a pair",
+      { request: { headers: [{ key: "a" }] } },
+      "'request.headers[0].value' is a required property",
+    ],
+  ])("is refused with %s", (_, body, message) => {
+    expect(() => update(body)).toThrow(
+      expect.objectContaining({ code: "invalid", message }),
+    );
+  });
+
+  it("may be given nothing to change", () => {
+    const { meta, ...rest } = update({});
+    expect({ ...rest, meta: { ...meta, last_update: meta.created } }).toEqual(
+      aCall(),
+    );
+  });
+});
+
+describe("a deployment", () => {
+  const body = {
+    deployment: { target_id: "call-1", location_id: "", frequency: 5 },
+  };
+  const FREQUENCIES =
+    "[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]";
+  const create = (change: object) =>
+    deploymentResource.create(
+      { deployment: { ...body.deployment, ...change } },
+      identity,
+    );
+
+  it("has no delays unless they are given", () => {
+    expect(create({}).deployment).toEqual({
+      ...body.deployment,
+      run_delay: 0,
+      between_calls_delay: 0,
+    });
+  });
+
+  it("may be delayed by up to a day, beyond its period", () => {
+    const delays = { run_delay: 86_400, between_calls_delay: 86_400 };
+    expect(create(delays).deployment).toMatchObject(delays);
+  });
+
+  it.each([
+    [0, "0"],
+    [-1, "-1"],
+    [7, "7"],
+    [1.5, "1.5"],
+    ["5", "'5'"],
+    [1441, "1441"],
+    [null, "null"],
+  ])("is refused with the frequency %j", (frequency, shown) => {
+    expect(() => create({ frequency })).toThrow(
+      `deployment.frequency: ${shown} is not one of ${FREQUENCIES}`,
+    );
+  });
+
+  it.each([
+    [
+      "a negative delay",
+      { run_delay: -1 },
+      "deployment.run_delay: -1 is less than the minimum of 0",
+    ],
+    [
+      "more than a day",
+      { run_delay: 86_401 },
+      "deployment.run_delay: 86401 is greater than the maximum of 86400",
+    ],
+    [
+      "a fraction",
+      { between_calls_delay: 0.5 },
+      "deployment.between_calls_delay: 0.5 is not of type integer",
+    ],
+    [
+      "no target",
+      { target_id: "" },
+      "deployment.target_id: '' is too short (at least 1 character)",
+    ],
+  ])("is refused with %s", (_, change, message) => {
+    expect(() => create(change)).toThrow(message);
+  });
+});
