@@ -4,10 +4,13 @@ import type { MissedRun, PendingRun, Store } from "../store/store.ts";
 import { groupTicks } from "../model/tick.ts";
 import { buildTick } from "./build-tick.ts";
 
+/** A tick waits with the bus and the agent for at most so long; a run that is further ahead stays in the store. */
+export const PUBLISH_AHEAD_MS = 90_000;
+
 export interface Dispatcher {
   /**
-   * Publishes the ticks of runs that are pending in the store, and marks them published. A run whose target is gone is
-   * recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay unpublished.
+   * Publishes the ticks of runs that are pending in the store, and marks them published; runs further ahead than
+   * `PUBLISH_AHEAD_MS` are left for a later beat. A run whose target is gone is recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay unpublished.
    */
   dispatch(runs: readonly PendingRun[]): Promise<void>;
 }
@@ -20,7 +23,9 @@ export function createDispatcher({
   readonly bus: Bus;
 }): Dispatcher {
   return {
-    async dispatch(runs) {
+    async dispatch(pending) {
+      const soon = (await store.now()) + PUBLISH_AHEAD_MS;
+      const runs = pending.filter(({ due_time }) => due_time < soon);
       const calls = await store.documents.getMany("call", [
         ...new Set(runs.map((run) => run.target_id)),
       ]);

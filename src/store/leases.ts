@@ -4,6 +4,9 @@ import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
 import type { Lease, LeaseStore } from "./store.ts";
 
+// A holder that was merely paused sees a lease a little beyond its own; a clock that was set back, one far beyond.
+const CLOCK_STEP_TTLS = 6;
+
 export function createLeaseStore({ kysely }: Database): LeaseStore {
   const ofLease = ({ name, fence }: Lease) =>
     kysely
@@ -35,7 +38,7 @@ export function createLeaseStore({ kysely }: Database): LeaseStore {
           eb.or([
             eb("holder", "=", holder),
             eb("expires_at", "<=", now),
-            eb("expires_at", ">", now + ttlMs),
+            eb("expires_at", ">", now + CLOCK_STEP_TTLS * ttlMs),
           ]),
         )
         .returningAll()

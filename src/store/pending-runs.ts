@@ -21,9 +21,10 @@ export function createPendingRunStore(database: Database): PendingRunStore {
         .executeTakeFirst();
       return row && toPendingRun(row);
     },
-    async listUnpublished(limit) {
+    async listUnpublished(dueBefore, limit) {
       const found = await rows()
         .where("published", "=", 0)
+        .where("due_time", "<", dueBefore)
         .orderBy("due_time")
         .limit(limit)
         .execute();
@@ -44,13 +45,16 @@ export function createPendingRunStore(database: Database): PendingRunStore {
         .where("published", "=", 1)
         .execute();
     },
-    async listExpired(now, limit) {
+    async listExpired(before, limit) {
       const found = await rows()
-        .where("expires_at", "<", now)
+        .where("expires_at", "<", before)
         .orderBy("expires_at")
         .limit(limit)
         .execute();
-      return found.map(toPendingRun);
+      return found.map((row) => ({
+        ...toPendingRun(row),
+        published: row.published === 1,
+      }));
     },
     async remove(resultId) {
       await kysely

@@ -14,6 +14,7 @@ const COLUMNS = [
   "frequency",
   "run_delay",
   "active_from",
+  "active_until",
 ] as const;
 
 // A phase is less than its frequency, and that at most a day of minutes.
@@ -71,6 +72,15 @@ export function createScheduleStore(database: Database): ScheduleStore {
         .select(COLUMNS)
         .where("active_from", ">=", since)
         .execute();
+    },
+    async earliestStart() {
+      const row = await kysely
+        .selectFrom("schedules")
+        .select("active_from")
+        .orderBy("active_from")
+        .limit(1)
+        .executeTakeFirst();
+      return row?.active_from;
     },
     async prune(before) {
       await kysely

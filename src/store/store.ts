@@ -87,15 +87,21 @@ export interface Schedule extends Timing {
   readonly active_from: number;
 }
 
+export interface StoredSchedule extends Schedule {
+  readonly active_until: number;
+}
+
 export interface ScheduleStore {
   /** The schedule holds from its first trigger at or after `active_from`; the one before it ends there. */
   set(schedule: Schedule): Promise<void>;
   /** No trigger of the deployment runs any more, not even one that passed and whose delay has not. */
   remove(deploymentId: string): Promise<void>;
-  /** Those whose run is due in the slot. */
-  due(slot: number): Promise<Schedule[]>;
+  /** Those whose run is due in the slot, and whose trigger for it is within their time. */
+  due(slot: number): Promise<StoredSchedule[]>;
   /** Those that became active at or after `since`: the beat of their first slots may have passed already. */
-  startedSince(since: number): Promise<Schedule[]>;
+  startedSince(since: number): Promise<StoredSchedule[]>;
+  /** When the oldest schedule became active; undefined when there is none. */
+  earliestStart(): Promise<number | undefined>;
   /** Forgets schedules that ended before the instant. */
   prune(before: number): Promise<void>;
 }
@@ -113,16 +119,22 @@ export interface PendingRun extends DueRun {
   readonly expires_at: number;
 }
 
+export interface ExpiredRun extends PendingRun {
+  /** Whether its tick was handed to the bus. */
+  readonly published: boolean;
+}
+
 export interface PendingRunStore {
   /** Those that have neither a pending row nor a result yet. Returns the runs that were new. */
   insert(runs: readonly PendingRun[]): Promise<PendingRun[]>;
   get(resultId: string): Promise<PendingRun | undefined>;
-  /** Oldest due first. */
-  listUnpublished(limit: number): Promise<PendingRun[]>;
+  /** Those due before the instant, oldest first. */
+  listUnpublished(dueBefore: number, limit: number): Promise<PendingRun[]>;
   markPublished(resultIds: readonly string[]): Promise<void>;
   /** For a bus that forgot: everything still pending is published again. */
   markAllUnpublished(): Promise<void>;
-  listExpired(now: number, limit: number): Promise<PendingRun[]>;
+  /** Those that expired before the instant, oldest first. */
+  listExpired(before: number, limit: number): Promise<ExpiredRun[]>;
   remove(resultId: string): Promise<void>;
   /** Of a call, in creation order. */
   listOfCall(callId: string, page: Page): Promise<PendingRun[]>;
@@ -252,8 +264,8 @@ export interface Lease {
 
 export interface LeaseStore {
   /**
-   * Takes the lease when it is free, expired, held already by `holder`, or expires further ahead than `ttlMs` allows
-   * (the clock was set back). Undefined while another holds it.
+   * Takes the lease when it is free, expired, held already by `holder`, or expires far further ahead than `ttlMs`
+   * allows (the clock was set back). Undefined while another holds it.
    */
   acquire(
     name: string,

@@ -370,11 +370,11 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
           runs.findIndex((run) => run.result_id === result_id),
         )
         .filter((n) => n >= 0);
-    expect(mine(await store.pendingRuns.listUnpublished(10_000))).toEqual([
+    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
       2, 0, 1,
     ]);
     await store.pendingRuns.markPublished([runs[0]!.result_id]);
-    expect(mine(await store.pendingRuns.listUnpublished(10_000))).toEqual([
+    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
       2, 1,
     ]);
     expect(
@@ -383,7 +383,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       ),
     ).toEqual([2, 0]);
     await store.pendingRuns.markAllUnpublished();
-    expect(mine(await store.pendingRuns.listUnpublished(10_000))).toEqual([
+    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
       2, 0, 1,
     ]);
   });

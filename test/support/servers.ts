@@ -13,5 +13,5 @@ export async function setup(
 ): Promise<() => Promise<void>> {
   const server = await startPostgres();
   project.provide("postgresUrl", server.url);
-  return () => server[Symbol.asyncDispose]();
+  return async () => server[Symbol.asyncDispose]();
 }

@@ -19,7 +19,7 @@ export const storeKinds = (process.env["STORES"] ?? "sqlite").split(
 
 export interface TestDatabase extends AsyncDisposable {
   readonly location: StoreOptions["location"];
-  /** Opens a store on it; several may be open at once. All are closed with the database. */
+  /** Opens a store, whose time is the clock's if one is given; several may be open. All are closed with the database. */
   open(clock?: Clock): Promise<Store>;
 }
 
@@ -35,8 +35,11 @@ export async function createTestDatabase(
   const stores: Store[] = [];
   return {
     location,
-    async open(clock = systemClock) {
-      const store = await openStore({ location, clock });
+    async open(clock) {
+      const opened = await openStore({ location, clock: clock ?? systemClock });
+      const store = clock
+        ? { ...opened, now: async () => clock.now() }
+        : opened;
       stores.push(store);
       return store;
     },

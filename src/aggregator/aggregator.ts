@@ -1,0 +1,33 @@
+// The aggregator role: results into the ledger and its statistics, heartbeats into the list of agents.
+import type { Bus, Consumer } from "../bus/bus.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import { createRecordResults } from "./record-results.ts";
+import type { RecordResultsOptions } from "./record-results.ts";
+
+export function createAggregator(
+  options: RecordResultsOptions & { readonly bus: Bus },
+): Service {
+  const { bus, store, log } = options;
+  let consumers: Consumer[] = [];
+  return {
+    name: "aggregator",
+    async start() {
+      consumers = [
+        await bus.consumeReports(createRecordResults(options)),
+        await bus.consumeHeartbeats(async (heartbeat) => {
+          try {
+            await store.locations.recordHeartbeat(heartbeat, await store.now());
+          } catch (err) {
+            log.debug(
+              { err, agent_id: heartbeat.agent_id },
+              "heartbeat not stored; the next one will be",
+            );
+          }
+        }),
+      ];
+    },
+    async stop() {
+      await Promise.all(consumers.map((consumer) => consumer.drain()));
+    },
+  };
+}

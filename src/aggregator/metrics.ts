@@ -1,0 +1,23 @@
+// What the aggregator counts.
+import { Counter, Histogram } from "../runtime/metrics.ts";
+import type { Registry } from "../runtime/metrics.ts";
+
+export type AggregatorMetrics = ReturnType<typeof createAggregatorMetrics>;
+
+export function createAggregatorMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    results: new Counter({
+      name: "sonde_aggregator_results_total",
+      help: "Results that were received, by what became of them: recorded, late, duplicate, unknown or unusable.",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    batchSeconds: new Histogram({
+      name: "sonde_aggregator_batch_duration_seconds",
+      help: "Time to store one batch of results and fold its statistics.",
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,80 @@
+// Closes the ledger: a run whose outcome did not come in time is MISSED, with the reason that the facts allow.
+import { isOnline } from "../model/location.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type {
+  ExpiredRun,
+  MissedRun,
+  Store,
+  StoredAgent,
+} from "../store/store.ts";
+import type { SchedulerMetrics } from "./metrics.ts";
+
+const BATCH = 500;
+
+/** Longer than the longest delay of a run, and the beat's look back. */
+const SCHEDULES_KEPT_MS = 25 * 3_600_000;
+
+export interface ReconcileOptions {
+  readonly store: Store;
+  readonly log: Logger;
+  readonly metrics: SchedulerMetrics;
+}
+
+export async function reconcile(
+  { store, log, metrics }: ReconcileOptions,
+  signal?: AbortSignal,
+): Promise<void> {
+  const at = await store.now();
+  const agents = await store.locations.listAgents();
+  for (let more = true; more && !signal?.aborted;) {
+    const expired = await store.pendingRuns.listExpired(at, BATCH);
+    more = expired.length === BATCH;
+    if (expired.length === 0) break;
+    const missed = expired.map((run): MissedRun & { reason: Reason } => {
+      const reason = reasonOf(run, agents);
+      return {
+        run,
+        reason,
+        result: "MISSED",
+        message: `${reason}: ${describe(reason, run)}`,
+      };
+    });
+    await store.results.recordMissed(missed);
+    for (const [reason, runs] of Map.groupBy(missed, (each) => each.reason)) {
+      metrics.missed.inc({ reason }, runs.length);
+      log.warn({ reason, missed: runs.length }, "runs missed");
+    }
+  }
+  await store.schedules.prune(at - SCHEDULES_KEPT_MS);
+}
+
+type Reason = "hub_unreachable" | "no_agent" | "agent_offline" | "agent_lost";
+
+/** What is known of the location's agents is judged at the time that the run had to start. */
+export function reasonOf(
+  run: ExpiredRun,
+  agents: readonly StoredAgent[],
+): Reason {
+  if (!run.published) return "hub_unreachable";
+  const there = agents.filter(
+    ({ location_id }) => location_id === run.location_id,
+  );
+  if (there.length === 0) return "no_agent";
+  return there.some(({ last_seen }) => isOnline(last_seen, run.latest_start))
+    ? "agent_lost"
+    : "agent_offline";
+}
+
+function describe(reason: Reason, run: ExpiredRun): string {
+  const location = `location '${run.location_id}'`;
+  switch (reason) {
+    case "hub_unreachable":
+      return "the bus could not be reached to publish the run";
+    case "no_agent":
+      return `no agent has ever been seen at ${location}`;
+    case "agent_offline":
+      return `no agent was online at ${location} when the run was due`;
+    case "agent_lost":
+      return `an agent at ${location} was given the run and never reported its outcome`;
+  }
+}

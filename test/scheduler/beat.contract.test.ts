@@ -1,0 +1,393 @@
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  vi,
+} from "vitest";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { createDispatcher } from "../../src/dispatch/dispatch.ts";
+import { manualRun } from "../../src/dispatch/pending-run.ts";
+import { MINUTE_MS } from "../../src/model/slots.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { createRegistry } from "../../src/runtime/metrics.ts";
+import { createBeat } from "../../src/scheduler/beat.ts";
+import type { Beat } from "../../src/scheduler/beat.ts";
+import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
+import { reconcile } from "../../src/scheduler/reconcile.ts";
+import type { NewDocument, Schedule, Store } from "../../src/store/store.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
+import { aCall, aReport, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const SECOND = 1000;
+const log = createLogger("silent");
+const EVERYTHING = { after: "", limit: 1000 };
+
+describe.each(storeKinds)("the beat on %s", (kind) => {
+  let database: TestDatabase;
+  let clock: ManualClock;
+  let store: Store;
+  let bus: Bus;
+  let ticks: Tick[];
+  let call: NewDocument;
+
+  // Each test has a database of its own: the lease and the cursor are one for all deployments.
+  beforeEach(async () => {
+    database = await createTestDatabase(kind);
+    clock = createManualClock(T0 + 1 * SECOND);
+    store = await database.open(clock);
+    call = aCall();
+    await store.documents.insert(call);
+    bus = createInProcessBus({ clock, log });
+    ticks = [];
+    await bus.consumeTicks("local", async (batch) => void ticks.push(...batch));
+  });
+  afterEach(async () => {
+    await bus.close();
+    await database[Symbol.asyncDispose]();
+  });
+
+  const newBeat = (
+    holder: string,
+    over: { bus?: Bus; store?: Store } = {},
+  ): Beat => {
+    const used = over.store ?? store;
+    const dispatcher = createDispatcher({ store: used, bus: over.bus ?? bus });
+    return createBeat({
+      store: used,
+      dispatcher,
+      log,
+      holder,
+      metrics: createSchedulerMetrics(createRegistry({ version: "test" })),
+    });
+  };
+  const deploy = async (change: Partial<Schedule> = {}): Promise<Schedule> => {
+    const schedule = {
+      deployment_id: `deployment-${Math.random()}`,
+      owner: "ann",
+      target_id: call.id,
+      location_id: "local",
+      frequency: 1,
+      run_delay: 0,
+      active_from: clock.now() + 1,
+      ...change,
+    };
+    await store.schedules.set(schedule);
+    return schedule;
+  };
+  const at = async (ms: number): Promise<void> => clock.setNow(ms);
+  const pending = () => store.pendingRuns.listOfCall(call.id, EVERYTHING);
+  const missed = async () =>
+    (await store.results.listOfCall(call.id, EVERYTHING)).map(
+      ({ meta }) => meta,
+    );
+  const dueMinutes = (
+    runs: readonly { readonly due_time: number }[],
+  ): number[] => runs.map(({ due_time }) => (due_time - T0) / MINUTE_MS);
+  const published = async (count: number): Promise<number[]> => {
+    await vi.waitFor(() => expect(ticks.length).toBeGreaterThanOrEqual(count));
+    return dueMinutes(ticks.toSorted((a, b) => a.due_time - b.due_time));
+  };
+
+  it("opens a slot twelve seconds ahead, not before, and publishes self-contained ticks", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    const deployment = await deploy({ run_delay: 7 });
+    await at(T0 + 47_999);
+    await beat.run();
+    expect(await pending()).toEqual([]);
+    await at(T0 + 48_000);
+    expect(await beat.run()).toBe(true);
+    expect(await published(1)).toEqual([1 + 7 / 60]);
+    expect(ticks[0]).toMatchObject({
+      trigger: "SCHEDULE",
+      trigger_time: T0 + MINUTE_MS,
+      due_time: T0 + MINUTE_MS + 7 * SECOND,
+      latest_start: T0 + MINUTE_MS + 37 * SECOND,
+      deployment_id: deployment.deployment_id,
+      calls: [
+        {
+          call_id: call.id,
+          request: { method: "GET", url: "https://target.test/path" },
+        },
+      ],
+    });
+    expect(
+      await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10),
+    ).toEqual([]);
+  });
+
+  it("orders each slot once, however often, early or late it beats", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    await deploy();
+    for (const second of [
+      3, 47, 48, 48, 50, 59, 60, 61, 107, 108, 109, 139, 168, 169,
+    ]) {
+      await at(T0 + second * SECOND);
+      await Promise.all([beat.run(), beat.run()]);
+    }
+    expect(dueMinutes(await pending())).toEqual([1, 2, 3]);
+    expect(await published(3)).toEqual([1, 2, 3]);
+  });
+
+  it("catches up on beats that were missed: what can still start is ordered, what cannot is MISSED with the reason", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    await deploy();
+    await at(T0 + 5 * MINUTE_MS + 20 * SECOND);
+    await beat.run();
+    expect(dueMinutes(await pending())).toEqual([5]);
+    const outcomes = await missed();
+    expect(
+      outcomes.map(({ result, due_time }) => [
+        result,
+        (Date.parse(due_time) - T0) / MINUTE_MS,
+      ]),
+    ).toEqual([1, 2, 3, 4].map((n) => ["MISSED", n]));
+    expect(outcomes[0]?.message).toMatch(/^scheduler_down: /);
+  });
+
+  it("accounts for the slots before the first beat of all", async () => {
+    await deploy();
+    await at(T0 + 3 * MINUTE_MS);
+    await newBeat("one").run();
+    expect(
+      (await missed()).map(
+        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
+      ),
+    ).toEqual([1, 2]);
+    expect(dueMinutes(await pending())).toEqual([3]);
+  });
+
+  it("orders the first slot of a deployment that starts after that slot was opened", async () => {
+    const beat = newBeat("one");
+    await at(T0 + 50 * SECOND);
+    await beat.run();
+    await deploy();
+    await at(T0 + 51 * SECOND);
+    await beat.run();
+    await beat.run();
+    expect(dueMinutes(await pending())).toEqual([1]);
+    await store.results.record((await pending()).map((run) => aReport(run)));
+    await beat.run();
+    expect(await pending()).toEqual([]);
+  });
+
+  it("records the first slot as MISSED when the deployment was stored too late for it", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    const created = T0 + 59 * SECOND;
+    await at(T0 + 95 * SECOND);
+    await beat.run();
+    await deploy({ active_from: created + 1 });
+    await beat.run();
+    expect(await pending()).toEqual([]);
+    expect(
+      (await missed()).map(({ message }) => message?.split(":")[0]),
+    ).toEqual(["deployed_late"]);
+  });
+
+  it("lets two schedulers at once order each slot once, and the second go on when the first is gone", async () => {
+    const [one, two] = [newBeat("one"), newBeat("two")];
+    await one.run();
+    await deploy();
+    for (const second of [48, 54, 60, 66, 72, 78, 84, 90, 96, 102]) {
+      await at(T0 + second * SECOND);
+      expect(await Promise.all([one.run(), two.run()])).toEqual([true, false]);
+    }
+    await at(T0 + 108 * SECOND);
+    expect(await two.run()).toBe(false);
+    await at(T0 + 112 * SECOND);
+    expect(await two.run()).toBe(true);
+    expect(await one.run()).toBe(false);
+    expect(await published(2)).toEqual([1, 2]);
+    expect(dueMinutes(await pending())).toEqual([1, 2]);
+  });
+
+  it("takes over at once when the scheduler before resigned", async () => {
+    const one = newBeat("one");
+    await one.run();
+    await one.resign();
+    expect(await newBeat("two").run()).toBe(true);
+  });
+
+  it("fences a scheduler that believes it still leads", async () => {
+    await newBeat("one").run();
+    await deploy();
+    const two = newBeat("two");
+    const stale: Store = {
+      ...store,
+      // The process stops here, between reading its lease and using it, for longer than the lease lasts.
+      transaction: async (work) => {
+        await at(T0 + 70 * SECOND);
+        await two.run();
+        return store.transaction(work);
+      },
+    };
+    const one = newBeat("one", { store: stale });
+    await at(T0 + 50 * SECOND);
+    expect(await one.run()).toBe(false);
+    expect(await published(1)).toEqual([1]);
+    expect(dueMinutes(await pending())).toEqual([1]);
+    expect(ticks).toHaveLength(1);
+  });
+
+  it("publishes what a scheduler left behind that stopped between commit and publish", async () => {
+    await newBeat("one").run();
+    await deploy();
+    const closed = createInProcessBus({ clock, log });
+    await closed.close();
+    await at(T0 + 50 * SECOND);
+    await newBeat("one", { bus: closed }).run();
+    expect(dueMinutes(await pending())).toEqual([1]);
+    expect(ticks).toEqual([]);
+    await at(T0 + 61 * SECOND);
+    await newBeat("two").run();
+    expect(await published(1)).toEqual([1]);
+  });
+
+  it("neither repeats nor skips a slot when the clock is set back an hour", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    await deploy();
+    await at(T0 + 60 * MINUTE_MS - 5 * SECOND);
+    await beat.run();
+    const before = [
+      ...dueMinutes(await pending()),
+      ...(await missed()).map(
+        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
+      ),
+    ];
+    await at(T0 + 5 * SECOND);
+    for (let minute = 0; minute <= 62; minute += 1) {
+      await at(T0 + minute * MINUTE_MS + 50 * SECOND);
+      await beat.run();
+    }
+    const after = [
+      ...dueMinutes(await pending()),
+      ...(await missed()).map(
+        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
+      ),
+    ];
+    expect(before.sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 60 }, (_, n) => n + 1),
+    );
+    expect(after.sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 63 }, (_, n) => n + 1),
+    );
+  });
+
+  it("publishes a run that is far ahead when its time comes, and a manual one whose orderer failed", async () => {
+    const beat = newBeat("one");
+    const order = {
+      target_id: call.id,
+      location_id: "local",
+      owner: "ann",
+      context: {},
+      now: clock.now(),
+    };
+    const [soon, later] = [
+      manualRun({ ...order, run_delay: 0 }),
+      manualRun({ ...order, run_delay: 3600 }),
+    ];
+    await store.pendingRuns.insert([soon, later]);
+    await beat.run();
+    expect(ticks).toEqual([]);
+    await at(T0 + 10 * SECOND);
+    await beat.run();
+    await vi.waitFor(() =>
+      expect(ticks.map(({ result_id }) => result_id)).toEqual([soon.result_id]),
+    );
+    await at(later.due_time - 60 * SECOND);
+    await beat.run();
+    await vi.waitFor(() =>
+      expect(ticks.map(({ result_id }) => result_id)).toEqual([
+        soon.result_id,
+        later.result_id,
+      ]),
+    );
+  });
+
+  it("ends a run whose call was deleted before it could be published", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    await deploy();
+    await store.documents.remove("call", call.id);
+    await at(T0 + 50 * SECOND);
+    await beat.run();
+    expect(await pending()).toEqual([]);
+    expect(
+      (await missed()).map(({ result, message }) => [result, message]),
+    ).toEqual([["UNABLE_TO_RUN", "the call was deleted before its run"]]);
+  });
+
+  describe("reconciling", () => {
+    const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
+    let nobody: Bus;
+    beforeAll(() => {
+      nobody = createInProcessBus({ clock: createManualClock(T0), log });
+    });
+    afterAll(() => nobody.close());
+
+    it.each([
+      ["no_agent: no agent has ever been seen", []],
+      ["agent_offline: no agent was online", [-120]],
+      [
+        "agent_lost: an agent at location 'local' was given the run",
+        [-120, 65],
+      ],
+    ])("records an expired run as MISSED: %s", async (message, heartbeats) => {
+      const beat = newBeat("one", { bus: nobody });
+      await beat.run();
+      await deploy();
+      await at(T0 + 50 * SECOND);
+      await beat.run();
+      for (const [n, second] of heartbeats.entries())
+        await store.locations.recordHeartbeat(
+          {
+            agent_id: `a${n}`,
+            location_id: "local",
+            version: "1",
+            in_flight: 0,
+            sent: 0,
+          },
+          T0 + second * SECOND,
+        );
+      const [run] = await pending();
+      await at(run!.expires_at);
+      await reconcile({ store, log, metrics });
+      expect(await pending()).toHaveLength(1);
+      await at(run!.expires_at + 1);
+      await reconcile({ store, log, metrics });
+      expect(await pending()).toEqual([]);
+      expect((await missed()).map((meta) => meta.message)).toEqual([
+        expect.stringContaining(message),
+      ]);
+    });
+
+    it("says so when the bus could not be reached", async () => {
+      const closed = createInProcessBus({ clock, log });
+      await closed.close();
+      const beat = newBeat("one", { bus: closed });
+      await beat.run();
+      await deploy();
+      await at(T0 + 50 * SECOND);
+      await beat.run();
+      const [run] = await pending();
+      await at(run!.expires_at + 1);
+      await reconcile({ store, log, metrics });
+      expect((await missed()).map(({ message }) => message)).toEqual([
+        "hub_unreachable: the bus could not be reached to publish the run",
+      ]);
+    });
+  });
+});
