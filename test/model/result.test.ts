@@ -1,0 +1,193 @@
+// Codes and categories, and what statistics count of a result.
+import { describe, expect, it } from "vitest";
+import {
+  MADE_CODES,
+  NO_TIMING,
+  RESULT_CODES,
+  categoryOf,
+  latencyOf,
+  rawOf,
+  runReportValidator,
+  summarizeResults,
+  timeOf,
+} from "../../src/model/result.ts";
+import type { RawResult, Result, ResultCode } from "../../src/model/result.ts";
+import { countOnly, mergeSummaries } from "../../src/model/summary.ts";
+
+const DUE = "2026-10-01T12:00:00.000000Z";
+const START = "2026-10-01T12:00:00.250000Z";
+
+function aResult(
+  result: ResultCode = "COMPLETE",
+  total: number | null = 12.5,
+): Result {
+  return {
+    id: "r1",
+    meta: {
+      call_id: "c1",
+      workflow_id: null,
+      workflow_result_id: null,
+      deployment_id: "d1",
+      location_id: "local",
+      agent_id: "a1",
+      trigger: "SCHEDULE",
+      trigger_time: DUE,
+      due_time: DUE,
+      start_time: total === null ? null : START,
+      end_time: null,
+      result,
+      result_category: categoryOf(result),
+      message: null,
+      domain: "h.test",
+      url: "http://h.test/",
+      http_code: null,
+      source_ip: null,
+      dest_ip: null,
+      request_size: null,
+      response_size: null,
+      redirects: 0,
+      is_late: false,
+    },
+    timing: { ...NO_TIMING, dns: 1.5, total },
+    request: null,
+    response: null,
+    hops: [],
+  };
+}
+
+const raw = (result: ResultCode, latency: number | null): RawResult =>
+  rawOf(aResult(result, latency));
+
+describe("the category", () => {
+  it.each([
+    ["COMPLETE", "PASS"],
+    ["HTTP_REDIRECT_ERROR", "WARNING"],
+    ["HTTP_CLIENT_ERROR", "WARNING"],
+    ["HTTP_SERVER_ERROR", "FAIL"],
+    ["CONNECTION_ERROR", "FAIL"],
+    ["QUEUED", null],
+    ["PROCESSING", null],
+    ["SKIPPED", null],
+    ["UNABLE_TO_RUN", null],
+    ["AGENT_ERROR", null],
+    ["MISSED", null],
+  ] as const)("of %s is %s", (code, category) => {
+    expect(categoryOf(code)).toBe(category);
+    expect(MADE_CODES.includes(code)).toBe(category !== null);
+  });
+
+  it("is known of every code", () => {
+    expect(RESULT_CODES).toHaveLength(11);
+  });
+});
+
+describe("statistics count a result", () => {
+  it("at its start, or when it was due where it never started", () => {
+    expect(timeOf(aResult())).toBe(Date.parse(START));
+    expect(timeOf(aResult("MISSED", null))).toBe(Date.parse(DUE));
+  });
+
+  it.each([
+    ["half a millisecond up", 12.5, 13],
+    ["less down", 12.499, 12],
+    ["nothing as 0", 0.1, 0],
+    ["no call as null", null, null],
+  ])("with its latency in whole milliseconds: %s", (_, total, latency) => {
+    expect(latencyOf(aResult("COMPLETE", total))).toBe(latency);
+  });
+
+  it("by what of it is stored in columns", () => {
+    expect(rawOf(aResult())).toEqual({
+      result: "COMPLETE",
+      latency: 13,
+      phases: {
+        dns: 1.5,
+        tcp: null,
+        handshake: null,
+        upload: null,
+        processing: null,
+        download: null,
+      },
+    });
+  });
+});
+
+describe("results of one code fold", () => {
+  it("into their latencies, where calls were made", () => {
+    const results = [raw("COMPLETE", 10), raw("COMPLETE", 30)];
+    expect(summarizeResults(results)).toMatchObject({
+      count: 2,
+      min: 10,
+      max: 30,
+      mean: 20,
+      phases: { dns: { count: 2, sum: 3 }, tcp: { count: 0, sum: 0 } },
+    });
+  });
+
+  it.each(["MISSED", "SKIPPED", "UNABLE_TO_RUN", "AGENT_ERROR"] as const)(
+    "into a count, for %s",
+    (code) => {
+      expect(summarizeResults([raw(code, null), raw(code, null)])).toEqual(
+        countOnly(2),
+      );
+    },
+  );
+
+  it("the same however they came: at once or one by one", () => {
+    const tables: RawResult[][] = [
+      [
+        raw("AGENT_ERROR", null),
+        raw("AGENT_ERROR", 7),
+        raw("AGENT_ERROR", null),
+      ],
+      [raw("CONNECTION_ERROR", 5), raw("CONNECTION_ERROR", 30_000)],
+    ];
+    for (const results of tables)
+      expect(
+        results
+          .map((result) => summarizeResults([result]))
+          .reduce(mergeSummaries),
+      ).toEqual(summarizeResults(results));
+  });
+});
+
+describe("a report from the wire", () => {
+  const report = {
+    run_id: "r1",
+    location_id: "local",
+    agent_id: "a1",
+    results: [aResult()],
+  };
+
+  it("may hold fields of a newer agent", () => {
+    const newer = { ...report, load: 0.5 };
+    expect(runReportValidator.parse(newer)).toEqual(newer);
+  });
+
+  it.each([
+    ["no results", { results: [] }],
+    [
+      "an unknown code",
+      {
+        results: [
+          { ...aResult(), meta: { ...aResult().meta, result: "FINE" } },
+        ],
+      },
+    ],
+    [
+      "a time that is none",
+      {
+        results: [
+          { ...aResult(), meta: { ...aResult().meta, due_time: "noon" } },
+        ],
+      },
+    ],
+    [
+      "a negative phase",
+      { results: [{ ...aResult(), timing: { ...NO_TIMING, dns: -1 } }] },
+    ],
+    ["no agent", { agent_id: null }],
+  ])("is refused with %s", (_, change) => {
+    expect(runReportValidator.accepts({ ...report, ...change })).toBe(false);
+  });
+});
