@@ -1,0 +1,261 @@
+// Who may import whom, and the other rules that hold for every source file. Offenders are named by file.
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+
+interface Rule {
+  /** What of ours the folder may import: folders end in a slash. */
+  readonly ours: readonly string[];
+  /** Packages that this folder may import; others may too only where their own rule says so. */
+  readonly packages: readonly string[];
+  readonly builtins?: false;
+}
+
+const ROLE = ["model/", "runtime/"];
+const RULES: Readonly<Record<string, Rule>> = {
+  "model/": {
+    ours: ["model/"],
+    packages: ["typebox", "hdr-histogram-js"],
+    builtins: false,
+  },
+  "runtime/": {
+    ours: ["runtime/"],
+    packages: ["pino", "prom-client", "node-cron", "jose"],
+  },
+  "bus/": {
+    ours: ["model/", "runtime/", "bus/"],
+    packages: [
+      "typebox",
+      "@nats-io/jetstream",
+      "@nats-io/nats-core",
+      "@nats-io/transport-node",
+    ],
+  },
+  "store/": {
+    ours: ["model/", "runtime/", "store/"],
+    packages: ["kysely", "pg"],
+  },
+  "dispatch/": {
+    ours: [...ROLE, "dispatch/", "bus/bus.ts", "store/store.ts"],
+    packages: [],
+  },
+  "api/": {
+    ours: [...ROLE, "api/", "dispatch/", "store/store.ts"],
+    packages: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "typebox"],
+  },
+  "scheduler/": {
+    ours: [...ROLE, "scheduler/", "dispatch/", "store/store.ts"],
+    packages: [],
+  },
+  "agent/": {
+    ours: [...ROLE, "agent/", "bus/bus.ts"],
+    packages: ["undici", "tough-cookie", "ipaddr.js", "typebox"],
+  },
+  "aggregator/": {
+    ours: [...ROLE, "aggregator/", "bus/bus.ts", "store/store.ts"],
+    packages: [],
+  },
+  "demo/": { ours: [...ROLE, "demo/"], packages: [] },
+  "config.ts": { ours: [...ROLE, "settings.ts"], packages: ["typebox"] },
+  "settings.ts": { ours: ROLE, packages: ["typebox"] },
+  // The composition root and the command line may import everything of ours.
+  "": { ours: [""], packages: [] },
+};
+
+/** What stands in one file only, or in the files of one folder. */
+const CONFINED: readonly (readonly [
+  what: string,
+  pattern: RegExp,
+  place: string,
+])[] = [
+  [
+    "process.env",
+    /\bprocess\s*\.\s*env\b|import\s*\{[^}]*\benv\b[^}]*\}\s*from "node:process"/,
+    "config.ts",
+  ],
+  ["Date.now", /\bDate\.now\b/, "runtime/clock.ts"],
+  ["new Date()", /\bnew Date(?!\s*\(\s*[^)\s])/, "runtime/clock.ts"],
+  ["Date()", /(?<!new )\bDate\(/, "runtime/clock.ts"],
+  [
+    "SQL",
+    /\bsql`|\b(?:SELECT .* FROM|INSERT INTO|DELETE FROM|CREATE TABLE)\b/,
+    "store/ agent/spool.ts",
+  ],
+  ["node:sqlite", /"node:sqlite"/, "store/ agent/spool.ts"],
+  ["the NATS client", /from "@nats-io\//, "bus/nats"],
+  ["prom-client", /from "prom-client"/, "runtime/metrics.ts"],
+  ["node-cron", /from "node-cron"/, "runtime/cron.ts"],
+  ["pino", /from "pino"/, "runtime/logger.ts"],
+];
+
+const MAX_LINES = 250;
+
+const FOLDERS = ["src", "test", "docs", "deploy", "bench", "web"].concat(
+  Object.keys(RULES).flatMap((name) =>
+    name.endsWith("/") ? [name.slice(0, -1)] : [],
+  ),
+);
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly code: string;
+  readonly imports: readonly string[];
+}
+
+/** A relative import as a path below src, a package by its name, a module of Node as it stands. */
+function resolveImport(path: string, specifier: string): string {
+  if (specifier.startsWith("."))
+    return `src:${normalize(join(dirname(path), specifier))}`;
+  if (specifier.startsWith("node:")) return specifier;
+  return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+function readSource(path: string): Source {
+  const text = readFileSync(join("src", path), "utf8");
+  const code = text
+    .replaceAll(/\/\*.*?\*\//gs, "")
+    .replaceAll(/^\s*\/\/.*$|\s\/\/ .*$/gm, "");
+  const specifiers = code.matchAll(
+    /^(?:import\s+(?:[^"'=()]*?\sfrom\s+)?|export\s[^"'=()]*?\sfrom\s+|.*\bimport\s*\(\s*)"([^"]+)"/gm,
+  );
+  return {
+    path,
+    text,
+    code,
+    imports: [...specifiers].map(([, to = ""]) => resolveImport(path, to)),
+  };
+}
+
+const sources = globSync("**/*.ts", { cwd: "src" }).toSorted().map(readSource);
+
+const ruleOf = (path: string): Rule =>
+  Object.entries(RULES).find(([prefix]) => path.startsWith(prefix))?.[1] ?? {
+    ours: [],
+    packages: [],
+  };
+
+function isAllowed(path: string, to: string): boolean {
+  const { ours, packages, builtins } = ruleOf(path);
+  if (to.startsWith("src:"))
+    return ours.some((prefix) => to.slice("src:".length).startsWith(prefix));
+  return to.startsWith("node:") ? builtins !== false : packages.includes(to);
+}
+
+/** The imports that lead from a file back to itself. */
+function cycleFrom(start: string): string[] {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  const seen = new Set<string>();
+  const walk = (path: string, way: string): string[] =>
+    (byPath.get(path)?.imports ?? []).flatMap((to) => {
+      const next = to.replace(/^src:/, "");
+      if (next === start) return [`${way} → ${next}`];
+      if (seen.has(next)) return [];
+      seen.add(next);
+      return walk(next, `${way} → ${next}`);
+    });
+  return walk(start, start);
+}
+
+const offenders = (
+  offends: (source: Source) => readonly string[] | boolean,
+): string[] =>
+  sources.flatMap((source) => {
+    const found = offends(source);
+    if (typeof found === "boolean") return found ? [source.path] : [];
+    return found.map((what) => `${source.path}: ${what}`);
+  });
+
+describe("the source", () => {
+  it("is there to be looked at", () => {
+    expect(sources.length).toBeGreaterThan(20);
+    expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(
+      50,
+    );
+  });
+
+  it("imports only what its folder may import", () => {
+    const found = offenders(({ path, imports }) =>
+      imports.filter((to) => !isAllowed(path, to)),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("has no import cycles", () => {
+    expect(offenders(({ path }) => cycleFrom(path))).toEqual([]);
+  });
+
+  it.each(CONFINED)("has %s in its place only", (_, pattern, place) => {
+    const isPlace = (path: string): boolean =>
+      place.split(" ").some((prefix) => path.startsWith(prefix));
+    const found = offenders(
+      ({ path, code }) => pattern.test(code) && !isPlace(path),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("exports by name, from where a thing is made", () => {
+    expect(offenders(({ code }) => /^export default\b/m.test(code))).toEqual(
+      [],
+    );
+    expect(
+      offenders(({ code }) => /^export \*/m.test(code)),
+      "re-exports of everything",
+    ).toEqual([]);
+    expect(
+      offenders(({ path }) => /(^|\/)index\.ts$/.test(path)),
+      "barrels",
+    ).toEqual([]);
+  });
+
+  it("is called after what it holds", () => {
+    const names = /(^|\/)(utils?|helpers?|common|misc|shared)(\.ts$|\/)/;
+    expect(offenders(({ path }) => names.test(path))).toEqual([]);
+    expect(
+      offenders(({ path }) => !/^[a-z0-9][a-z0-9-/]*\.ts$/.test(path)),
+      "not in kebab-case",
+    ).toEqual([]);
+  });
+
+  it(`has no file of more than ${MAX_LINES} lines`, () => {
+    const found = offenders(({ text }) => {
+      const lines = text.trimEnd().split("\n").length;
+      return lines > MAX_LINES ? [`${lines} lines`] : [];
+    });
+    expect(found).toEqual([]);
+  });
+
+  it("opens each file by saying what it holds, and silences no check", () => {
+    expect(
+      offenders(({ text }) => !/^(#!.*\n)?\/(?:\/|\*\*) /.test(text)),
+    ).toEqual([]);
+    const silencers =
+      /@ts-(?:ignore|expect-error|nocheck)|(?:oxlint|eslint)-disable|\bas any\b/;
+    expect(offenders(({ text }) => silencers.test(text))).toEqual([]);
+  });
+});
+
+/** Begins with a folder of this repository, or ends as its files do. */
+const isPath = (text: string): boolean =>
+  !/[:*<>{}$=…]|^\//.test(text) &&
+  (FOLDERS.some((folder) => text.startsWith(`${folder}/`)) ||
+    /^[\w./-]+\.(?:ts|md|json|ya?ml|conf|toml)$/.test(text));
+
+describe("the documents", () => {
+  const FILES = ["README.md", "ARCHITECTURE.md"];
+
+  it.each(FILES)("%s names only paths that exist", (file) => {
+    expect(existsSync(file), `${file} is missing`).toBe(true);
+    const text = readFileSync(file, "utf8");
+    const named = [
+      ...text.matchAll(/`([^`\s]+)`/g),
+      ...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g),
+    ].map(([, path = ""]) => path);
+    const paths = named.filter((path) => isPath(path));
+    expect(paths.length, "paths named").toBeGreaterThan(0);
+    const gone = paths.filter(
+      (path) => !existsSync(path) && !existsSync(join("src", path)),
+    );
+    expect(gone).toEqual([]);
+  });
+});
