@@ -1,0 +1,59 @@
+// What the tags of a call say about how it is made.
+
+export interface Behaviour {
+  readonly timeoutMs: number;
+  readonly followRedirects: boolean;
+  readonly maxRedirects: number;
+  readonly insecureTls: boolean;
+}
+
+export const DEFAULT_BEHAVIOUR: Behaviour = {
+  timeoutMs: 30_000,
+  followRedirects: true,
+  maxRedirects: 10,
+  insecureTls: false,
+};
+
+const LONGEST_TIMEOUT_S = 120;
+const MOST_REDIRECTS = 50;
+const PREFIX = "apimetrics:";
+
+/**
+ * Tags that say nothing about behaviour are passed over; of several that say the same, the last one counts. A number
+ * above the highest allowed is lowered to it (timeout 120 s, redirects 50). One that is no number is a fault of the
+ * definition, told as a sentence: running with a default instead would measure something else than was asked for.
+ */
+export function readBehaviour(tags: readonly string[]): Behaviour | string {
+  let behaviour = DEFAULT_BEHAVIOUR;
+  for (const tag of tags) {
+    const text = tag.trim().toLowerCase();
+    const read = readTag(
+      text.startsWith(PREFIX) ? text.slice(PREFIX.length) : text,
+    );
+    if (typeof read === "string") return `the tag '${tag}' ${read}`;
+    behaviour = { ...behaviour, ...read };
+  }
+  return behaviour;
+}
+
+function readTag(tag: string): Partial<Behaviour> | string {
+  if (tag === "noredirect") return { followRedirects: false };
+  if (tag === "insecure-tls") return { insecureTls: true };
+  const [name, value = ""] = tag.split(/:(.*)/s);
+  if (name === "timeout" && tag !== name) return readTimeout(value);
+  if (name === "max-redirects" && tag !== name) return readRedirects(value);
+  return {};
+}
+
+function readTimeout(value: string): Partial<Behaviour> | string {
+  const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : 0;
+  return seconds > 0
+    ? { timeoutMs: Math.min(seconds, LONGEST_TIMEOUT_S) * 1000 }
+    : `does not give a number of seconds above 0 (at most ${LONGEST_TIMEOUT_S})`;
+}
+
+function readRedirects(value: string): Partial<Behaviour> | string {
+  return /^\d+$/.test(value)
+    ? { maxRedirects: Math.min(Number(value), MOST_REDIRECTS) }
+    : `does not give a whole number (at most ${MOST_REDIRECTS})`;
+}

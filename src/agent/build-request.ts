@@ -1,0 +1,115 @@
+// From a call's definition to the request that goes on the wire, or the reason why there is none.
+import { randomBytes } from "node:crypto";
+import type { KeyValue } from "../model/fields.ts";
+import type { TickCall } from "../model/tick.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  /** In the order of sending; values as the bytes on the wire, one character each. */
+  readonly headers: readonly KeyValue[];
+  readonly body: Buffer | null;
+}
+
+/** Built or refused; a reason is a sentence for the user. */
+export type BuiltRequest =
+  { readonly request: HttpRequest } | { readonly reason: string };
+
+const MAX_URL_LENGTH = 32 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+
+// RFC 9110 section 5.6.2.
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+// RFC 9110 section 5.5: a tab is the only control character of a field value.
+const NO_VALUE = /[^\P{Cc}\t]/u;
+
+// The framing of the message is the agent's: with these a definition could smuggle a second request.
+const FRAMING = new Set([
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "upgrade",
+  "te",
+  "trailer",
+  "keep-alive",
+  "proxy-connection",
+  "expect",
+]);
+
+export function buildRequest(call: TickCall, version: string): BuiltRequest {
+  const { method, body, headers } = call.request;
+  const url = buildUrl(call);
+  if (typeof url === "string") return { reason: url };
+  if (!TOKEN.test(method)) return { reason: "the method is not an HTTP token" };
+  if (method.toUpperCase() === "CONNECT")
+    return { reason: "CONNECT asks for a tunnel, which is not a call" };
+  const fault = headersFault(headers);
+  if (fault) return { reason: fault };
+  return {
+    request: {
+      method,
+      url,
+      headers: withOwnHeaders(call, url, version),
+      body: body === null || body === "" ? null : Buffer.from(body),
+    },
+  };
+}
+
+function buildUrl({ request: { url, parameters } }: TickCall): URL | string {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    return "the URL is not a valid http or https URL";
+  const parsed = new URL(url);
+  if (parsed.username !== "" || parsed.password !== "")
+    return "the URL contains credentials";
+  const added = parameters
+    .map(({ key, value }) => `${encode(key)}=${encode(value)}`)
+    .join("&");
+  if (added !== "")
+    parsed.search = parsed.search === "" ? added : `${parsed.search}&${added}`;
+  parsed.hash = "";
+  return parsed.href.length > MAX_URL_LENGTH
+    ? `the URL is longer than ${MAX_URL_LENGTH} characters`
+    : parsed;
+}
+
+// A lone surrogate has no encoding in UTF-8; it becomes U+FFFD as in every URL.
+const encode = (text: string): string =>
+  encodeURIComponent(text.toWellFormed());
+
+function headersFault(headers: readonly KeyValue[]): string | undefined {
+  let [bytes, hosts] = [0, 0];
+  for (const { key, value } of headers) {
+    const shown = JSON.stringify(key.slice(0, 100));
+    if (!TOKEN.test(key)) return `${shown} is not a valid header name`;
+    if (NO_VALUE.test(value))
+      return `the value of header ${shown} has a control character (line break or NUL)`;
+    if (FRAMING.has(key.toLowerCase()))
+      return `the header ${shown} is set by the agent and cannot be given`;
+    if (key.toLowerCase() === "host") hosts += 1;
+    bytes += key.length + Buffer.byteLength(value) + 4;
+  }
+  if (hosts > 1) return 'the header "Host" is given more than once';
+  return bytes > MAX_HEADER_BYTES
+    ? `the headers are larger than ${MAX_HEADER_BYTES} bytes`
+    : undefined;
+}
+
+function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
+  const given = call.request.headers.map(({ key, value }) => ({
+    key,
+    value: Buffer.from(value.trim()).toString("latin1"),
+  }));
+  const names = new Set(given.map(({ key }) => key.toLowerCase()));
+  const own = [
+    { key: "Host", value: url.host },
+    { key: "User-Agent", value: `Sonde/${version}` },
+    { key: "Accept", value: "*/*" },
+    { key: "traceparent", value: traceparent() },
+    { key: "Sonde-Run", value: call.result_id },
+  ];
+  return [...own.filter(({ key }) => !names.has(key.toLowerCase())), ...given];
+}
+
+/** W3C Trace Context: version 00, random trace and parent ids, sampled. */
+const traceparent = (): string =>
+  `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;

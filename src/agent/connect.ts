@@ -1,0 +1,181 @@
+// A fresh connection: lookup, egress check, TCP, TLS, each timed. What is dialled is always a checked address.
+import { connect as connectTcp, isIP } from "node:net";
+import type { Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { SecureContext } from "node:tls";
+import type { Clock } from "../runtime/clock.ts";
+import type { EgressRules } from "./egress.ts";
+import type { HostResolver } from "./resolve-host.ts";
+import type { Trace } from "./trace.ts";
+import { CallFailure, connectFailure, handshakeFailure } from "./failure.ts";
+import { untilAborted } from "./deadline.ts";
+
+export interface Network {
+  readonly clock: Clock;
+  readonly egress: EgressRules;
+  readonly resolver: HostResolver;
+  /** Shared by all calls: making one costs more than the rest of a handshake's set-up. */
+  readonly secureContext: SecureContext;
+}
+
+// A name may have hundreds of addresses.
+const MOST_ADDRESSES = 6;
+/** The time that an address gets which is not the last: the first SYN and two repetitions (RFC 6298). */
+const ATTEMPT_MS = 4000;
+
+/** The signal's abort ends the attempt, as a timeout of the phase under way. The caller destroys the socket. */
+export async function connect(
+  network: Network,
+  trace: Trace,
+  insecureTls: boolean,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { url } = trace.request;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  const addresses = await lookUp(network, trace, host, signal);
+  const permitted = addresses.filter((one) => network.egress.allows(one, port));
+  if (permitted.length === 0)
+    throw new CallFailure(
+      "egress_refused",
+      "the agent does not call the address of this host; it is not a public one, or not allowed for this location",
+    );
+  const started = network.clock.monotonic();
+  const socket = await dial(permitted.slice(0, MOST_ADDRESSES), port, signal);
+  trace.phases.tcp = network.clock.monotonic() - started;
+  trace.sourceIp = socket.localAddress ?? null;
+  trace.destIp = socket.remoteAddress ?? null;
+  if (url.protocol !== "https:") return socket;
+  return await secure(network, trace, { socket, host, insecureTls, signal });
+}
+
+async function lookUp(
+  { clock, resolver }: Network,
+  trace: Trace,
+  host: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  const started = clock.monotonic();
+  const addresses = await untilAborted(
+    resolver.resolve(host),
+    signal,
+    () => new CallFailure("dns_timeout", `${host} was not looked up in time`),
+  );
+  trace.phases.dns = clock.monotonic() - started;
+  return addresses;
+}
+
+/** One address after the other, until one takes the connection. */
+async function dial(
+  addresses: readonly string[],
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const failures: CallFailure[] = [];
+  for (const [at, address] of addresses.entries()) {
+    const last = at === addresses.length - 1;
+    try {
+      return await dialOne(address, port, last ? null : ATTEMPT_MS, signal);
+    } catch (cause) {
+      failures.push(cause as CallFailure);
+      if (signal.aborted) break;
+    }
+  }
+  throw summed(failures);
+}
+
+function summed(failures: readonly CallFailure[]): CallFailure {
+  const [last, ...before] = failures.toReversed();
+  if (!last || before.length === 0)
+    return last ?? new CallFailure("dns_not_found", "the host has no address");
+  const text = last.message.slice(last.code.length + 2);
+  return new CallFailure(
+    last.code,
+    `${text}; before it: ${before
+      .toReversed()
+      .map(({ message }) => message)
+      .join("; ")}`,
+    { cause: last },
+  );
+}
+
+function dialOne(
+  address: string,
+  port: number,
+  limitMs: number | null,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const target =
+    isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({ host: address, port, noDelay: true });
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", expire);
+    };
+    const fail = (failure: CallFailure): void => {
+      settle();
+      socket.destroy();
+      reject(failure);
+    };
+    const expire = (): void =>
+      fail(new CallFailure("connect_timeout", `${target} did not answer`));
+    const timer = limitMs === null ? undefined : setTimeout(expire, limitMs);
+    if (signal.aborted) return expire();
+    signal.addEventListener("abort", expire, { once: true });
+    // Stays for the life of the socket: an error after the call was settled must not end the process.
+    socket.on("error", (cause) => fail(connectFailure(cause, target)));
+    socket.once("connect", () => {
+      settle();
+      resolve(socket);
+    });
+  });
+}
+
+interface Handshake {
+  readonly socket: Socket;
+  readonly host: string;
+  readonly insecureTls: boolean;
+  readonly signal: AbortSignal;
+}
+
+function secure(
+  { clock, secureContext }: Network,
+  trace: Trace,
+  { socket, host, insecureTls, signal }: Handshake,
+): Promise<Socket> {
+  const started = clock.monotonic();
+  return new Promise((resolve, reject) => {
+    const secured = connectTls({
+      socket,
+      host,
+      // RFC 6066 section 3: an address is no server name, and a name ends without a dot.
+      servername: isIP(host) === 0 ? host.replace(/\.$/, "") : "",
+      secureContext,
+      ALPNProtocols: ["http/1.1"],
+      rejectUnauthorized: !insecureTls,
+    });
+    const fail = (failure: CallFailure): void => {
+      signal.removeEventListener("abort", expire);
+      secured.destroy();
+      socket.destroy();
+      reject(failure);
+    };
+    const expire = (): void =>
+      fail(
+        new CallFailure(
+          "timeout",
+          "the TLS handshake was not complete in time",
+        ),
+      );
+    if (signal.aborted) return expire();
+    signal.addEventListener("abort", expire, { once: true });
+    secured.on("error", (cause) => fail(handshakeFailure(cause)));
+    secured.once("secureConnect", () => {
+      signal.removeEventListener("abort", expire);
+      trace.phases.handshake = clock.monotonic() - started;
+      resolve(secured);
+    });
+  });
+}

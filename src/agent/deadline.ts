@@ -1,0 +1,39 @@
+// The end that a call is given: all waits of a call share one signal.
+
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** To be called when the work ended. */
+  clear(): void;
+}
+
+/** Aborted after `ms`, or with `cancel`. */
+export function createDeadline(ms: number, cancel?: AbortSignal): Deadline {
+  const controller = new AbortController();
+  const expire = (): void => controller.abort();
+  const timer = setTimeout(expire, ms);
+  if (cancel?.aborted) expire();
+  cancel?.addEventListener("abort", expire, { once: true });
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer);
+      cancel?.removeEventListener("abort", expire);
+    },
+  };
+}
+
+/** For work that cannot be cancelled: rejects with `failure()` when the signal comes first, and drops what comes later. */
+export function untilAborted<Value>(
+  work: Promise<Value>,
+  signal: AbortSignal,
+  failure: () => Error,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(failure());
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    work
+      .finally(() => signal.removeEventListener("abort", abort))
+      .then(resolve, reject);
+  });
+}

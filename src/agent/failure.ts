@@ -1,0 +1,215 @@
+// Why a call failed: from the errors of Node's network modules to a code and a sentence for the user.
+import type { ResultCode } from "../model/result.ts";
+
+export type FailureCode =
+  | "dns_not_found"
+  | "dns_timeout"
+  | "dns_failure"
+  | "connect_refused"
+  | "connect_timeout"
+  | "connect_unreachable"
+  | "tls_expired"
+  | "tls_not_yet_valid"
+  | "tls_name_mismatch"
+  | "tls_self_signed"
+  | "tls_untrusted"
+  | "tls_client_certificate"
+  | "tls_protocol"
+  | "reset"
+  | "timeout"
+  | "malformed_response"
+  | "too_large"
+  | "redirect_not_followed"
+  | "too_many_redirects"
+  | "redirect_invalid"
+  | "egress_refused"
+  | "request_invalid"
+  | "agent_error";
+
+const RESULTS: Partial<Record<FailureCode, ResultCode>> = {
+  redirect_not_followed: "HTTP_REDIRECT_ERROR",
+  too_many_redirects: "HTTP_REDIRECT_ERROR",
+  redirect_invalid: "HTTP_REDIRECT_ERROR",
+  egress_refused: "UNABLE_TO_RUN",
+  request_invalid: "UNABLE_TO_RUN",
+  agent_error: "AGENT_ERROR",
+};
+
+/** Ends a call. The message is for the user: it begins with the code and holds no secret. */
+export class CallFailure extends Error {
+  readonly code: FailureCode;
+
+  constructor(code: FailureCode, text: string, options?: ErrorOptions) {
+    super(`${code}: ${text}`, options);
+    this.name = "CallFailure";
+    this.code = code;
+  }
+
+  get result(): ResultCode {
+    return RESULTS[this.code] ?? "CONNECTION_ERROR";
+  }
+}
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : "";
+
+// What this machine lacks says nothing about the target.
+const SHORTAGES: Record<string, string> = {
+  EMFILE: "the agent has no file descriptors left",
+  ENFILE: "the agent's machine has no file descriptors left",
+  ENOMEM: "the agent has no memory left",
+  ENOBUFS: "the agent has no network buffers left",
+  EADDRNOTAVAIL: "the agent has no local address or port left to call from",
+  EPERM: "the agent's machine does not permit the connection",
+  EACCES: "the agent's machine does not permit the connection",
+};
+
+function shortage(cause: unknown): CallFailure | undefined {
+  const text = SHORTAGES[codeOf(cause)];
+  return text ? new CallFailure("agent_error", text, { cause }) : undefined;
+}
+
+export function dnsFailure(cause: unknown, host: string): CallFailure {
+  const code = codeOf(cause);
+  if (["ENOTFOUND", "ENODATA", "EBADNAME"].includes(code))
+    return new CallFailure("dns_not_found", `${host} has no address`, {
+      cause,
+    });
+  if (["ETIMEOUT", "EAI_AGAIN", "ECANCELLED"].includes(code))
+    return new CallFailure(
+      "dns_timeout",
+      `the name server did not answer for ${host}`,
+      { cause },
+    );
+  return (
+    shortage(cause) ??
+    new CallFailure(
+      "dns_failure",
+      `${host} could not be looked up (${code || "unknown error"})`,
+      { cause },
+    )
+  );
+}
+
+export function connectFailure(cause: unknown, target: string): CallFailure {
+  const code = codeOf(cause);
+  if (code === "ECONNRESET")
+    return new CallFailure("reset", `${target} reset the connection`, {
+      cause,
+    });
+  if (code === "ECONNREFUSED")
+    return new CallFailure(
+      "connect_refused",
+      `${target} refused the connection`,
+      { cause },
+    );
+  if (code === "ETIMEDOUT")
+    return new CallFailure("connect_timeout", `${target} did not answer`, {
+      cause,
+    });
+  return (
+    shortage(cause) ??
+    new CallFailure(
+      "connect_unreachable",
+      `${target} cannot be reached (${code || "unknown error"})`,
+      { cause },
+    )
+  );
+}
+
+const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
+  CERT_HAS_EXPIRED: ["tls_expired", "the certificate has expired"],
+  CERT_NOT_YET_VALID: ["tls_not_yet_valid", "the certificate is not valid yet"],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    "tls_name_mismatch",
+    "the certificate is for another host",
+  ],
+  DEPTH_ZERO_SELF_SIGNED_CERT: [
+    "tls_self_signed",
+    "the certificate is self-signed",
+  ],
+  SELF_SIGNED_CERT_IN_CHAIN: [
+    "tls_untrusted",
+    "the certificate chain ends in an authority that is not trusted",
+  ],
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
+    "tls_client_certificate",
+    "the server demands a client certificate",
+  ],
+};
+
+// X509_verify_cert_error_string's names, as Node passes them on.
+const UNTRUSTED =
+  /^(UNABLE_TO_|CERT_|CRL_|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERROR_IN_CERT)/;
+
+/** Undefined where the error is none of TLS. */
+function tlsCause(cause: unknown): CallFailure | undefined {
+  const code = codeOf(cause);
+  const [failure, text] = TLS_CODES[code] ?? [];
+  if (failure && text) return new CallFailure(failure, text, { cause });
+  if (UNTRUSTED.test(code))
+    return new CallFailure(
+      "tls_untrusted",
+      `the certificate cannot be verified (${code})`,
+      { cause },
+    );
+  if (code.startsWith("ERR_SSL_") || code === "EPROTO")
+    return new CallFailure(
+      "tls_protocol",
+      `the TLS handshake failed (${code})`,
+      { cause },
+    );
+  return undefined;
+}
+
+export const handshakeFailure = (cause: unknown): CallFailure =>
+  tlsCause(cause) ??
+  shortage(cause) ??
+  new CallFailure(
+    "reset",
+    "the connection was closed during the TLS handshake",
+    { cause },
+  );
+
+const OVERFLOWS = new Set([
+  "HPE_HEADER_OVERFLOW",
+  "HPE_CHUNK_EXTENSIONS_OVERFLOW",
+]);
+
+/** Of an exchange on an open connection; `answered` when a response had begun. */
+export function exchangeFailure(
+  cause: unknown,
+  answered: boolean,
+): CallFailure {
+  const code = codeOf(cause);
+  if (OVERFLOWS.has(code))
+    return new CallFailure(
+      "too_large",
+      "the response's headers are larger than the agent takes",
+      { cause },
+    );
+  if (code.startsWith("HPE_"))
+    return new CallFailure(
+      "malformed_response",
+      `the response is not HTTP/1.1 (${code.slice(4).toLowerCase().replaceAll("_", " ")})`,
+      { cause },
+    );
+  return (
+    tlsCause(cause) ??
+    shortage(cause) ??
+    new CallFailure(
+      "reset",
+      answered
+        ? "the connection was closed before the response was complete"
+        : "the connection was closed before a response came",
+      { cause },
+    )
+  );
+}
+
+export const agentFailure = (cause: unknown): CallFailure =>
+  new CallFailure("agent_error", "the agent failed to run the call", {
+    cause,
+  });

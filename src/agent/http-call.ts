@@ -1,0 +1,103 @@
+// One HTTP call: fresh connections and exchanges, redirects included, within a hard deadline.
+import { createSecureContext } from "node:tls";
+import type { SecureContext } from "node:tls";
+import type { ResultCode } from "../model/result.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Behaviour } from "./behaviour.ts";
+import type { HttpRequest } from "./build-request.ts";
+import { connect } from "./connect.ts";
+import type { Network } from "./connect.ts";
+import { createDeadline } from "./deadline.ts";
+import type { EgressRules } from "./egress.ts";
+import { exchange } from "./exchange.ts";
+import { agentFailure, CallFailure } from "./failure.ts";
+import { nextRequest } from "./redirect.ts";
+import { createHostResolver } from "./resolve-host.ts";
+import type { HostResolver } from "./resolve-host.ts";
+import { newTrace } from "./trace.ts";
+import type { Trace } from "./trace.ts";
+
+export interface CallOutcome {
+  readonly result: ResultCode;
+  /** Null when there is nothing to say; otherwise it begins with a failure's code. */
+  readonly message: string | null;
+  /** The exchanges that ended in a redirect which was followed. */
+  readonly hops: readonly Trace[];
+  readonly last: Trace;
+}
+
+export interface HttpCaller {
+  /** What the target does is an outcome. Rejects with the reason of `cancel` only. */
+  call(
+    request: HttpRequest,
+    behaviour: Behaviour,
+    cancel?: AbortSignal,
+  ): Promise<CallOutcome>;
+}
+
+export function createHttpCaller({
+  clock,
+  egress,
+  resolver = createHostResolver({ clock }),
+  secureContext = createSecureContext(),
+}: {
+  readonly clock: Clock;
+  readonly egress: EgressRules;
+  readonly resolver?: HostResolver;
+  readonly secureContext?: SecureContext;
+}): HttpCaller {
+  const network: Network = { clock, egress, resolver, secureContext };
+  return {
+    async call(request, behaviour, cancel) {
+      const hops: Trace[] = [];
+      let last = newTrace(request, clock);
+      const deadline = createDeadline(behaviour.timeoutMs, cancel);
+      try {
+        for (;;) {
+          await visit(network, last, behaviour, deadline.signal);
+          const next = nextRequest(last, behaviour, hops.length);
+          if (!next) break;
+          hops.push(last);
+          last = newTrace(next, clock);
+        }
+        return { result: resultOf(last), message: null, hops, last };
+      } catch (cause) {
+        cancel?.throwIfAborted();
+        const failure =
+          cause instanceof CallFailure ? cause : agentFailure(cause);
+        return {
+          result: failure.result,
+          message: failure.message,
+          hops,
+          last,
+        };
+      } finally {
+        deadline.clear();
+      }
+    },
+  };
+}
+
+async function visit(
+  network: Network,
+  trace: Trace,
+  { insecureTls }: Behaviour,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const socket = await connect(network, trace, insecureTls, signal);
+    try {
+      await exchange(socket, trace, network.clock, signal);
+    } finally {
+      socket.destroy();
+    }
+  } finally {
+    trace.ended = network.clock.monotonic();
+  }
+}
+
+function resultOf({ response }: Trace): ResultCode {
+  const status = response?.status_code ?? 0;
+  if (status < 400) return "COMPLETE";
+  return status < 500 ? "HTTP_CLIENT_ERROR" : "HTTP_SERVER_ERROR";
+}

@@ -1,0 +1,154 @@
+// What the agent says of a call: from what was observed to a result, secrets masked.
+import type { KeyValue } from "../model/fields.ts";
+import { formatInstant } from "../model/instant.ts";
+import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
+import type { Result, ResultCode, RunReport } from "../model/result.ts";
+import type { Tick, TickCall } from "../model/tick.ts";
+import type { HttpRequest } from "./build-request.ts";
+import { maskPairs, maskUrl } from "./credentials.ts";
+import type { CallOutcome } from "./http-call.ts";
+import { timingOf } from "./trace.ts";
+import type { Trace } from "./trace.ts";
+
+/** Who reports. */
+export interface Reporter {
+  readonly locationId: string;
+  readonly agentId: string;
+}
+
+/** Epoch milliseconds. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A result keeps this much of a request's body. */
+const MAX_KEPT_BODY = 8 * 1024;
+
+export const reportOf = (
+  { locationId, agentId }: Reporter,
+  tick: Tick,
+  results: Result[],
+): RunReport => ({
+  run_id: tick.result_id,
+  location_id: locationId,
+  agent_id: agentId,
+  results,
+});
+
+/** Of a call that was not made. */
+export function resultWithoutCall(
+  reporter: Reporter,
+  tick: Tick,
+  call: TickCall,
+  { result, message }: { result: ResultCode; message: string },
+): Result {
+  return {
+    id: call.result_id,
+    meta: {
+      ...originOf(reporter, tick, call),
+      start_time: null,
+      end_time: null,
+      result,
+      result_category: categoryOf(result),
+      message,
+      url: maskUrl(call.request.url),
+      http_code: null,
+      source_ip: null,
+      dest_ip: null,
+      request_size: null,
+      response_size: null,
+      redirects: 0,
+      is_late: false,
+    },
+    timing: NO_TIMING,
+    request: null,
+    response: null,
+    hops: [],
+  };
+}
+
+export function resultOfCall(
+  reporter: Reporter,
+  tick: Tick,
+  call: TickCall,
+  { result, message, hops, last }: CallOutcome,
+  span: Span,
+): Result {
+  const [first = last] = hops;
+  const category = categoryOf(result);
+  return {
+    id: call.result_id,
+    meta: {
+      ...originOf(reporter, tick, call),
+      start_time: formatInstant(span.start),
+      end_time: formatInstant(span.end),
+      result,
+      result_category: category,
+      message,
+      url: maskUrl(first.request.url.href),
+      http_code: last.response?.status_code ?? null,
+      source_ip: last.sourceIp,
+      dest_ip: last.destIp,
+      request_size: last.requestSize,
+      response_size: last.responseSize,
+      redirects: hops.length,
+      is_late: span.start - tick.due_time > LATE_AFTER_MS,
+    },
+    timing: category === null ? NO_TIMING : timingOf(last, first.started),
+    request: shownRequest(last.request),
+    response: shownResponse(last.response),
+    hops: hops.map(hopOf),
+  };
+}
+
+function originOf(
+  { locationId, agentId }: Reporter,
+  tick: Tick,
+  call: TickCall,
+) {
+  return {
+    call_id: call.call_id,
+    workflow_id: null,
+    workflow_result_id: null,
+    deployment_id: tick.deployment_id,
+    location_id: locationId,
+    agent_id: agentId,
+    trigger: tick.trigger,
+    trigger_time: formatInstant(tick.trigger_time),
+    due_time: formatInstant(tick.due_time),
+    domain: call.domain,
+  };
+}
+
+const hopOf = (trace: Trace): Result["hops"][number] => ({
+  url: maskUrl(trace.request.url.href),
+  http_code: trace.response?.status_code ?? null,
+  dest_ip: trace.destIp,
+  timing: timingOf(trace, trace.started),
+});
+
+const shownRequest = ({
+  method,
+  url,
+  headers,
+  body,
+}: HttpRequest): Result["request"] => ({
+  url: maskUrl(url.href),
+  method,
+  headers: maskPairs(headers),
+  body: body === null ? null : shownBody(body),
+});
+
+const shownBody = (body: Buffer): string =>
+  body.length <= MAX_KEPT_BODY
+    ? body.toString()
+    : `${body.subarray(0, MAX_KEPT_BODY).toString()}… (${body.length} bytes)`;
+
+const shownResponse = (response: Result["response"]): Result["response"] =>
+  response && { ...response, headers: maskPairs(response.headers).map(masked) };
+
+const masked = ({ key, value }: KeyValue): KeyValue => ({
+  key,
+  value: /^(content-)?location$/i.test(key) ? maskUrl(value) : value,
+});

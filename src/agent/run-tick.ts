@@ -1,0 +1,89 @@
+// One tick to its report. A tick's calls are made here, one after the other.
+import type { Result, RunReport } from "../model/result.ts";
+import type { Tick, TickCall } from "../model/tick.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { readBehaviour } from "./behaviour.ts";
+import { buildRequest } from "./build-request.ts";
+import type { HttpCaller } from "./http-call.ts";
+import { reportOf, resultOfCall, resultWithoutCall } from "./report.ts";
+import type { Reporter } from "./report.ts";
+
+export interface TickRunner {
+  /** Makes the calls, now. Rejects with the reason of `cancel` only. */
+  run(tick: Tick, cancel?: AbortSignal): Promise<RunReport>;
+  /** For a tick that is about to start after its `latest_start`: no call is made. */
+  miss(tick: Tick): RunReport;
+}
+
+export function createTickRunner({
+  clock,
+  log,
+  caller,
+  reporter,
+  version,
+}: {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly caller: HttpCaller;
+  readonly reporter: Reporter;
+  readonly version: string;
+}): TickRunner {
+  const unable = (tick: Tick, call: TickCall, message: string): Result =>
+    resultWithoutCall(reporter, tick, call, {
+      result: "UNABLE_TO_RUN",
+      message,
+    });
+
+  const runCall = async (
+    tick: Tick,
+    call: TickCall,
+    cancel: AbortSignal | undefined,
+  ): Promise<Result> => {
+    const behaviour = readBehaviour(call.tags);
+    if (typeof behaviour === "string") return unable(tick, call, behaviour);
+    const built = buildRequest(call, version);
+    if ("reason" in built) return unable(tick, call, built.reason);
+    const start = clock.now();
+    const outcome = await caller.call(built.request, behaviour, cancel);
+    const span = { start, end: clock.now() };
+    return resultOfCall(reporter, tick, call, outcome, span);
+  };
+
+  return {
+    async run(tick, cancel) {
+      const lateness_ms = clock.now() - tick.due_time;
+      const results: Result[] = [];
+      for (const call of tick.calls) {
+        const result = await runCall(tick, call, cancel);
+        log.info(logged(result, lateness_ms), "call finished");
+        results.push(result);
+      }
+      return reportOf(reporter, tick, results);
+    },
+    miss(tick) {
+      const lateness_ms = clock.now() - tick.due_time;
+      const message = lateMessage(tick, lateness_ms);
+      const results = tick.calls.map((call) =>
+        resultWithoutCall(reporter, tick, call, { result: "MISSED", message }),
+      );
+      for (const result of results)
+        log.warn(logged(result, lateness_ms), "tick missed");
+      return reportOf(reporter, tick, results);
+    },
+  };
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
+
+const lateMessage = (tick: Tick, lateness: number): string =>
+  `started too late: the agent was ready ${seconds(lateness)} after the due time, the limit is ${seconds(tick.latest_start - tick.due_time)}`;
+
+const logged = ({ id, meta, timing }: Result, lateness_ms: number) => ({
+  call_id: meta.call_id,
+  result_id: id,
+  result: meta.result,
+  http_code: meta.http_code,
+  latency_ms: timing.total,
+  lateness_ms,
+});

@@ -1,0 +1,101 @@
+// What the agent's tests share: ticks, and a caller whose egress rules allow the targets at hand.
+import type { SecureContext } from "node:tls";
+import { DEFAULT_BEHAVIOUR } from "../../src/agent/behaviour.ts";
+import type { Behaviour } from "../../src/agent/behaviour.ts";
+import { buildRequest } from "../../src/agent/build-request.ts";
+import type { HttpRequest } from "../../src/agent/build-request.ts";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { createHttpCaller } from "../../src/agent/http-call.ts";
+import type { CallOutcome } from "../../src/agent/http-call.ts";
+import { createHostResolver } from "../../src/agent/resolve-host.ts";
+import type { HostResolver } from "../../src/agent/resolve-host.ts";
+import { timingOf } from "../../src/agent/trace.ts";
+import type { Timing } from "../../src/model/result.ts";
+import type { Tick, TickCall } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+
+export const newCall = (
+  request: Partial<TickCall["request"]> = {},
+  rest: Partial<Omit<TickCall, "request">> = {},
+): TickCall => ({
+  result_id: "result",
+  call_id: "call",
+  name: "A call",
+  domain: "target.example",
+  tags: [],
+  ...rest,
+  request: {
+    method: "GET",
+    url: "http://target.example/",
+    parameters: [],
+    headers: [],
+    body: null,
+    ...request,
+  },
+});
+
+export const newTick = (
+  call: TickCall,
+  times: Partial<Pick<Tick, "trigger_time" | "due_time" | "latest_start">> = {},
+): Tick => ({
+  result_id: call.result_id,
+  trigger: "SCHEDULE",
+  trigger_time: 0,
+  due_time: 0,
+  latest_start: 30_000,
+  deployment_id: "deployment",
+  location_id: "here",
+  context: {},
+  calls: [call],
+  ...times,
+});
+
+export function requestOf(
+  url: string,
+  request: Partial<TickCall["request"]> = {},
+): HttpRequest {
+  const built = buildRequest(newCall({ url, ...request }), "1.2.3");
+  if ("reason" in built) throw new Error(built.reason);
+  return built.request;
+}
+
+export interface CallOptions {
+  readonly allow?: readonly string[];
+  readonly request?: Partial<TickCall["request"]>;
+  readonly behaviour?: Partial<Behaviour>;
+  readonly secureContext?: SecureContext;
+  readonly resolver?: HostResolver;
+}
+
+/** Makes a call with real time; loopback is allowed unless said otherwise. */
+export function call(
+  url: string,
+  {
+    allow = ["127.0.0.0/8", "::1"],
+    request,
+    behaviour,
+    secureContext,
+    resolver = createHostResolver({ clock: systemClock }),
+  }: CallOptions = {},
+): Promise<CallOutcome> {
+  const caller = createHttpCaller({
+    clock: systemClock,
+    egress: parseEgressAllow(allow),
+    resolver,
+    ...(secureContext && { secureContext }),
+  });
+  return caller.call(requestOf(url, request), {
+    ...DEFAULT_BEHAVIOUR,
+    ...behaviour,
+  });
+}
+
+export const timingOfCall = ({ hops, last }: CallOutcome): Timing =>
+  timingOf(last, (hops[0] ?? last).started);
+
+/** The code that a failure's message begins with. */
+export const codeOf = ({ message }: CallOutcome): string | undefined =>
+  message?.split(":")[0];
+
+export const statusOf = ({ last }: CallOutcome): number | undefined =>
+  last.response?.status_code;

@@ -1,0 +1,151 @@
+// Certificates for tests, made with the openssl program: an authority of their own, and what it signs, good and bad.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSecureContext, rootCertificates } from "node:tls";
+import type { SecureContext } from "node:tls";
+
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Certificates {
+  /** For clients: trusts the authority beside the public ones. */
+  readonly trusting: SecureContext;
+  readonly authority: Certificate;
+  /** Of the authority, for localhost and the loopback addresses. */
+  readonly good: Certificate;
+  readonly expired: Certificate;
+  readonly notYetValid: Certificate;
+  readonly otherName: Certificate;
+  readonly selfSigned: Certificate;
+  /** Of an authority that `trusting` does not know. */
+  readonly ofStranger: Certificate;
+}
+
+const LOOPBACK = "DNS:localhost,IP:127.0.0.1,IP:::1";
+
+export function createCertificates(): Certificates {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-certificates-"));
+  try {
+    const { makeRoot, sign } = createWorkshop(folder);
+    const authority = makeRoot("authority", "CN=Test authority", "CA:TRUE");
+    makeRoot("stranger", "CN=Unknown authority", "CA:TRUE");
+    return {
+      trusting: createSecureContext({
+        ca: [...rootCertificates, authority.cert],
+      }),
+      authority,
+      good: sign({ name: "good" }),
+      expired: sign({ name: "expired", fromDay: -30, toDay: -1 }),
+      notYetValid: sign({ name: "early", fromDay: 5 }),
+      otherName: sign({ name: "other", san: "DNS:other.example" }),
+      selfSigned: makeRoot("self", "CN=localhost", "CA:FALSE"),
+      ofStranger: sign({ name: "foreign", authority: "stranger" }),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Order {
+  readonly name: string;
+  readonly authority?: string;
+  readonly san?: string;
+  /** Days from now. */
+  readonly fromDay?: number;
+  readonly toDay?: number;
+}
+
+interface Workshop {
+  readonly makeRoot: (
+    name: string,
+    subject: string,
+    constraint: string,
+  ) => Certificate;
+  readonly sign: (order: Order) => Certificate;
+}
+
+function createWorkshop(folder: string): Workshop {
+  const openssl = (command: string, options: Record<string, string>): void => {
+    const args = Object.entries(options).flatMap(([name, value]) => [
+      `-${name}`,
+      value,
+    ]);
+    const flags = command.split(" ");
+    execFileSync("openssl", [...flags, ...args], {
+      cwd: folder,
+      stdio: "pipe",
+    });
+  };
+  const read = (name: string): Certificate => ({
+    cert: readFileSync(join(folder, `${name}.crt`), "utf8"),
+    key: readFileSync(join(folder, `${name}.key`), "utf8"),
+  });
+  const newKey = { newkey: "ec", pkeyopt: "ec_paramgen_curve:P-256" };
+
+  return {
+    makeRoot: (name, subject, constraint) => {
+      openssl(`req -x509 -nodes -addext subjectAltName=${LOOPBACK}`, {
+        ...newKey,
+        subj: `/${subject}`,
+        addext: `basicConstraints=critical,${constraint}`,
+        keyout: `${name}.key`,
+        out: `${name}.crt`,
+      });
+      return read(name);
+    },
+    sign: ({
+      name,
+      authority = "authority",
+      san = LOOPBACK,
+      fromDay = -1,
+      toDay = 30,
+    }) => {
+      writeFileSync(join(folder, `${name}.cnf`), configuration(name, san));
+      writeFileSync(join(folder, `${name}.index`), "");
+      openssl("req -nodes", {
+        ...newKey,
+        subj: "/CN=Test target",
+        keyout: `${name}.key`,
+        out: `${name}.csr`,
+      });
+      openssl("ca -batch -notext", {
+        config: `${name}.cnf`,
+        cert: `${authority}.crt`,
+        keyfile: `${authority}.key`,
+        startdate: day(fromDay),
+        enddate: day(toDay),
+        in: `${name}.csr`,
+        out: `${name}.crt`,
+      });
+      return read(name);
+    },
+  };
+}
+
+/** As openssl ca wants it: YYMMDDHHMMSSZ. */
+const day = (fromNow: number): string =>
+  new Date(Date.now() + fromNow * 86_400_000)
+    .toISOString()
+    .replaceAll(/[-:T]|\.\d+/g, "")
+    .slice(2);
+
+const configuration = (name: string, san: string): string => `
+[ca]
+default_ca = test
+[test]
+database = ${name}.index
+new_certs_dir = .
+rand_serial = yes
+default_md = sha256
+policy = any
+x509_extensions = leaf
+[any]
+commonName = supplied
+[leaf]
+basicConstraints = CA:FALSE
+subjectAltName = ${san}
+`;
