@@ -61,3 +61,11 @@ export interface Bus {
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;
 export const MAX_REPORTS_PER_BATCH = 1000;
+
+/** What nobody has taken by then is gone: stale ticks are of no use, and results outlast a long weekend without a hub. */
+export const TICK_MAX_AGE_MS = 3_600_000;
+export const REPORT_MAX_AGE_MS = 7 * 86_400_000;
+
+/** How long a message waits after its nth delivery was rejected: 100 ms, doubling, at most 5 s. */
+export const redeliveryDelayMs = (attempt: number): number =>
+  Math.min(100 * 2 ** Math.min(attempt - 1, 10), 5000);

@@ -1,5 +1,7 @@
 // A location: where agents run calls. Its id is a subject token of the bus.
 import { Type } from "typebox";
+import type { Static } from "typebox";
+import { createValidator } from "./validate.ts";
 
 export const LocationId = Type.String({
   pattern: "^[A-Za-z0-9_-]{1,64}$",
@@ -13,14 +15,19 @@ export interface Location {
   readonly region: string;
 }
 
-/** An agent as its latest heartbeat told; times in epoch milliseconds. */
-export interface Heartbeat {
-  readonly agent_id: string;
-  readonly location_id: string;
-  readonly version: string;
-  readonly in_flight: number;
-  readonly sent: number;
-}
+export const HeartbeatSchema = Type.Object({
+  agent_id: Type.String(),
+  location_id: LocationId,
+  version: Type.String(),
+  in_flight: Type.Integer({ minimum: 0 }),
+  sent: Type.Number({ description: "epoch milliseconds" }),
+});
+
+/** An agent as its latest heartbeat told. */
+export type Heartbeat = Readonly<Static<typeof HeartbeatSchema>>;
+
+export const locationIdValidator = createValidator(LocationId);
+export const heartbeatValidator = createValidator(HeartbeatSchema);
 
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 

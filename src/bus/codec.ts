@@ -1,0 +1,138 @@
+// What travels on the bus: ticks, reports and heartbeats as JSON, under ids that are the same whenever the content is.
+import { createHash } from "node:crypto";
+import type { Tick } from "../model/tick.ts";
+import { tickValidator } from "../model/tick.ts";
+import type { RunReport } from "../model/result.ts";
+import { runReportValidator } from "../model/result.ts";
+import type { Heartbeat } from "../model/location.ts";
+import { heartbeatValidator, locationIdValidator } from "../model/location.ts";
+import type { Validator } from "../model/validate.ts";
+import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
+
+export interface EncodedMessage {
+  readonly id: string;
+  readonly data: Uint8Array;
+}
+
+export interface Encoded {
+  readonly messages: readonly EncodedMessage[];
+  /** Ids of the runs that are larger than a message may be, each on its own: in none of the messages. */
+  readonly tooLarge: readonly string[];
+}
+
+export const encodeTicks = (
+  ticks: readonly Tick[],
+  maxBytes = Infinity,
+): Encoded => pack("ticks", ticks, (tick) => tick.result_id, maxBytes);
+
+export const encodeReports = (
+  reports: readonly RunReport[],
+  maxBytes = Infinity,
+): Encoded => pack("reports", reports, (report) => report.run_id, maxBytes);
+
+export const encodeHeartbeat = (heartbeat: Heartbeat): Uint8Array =>
+  Buffer.from(JSON.stringify(heartbeat));
+
+/** The decoders throw an error that names the fault but quotes nothing of the content, which may be secret. */
+export const decodeTicks = (data: Uint8Array, locationId: string): Tick[] =>
+  unpack("ticks", data, tickValidator, locationId);
+
+export const decodeReports = (
+  data: Uint8Array,
+  locationId: string,
+): RunReport[] => unpack("reports", data, runReportValidator, locationId);
+
+export const decodeHeartbeat = (
+  data: Uint8Array,
+  locationId: string,
+): Heartbeat =>
+  checked("heartbeat", parse(data), heartbeatValidator, locationId);
+
+/** The one location of the items, fit to stand in a subject; throws when they are of several. */
+export function locationOf(
+  items: readonly { readonly location_id: string }[],
+): string {
+  const [first, ...others] = new Set(items.map((item) => item.location_id));
+  if (others.length > 0)
+    throw new Error("what is published together must be of one location");
+  return locationIdValidator.parse(first);
+}
+
+type Batch = "ticks" | "reports";
+
+function pack<T>(
+  name: Batch,
+  items: readonly T[],
+  idOf: (item: T) => string,
+  maxBytes: number,
+): Encoded {
+  const envelopeBytes = `{"${name}":[]}`.length;
+  const messages: EncodedMessage[] = [];
+  const tooLarge: string[] = [];
+  let [ids, parts, bytes]: [string[], string[], number] = [[], [], 0];
+  const finish = (): void => {
+    if (parts.length === 0) return;
+    const data = Buffer.from(`{"${name}":[${parts.join(",")}]}`);
+    messages.push({ id: messageId(ids), data });
+    [ids, parts, bytes] = [[], [], 0];
+  };
+  for (const item of items) {
+    const part = JSON.stringify(item);
+    const size = Buffer.byteLength(part) + 1;
+    if (envelopeBytes + size > maxBytes) {
+      tooLarge.push(idOf(item));
+      continue;
+    }
+    const full =
+      envelopeBytes + bytes + size > maxBytes ||
+      parts.length === MAX_REPORTS_PER_BATCH;
+    if (full) finish();
+    ids.push(idOf(item));
+    parts.push(part);
+    bytes += size;
+  }
+  finish();
+  return { messages, tooLarge };
+}
+
+function messageId(ids: readonly string[]): string {
+  const hash = createHash("sha256").update(ids.join("\n")).digest("base64url");
+  return `${ids[0]}.${ids.length}.${hash.slice(0, 22)}`;
+}
+
+function unpack<T extends { readonly location_id: string }>(
+  name: Batch,
+  data: Uint8Array,
+  validator: Validator<T>,
+  locationId: string,
+): T[] {
+  const items = (parse(data) as Partial<Record<Batch, unknown>> | null)?.[name];
+  if (!Array.isArray(items) || items.length === 0)
+    throw new Error(`the message holds no ${name}`);
+  return items.map((item, at) =>
+    checked(`${name}[${at}]`, item, validator, locationId),
+  );
+}
+
+function parse(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data));
+  } catch {
+    throw new Error("the message is not JSON");
+  }
+}
+
+function checked<T extends { readonly location_id: string }>(
+  what: string,
+  item: unknown,
+  validator: Validator<T>,
+  locationId: string,
+): T {
+  if (!validator.accepts(item)) {
+    const path = validator.faults(item)[0]?.split(":")[0];
+    throw new Error(`${what} does not fit its schema (${path})`);
+  }
+  if (item.location_id !== locationId)
+    throw new Error(`${what} is of another location than its subject`);
+  return item;
+}

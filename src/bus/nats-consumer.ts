@@ -1,0 +1,168 @@
+// Pulls the messages of a durable JetStream consumer, keeps them alive while they are handled, and recovers by itself.
+import { setTimeout as delay } from "node:timers/promises";
+import type {
+  Consumer as JetStreamConsumer,
+  ConsumerMessages,
+  JsMsg,
+} from "@nats-io/jetstream";
+import type { Consumer } from "./bus.ts";
+import { redeliveryDelayMs } from "./bus.ts";
+import type { Receiver } from "./delivery.ts";
+import type { NatsLink } from "./nats-connection.ts";
+import { locationOfSubject } from "./nats-topology.ts";
+
+export interface PullOptions {
+  /** Makes the consumer on the server where it is missing. */
+  readonly open: () => Promise<JetStreamConsumer>;
+  readonly link: NatsLink;
+  readonly receiver: Receiver;
+  readonly ackWaitMs: number;
+  /** Told what keeps messages from coming, and undefined when they can come again. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
+const MAX_UNDER_WAY = 1000;
+// Asking for a handful whenever a handful is done would be one request per message.
+const REFILL_BELOW = 750;
+
+const PULL_MS = 30_000;
+const IDLE_HEARTBEAT_MS = 5000;
+
+export function startPulling(options: PullOptions): Consumer {
+  const { open, link, receiver, onFault } = options;
+  const held = createHeldMessages(options);
+  const stopped = new AbortController();
+  let pull: ConsumerMessages | undefined;
+  let draining: Promise<void> | undefined;
+
+  /** One request to the server; ends when it is satisfied or over, rejects when the consumer is out of reach. */
+  async function pullOnce(consumer: JetStreamConsumer): Promise<void> {
+    pull = await consumer.fetch({
+      max_messages: MAX_UNDER_WAY - held.count(),
+      expires: PULL_MS,
+      idle_heartbeat: IDLE_HEARTBEAT_MS,
+      bind: true, // the client's own recovery waits half a minute between attempts; ours is `open`
+    });
+    if (stopped.signal.aborted) void pull.close();
+    for await (const message of pull) {
+      if (stopped.signal.aborted) message.nak();
+      else held.take(message, receiver);
+    }
+  }
+
+  async function run(): Promise<void> {
+    let failures = 0;
+    let consumer: JetStreamConsumer | undefined;
+    while (!stopped.signal.aborted) {
+      if (!(await link.isUpWithin(1000))) continue;
+      try {
+        consumer ??= await open();
+        onFault(undefined);
+        await pullOnce(consumer);
+        failures = 0;
+        await held.fewerThan(REFILL_BELOW);
+      } catch (cause) {
+        consumer = undefined;
+        failures += 1;
+        onFault(cause);
+        await pause(redeliveryDelayMs(failures), stopped.signal);
+      }
+    }
+  }
+
+  const running = run();
+  return {
+    drain() {
+      draining ??= (async () => {
+        stopped.abort();
+        receiver.stop();
+        held.stopWaiting();
+        void pull?.close();
+        await running;
+        await held.settled();
+        await link.flush();
+      })();
+      return draining;
+    },
+  };
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);
+
+interface HeldMessages {
+  take(message: JsMsg, receiver: Receiver): void;
+  count(): number;
+  fewerThan(limit: number): Promise<void>;
+  stopWaiting(): void;
+  settled(): Promise<void>;
+}
+
+interface Held {
+  /** The newest delivery of the message. */
+  message: JsMsg;
+  work: Promise<void>;
+}
+
+function createHeldMessages({ ackWaitMs }: PullOptions): HeldMessages {
+  const held = new Map<string, Held>();
+  let waiting: { limit: number; resolve: () => void } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  const keepAlive = (): void => {
+    for (const { message } of held.values()) message.working();
+  };
+
+  function release(key: string): void {
+    held.delete(key);
+    if (held.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+    if (waiting && held.size < waiting.limit) waiting.resolve();
+  }
+
+  return {
+    take(message, receiver) {
+      const key = keyOf(message);
+      const known = held.get(key);
+      if (known) {
+        known.message = message; // its handler is still at work: not a reason to hand it over twice
+        return;
+      }
+      timer ??= setInterval(keepAlive, ackWaitMs / 3);
+      const entry: Held = { message, work: Promise.resolve() };
+      held.set(key, entry);
+      entry.work = receiver
+        .receive({
+          locationId: locationOfSubject(message.subject),
+          data: message.data,
+          attempt: message.info.deliveryCount,
+          acknowledge: () => entry.message.ack(),
+          giveBack: (afterMs) => entry.message.nak(afterMs),
+          discard: () => entry.message.term(),
+        })
+        .then(() => release(key));
+    },
+    count: () => held.size,
+    async fewerThan(limit) {
+      if (held.size < limit || stopped) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting = { limit, resolve };
+      await promise;
+    },
+    stopWaiting() {
+      stopped = true;
+      waiting?.resolve();
+    },
+    async settled() {
+      await Promise.all([...held.values()].map(({ work }) => work));
+    },
+  };
+}
+
+// The time is part of it because a stream that was made anew counts from 1 again.
+const keyOf = ({ info }: JsMsg): string =>
+  `${info.streamSequence}@${info.timestampNanos}`;

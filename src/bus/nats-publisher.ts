@@ -1,0 +1,96 @@
+// Stores messages in a stream: once each, however often the request for it has to be repeated.
+import { setTimeout as delay } from "node:timers/promises";
+import type { JetStreamClient } from "@nats-io/jetstream";
+import { errors } from "@nats-io/transport-node";
+import type { Clock } from "../runtime/clock.ts";
+import { invalid, unavailable } from "../model/errors.ts";
+import { redeliveryDelayMs } from "./bus.ts";
+import type { Encoded, EncodedMessage } from "./codec.ts";
+import type { NatsLink } from "./nats-connection.ts";
+import { isNoResponders } from "./nats-topology.ts";
+import type { Topology } from "./nats-topology.ts";
+
+export interface PublisherOptions {
+  readonly link: NatsLink;
+  readonly client: JetStreamClient;
+  readonly topology: Topology;
+  readonly clock: Clock;
+}
+
+export interface Publisher {
+  /** The largest message that the server takes, in bytes. */
+  maxBytes(): number;
+  /** Resolves when all are stored. Rejects with `unavailable` after 5 s, with `invalid` for what is too large. */
+  publish(subject: string, encoded: Encoded): Promise<void>;
+}
+
+const PUBLISH_TIMEOUT_MS = 5000;
+// A request is lost with its connection. Asking again is harmless: the message keeps its id.
+const ATTEMPT_TIMEOUT_MS = 2000;
+const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
+// The server counts the headers as part of the message.
+const HEADER_BYTES = 1024;
+
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { link, client, topology, clock } = options;
+  const maxBytes = (): number =>
+    (link.connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD) - HEADER_BYTES;
+
+  async function publishOne(
+    subject: string,
+    message: EncodedMessage,
+  ): Promise<void> {
+    const deadline = clock.monotonic() + PUBLISH_TIMEOUT_MS;
+    let failure: unknown;
+    for (let attempt = 1; ; attempt += 1) {
+      const left = Math.ceil(deadline - clock.monotonic());
+      if (left <= 0 || link.connection.isClosed()) throw timedOut(failure);
+      if (!(await link.isUpWithin(left))) continue;
+      try {
+        const timeout = Math.min(left, ATTEMPT_TIMEOUT_MS);
+        await client.publish(subject, message.data, {
+          msgID: message.id,
+          timeout,
+        });
+        return;
+      } catch (cause) {
+        failure = await recover(cause);
+        if (failure instanceof errors.PermissionViolationError)
+          throw timedOut(failure);
+      }
+      if (failure !== undefined) await delay(redeliveryDelayMs(attempt));
+    }
+  }
+
+  /** What still stands in the way. */
+  async function recover(cause: unknown): Promise<unknown> {
+    if (!isNoResponders(cause)) return cause;
+    try {
+      await topology.ensureStreams();
+      return undefined;
+    } catch (failure) {
+      return failure;
+    }
+  }
+
+  const timedOut = (cause: unknown): Error => {
+    const reason = cause instanceof Error ? cause.message : link.fault();
+    return unavailable(
+      `NATS at ${link.addresses} did not store a message (${reason ?? "no answer"})`,
+      { cause },
+    );
+  };
+
+  return {
+    maxBytes,
+    async publish(subject, { messages, tooLarge }) {
+      await Promise.all(
+        messages.map((message) => publishOne(subject, message)),
+      );
+      if (tooLarge.length > 0)
+        throw invalid(
+          `too large for NATS, which takes ${maxBytes()} bytes (raise max_payload in its configuration): ${tooLarge.join(", ")}`,
+        );
+    },
+  };
+}

@@ -1,0 +1,240 @@
+// The bus between processes: NATS JetStream for ticks and reports, plain NATS for heartbeats.
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { JetStreamManager } from "@nats-io/jetstream";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { unavailable } from "../model/errors.ts";
+import { locationIdValidator } from "../model/location.ts";
+import type { Bus, Consumer } from "./bus.ts";
+import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
+import {
+  decodeHeartbeat,
+  decodeReports,
+  decodeTicks,
+  encodeHeartbeat,
+  encodeReports,
+  encodeTicks,
+  locationOf,
+} from "./codec.ts";
+import type { MessageKind, Receiver } from "./delivery.ts";
+import { createListener, receiveEach, receiveInBatches } from "./delivery.ts";
+import type { NatsLink } from "./nats-connection.ts";
+import { openNatsLink } from "./nats-connection.ts";
+import { startPulling } from "./nats-consumer.ts";
+import { createPublisher } from "./nats-publisher.ts";
+import type { ConsumerSpec, Topology } from "./nats-topology.ts";
+import {
+  REPORT_CONSUMER,
+  createTopology,
+  heartbeatSubject,
+  inboxPrefix,
+  locationOfSubject,
+  reportSubject,
+  tickConsumer,
+  tickSubject,
+} from "./nats-topology.ts";
+
+export interface NatsBusOptions {
+  /** `nats://` or `tls://` URLs, with user and password where they are needed. */
+  readonly servers: readonly string[];
+  /** The content of a `.creds` file. */
+  readonly credentials?: string;
+  /** Of an agent whose credential reaches this one location only (`agentPermissions` in nats-topology.ts). */
+  readonly locationId?: string;
+  /** As the server's monitoring shows this process. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Told of each message that could not be decoded. */
+  readonly onDropped?: (kind: MessageKind) => void;
+  /** Without a sign of life for this long, a message is delivered to another consumer. */
+  readonly ackWaitMs?: number;
+  /** A server that leaves a ping unanswered for this long is taken for lost. */
+  readonly pingIntervalMs?: number;
+}
+
+const ACK_WAIT_MS = 10_000;
+const PING_INTERVAL_MS = 5000;
+const REQUEST_TIMEOUT_MS = 2000;
+
+/** Rejects, with a message for the operator, when NATS cannot be reached, refuses the credentials or has no JetStream. */
+export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
+  const { servers, credentials, locationId, name, log } = options;
+  const link = await openNatsLink({
+    servers,
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(locationId === undefined
+      ? {}
+      : { inboxPrefix: inboxPrefix(locationIdValidator.parse(locationId)) }),
+    name,
+    pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
+    log,
+  });
+  try {
+    const manager = await openJetStream(link);
+    const topology = createTopology({
+      manager,
+      clustered: link.connection.info?.cluster !== undefined,
+      ackWaitMs: options.ackWaitMs ?? ACK_WAIT_MS,
+    });
+    // The credential of an agent may not make streams.
+    if (locationId === undefined) await makeStreams(link, topology);
+    return createBus(options, link, manager, topology);
+  } catch (cause) {
+    await link.connection.close();
+    throw cause;
+  }
+}
+
+async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
+  try {
+    const timeout = REQUEST_TIMEOUT_MS;
+    return await jetstreamManager(link.connection, { timeout });
+  } catch (cause) {
+    throw unavailable(
+      `NATS at ${link.addresses} does not offer JetStream (${messageOf(cause)}): start nats-server with -js, or with a jetstream block in its configuration`,
+      { cause },
+    );
+  }
+}
+
+async function makeStreams(link: NatsLink, topology: Topology): Promise<void> {
+  try {
+    await topology.ensureStreams();
+  } catch (cause) {
+    throw unavailable(
+      `NATS at ${link.addresses} did not make the streams of Sonde (${messageOf(cause)}): check its JetStream limits and the permissions of this user`,
+      { cause },
+    );
+  }
+}
+
+function createBus(
+  { clock, log, ...options }: NatsBusOptions,
+  link: NatsLink,
+  manager: JetStreamManager,
+  topology: Topology,
+): Bus {
+  const { onDropped = () => undefined, ackWaitMs = ACK_WAIT_MS } = options;
+  const client = manager.jetstream();
+  const publisher = createPublisher({ link, client, topology, clock });
+  const consumers = new Set<Consumer>();
+  const faults = new Map<string, string>();
+  let closing: Promise<void> | undefined;
+
+  function noteFault(consumer: string, fault: unknown): void {
+    const known = faults.get(consumer);
+    if (fault === undefined) {
+      faults.delete(consumer);
+      if (known !== undefined) log.info({ consumer }, "consuming goes on");
+    } else if (messageOf(fault) !== known) {
+      faults.set(consumer, messageOf(fault));
+      log.warn({ consumer, err: fault }, "consuming was interrupted");
+    }
+  }
+
+  function pullFrom(spec: ConsumerSpec, receiver: Receiver): Consumer {
+    const consumerName = `${spec.stream}/${spec.durable}`;
+    const consumer = startPulling({
+      open: async () =>
+        client.consumers.getConsumerFromInfo(
+          await topology.ensureConsumer(spec),
+        ),
+      link,
+      receiver,
+      ackWaitMs,
+      onFault: (fault) => noteFault(consumerName, fault),
+    });
+    return remember({
+      async drain() {
+        await consumer.drain();
+        faults.delete(consumerName);
+      },
+    });
+  }
+
+  function remember(consumer: Consumer): Consumer {
+    consumers.add(consumer);
+    return consumer;
+  }
+
+  return {
+    durable: true,
+    async publishTicks(ticks) {
+      if (ticks.length === 0) return;
+      const encoded = encodeTicks(ticks, publisher.maxBytes());
+      await publisher.publish(tickSubject(locationOf(ticks)), encoded);
+    },
+    async consumeTicks(locationId, handler) {
+      const spec = tickConsumer(locationIdValidator.parse(locationId));
+      const decode = decodeTicks;
+      return pullFrom(
+        spec,
+        receiveEach({ kind: "ticks", decode, handler, log, onDropped }),
+      );
+    },
+    async publishReports(reports) {
+      if (reports.length === 0) return;
+      const encoded = encodeReports(reports, publisher.maxBytes());
+      await publisher.publish(reportSubject(locationOf(reports)), encoded);
+    },
+    async consumeReports(handler) {
+      const decode = decodeReports;
+      return pullFrom(
+        REPORT_CONSUMER,
+        receiveInBatches(
+          { kind: "reports", decode, handler, log, onDropped },
+          MAX_REPORTS_PER_BATCH,
+        ),
+      );
+    },
+    async publishHeartbeat(heartbeat) {
+      const subject = heartbeatSubject(locationOf([heartbeat]));
+      if (link.fault() === undefined && !link.connection.isClosed())
+        link.connection.publish(subject, encodeHeartbeat(heartbeat));
+    },
+    async consumeHeartbeats(handler) {
+      const decode = decodeHeartbeat;
+      return remember(
+        listen(
+          link,
+          heartbeatSubject("*"),
+          receiveEach({ kind: "heartbeat", decode, handler, log, onDropped }),
+        ),
+      );
+    },
+    status() {
+      const fault = link.fault() ?? [...faults.values()][0];
+      return fault === undefined
+        ? { connected: true, detail: `NATS at ${link.addresses}` }
+        : { connected: false, detail: `NATS at ${link.addresses}: ${fault}` };
+    },
+    close() {
+      closing ??= (async () => {
+        await Promise.all([...consumers].map((consumer) => consumer.drain()));
+        await link.flush();
+        await link.connection.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+function listen(link: NatsLink, subject: string, receiver: Receiver): Consumer {
+  const listener = createListener(receiver);
+  const subscription = link.connection.subscribe(subject, {
+    callback(err, message) {
+      // The connection logs errors.
+      if (!err) listener.tell(locationOfSubject(message.subject), message.data);
+    },
+  });
+  return {
+    drain() {
+      subscription.unsubscribe();
+      return listener.settled();
+    },
+  };
+}
+
+const messageOf = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause);

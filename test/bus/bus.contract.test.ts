@@ -1,0 +1,432 @@
+// The promises of the port (src/bus/bus.ts), kept by every adapter.
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
+import type { Heartbeat } from "../../src/model/location.ts";
+import type { RunReport } from "../../src/model/result.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import {
+  ACK_WAIT_MS,
+  ADAPTERS,
+  aHeartbeat,
+  aRunReport,
+  aTick,
+  newLocation,
+} from "./buses.ts";
+
+const WAIT = { timeout: 10_000, interval: 10 };
+const until = (check: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(check, WAIT);
+
+const idOf = (ticks: readonly Tick[]): string => ticks[0]?.result_id ?? "";
+
+/** A handler that remembers what it was given. */
+function recorder<T>() {
+  const taken: T[] = [];
+  const handler = async (content: T): Promise<void> => void taken.push(content);
+  return { taken, handler };
+}
+
+describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
+  it("reach a consumer of their location as they were published", async () => {
+    await using fixture = await start();
+    const [hub, agent] = [await fixture.join(), await fixture.join()];
+    const location_id = newLocation();
+    const batch = [
+      aTick({ location_id, context: { name: "Zoë", list: [1, null] } }),
+      aTick({ location_id }),
+    ];
+    const { taken, handler } = recorder<readonly Tick[]>();
+    await agent.consumeTicks(location_id, handler);
+    await hub.publishTicks(batch);
+    await until(() => expect(taken).toEqual([batch]));
+    expect(taken[0]?.[0]).not.toBe(batch[0]);
+  });
+
+  it("wait for a consumer", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const tick = aTick({ location_id });
+    await bus.publishTicks([tick]);
+    const { taken, handler } = recorder<readonly Tick[]>();
+    await (await fixture.join()).consumeTicks(location_id, handler);
+    await until(() => expect(taken).toEqual([[tick]]));
+  });
+
+  it("never reach a consumer of another location", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const [here, there] = [newLocation(), newLocation()];
+    const [mine, theirs] = [
+      recorder<readonly Tick[]>(),
+      recorder<readonly Tick[]>(),
+    ];
+    await bus.consumeTicks(here, mine.handler);
+    await bus.consumeTicks(there, theirs.handler);
+    const [one, other] = [
+      aTick({ location_id: there }),
+      aTick({ location_id: here }),
+    ];
+    await bus.publishTicks([one]);
+    await bus.publishTicks([other]);
+    await until(() => {
+      expect(mine.taken).toEqual([[other]]);
+      expect(theirs.taken).toEqual([[one]]);
+    });
+  });
+
+  it("are shared by the consumers of a location, each message once", async () => {
+    await using fixture = await start();
+    const hub = await fixture.join();
+    const location_id = newLocation();
+    const counts = [0, 0, 0];
+    const seen: string[] = [];
+    for (const at of counts.keys()) {
+      const agent = await fixture.join();
+      await agent.consumeTicks(location_id, async (ticks) => {
+        counts[at] = (counts[at] ?? 0) + 1;
+        seen.push(idOf(ticks));
+        await delay(5);
+      });
+    }
+    const published: string[] = [];
+    await until(async () => {
+      const ticks = [aTick({ location_id })];
+      published.push(idOf(ticks));
+      await hub.publishTicks(ticks);
+      expect(Math.min(...counts)).toBeGreaterThan(3);
+    });
+    await until(() => expect(seen.toSorted()).toEqual(published.toSorted()));
+  });
+
+  it("come again after their handler rejected", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const attempts: number[] = [];
+    await bus.consumeTicks(location_id, async () => {
+      attempts.push(performance.now());
+      if (attempts.length < 3) throw new Error("not now");
+    });
+    await bus.publishTicks([aTick({ location_id })]);
+    await until(() => expect(attempts).toHaveLength(3));
+    const [first = 0, second = 0, third = 0] = attempts;
+    expect(second - first).toBeGreaterThan(95);
+    expect(third - second).toBeGreaterThan(195);
+  });
+
+  it("come to another consumer when theirs keeps rejecting", async () => {
+    await using fixture = await start();
+    const location_id = newLocation();
+    const [bad, good] = [await fixture.join(), await fixture.join()];
+    let rejected = 0;
+    await bad.consumeTicks(location_id, async () => {
+      rejected += 1;
+      throw new Error("never");
+    });
+    await bad.publishTicks([aTick({ location_id })]);
+    await until(() => expect(rejected).toBeGreaterThan(0));
+    const { taken, handler } = recorder<readonly Tick[]>();
+    await good.consumeTicks(location_id, handler);
+    await until(() => expect(taken).toHaveLength(1));
+  });
+
+  it("are not delivered again while their handler is at work", async () => {
+    await using fixture = await start();
+    const [bus, other] = [await fixture.join(), await fixture.join()];
+    const location_id = newLocation();
+    const taken: string[] = [];
+    const handler = async (ticks: readonly Tick[]): Promise<void> => {
+      taken.push(idOf(ticks));
+      if (taken.length === 1) await delay(4 * ACK_WAIT_MS);
+      else finished();
+    };
+    const { promise, resolve: finished } = Promise.withResolvers<void>();
+    const [slow, next] = [aTick({ location_id }), aTick({ location_id })];
+    const consumer = await bus.consumeTicks(location_id, handler);
+    await other.consumeTicks(location_id, handler);
+    await bus.publishTicks([slow]);
+    await until(() => expect(taken).toHaveLength(1));
+    await consumer.drain();
+    await bus.publishTicks([next]);
+    await promise;
+    expect(taken).toEqual([slow.result_id, next.result_id]);
+  });
+
+  it("are stored once when they are published twice", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const [first, last] = [aTick({ location_id }), aTick({ location_id })];
+    const { taken, handler } = recorder<readonly Tick[]>();
+    await bus.publishTicks([first]);
+    await bus.publishTicks([first]);
+    await bus.consumeTicks(location_id, handler);
+    await until(() => expect(taken).toEqual([[first]]));
+    await bus.publishTicks([first]);
+    await bus.publishTicks([last]);
+    await until(() => expect(taken).toEqual([[first], [last]]));
+  });
+
+  it("are dropped when they cannot be decoded, and hold up nothing", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const { taken, handler } = recorder<readonly Tick[]>();
+    await bus.consumeTicks(location_id, handler);
+    const sound = aTick({ location_id });
+    await bus.publishTicks([aTick({ location_id, calls: [] })]);
+    await bus.publishTicks([sound]);
+    await until(() => expect(taken).toEqual([[sound]]));
+    await until(() => expect(fixture.dropped).toEqual(["ticks"]));
+  });
+
+  it("are refused when they are of several locations", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const ticks = [newLocation(), newLocation()].map((location_id) =>
+      aTick({ location_id }),
+    );
+    await expect(bus.publishTicks(ticks)).rejects.toThrow("one location");
+  });
+
+  it("are refused where the location cannot be a subject", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const { handler } = recorder<readonly Tick[]>();
+    for (const location_id of ["*", "a.b", ""]) {
+      await expect(bus.consumeTicks(location_id, handler)).rejects.toThrow(
+        "is not a location id",
+      );
+      await expect(bus.publishTicks([aTick({ location_id })])).rejects.toThrow(
+        "is not a location id",
+      );
+    }
+  });
+});
+
+describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
+  it("waits for the handlers under way and takes nothing new", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const release = Promise.withResolvers<void>();
+    const taken: string[] = [];
+    const consumer = await bus.consumeTicks(location_id, async (ticks) => {
+      taken.push(idOf(ticks));
+      await release.promise;
+    });
+    const [held, later] = [aTick({ location_id }), aTick({ location_id })];
+    await bus.publishTicks([held]);
+    await until(() => expect(taken).toHaveLength(1));
+    let drained = false;
+    const draining = consumer.drain().then(() => (drained = true));
+    await bus.publishTicks([later]);
+    expect(drained).toBe(false);
+    release.resolve();
+    await draining;
+    const { taken: takenByNext, handler } = recorder<readonly Tick[]>();
+    await bus.consumeTicks(location_id, handler);
+    await until(() => expect(takenByNext).toEqual([[later]]));
+    expect(taken).toEqual([held.result_id]);
+  });
+
+  it("gives what its handlers then reject to another", async () => {
+    await using fixture = await start();
+    const [leaving, staying] = [await fixture.join(), await fixture.join()];
+    const location_id = newLocation();
+    const leave = Promise.withResolvers<void>();
+    let started = 0;
+    const consumer = await leaving.consumeTicks(location_id, async () => {
+      started += 1;
+      await leave.promise;
+      throw new Error("this agent is leaving");
+    });
+    const ticks = Array.from({ length: 5 }, () => aTick({ location_id }));
+    for (const tick of ticks) await leaving.publishTicks([tick]);
+    await until(() => expect(started).toBe(5));
+    const draining = consumer.drain();
+    leave.resolve();
+    await draining;
+    const { taken, handler } = recorder<readonly Tick[]>();
+    await staying.consumeTicks(location_id, handler);
+    await until(() => expect(taken).toHaveLength(5));
+    expect(new Set(taken.map(idOf))).toEqual(
+      new Set(ticks.map((tick) => tick.result_id)),
+    );
+  });
+
+  it("hands over the reports that had been gathered", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const release = Promise.withResolvers<void>();
+    const batches: (readonly RunReport[])[] = [];
+    const consumer = await bus.consumeReports(async (batch) => {
+      batches.push(batch);
+      await release.promise;
+    });
+    const [first, second] = [aRunReport(location_id), aRunReport(location_id)];
+    await bus.publishReports([first]);
+    await until(() => expect(batches).toHaveLength(1));
+    await bus.publishReports([second]);
+    const next = recorder<readonly RunReport[]>();
+    const draining = consumer.drain();
+    release.resolve();
+    await draining;
+    await bus.consumeReports(next.handler);
+    await until(() =>
+      expect([...batches, ...next.taken].flat()).toEqual([first, second]),
+    );
+  });
+});
+
+describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
+  const runIds = (reports: readonly RunReport[]): string[] =>
+    reports.map((report) => report.run_id).toSorted();
+
+  it("are handed over in batches of at most 1000", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const messages = Array.from({ length: 24 }, () =>
+      Array.from({ length: 100 }, () => aRunReport(location_id)),
+    );
+    await Promise.all(messages.map((reports) => bus.publishReports(reports)));
+    const { taken, handler } = recorder<readonly RunReport[]>();
+    await (await fixture.join()).consumeReports(handler);
+    await until(() => expect(taken.flat()).toHaveLength(2400));
+    expect(runIds(taken.flat())).toEqual(runIds(messages.flat()));
+    const sizes = taken.map((batch) => batch.length);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
+    expect(sizes.length).toBeLessThan(messages.length);
+  });
+
+  it("all come again when the handler of their batch rejects", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const reports = Array.from({ length: 5 }, () => aRunReport(location_id));
+    for (const report of reports) await bus.publishReports([report]);
+    const rejected: string[] = [];
+    const recorded: string[] = [];
+    await bus.consumeReports(async (batch) => {
+      if (rejected.length === 0) {
+        rejected.push(...runIds(batch));
+        throw new Error("the database is away");
+      }
+      recorded.push(...runIds(batch));
+    });
+    await until(() => expect(recorded.toSorted()).toEqual(runIds(reports)));
+    expect(rejected.length).toBeGreaterThan(0);
+  });
+
+  it("are not held up for ever by one that is always rejected", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const reports = Array.from({ length: 8 }, () => aRunReport(location_id));
+    for (const report of reports) await bus.publishReports([report]);
+    const poison = reports[3]?.run_id;
+    const recorded: string[] = [];
+    await bus.consumeReports(async (batch) => {
+      if (batch.some((report) => report.run_id === poison))
+        throw new Error("this one cannot be recorded");
+      recorded.push(...runIds(batch));
+    });
+    const others = reports.filter((report) => report.run_id !== poison);
+    await until(() => expect(recorded.toSorted()).toEqual(runIds(others)));
+  });
+
+  it("are stored once when they are published twice", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const [first, last] = [aRunReport(location_id), aRunReport(location_id)];
+    const { taken, handler } = recorder<readonly RunReport[]>();
+    await bus.publishReports([first]);
+    await bus.publishReports([first]);
+    await bus.publishReports([last]);
+    await bus.consumeReports(handler);
+    await until(() =>
+      expect(runIds(taken.flat())).toEqual(runIds([first, last])),
+    );
+  });
+
+  it("are shared by consumers, each report once", async () => {
+    await using fixture = await start();
+    const recorders = [
+      recorder<readonly RunReport[]>(),
+      recorder<readonly RunReport[]>(),
+    ];
+    for (const { handler } of recorders)
+      await (await fixture.join()).consumeReports(handler);
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const published: RunReport[] = [];
+    await until(async () => {
+      const report = aRunReport(location_id);
+      published.push(report);
+      await bus.publishReports([report]);
+      for (const { taken } of recorders) expect(taken).not.toEqual([]);
+    });
+    const all = (): RunReport[] =>
+      recorders.flatMap(({ taken }) => taken.flat());
+    await until(() => expect(runIds(all())).toEqual(runIds(published)));
+  });
+});
+
+describe.each(ADAPTERS)("the $name bus", ({ start }) => {
+  it("tells heartbeats to all who listen, and keeps none", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const [early, late] = [
+      aHeartbeat(newLocation()),
+      aHeartbeat(newLocation()),
+    ];
+    await bus.publishHeartbeat(early);
+    const recorders = [recorder<Heartbeat>(), recorder<Heartbeat>()];
+    for (const { handler } of recorders) await bus.consumeHeartbeats(handler);
+    await bus.publishHeartbeat(late);
+    await until(() => {
+      for (const { taken } of recorders) expect(taken).toEqual([late]);
+    });
+  });
+
+  it("says that it is connected until it is closed, and then refuses to publish", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    expect(bus.status()).toMatchObject({ connected: true });
+    await bus.close();
+    expect(bus.status()).toMatchObject({ connected: false });
+    await expect(
+      bus.publishTicks([aTick({ location_id: newLocation() })]),
+    ).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("publishes nothing when there is nothing to publish", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    await bus.publishTicks([]);
+    await bus.publishReports([]);
+  });
+
+  it("waits at its close for the handlers under way", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const release = Promise.withResolvers<void>();
+    let [begun, ended] = [false, false];
+    await bus.consumeTicks(location_id, async () => {
+      begun = true;
+      await release.promise;
+      ended = true;
+    });
+    await bus.publishTicks([aTick({ location_id })]);
+    await until(() => expect(begun).toBe(true));
+    const closing = bus.close();
+    release.resolve();
+    await closing;
+    expect(ended).toBe(true);
+  });
+});

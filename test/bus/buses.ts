@@ -1,0 +1,141 @@
+// Buses to test, and what travels on them.
+import { randomUUID } from "node:crypto";
+import type { Bus } from "../../src/bus/bus.ts";
+import type { MessageKind } from "../../src/bus/delivery.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { createNatsBus } from "../../src/bus/nats.ts";
+import type { NatsBusOptions } from "../../src/bus/nats.ts";
+import type { Heartbeat } from "../../src/model/location.ts";
+import type { RunReport } from "../../src/model/result.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import { track } from "../support/no-leftovers.ts";
+import { T0, aReport, aRun } from "../support/runs.ts";
+
+export const ACK_WAIT_MS = 600;
+export const quiet = createLogger("silent");
+
+/** A bus, and its participants: one process where it is in the process, a connection each where it is not. */
+export interface BusFixture extends AsyncDisposable {
+  join(): Promise<Bus>;
+  readonly dropped: MessageKind[];
+}
+
+export interface Adapter {
+  readonly name: string;
+  readonly start: () => Promise<BusFixture>;
+}
+
+export async function connectTo(
+  url: string,
+  options: Partial<NatsBusOptions> = {},
+): Promise<Bus & AsyncDisposable> {
+  const bus = await createNatsBus({
+    servers: [url],
+    name: "test",
+    clock: systemClock,
+    log: quiet,
+    ackWaitMs: ACK_WAIT_MS,
+    ...options,
+  });
+  return disposable(bus);
+}
+
+export function disposable(bus: Bus): Bus & AsyncDisposable {
+  const stopped = track("a bus");
+  return {
+    ...bus,
+    async [Symbol.asyncDispose]() {
+      await bus.close();
+      stopped();
+    },
+  };
+}
+
+const inProcess: Adapter = {
+  name: "in-process",
+  async start() {
+    const dropped: MessageKind[] = [];
+    const bus = disposable(
+      createInProcessBus({
+        clock: systemClock,
+        log: quiet,
+        onDropped: (kind) => dropped.push(kind),
+      }),
+    );
+    return { ...bus, dropped, join: async () => bus };
+  },
+};
+
+const nats: Adapter = {
+  name: "nats",
+  async start() {
+    await using stack = new AsyncDisposableStack();
+    const server = stack.use(await startNatsServer());
+    const dropped: MessageKind[] = [];
+    const cleanup = stack.move();
+    return {
+      dropped,
+      join: async () =>
+        cleanup.use(
+          await connectTo(server.url, {
+            onDropped: (kind) => dropped.push(kind),
+          }),
+        ),
+      [Symbol.asyncDispose]: () => cleanup.disposeAsync(),
+    };
+  },
+};
+
+const wanted = (process.env["BUSES"] ?? "in-process,nats").split(",");
+
+export const ADAPTERS = [inProcess, nats].filter(({ name }) =>
+  wanted.includes(name),
+);
+
+export const newLocation = (): string => `location-${randomUUID()}`;
+
+export function aTick(change: Partial<Tick> = {}): Tick {
+  const result_id = newId(T0);
+  return {
+    result_id,
+    trigger: "SCHEDULE",
+    trigger_time: T0,
+    due_time: T0,
+    latest_start: T0 + 30_000,
+    deployment_id: "deployment",
+    location_id: "local",
+    context: {},
+    calls: [
+      {
+        result_id,
+        call_id: "call",
+        name: "a call",
+        domain: "target.test",
+        tags: [],
+        request: {
+          method: "GET",
+          url: "https://target.test/",
+          parameters: [],
+          headers: [],
+          body: null,
+        },
+      },
+    ],
+    ...change,
+  };
+}
+
+export const aRunReport = (location_id: string): RunReport =>
+  aReport(aRun({ location_id }));
+
+export const aHeartbeat = (location_id: string): Heartbeat => ({
+  agent_id: "agent",
+  location_id,
+  version: "1.0.0",
+  in_flight: 3,
+  sent: T0,
+});

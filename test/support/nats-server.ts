@@ -1,0 +1,98 @@
+// A real nats-server on loopback, in a temporary folder, stopped by its own process id.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { track } from "./no-leftovers.ts";
+import { freePort } from "./postgres.ts";
+import { findProgram } from "./programs.ts";
+
+export interface NatsServerOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Default: a temporary folder, removed at the end. */
+  readonly storeDir?: string;
+  /** Lines of a configuration file. */
+  readonly config?: string;
+  /** Default: true. */
+  readonly jetstream?: boolean;
+}
+
+export interface NatsServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Ends the server at once, as a crash would. */
+  kill(): Promise<void>;
+  /** Brings a killed server back on the same port; with `emptyStore`, everything it had stored is gone. */
+  restart(options?: { readonly emptyStore?: boolean }): Promise<void>;
+}
+
+export async function startNatsServer(
+  options: NatsServerOptions = {},
+): Promise<NatsServer> {
+  const program = findProgram("nats-server");
+  if (program === undefined)
+    throw new Error(
+      "nats-server is not installed: apt-get install nats-server, or put its folder on the PATH",
+    );
+  const port = options.port ?? (await freePort());
+  const directory = mkdtempSync(join(tmpdir(), "sonde-nats-"));
+  const store = options.storeDir ?? join(directory, "store");
+  const config = join(directory, "nats.conf");
+  writeFileSync(config, options.config ?? "");
+  const address = ["-a", "127.0.0.1", "-p", String(port)];
+  const storage = options.jetstream === false ? [] : ["-js", "-sd", store];
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn(program, ["-c", config, ...address, ...storage], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    await untilReady(child);
+    return child;
+  };
+
+  let server = await start();
+  const stopped = track(`nats-server on port ${port}`);
+  const kill = async (): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const exited = once(server, "exit");
+    server.kill("SIGKILL");
+    await exited;
+  };
+
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return server.pid as number;
+    },
+    kill,
+    async restart({ emptyStore = false } = {}) {
+      if (emptyStore) rmSync(store, { recursive: true, force: true });
+      server = await start();
+    },
+    async [Symbol.asyncDispose]() {
+      await kill();
+      rmSync(directory, { recursive: true, force: true });
+      stopped();
+    },
+  };
+}
+
+/** The server says on stderr when it is ready, and why it is not. */
+async function untilReady(child: ChildProcess): Promise<void> {
+  const stderr = child.stderr;
+  if (!stderr) throw new Error("nats-server has no stderr");
+  const said: string[] = [];
+  for await (const line of createInterface({ input: stderr })) {
+    if (line.includes("Server is ready")) {
+      stderr.resume(); // or the server would stop at a full pipe
+      return;
+    }
+    said.push(line);
+  }
+  throw new Error(`nats-server did not start: ${said.join("\n")}`);
+}
