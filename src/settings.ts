@@ -105,9 +105,8 @@ export const SETTINGS = {
     defaultMeaning: "bus inside the process",
     meaning:
       "NATS servers, `nats://host:port` or `tls://host:port`, separated by commas",
-    allowed:
-      "a comma-separated list of nats:// or tls:// URLs without credentials (those go into SONDE_NATS_CREDENTIALS)",
-    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"], { credentials: false }))),
+    allowed: "a comma-separated list of nats:// or tls:// URLs ",
+    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"], { credentials: true }))),
   }),
   natsCredentials: optional({
     env: "SONDE_NATS_CREDENTIALS",

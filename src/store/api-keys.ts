@@ -10,10 +10,12 @@ export function createApiKeyStore({ kysely }: Database): ApiKeyStore {
     kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);
   return {
     async insert({ key_id, revoked, ...key }, hash) {
-      await kysely
+      const { numInsertedOrUpdatedRows } = await kysely
         .insertInto("api_keys")
         .values({ id: key_id, hash, revoked: Number(revoked), ...key })
-        .execute();
+        .onConflict((conflict) => conflict.column("id").doNothing())
+        .executeTakeFirstOrThrow();
+      return (numInsertedOrUpdatedRows ?? 0n) > 0n;
     },
     async findByHash(hash) {
       const row = await inForce().where("hash", "=", hash).executeTakeFirst();

@@ -1,0 +1,162 @@
+// The commands that read or change the store and end: migrate, keys, locations.
+import type { ParsedOptions } from "../main.ts";
+import { openConfiguredStore } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { openDataDir } from "../data-dir.ts";
+import { FIRST_OWNER } from "../first-start.ts";
+import { ACCESS_LEVELS } from "../model/access.ts";
+import type { AccessLevel } from "../model/access.ts";
+import { invalid } from "../model/errors.ts";
+import { formatInstant } from "../model/instant.ts";
+import { LocationId } from "../model/location.ts";
+import { createValidator, show } from "../model/validate.ts";
+import { hashApiKey, newApiKey } from "../runtime/api-key.ts";
+import { newId } from "../runtime/ids.ts";
+import { createLogger } from "../runtime/logger.ts";
+import type { Store } from "../store/store.ts";
+
+export interface Administration {
+  readonly config: Config;
+  readonly print: (text: string) => void;
+}
+
+type Work = (
+  store: Store,
+  options: ParsedOptions,
+  administration: Administration,
+) => Promise<void>;
+
+/** By the words of the command line. */
+export const ADMINISTRATION: Readonly<Record<string, Work>> = {
+  migrate: async (_store, _options, { print }) =>
+    print("the database schema is up to date\n"),
+  "keys create": createKey,
+  "keys list": listKeys,
+  "keys revoke": revokeKey,
+  "locations add": addLocation,
+  "locations list": listLocations,
+};
+
+export async function administer(
+  work: Work,
+  options: ParsedOptions,
+  administration: Administration,
+): Promise<void> {
+  const { config } = administration;
+  const store = await openConfiguredStore(
+    config,
+    openDataDir(config.dataDir),
+    createLogger("silent"),
+  );
+  try {
+    await work(store, options, administration);
+  } finally {
+    await store.close();
+  }
+}
+
+async function createKey(
+  store: Store,
+  { values }: ParsedOptions,
+  { print }: Administration,
+): Promise<void> {
+  const access_level = (values.level ?? "VIEWER") as AccessLevel;
+  if (!ACCESS_LEVELS.includes(access_level))
+    throw invalid(
+      `--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`,
+    );
+  const [api_key, now] = [newApiKey(), await store.now()];
+  const key = {
+    key_id: newId(now),
+    owner: values.owner ?? FIRST_OWNER,
+    org: values.org ?? null,
+    access_level,
+    created: now,
+    last_update: now,
+    revoked: false,
+  };
+  await store.apiKeys.insert(key, hashApiKey(api_key));
+  const { key_id, owner, org } = key;
+  print(
+    `${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`,
+  );
+}
+
+async function listKeys(
+  store: Store,
+  _options: ParsedOptions,
+  { print }: Administration,
+): Promise<void> {
+  for (let after = ""; ;) {
+    const keys = await store.apiKeys.list(null, { after, limit: 1000 });
+    for (const { key_id, owner, org, access_level, created } of keys)
+      print(
+        `${JSON.stringify({ id: key_id, owner, org, access_level, created: formatInstant(created) })}\n`,
+      );
+    const last = keys.at(-1);
+    if (!last || keys.length < 1000) return;
+    after = last.key_id;
+  }
+}
+
+async function revokeKey(
+  store: Store,
+  { words }: ParsedOptions,
+  { print }: Administration,
+): Promise<void> {
+  const [id] = words;
+  if (id === undefined)
+    throw invalid(
+      "keys revoke needs the id of a key; `sonde keys list` shows them",
+    );
+  if (!(await store.apiKeys.revoke(id, null, await store.now())))
+    throw invalid(
+      `${show(id)} is no key in force; \`sonde keys list\` shows them`,
+    );
+  print(`key ${id} is revoked\n`);
+}
+
+async function addLocation(
+  store: Store,
+  { words, values }: ParsedOptions,
+  administration: Administration,
+): Promise<void> {
+  const [given] = words;
+  if (given === undefined)
+    throw invalid(
+      "locations add needs an id, such as `sonde locations add paris`",
+    );
+  const id = createValidator(LocationId).parse(given);
+  const { label = id, region = "" } = values;
+  if (
+    !(await store.locations.insert({
+      id,
+      label,
+      region,
+      created: await store.now(),
+    }))
+  )
+    throw invalid(
+      `there is a location ${show(id)} already; \`sonde locations list\` shows them`,
+    );
+  const nats =
+    administration.config.natsUrls?.join(",") ?? "nats://<host>:4222";
+  administration.print(
+    [
+      `# Environment of an agent at location ${id}: sonde serve`,
+      "SONDE_ROLES=agent",
+      `SONDE_LOCATION=${id}`,
+      `SONDE_NATS_URL=${nats}`,
+      "",
+    ].join("\n"),
+  );
+}
+
+async function listLocations(
+  store: Store,
+  _options: ParsedOptions,
+  { print }: Administration,
+): Promise<void> {
+  for (const { id, label, region } of await store.locations.list())
+    print(`${JSON.stringify({ id, label, region })}\n`);
+}

@@ -1,0 +1,236 @@
+// The composition root: the only file that names an adapter.
+import { createHmac, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { createAgent } from "./agent/agent.ts";
+import { createAgentMetrics } from "./agent/metrics.ts";
+import { createAggregator } from "./aggregator/aggregator.ts";
+import { createAggregatorMetrics } from "./aggregator/metrics.ts";
+import { createApiMetrics } from "./api/metrics.ts";
+import { createApi } from "./api/server.ts";
+import type { Api } from "./api/server.ts";
+import type { Bus } from "./bus/bus.ts";
+import { createInProcessBus } from "./bus/in-process.ts";
+import { createNatsBus } from "./bus/nats.ts";
+import type { Config, Role } from "./config.ts";
+import type { DataDir } from "./data-dir.ts";
+import { createDispatcher } from "./dispatch/dispatch.ts";
+import { ensureFirstLocation } from "./first-start.ts";
+import { systemClock } from "./runtime/clock.ts";
+import { createLifecycle } from "./runtime/lifecycle.ts";
+import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
+import type { Logger } from "./runtime/logger.ts";
+import { Counter, createRegistry } from "./runtime/metrics.ts";
+import type { Registry } from "./runtime/metrics.ts";
+import { createOpsServer } from "./runtime/ops-server.ts";
+import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
+import { createSchedulerMetrics } from "./scheduler/metrics.ts";
+import { createScheduler } from "./scheduler/scheduler.ts";
+import { openStore } from "./store/open-store.ts";
+import type { Store } from "./store/store.ts";
+import { VERSION } from "./version.ts";
+
+/** Runs in flight have 10 s to finish; what follows them needs a moment more. */
+const STOP_DEADLINE_MS = 15_000;
+
+export interface System {
+  readonly lifecycle: Lifecycle;
+  readonly ops: OpsServer;
+  /** Of the roles that this process has. */
+  readonly api: Api | undefined;
+  readonly store: Store | undefined;
+}
+
+export interface ComposeOptions {
+  readonly config: Config;
+  readonly dataDir: DataDir;
+  readonly log: Logger;
+  /** Started before the roles and stopped after them. */
+  readonly companions?: readonly Service[];
+  /** Addresses that the agent may call beyond those that the configuration allows. */
+  readonly egressAllow?: readonly string[];
+}
+
+/** Connects what the roles need and wires them. Rejects, with nothing left open, when something cannot be reached. */
+export async function compose(options: ComposeOptions): Promise<System> {
+  const { config, dataDir, log, companions = [] } = options;
+  const registry = createRegistry({ version: VERSION });
+  const holder = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const needsStore = config.roles.some((role) => role !== "agent");
+  const store = needsStore
+    ? await openConfiguredStore(config, dataDir, log)
+    : undefined;
+  let bus: Bus;
+  try {
+    bus = await openBus(config, log, registry, holder);
+    if (store) await ensureFirstLocation(store, config.location);
+    if (store && !bus.durable) await store.pendingRuns.markAllUnpublished();
+  } catch (cause) {
+    await store?.close();
+    throw cause;
+  }
+  const roles = composeRoles({ ...options, store, bus, registry, holder });
+  const services: Service[] = [
+    closing("bus", () => bus.close()),
+    ...companions,
+    ...roles.services,
+  ];
+  if (store) services.unshift(closing("store", () => store.close()));
+  const ops: OpsServer = createOpsServer({
+    host: config.host,
+    port: config.opsPort,
+    registry,
+    state: () => lifecycle.state(),
+    checks: readinessChecks(store, bus),
+    log,
+  });
+  const lifecycle = createLifecycle([ops, ...services], log, STOP_DEADLINE_MS);
+  return { lifecycle, ops, api: roles.api, store };
+}
+
+export function openConfiguredStore(
+  config: Config,
+  dataDir: DataDir,
+  log: Logger,
+): Promise<Store> {
+  return openStore({
+    location: config.databaseUrl
+      ? { url: config.databaseUrl }
+      : { file: dataDir.path("sonde.db") },
+    clock: systemClock,
+    onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
+  });
+}
+
+async function openBus(
+  config: Config,
+  log: Logger,
+  registry: Registry,
+  name: string,
+): Promise<Bus> {
+  const dropped = new Counter({
+    name: "sonde_bus_dropped_messages_total",
+    help: "Messages that could not be decoded, or that nobody took in time.",
+    labelNames: ["kind"],
+    registers: [registry],
+  });
+  const options = {
+    clock: systemClock,
+    log,
+    onDropped: (kind: string) => dropped.inc({ kind }),
+  };
+  if (!config.natsUrls) return createInProcessBus(options);
+  const { natsUrls: servers, natsCredentials: credentials } = config;
+  return createNatsBus({
+    ...options,
+    servers,
+    name,
+    ...(credentials && { credentials }),
+  });
+}
+
+interface Parts extends ComposeOptions {
+  readonly store: Store | undefined;
+  readonly bus: Bus;
+  readonly registry: Registry;
+  readonly holder: string;
+}
+
+/** In the order to start: what takes results before what makes them, what orders runs last. */
+function composeRoles(parts: Parts): {
+  readonly services: Service[];
+  readonly api: Api | undefined;
+} {
+  const {
+    config,
+    log: root,
+    store,
+    bus,
+    registry,
+    holder,
+    dataDir,
+    egressAllow = [],
+  } = parts;
+  const clock = systemClock;
+  const has = (role: Role): boolean => config.roles.includes(role);
+  const log = (role: Role): Logger => root.child({ role });
+  const services: Service[] = [];
+  let api: Api | undefined;
+  if (store && has("aggregator"))
+    services.push(
+      createAggregator({
+        bus,
+        store,
+        clock,
+        log: log("aggregator"),
+        metrics: createAggregatorMetrics(registry),
+      }),
+    );
+  if (has("agent"))
+    services.push(
+      createAgent({
+        bus,
+        clock,
+        log: log("agent"),
+        metrics: createAgentMetrics(registry),
+        locationId: config.location,
+        agentId: holder,
+        version: VERSION,
+        egress: { allow: [...config.egressAllow, ...egressAllow] },
+        concurrency: config.agentConcurrency,
+      }),
+    );
+  if (!store) return { services, api };
+  const dispatcher = createDispatcher({ store, bus });
+  if (has("scheduler"))
+    services.push(
+      createScheduler({
+        store,
+        dispatcher,
+        holder,
+        log: log("scheduler"),
+        metrics: createSchedulerMetrics(registry),
+      }),
+    );
+  if (has("api")) {
+    api = createApi({
+      store,
+      dispatcher,
+      clock,
+      log: log("api"),
+      metrics: createApiMetrics(registry),
+      config: {
+        host: config.host,
+        port: config.port,
+        tokenInQuery: config.tokenInQuery,
+        cursorKey: createHmac(
+          "sha256",
+          config.masterKey ?? dataDir.key("master-key"),
+        )
+          .update("cursor")
+          .digest(),
+        version: VERSION,
+      },
+    });
+    services.push(api);
+  }
+  return { services, api };
+}
+
+const closing = (name: string, stop: () => Promise<void>): Service => ({
+  name,
+  start: async () => undefined,
+  stop,
+});
+
+function readinessChecks(store: Store | undefined, bus: Bus): ReadinessCheck[] {
+  const busCheck = {
+    part: "bus",
+    check() {
+      const { connected, detail } = bus.status();
+      if (!connected) throw new Error(detail);
+    },
+  };
+  return store
+    ? [{ part: "database", check: () => store.ping() }, busCheck]
+    : [busCheck];
+}

@@ -1,0 +1,66 @@
+// The folder that a process keeps things in: made private on first use, with what was generated there.
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface DataDir {
+  path(file: string): string;
+  /** The content of the file; undefined when there is none. */
+  read(file: string): string | undefined;
+  /** Writes it for this user alone (mode 0600). */
+  write(file: string, content: string): void;
+  /** The key in the file, made on first use; two processes that start at once get the same one. */
+  key(file: string): Uint8Array;
+}
+
+const KEY_BYTES = 32;
+
+/** Throws with one line for the operator when the folder cannot be used. */
+export function openDataDir(directory: string): DataDir {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new Error(
+      `the data folder ${directory} cannot be made (${codeOf(cause)}): make it writable, or set SONDE_DATA_DIR`,
+      { cause },
+    );
+  }
+  const path = (file: string): string => join(directory, file);
+  const read = (file: string): string | undefined => {
+    try {
+      return readFileSync(path(file), "utf8");
+    } catch (cause) {
+      if (codeOf(cause) === "ENOENT") return undefined;
+      throw new Error(`${path(file)} cannot be read (${codeOf(cause)})`, {
+        cause,
+      });
+    }
+  };
+  const write = (file: string, content: string, flag = "w"): void => {
+    try {
+      writeFileSync(path(file), content, { mode: 0o600, flag });
+    } catch (cause) {
+      if (flag === "wx" && codeOf(cause) === "EEXIST") return;
+      throw new Error(`${path(file)} cannot be written (${codeOf(cause)})`, {
+        cause,
+      });
+    }
+  };
+  return {
+    path,
+    read,
+    write,
+    key(file) {
+      if (read(file) === undefined)
+        write(file, randomBytes(KEY_BYTES).toString("base64"), "wx");
+      const key = Buffer.from(read(file) ?? "", "base64");
+      if (key.length === KEY_BYTES) return key;
+      throw new Error(
+        `${path(file)} does not hold a key of ${KEY_BYTES} bytes in base64: restore it from a backup`,
+      );
+    },
+  };
+}
+
+const codeOf = (cause: unknown): string =>
+  (cause as NodeJS.ErrnoException).code ?? String(cause);

@@ -1,0 +1,84 @@
+// The demo's target: a small HTTP server on loopback that is steady, slow, flaky, failing, or sets cookies.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Service } from "../runtime/lifecycle.ts";
+
+const HOST = "127.0.0.1";
+const SLOW_MS = 800;
+const FLAKY_FAILS_EVERY = 4;
+
+export interface DemoTarget extends Service {
+  /** Where it listens, as `host:port`; "" while it does not. */
+  address(): string;
+}
+
+type Answer = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => void | Promise<void>;
+
+/** `port` 0 asks for a free one. A port in use rejects the start with one line that says what to do. */
+export function createDemoTarget(port: number, hint: string): DemoTarget {
+  const answers = demoAnswers();
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? "/", `http://${HOST}`).pathname;
+    const answer =
+      answers[path] ??
+      ((_, missing) => send(missing, 404, { error: "no such demo path" }));
+    void answer(request, response);
+  });
+  return {
+    name: "demo target",
+    address: () => {
+      const address = server.address() as AddressInfo | null;
+      return address ? `${HOST}:${address.port}` : "";
+    },
+    async start() {
+      server.listen(port, HOST);
+      await once(server, "listening").catch((cause: unknown) => {
+        throw new Error(
+          `the demo target cannot listen on ${HOST}:${port} (${(cause as NodeJS.ErrnoException).code}): ${hint}`,
+          { cause },
+        );
+      });
+    },
+    async stop() {
+      if (!server.listening) return;
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+function demoAnswers(): Readonly<Record<string, Answer>> {
+  let flakyCalls = 0;
+  return {
+    "/steady": (_, response) => send(response, 200, { status: "ok" }),
+    "/slow": async (_, response) => {
+      await delay(SLOW_MS);
+      send(response, 200, { status: "ok", slept_ms: SLOW_MS });
+    },
+    "/flaky": (_, response) => {
+      flakyCalls += 1;
+      const fails = flakyCalls % FLAKY_FAILS_EVERY === 0;
+      send(response, fails ? 503 : 200, {
+        status: fails ? "unavailable" : "ok",
+      });
+    },
+    "/failing": (_, response) => send(response, 500, { status: "broken" }),
+    "/cookies": (request, response) => {
+      response.setHeader("set-cookie", "session=demo; Path=/; HttpOnly");
+      send(response, 200, { cookie: request.headers.cookie ?? null });
+    },
+  };
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  if (response.destroyed) return;
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(`${JSON.stringify(body)}\n`);
+}

@@ -1,0 +1,52 @@
+// What an empty store gets: its first location and its first key.
+import { hashApiKey, newApiKey } from "./runtime/api-key.ts";
+import type { DataDir } from "./data-dir.ts";
+import type { Store } from "./store/store.ts";
+
+export const FIRST_OWNER = "owner";
+const FIRST_KEY_ID = "first-key";
+export const KEY_FILE = "owner-key";
+
+/** An empty store knows one location: the one that this process was told of. */
+export async function ensureFirstLocation(
+  store: Store,
+  id: string,
+): Promise<void> {
+  const known = await store.locations.list();
+  if (known.length > 0) return;
+  await store.locations.insert({
+    id,
+    label: id,
+    region: "",
+    created: await store.now(),
+  });
+}
+
+/**
+ * Issues the first OWNER key of a store that has none, and keeps it in the data folder. Returns the key when this call
+ * made it up; undefined when there was one already, or `preset` gave it.
+ */
+export async function ensureFirstKey(
+  store: Store,
+  dataDir: DataDir,
+  preset: string | undefined,
+): Promise<string | undefined> {
+  if ((await store.apiKeys.count()) > 0) return undefined;
+  const key = preset ?? newApiKey();
+  const now = await store.now();
+  const issued = await store.apiKeys.insert(
+    {
+      key_id: FIRST_KEY_ID,
+      owner: FIRST_OWNER,
+      org: null,
+      access_level: "OWNER",
+      created: now,
+      last_update: now,
+      revoked: false,
+    },
+    hashApiKey(key),
+  );
+  if (!issued) return undefined; // another process was first
+  dataDir.write(KEY_FILE, `${key}\n`);
+  return preset === undefined ? key : undefined;
+}
