@@ -121,7 +121,8 @@ function unknownVariables(env: Environment): string[] {
     const [nearest = ""] = known.toSorted(
       (a, b) => editDistance(name, a) - editDistance(name, b),
     );
-    return `${name} is not a setting; the nearest one is ${nearest}`;
+    const begun = known.find((setting) => setting.startsWith(name));
+    return `${name} is not a setting; the nearest one is ${begun ?? nearest}`;
   });
 }
 

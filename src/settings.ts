@@ -98,15 +98,16 @@ export const SETTINGS = {
     defaultMeaning: "SQLite file in the data folder",
     meaning: "PostgreSQL database, `postgres://user:password@host:port/name`",
     allowed: "a postgres:// or postgresql:// URL with a host",
-    parse: urlOf(["postgres:", "postgresql:"], { credentials: true }),
+    parse: urlOf(["postgres:", "postgresql:"]),
   }),
   natsUrls: optional({
     env: "SONDE_NATS_URL",
+    secret: true,
     defaultMeaning: "bus inside the process",
     meaning:
-      "NATS servers, `nats://host:port` or `tls://host:port`, separated by commas",
-    allowed: "a comma-separated list of nats:// or tls:// URLs ",
-    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"], { credentials: true }))),
+      "NATS servers, `nats://host:port` or `tls://user:password@host:port`, separated by commas",
+    allowed: "a comma-separated list of nats:// or tls:// URLs with a host",
+    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"]))),
   }),
   natsCredentials: optional({
     env: "SONDE_NATS_CREDENTIALS",
@@ -183,17 +184,13 @@ export const SETTINGS = {
   }),
 };
 
-function urlOf(
-  protocols: readonly string[],
-  { credentials }: { readonly credentials: boolean },
-) {
+function urlOf(protocols: readonly string[]) {
   return (text: string): string | undefined => {
     if (!URL.canParse(text)) return undefined;
-    const { protocol, host, username, password, searchParams } = new URL(text);
-    if (!protocols.includes(protocol)) return undefined;
-    if (host === "" && !(credentials && searchParams.has("host")))
-      return undefined;
-    return credentials || username + password === "" ? text : undefined;
+    const { protocol, host, searchParams } = new URL(text);
+    // PostgreSQL takes the folder of its socket as the parameter `host`.
+    const hasHost = host !== "" || searchParams.has("host");
+    return hasHost && protocols.includes(protocol) ? text : undefined;
   };
 }
 

@@ -1,0 +1,80 @@
+// What a line of the log holds, and that no secret is in it.
+import { describe, expect, it } from "vitest";
+import { captureLog } from "./log-lines.ts";
+
+const MARKER = "marker-of-a-secret";
+const SECRET_FIELDS = [
+  "authorization",
+  "Authorization",
+  "cookie",
+  "Cookie",
+  "set-cookie",
+  "x-api-key",
+  "api_key",
+  "access_token",
+  "refresh_token",
+  "token_secret",
+  "client_secret",
+  "password",
+  "ssl_key",
+  "body",
+];
+const places: readonly [string, (field: string) => object][] = [
+  ["as a field of the line", (field) => ({ [field]: MARKER })],
+  ["in an object", (field) => ({ request: { [field]: MARKER } })],
+  ["two deep", (field) => ({ a: { b: { [field]: MARKER } } })],
+  ["three deep", (field) => ({ a: { b: { c: { [field]: MARKER } } } })],
+  ["in an array", (field) => ({ calls: [{ [field]: MARKER }] })],
+  [
+    "in an error",
+    (field) => ({ err: Object.assign(new Error("x"), { [field]: MARKER }) }),
+  ],
+  ["as an object itself", (field) => ({ a: { [field]: { value: MARKER } } })],
+];
+
+describe("a secret field", () => {
+  it.each(
+    SECRET_FIELDS.flatMap((field) =>
+      places.map(([place, make]) => [field, place, make(field)] as const),
+    ),
+  )("%s is redacted %s", (_field, _place, fields) => {
+    const { log, text } = captureLog();
+    log.info(fields, "call finished");
+    log.child(fields).info("call finished");
+    expect(text()).not.toContain(MARKER);
+    expect(text().match(/\[redacted\]/g)).toHaveLength(2);
+  });
+});
+
+describe("a line", () => {
+  it("is JSON with level in words, an ISO time, its fields and its message", () => {
+    const { log, lines } = captureLog();
+    log.info({ call_id: "c", latency_ms: 5 }, "call finished");
+    expect(lines()).toEqual([
+      {
+        level: "info",
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+        call_id: "c",
+        latency_ms: 5,
+        msg: "call finished",
+      },
+    ]);
+  });
+
+  it("has an error under err, with its message and cause", () => {
+    const { log, lines } = captureLog();
+    const cause = new Error("connection refused");
+    log.error({ err: new Error("no database", { cause }) }, "failed");
+    expect(lines()[0]?.["err"]).toMatchObject({
+      message: expect.stringContaining("no database") as string,
+      stack: expect.stringContaining("connection refused") as string,
+    });
+  });
+
+  it("is left out below the level", () => {
+    const { log, lines } = captureLog("warn");
+    log.info("not this");
+    log.warn("this");
+    expect(lines().map((line) => line["msg"])).toEqual(["this"]);
+  });
+});
