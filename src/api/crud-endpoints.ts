@@ -6,6 +6,7 @@ import type { Crud } from "./crud.ts";
 import { defineEndpoint } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { listOf } from "./lists.ts";
+import { named } from "./openapi.ts";
 import { LIST_PAGING } from "./parameters.ts";
 
 export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
@@ -28,8 +29,8 @@ export function writeEndpoints<S extends TObject, D>(
   crud: Crud<D>,
   { path, tag, noun, one }: CrudNames,
 ): Endpoint[] {
-  const { schema, createBody, updateBody } = resource;
-  const common = { tag, level: "EDITOR", answer: schema as TSchema } as const;
+  const answer = named(noun, resource.schema as TSchema);
+  const common = { tag, level: "EDITOR", answer } as const;
   return [
     defineEndpoint({
       ...common,
@@ -37,7 +38,7 @@ export function writeEndpoints<S extends TObject, D>(
       methods: ["POST", "PUT"],
       path,
       summary: `Create ${one}`,
-      body: createBody,
+      body: named(`New${noun}`, resource.createBody),
       status: 201,
       versioned: true,
       handle: (request) => crud.create(request),
@@ -48,8 +49,9 @@ export function writeEndpoints<S extends TObject, D>(
       methods: ["PUT", "POST"],
       path: `${path as ""}:id/`,
       summary: `Change ${one}; what the body leaves out stays, arrays are replaced whole`,
-      body: updateBody,
+      body: named(`${noun}Change`, resource.updateBody),
       versioned: true,
+      conditional: true,
       handle: (request) => crud.update(request),
     }),
     defineEndpoint({
@@ -59,6 +61,7 @@ export function writeEndpoints<S extends TObject, D>(
       path: `${path as ""}:id/`,
       summary: `Delete ${one}`,
       answer: StatusSchema,
+      conditional: true,
       handle: (request) => crud.remove(request),
     }),
   ];
@@ -70,7 +73,7 @@ export function readEndpoints<S extends TObject, D>(
   crud: Crud<D>,
   { path, tag, noun, nouns, one, many }: CrudNames,
 ): { readonly get: Endpoint; readonly list: Endpoint } {
-  const { schema } = resource;
+  const schema = named(noun, resource.schema as TSchema);
   return {
     get: defineEndpoint({
       operationId: `get${noun}`,

@@ -56,6 +56,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly answer: TSchema;
   /** The answer is an object of which several versions may exist. */
   readonly versioned?: boolean;
+  /** Honours `If-Match`. */
+  readonly conditional?: boolean;
 }
 
 export interface Endpoint extends EndpointShape<string, Parameters> {

@@ -14,8 +14,25 @@ const ERROR_SCHEMA = {
   },
 };
 
-/** Schemas that several operations refer to. */
-export const SHARED_SCHEMAS = [ERROR_SCHEMA];
+/** A schema that the document keeps once, under its name, for all operations that use it. */
+export const named = <S extends TSchema>(name: string, schema: S): S => ({
+  ...schema,
+  $id: name,
+});
+
+/** The named schemas of these endpoints. */
+export function sharedSchemas(endpoints: readonly Endpoint[]): unknown[] {
+  const shared = new Map<string, unknown>([["Error", ERROR_SCHEMA]]);
+  const collect = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { $id } = node as { readonly $id?: string };
+    if ($id !== undefined && !shared.has($id))
+      shared.set($id, { ...(plain(node) as object), $id });
+    Object.values(node).forEach(collect);
+  };
+  for (const { answer, body } of endpoints) collect([answer, body]);
+  return [...shared.values()];
+}
 
 const ERRORS: Readonly<Record<number, string>> = {
   400: "Something in the request does not fit; the message says what",
@@ -64,6 +81,16 @@ export const openApiOptions = (
   },
 });
 
+const IF_MATCH = {
+  type: "object",
+  properties: {
+    "If-Match": {
+      type: "string",
+      description: "ETag of the version that is to be changed; others are kept",
+    },
+  },
+};
+
 /** What the document says of one way to reach an endpoint. */
 export function describe(
   endpoint: Endpoint,
@@ -88,26 +115,30 @@ export function describe(
         ),
       },
     }),
-    ...(body && { body: plain(body) }),
+    ...(endpoint.conditional && { headers: IF_MATCH }),
+    ...(body && { body: referTo(body) }),
     response: answersOf(endpoint),
   } as FastifySchema;
 }
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {
-  const { status = 200, answer, body, path, level, versioned } = endpoint;
+  const { status = 200, answer, body, path, level, conditional } = endpoint;
   const errors = [
     400,
     401,
     ...(level === "VIEWER" ? [] : [403]),
     ...(path.includes(":") ? [404] : []),
-    ...(versioned && body && status === 200 ? [412] : []),
+    ...(conditional ? [412] : []),
     ...(body ? [413, 415] : []),
     429,
     500,
     503,
   ];
   return {
-    [status]: { description: "Done", ...(plain(answer) as object) },
+    [status]: {
+      "x-response-description": "Done",
+      ...(referTo(answer) as object),
+    },
     ...Object.fromEntries(
       errors.map((code) => [
         code,
@@ -117,10 +148,18 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
   };
 }
 
-/** A schema without what only its validator reads. */
-const plain = (schema: TSchema): unknown =>
+/** A schema without what only its validator reads, and with references to the named schemas in it. */
+const plain = (schema: unknown): unknown =>
   JSON.parse(
     JSON.stringify(schema, (name, value: unknown) =>
-      name.startsWith("~") ? undefined : value,
+      name.startsWith("~") || name === "$id" ? undefined : refer(name, value),
     ),
   );
+
+const referTo = (schema: TSchema): unknown =>
+  (plain({ schema }) as { readonly schema: unknown }).schema;
+
+const refer = (name: string, value: unknown): unknown => {
+  const { $id } = (value ?? {}) as { readonly $id?: unknown };
+  return name !== "" && typeof $id === "string" ? { $ref: `${$id}#` } : value;
+};

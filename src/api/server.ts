@@ -15,7 +15,7 @@ import { answerClientError, answerErrors } from "./error-answers.ts";
 import { acceptJsonBodies } from "./content-types.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import { prettyPrintOnRequest } from "./pretty-print.ts";
-import { openApiOptions, SHARED_SCHEMAS } from "./openapi.ts";
+import { openApiOptions, sharedSchemas } from "./openapi.ts";
 import { createCursors } from "./paging.ts";
 import { observeRequests } from "./request-log.ts";
 import { API_PREFIX, serveEndpoint } from "./serve-endpoint.ts";
@@ -119,7 +119,7 @@ function createServer(
   observeRequests(app, { clock, log, metrics });
   acceptJsonBodies(app);
   prettyPrintOnRequest(app);
-  for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
+  for (const schema of sharedSchemas(endpoints)) app.addSchema(schema);
   void app.register(
     swagger,
     openApiOptions(config.version, config.tokenInQuery),

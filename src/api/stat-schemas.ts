@@ -12,6 +12,7 @@ import {
   optional,
   text,
 } from "./parameters.ts";
+import { named } from "./openapi.ts";
 import { PageMetaSchema } from "./lists.ts";
 
 /** All locations together: how it may be asked for, and how answers name it. */
@@ -58,7 +59,7 @@ export const STATS_PARAMETERS = {
 const Count = Type.Integer({ minimum: 0 });
 const Ms = nullable(Type.Number({ description: "milliseconds" }));
 
-const StatSchema = Type.Object({
+const stat = {
   time: Type.String({ description: "start of the period" }),
   count: Count,
   max_latency: Ms,
@@ -68,28 +69,34 @@ const StatSchema = Type.Object({
     Type.Number({ description: "of the population" }),
   ),
   skewness: Type.Optional(Type.Number({ description: "of the population" })),
-});
+};
 
-const AdvancedStatSchema = Type.Object({
-  p50: Ms,
-  p75: Ms,
-  p90: Ms,
-  p95: Ms,
-  p99: Ms,
-  missed: Count,
-  pass_percent: nullable(Type.Number()),
-  phases: Type.Object(
-    Object.fromEntries(PHASES.map((phase) => [phase, Ms] as const)),
-    { description: "averages over the calls that reached the phase" },
-  ),
-});
+const AdvancedStatSchema = named(
+  "AdvancedStat",
+  Type.Object({
+    p50: Ms,
+    p75: Ms,
+    p90: Ms,
+    p95: Ms,
+    p99: Ms,
+    missed: Count,
+    pass_percent: nullable(Type.Number()),
+    phases: Type.Object(
+      Object.fromEntries(PHASES.map((phase) => [phase, Ms] as const)),
+      { description: "averages over the calls that reached the phase" },
+    ),
+  }),
+);
 
-const RawSchema = Type.Object({
-  time: Timestamp,
-  latency: nullable(Type.Integer()),
-  http_code: nullable(Type.Integer()),
-  content_length: nullable(Type.Integer()),
-});
+const RawSchema = named(
+  "RawStat",
+  Type.Object({
+    time: Timestamp,
+    latency: nullable(Type.Integer()),
+    http_code: nullable(Type.Integer()),
+    content_length: nullable(Type.Integer()),
+  }),
+);
 
 const about = {
   kind: Type.String(),
@@ -99,25 +106,32 @@ const about = {
   name: Type.String({ description: "of the call" }),
 };
 
-export const PeriodStatSchema = Type.Object({
-  meta: Type.Object({ ...about, time: Type.String() }),
-  stat: Type.Union([StatSchema, Type.Null()]),
-  adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
-});
-
-export const StatsSchema = Type.Object({
-  meta: Type.Object({
-    ...about,
-    max_time: Type.String(),
-    min_time: Type.String(),
-    ...PageMetaSchema.properties,
+export const PeriodStatSchema = named(
+  "PeriodStat",
+  Type.Object({
+    meta: Type.Object({ ...about, time: Type.String() }),
+    stat: Type.Union([named("Stat", Type.Object(stat)), Type.Null()]),
+    adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
   }),
-  stats: Type.Union([
-    Type.Array(
-      Type.Interface([StatSchema], {
-        adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
-      }),
-    ),
-    Type.Array(RawSchema),
-  ]),
-});
+);
+
+export const StatsSchema = named(
+  "Stats",
+  Type.Object({
+    meta: Type.Object({
+      ...about,
+      max_time: Type.String(),
+      min_time: Type.String(),
+      ...PageMetaSchema.properties,
+    }),
+    stats: Type.Union([
+      Type.Array(
+        Type.Object({
+          ...stat,
+          adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
+        }),
+      ),
+      Type.Array(RawSchema),
+    ]),
+  }),
+);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
+import type { CallAnswer, List } from "../support/api.ts";
 
 it("creates a call with every default and server-set field", async () => {
   await using api = await startApi();
@@ -46,4 +47,185 @@ it("gets what was created", async () => {
   const call = await createCall(api);
   const answer = await api.send({ path: `/calls/${call.id}/` });
   expect([answer.status, answer.body]).toEqual([200, call]);
+});
+
+it("creates with PUT on the collection too", async () => {
+  await using api = await startApi();
+  const answer = await api.send<CallAnswer>({
+    method: "PUT",
+    path: "/calls",
+    body: {
+      meta: { name: "x" },
+      request: { method: "POST", url: "http://a.test" },
+    },
+  });
+  expect(answer.status).toBe(201);
+  const got = await api.send({ path: `/calls/${answer.body.id}` });
+  expect(got.body).toEqual(answer.body);
+});
+
+it.each(["PUT", "POST"] as const)(
+  "merges the body of %s into the object, and replaces arrays whole",
+  async (method) => {
+    await using api = await startApi();
+    const call = await createCall(api, {
+      meta: { name: "n", description: "d", tags: ["a", "b"] },
+      access: { org: true },
+    });
+    const answer = await api.send<CallAnswer>({
+      method,
+      path: `/calls/${call.id}/`,
+      body: {
+        meta: { tags: ["c"] },
+        request: { parameters: [{ key: "k", value: "v" }] },
+      },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      ...call,
+      meta: { ...call.meta, tags: ["c"], last_update: expect.any(String) },
+      request: { ...call.request, parameters: [{ key: "k", value: "v" }] },
+    });
+    const got = await api.send({ path: `/calls/${call.id}/` });
+    expect(got.body).toEqual(answer.body);
+  },
+);
+
+it("follows a change of the URL with the domain, in the object and in the filter", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const answer = await api.send<CallAnswer>({
+    method: "PUT",
+    path: `/calls/${id}/`,
+    body: { request: { url: "https://Other.test/" } },
+  });
+  expect(answer.body.meta["domain"]).toBe("other.test");
+  const found = async (domain: string): Promise<number> =>
+    (await api.send<List>({ path: `/calls/?domain=${domain}` })).body.results
+      .length;
+  expect([await found("OTHER.test"), await found("target.test")]).toEqual([
+    1, 0,
+  ]);
+});
+
+it("takes back what it gave, read-only fields and all but the id", async () => {
+  await using api = await startApi();
+  const { id, ...whole } = await createCall(api);
+  const answer = await api.send({
+    method: "PUT",
+    path: `/calls/${id}/`,
+    body: { ...whole, meta: { ...whole.meta, name: "renamed" } },
+  });
+  expect([answer.status, answer.body["meta"]?.["name"]]).toEqual([
+    200,
+    "renamed",
+  ]);
+});
+
+it.each<[string, Record<string, unknown>, string]>([
+  [
+    "its id",
+    { id: "same" },
+    "Additional properties are not allowed ('id' was unexpected)",
+  ],
+  [
+    "another owner",
+    { meta: { owner: "eve" } },
+    "Additional properties are not allowed ('owner' was unexpected) in meta",
+  ],
+  [
+    "another creation",
+    { meta: { created: "2020-01-01T00:00:00Z" } },
+    "Additional properties are not allowed ('created' was unexpected) in meta",
+  ],
+  [
+    "null for a name",
+    { meta: { name: null } },
+    "meta.name: null is not of type string",
+  ],
+  [
+    "an empty name",
+    { meta: { name: "" } },
+    "meta.name: '' is too short (at least 1 character)",
+  ],
+])("refuses an update with %s", async (_what, body, error_msg) => {
+  await using api = await startApi();
+  const call = await createCall(api);
+  const path = `/calls/${call.id}/`;
+  const sent = body["id"] === undefined ? body : { id: call.id };
+  const answer = await api.send({ method: "PUT", path, body: sent });
+  expect([answer.status, answer.body]).toEqual([
+    400,
+    { error_msg, error: 400 },
+  ]);
+  expect((await api.send({ path })).body).toEqual(call);
+});
+
+it("keeps every one of many updates at once", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const path = `/calls/${id}/`;
+  const fields = ["description", "accept", "content_type", "name"];
+  await Promise.all(
+    fields.map((field) =>
+      api.send({ method: "PUT", path, body: { meta: { [field]: "new" } } }),
+    ),
+  );
+  const { body } = await api.send<CallAnswer>({ path });
+  expect(fields.map((field) => body.meta[field])).toEqual(
+    fields.map(() => "new"),
+  );
+});
+
+it("updates the version that If-Match names, and no other", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const path = `/calls/${id}/`;
+  const etag = String((await api.send({ path })).headers["etag"]);
+  const update = {
+    method: "PUT",
+    path,
+    headers: { "if-match": etag },
+  } as const;
+  const first = await api.send({ ...update, body: { meta: { name: "b" } } });
+  const second = await api.send({ ...update, body: { meta: { name: "c" } } });
+  expect([first.status, second.status]).toEqual([200, 412]);
+  const third = await api.send({
+    ...update,
+    headers: { "if-match": String(first.headers["etag"]) },
+    body: { meta: { name: "c" } },
+  });
+  expect(third.status).toBe(200);
+});
+
+it("deletes a call with its deployments and their schedules", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const other = await createCall(api);
+  const deployments: string[] = [];
+  for (const target_id of [id, id, other.id]) {
+    const { body } = await api.send<CallAnswer>({
+      method: "POST",
+      path: "/deployments/",
+      body: { deployment: { target_id, location_id: "", frequency: 1 } },
+    });
+    deployments.push(body.id);
+  }
+  const answer = await api.send({ method: "DELETE", path: `/calls/${id}/` });
+  expect([answer.status, answer.body]).toEqual([200, { status: "OK" }]);
+  expect((await api.send({ path: `/calls/${id}/` })).status).toBe(404);
+  const left = await api.send<List>({ path: "/deployments/" });
+  expect(left.body.results.map((one) => one.id)).toEqual([deployments[2]]);
+  const schedules = await api.store.schedules.startedSince(0);
+  expect(schedules.map((one) => one.deployment_id)).toEqual([deployments[2]]);
+});
+
+it("lists the calls of an Authentication Setting", async () => {
+  await using api = await startApi();
+  await createCall(api);
+  const { id } = await createCall(api, {
+    request: { method: "GET", url: "http://a.test", auth_id: "setting-1" },
+  });
+  const { body } = await api.send<List>({ path: "/calls/auth/setting-1/" });
+  expect(body.results.map((one) => one.id)).toEqual([id]);
 });

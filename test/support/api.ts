@@ -197,3 +197,8 @@ export async function createCall(
   if (answer.status !== 201) throw new Error(answer.text);
   return answer.body;
 }
+
+export interface List<T = { readonly id: string }> {
+  readonly meta: { readonly more: boolean; readonly next_cursor: string };
+  readonly results: readonly T[];
+}

@@ -12,6 +12,7 @@ import { StatusSchema } from "../crud-endpoints.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
+import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
 
 const AccessLevelSchema = Type.Enum([...ACCESS_LEVELS]);
@@ -30,11 +31,14 @@ const known = {
   created: Timestamp,
   last_update: Timestamp,
 };
-const KeySchema = Type.Object(known);
-const NewKeySchema = Type.Object({
-  ...known,
-  api_key: Type.String({ description: "shown this once" }),
-});
+const KeySchema = named("ApiKey", Type.Object(known));
+const NewKeySchema = named(
+  "NewApiKey",
+  Type.Object({
+    ...known,
+    api_key: Type.String({ description: "shown this once" }),
+  }),
+);
 
 // Only an OWNER key reaches these, so none is issued above its issuer's level.
 const common = { tag: "API keys", level: "OWNER" } as const;

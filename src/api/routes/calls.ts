@@ -7,6 +7,7 @@ import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf } from "../lists.ts";
+import { named } from "../openapi.ts";
 import { LIST_PAGING, text } from "../parameters.ts";
 import { removeDeploymentsOf } from "./deployments.ts";
 import { callOrStat } from "./stats.ts";
@@ -29,6 +30,8 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
   ];
 }
 
+const CALL_LIST = listOf(named(names.noun, callResource.schema));
+
 const lists = (crud: Crud<Call>): Endpoint[] => [
   defineEndpoint({
     operationId: "listCalls",
@@ -41,7 +44,7 @@ const lists = (crud: Crud<Call>): Endpoint[] => [
       ...LIST_PAGING,
       domain: text("only calls to this host"),
     },
-    answer: listOf(callResource.schema),
+    answer: CALL_LIST,
     handle: (request) => {
       const { domain } = request.query;
       return crud.list(
@@ -58,7 +61,7 @@ const lists = (crud: Crud<Call>): Endpoint[] => [
     summary: "List the API Calls that use an Authentication Setting",
     level: "VIEWER",
     query: LIST_PAGING,
-    answer: listOf(callResource.schema),
+    answer: CALL_LIST,
     handle: (request) =>
       crud.list(request, { auth_id: request.params.auth_id }),
   }),

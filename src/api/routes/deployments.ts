@@ -12,6 +12,7 @@ import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf } from "../lists.ts";
 import { resolveLocation } from "../locations.ts";
+import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
 
 const names = {
@@ -38,7 +39,7 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
       summary: "List the Deployments of an API Call",
       level: "VIEWER",
       query: LIST_PAGING,
-      answer: listOf(deploymentResource.schema),
+      answer: listOf(named(names.noun, deploymentResource.schema)),
       handle: (request) =>
         crud.list(request, { target_id: request.params.call_id }),
     }),

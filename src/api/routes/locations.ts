@@ -7,27 +7,34 @@ import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
 import { Timestamp } from "../../model/fields.ts";
+import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
 
 const tag = "Locations";
 
-const AgentSchema = Type.Object({
-  agent_id: Type.String(),
-  location_id: Type.String(),
-  version: Type.String(),
-  online: Type.Boolean({ description: "heard of within three heartbeats" }),
-  last_seen: Timestamp,
-  in_flight: Type.Integer({ description: "runs under way" }),
-});
+const AgentSchema = named(
+  "Agent",
+  Type.Object({
+    agent_id: Type.String(),
+    location_id: Type.String(),
+    version: Type.String(),
+    online: Type.Boolean({ description: "heard of within three heartbeats" }),
+    last_seen: Timestamp,
+    in_flight: Type.Integer({ description: "runs under way" }),
+  }),
+);
 
-const LocationSchema = Type.Object({
-  id: Type.String(),
-  location_id: Type.String({ description: "same as id" }),
-  label: Type.String(),
-  region: Type.String(),
-  created: Timestamp,
-  agents: Type.Array(AgentSchema),
-});
+const LocationSchema = named(
+  "Location",
+  Type.Object({
+    id: Type.String(),
+    location_id: Type.String({ description: "same as id" }),
+    label: Type.String(),
+    region: Type.String(),
+    created: Timestamp,
+    agents: Type.Array(AgentSchema),
+  }),
+);
 
 const InfoSchema = Type.Object({
   regions: Type.Record(Type.String(), Type.Array(Type.String()), {

@@ -9,6 +9,7 @@ import type { Page, PendingRun, Store } from "../../store/store.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
+import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
 import { callSharing } from "../shared-calls.ts";
 
@@ -24,7 +25,9 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     summary: "List the results of an API Call",
     level: "VIEWER",
     query: LIST_PAGING,
-    answer: listOf(Type.Omit(ResultSchema, ["request"])),
+    answer: listOf(
+      named("ResultWithoutRequest", Type.Omit(ResultSchema, ["request"])),
+    ),
     async handle(request) {
       const { principal, params } = request;
       const call = await callSharing(
@@ -46,7 +49,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     tag,
     summary: "Get a result, with the request that was made",
     level: "VIEWER",
-    answer: ResultSchema,
+    answer: named("Result", ResultSchema),
     async handle({ principal, params }) {
       const { store } = deps;
       const pending = await store.pendingRuns.get(params.result_id);

@@ -11,6 +11,7 @@ import { visible } from "../crud.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { resolveLocation } from "../locations.ts";
+import { named } from "../openapi.ts";
 import { integer } from "../parameters.ts";
 
 const MAX_WAIT_SECONDS = 60;
@@ -34,12 +35,15 @@ const RunBody = Type.Object(
 );
 const runBody = createValidator(RunBody);
 
-const RunSchema = Type.Object({
-  call_id: Id,
-  result_id: Id,
-  location_id: Type.String(),
-  context: Type.Record(Type.String(), Type.Unknown()),
-});
+const RunSchema = named(
+  "Run",
+  Type.Object({
+    call_id: Id,
+    result_id: Id,
+    location_id: Type.String(),
+    context: Type.Record(Type.String(), Type.Unknown()),
+  }),
+);
 
 export function runEndpoints(deps: EndpointDeps): Endpoint[] {
   return [
