@@ -1,0 +1,237 @@
+// /livez, /readyz and /metrics over a real socket.
+import { connect } from "node:net";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { Gauge, createRegistry } from "../../src/runtime/metrics.ts";
+import { createOpsServer } from "../../src/runtime/ops-server.ts";
+import type { OpsServerOptions } from "../../src/runtime/ops-server.ts";
+import { track } from "../support/no-leftovers.ts";
+import { captureLog } from "./log-lines.ts";
+
+async function startOps(change: Partial<OpsServerOptions> = {}) {
+  const captured = captureLog();
+  const registry = createRegistry({ version: "1.2.3" });
+  const ops = createOpsServer({
+    host: "127.0.0.1",
+    port: 0,
+    registry,
+    state: () => "running",
+    checks: [],
+    log: captured.log,
+    ...change,
+  });
+  await ops.start();
+  const stopped = track("ops server");
+  const { port = 0 } = ops.address() ?? {};
+  return {
+    ...captured,
+    ops,
+    port,
+    registry,
+    request: (path: string, init: RequestInit = {}) =>
+      fetch(`http://127.0.0.1:${port}${path}`, init),
+    async readiness() {
+      const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+      return {
+        status: response.status,
+        body: await response.json(),
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await ops.stop();
+      stopped();
+    },
+  };
+}
+
+const notReady = (part: string, reason: string) => ({
+  status: 503,
+  body: { status: "not ready", failing: [{ part, reason }] },
+});
+const READY = { status: 200, body: { status: "ready" } };
+
+describe("/readyz", () => {
+  it("is ready when every part is", async () => {
+    await using ops = await startOps({
+      checks: [
+        { part: "database", check: () => Promise.resolve() },
+        { part: "bus", check: () => undefined },
+      ],
+    });
+    expect(await ops.readiness()).toEqual(READY);
+  });
+
+  it.each(["starting", "draining", "stopped"] as const)(
+    "is not ready while %s, and asks no part",
+    async (state) => {
+      let asked = 0;
+      await using ops = await startOps({
+        state: () => state,
+        checks: [{ part: "database", check: () => void (asked += 1) }],
+      });
+      expect(await ops.readiness()).toEqual(notReady("process", state));
+      expect(asked).toBe(0);
+    },
+  );
+
+  it.each([
+    ["rejects", () => Promise.reject(new Error("connection refused"))],
+    [
+      "throws",
+      () => {
+        throw new Error("connection refused");
+      },
+    ],
+  ])("names the part whose check %s, with the reason", async (_, check) => {
+    await using ops = await startOps({
+      checks: [
+        { part: "bus", check: () => undefined },
+        { part: "database", check },
+      ],
+    });
+    expect(await ops.readiness()).toEqual(
+      notReady("database", "connection refused"),
+    );
+  });
+
+  it("names a part that does not answer within 2 s", async () => {
+    await using ops = await startOps({
+      checks: [{ part: "database", check: () => new Promise(() => undefined) }],
+    });
+    expect(await ops.readiness()).toEqual(
+      notReady("database", "no answer within 2 s"),
+    );
+  });
+
+  it("follows its parts, and logs each change once", async () => {
+    let isAway = false;
+    await using ops = await startOps({
+      checks: [
+        {
+          part: "database",
+          check: () => {
+            if (isAway) throw new Error("away");
+          },
+        },
+      ],
+    });
+    expect(await ops.readiness()).toEqual(READY);
+    isAway = true;
+    expect(await ops.readiness()).toEqual(notReady("database", "away"));
+    expect(await ops.readiness()).toEqual(notReady("database", "away"));
+    isAway = false;
+    expect(await ops.readiness()).toEqual(READY);
+    expect(ops.lines().map((line) => line["msg"])).toEqual([
+      "ops server listening",
+      "process not ready",
+      "process ready again",
+    ]);
+  });
+});
+
+describe("/livez", () => {
+  it("answers whatever the state and the parts", async () => {
+    await using ops = await startOps({
+      state: () => "draining",
+      checks: [
+        { part: "database", check: () => Promise.reject(new Error("away")) },
+      ],
+    });
+    const response = await ops.request("/livez");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: "alive" });
+  });
+});
+
+describe("/metrics", () => {
+  it("has the build, the process with its event-loop lag, and what roles register", async () => {
+    await using ops = await startOps();
+    new Gauge({
+      name: "sonde_test_things",
+      help: "Things.",
+      registers: [ops.registry],
+    }).set(7);
+    const response = await ops.request("/metrics");
+    const text = await response.text();
+    expect(response.headers.get("content-type")).toMatch(
+      /^text\/plain; version=0\.0\.4/,
+    );
+    expect(text).toContain('sonde_build_info{version="1.2.3"} 1\n');
+    expect(text).toMatch(/^process_cpu_seconds_total \d/m);
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
+    expect(text).toContain("sonde_test_things 7\n");
+  });
+
+  it("is of one registry: another process part has its own", async () => {
+    const [first, second] = [
+      createRegistry({ version: "1" }),
+      createRegistry({ version: "2" }),
+    ];
+    expect(await first.metrics()).toContain('sonde_build_info{version="1"}');
+    expect(await second.metrics()).not.toContain('version="1"');
+  });
+});
+
+describe("any other request", () => {
+  it.each([
+    ["an unknown path", "GET", "/", 404, "not found"],
+    ["a name of the language", "GET", "/constructor", 404, "not found"],
+    ["another method", "POST", "/metrics", 405, "method not allowed"],
+    ["a deletion", "DELETE", "/livez", 405, "method not allowed"],
+  ])("is refused: %s", async (_, method, path, status, error_msg) => {
+    await using ops = await startOps();
+    const response = await ops.request(path, { method });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ error_msg, error: status });
+    expect(response.headers.get("allow")).toBe(
+      status === 405 ? "GET, HEAD" : null,
+    );
+  });
+
+  it("may ask for the head alone, or with a query", async () => {
+    await using ops = await startOps();
+    const head = await ops.request("/readyz", { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect((await ops.request("/livez?verbose=1")).status).toBe(200);
+  });
+});
+
+describe("the ops server", () => {
+  it("says which setting to change when its port is taken", async () => {
+    await using taken = await startOps();
+    await expect(startOps({ port: taken.port })).rejects.toThrow(
+      `cannot listen on 127.0.0.1 port ${taken.port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
+    );
+  });
+
+  it("tells its real port, and has none before and after", async () => {
+    const { log } = captureLog();
+    const registry = createRegistry({ version: "1" });
+    const ops = createOpsServer({
+      host: "127.0.0.1",
+      port: 0,
+      registry,
+      state: () => "running",
+      checks: [],
+      log,
+    });
+    expect(ops.address()).toBeUndefined();
+    await ops.stop();
+    await ops.start();
+    expect(ops.address()).toEqual({
+      host: "127.0.0.1",
+      port: expect.any(Number) as number,
+    });
+    await ops.stop();
+    expect(ops.address()).toBeUndefined();
+  });
+
+  it("stops though a client holds a connection and asks nothing", async () => {
+    const ops = await startOps();
+    const socket = connect(ops.port, "127.0.0.1");
+    await once(socket, "connect");
+    const closed = once(socket, "close");
+    await ops[Symbol.asyncDispose]();
+    await closed;
+  });
+});
