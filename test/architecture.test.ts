@@ -58,11 +58,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
   "config.ts": { ours: [...ROLE, "settings.ts"], packages: ["typebox"] },
   "settings.ts": { ours: ROLE, packages: ["typebox"] },
-  // The composition root and the command line may import everything of ours.
-  "main.ts": { ours: [""], packages: [] },
-  "compose.ts": { ours: [""], packages: [] },
-  "commands/": { ours: [""], packages: [] },
   "version.ts": { ours: [], packages: [] },
+  "commands/": { ours: [""], packages: [] },
 };
 
 /** What stands in one file only, or in the files of one folder. */
@@ -106,7 +103,9 @@ interface Source {
   readonly imports: readonly string[];
 }
 
-/** Whatever has no rule may import nothing: a new folder needs its row. */
+// The composition root and the command line: the other files directly below src.
+const COMPOSITION: Rule = { ours: [""], packages: [] };
+// A new folder needs its row.
 const NO_RULE: Rule = { ours: [], packages: [], builtins: false };
 
 /** A relative import as a path below src, a package by its name, a module of Node as it stands. */
@@ -136,10 +135,8 @@ function readSource(path: string): Source {
 const sources = globSync("**/*.ts", { cwd: "src" }).toSorted().map(readSource);
 
 const ruleOf = (path: string): Rule =>
-  Object.entries(RULES).find(([prefix]) => path.startsWith(prefix))?.[1] ?? {
-    ours: [],
-    packages: [],
-  };
+  Object.entries(RULES).find(([prefix]) => path.startsWith(prefix))?.[1] ??
+  (path.includes("/") ? NO_RULE : COMPOSITION);
 
 function isAllowed(path: string, to: string): boolean {
   const { ours, packages, builtins } = ruleOf(path);
