@@ -23,33 +23,37 @@ export function exchange(
   const watch = createExchangeWatch(trace, clock);
   return new Promise((resolve, reject) => {
     let response: IncomingMessage | undefined;
+    let free = (): void => undefined;
     const settle = (failure?: CallFailure): void => {
       signal.removeEventListener("abort", expire);
-      if (failure) return reject(failure);
-      watch.complete();
-      resolve();
-    };
-    const fail = (cause: unknown): void => {
-      if (cause instanceof CallFailure) settle(cause);
-      // What comes after a complete response is no part of it.
-      else if (response?.complete) settle();
-      else settle(exchangeFailure(cause, response !== undefined));
+      free();
+      if (failure) reject(failure);
+      else resolve();
     };
     const expire = (): void => settle(overdue(trace));
     if (signal.aborted) return expire();
     signal.addEventListener("abort", expire, { once: true });
+    const fail = (cause: unknown): void => {
+      // What comes after a complete response is no part of it.
+      if (response?.complete) return;
+      settle(exchangeFailure(cause, response !== undefined));
+    };
 
     const sent = send(socket, trace.request);
     trace.requestSize = trace.request.body?.length ?? 0;
     watchSending(sent, socket, watch);
-    refuseOddities(sent, fail);
+    refuseOddities(sent, settle);
     sent.on("error", fail);
     sent.once("response", (incoming) => {
       response = incoming;
-      receiveHead(incoming, trace, fail);
-      receiveBody(incoming, trace, fail);
-      incoming.on("end", () => settle());
       incoming.on("error", fail);
+      const fault = receiveHead(incoming, trace);
+      if (fault) return settle(fault);
+      free = receiveBody(incoming, trace, {
+        onEnd: () => watch.complete(),
+        onDone: settle,
+        onFailure: settle,
+      });
     });
   });
 }

@@ -91,8 +91,9 @@ async function visit(
     } finally {
       socket.destroy();
     }
-  } finally {
+  } catch (cause) {
     trace.ended = network.clock.monotonic();
+    throw cause;
   }
 }
 

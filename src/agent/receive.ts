@@ -1,32 +1,31 @@
-// The response of an exchange, taken in within bounds. A body is counted, not kept.
+// The response of an exchange, taken in within bounds. A body is decoded and counted, not kept.
 import type { IncomingMessage } from "node:http";
 import type { KeyValue } from "../model/fields.ts";
+import { createBodyDecoder } from "./decode-body.ts";
+import type { BodyDecoder } from "./decode-body.ts";
 import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
 
 export const MAX_HEADERS = 1000;
-const MAX_BODY_BYTES = 10 * 1024 * 1024;
-
-export type Fail = (failure: CallFailure) => void;
+/** On the wire, and once more decoded. */
+export const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 export function receiveHead(
   incoming: IncomingMessage,
   trace: Trace,
-  fail: Fail,
-): void {
+): CallFailure | undefined {
   trace.responseSize = 0;
   trace.response = {
     status_code: incoming.statusCode ?? 0,
     status_string: incoming.statusMessage ?? "",
     headers: pairsOf(incoming.rawHeaders),
   };
-  if (trace.response.headers.length > MAX_HEADERS)
-    fail(
-      new CallFailure(
+  return trace.response.headers.length > MAX_HEADERS
+    ? new CallFailure(
         "too_large",
         `the response has more than ${MAX_HEADERS} headers`,
-      ),
-    );
+      )
+    : undefined;
 }
 
 function pairsOf(raw: readonly string[]): KeyValue[] {
@@ -36,21 +35,43 @@ function pairsOf(raw: readonly string[]): KeyValue[] {
   return pairs;
 }
 
+export interface BodyEvents {
+  /** The last byte came; it may have to be decoded yet. */
+  readonly onEnd: () => void;
+  readonly onDone: () => void;
+  readonly onFailure: (failure: CallFailure) => void;
+}
+
+/** Returns what frees the decoder, to be called however the exchange ends. */
 export function receiveBody(
   incoming: IncomingMessage,
   trace: Trace,
-  fail: Fail,
-): void {
+  { onEnd, onDone, onFailure }: BodyEvents,
+): () => void {
+  let decoder: BodyDecoder | undefined;
   let size = 0;
   incoming.on("data", (chunk: Buffer) => {
     size += chunk.length;
     trace.responseSize = Math.min(size, MAX_BODY_BYTES);
     if (size > MAX_BODY_BYTES)
-      fail(
+      return onFailure(
         new CallFailure(
           "too_large",
           `the body is larger than ${MAX_BODY_BYTES} bytes`,
         ),
       );
+    const coding = incoming.headers["content-encoding"];
+    if (coding === undefined) return;
+    // Made by the first byte: a response to HEAD has the header, and no body to decode.
+    decoder ??= createBodyDecoder(coding, chunk, MAX_BODY_BYTES, onFailure);
+    if (decoder.write(chunk)) return;
+    incoming.pause();
+    decoder.onceReady(() => incoming.resume());
   });
+  incoming.on("end", () => {
+    onEnd();
+    if (decoder) decoder.end(onDone);
+    else onDone();
+  });
+  return () => decoder?.destroy();
 }

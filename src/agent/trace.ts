@@ -48,10 +48,8 @@ export interface ExchangeWatch {
 }
 
 /** Times the phases of an exchange that begins now. */
-export function createExchangeWatch(
-  { phases }: Trace,
-  clock: Clock,
-): ExchangeWatch {
+export function createExchangeWatch(trace: Trace, clock: Clock): ExchangeWatch {
+  const { phases } = trace;
   const began = clock.monotonic();
   let [uploaded, firstByte] = [began, began];
   const endUpload = (): void => {
@@ -67,7 +65,8 @@ export function createExchangeWatch(
       phases.processing = firstByte - uploaded;
     },
     complete() {
-      phases.download ??= clock.monotonic() - firstByte;
+      trace.ended = clock.monotonic();
+      phases.download = trace.ended - firstByte;
     },
   };
 }

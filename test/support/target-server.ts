@@ -38,6 +38,8 @@ export interface TargetOptions {
   readonly tls?: ServerOptions & TlsOptions;
   /** Default 127.0.0.1. */
   readonly host?: string;
+  /** Default: a free one. */
+  readonly port?: number;
 }
 
 /** Answers once the whole request is there; without a `handler` 200 "ok". */
@@ -100,7 +102,7 @@ export const silent = (socket: Socket): void => {
 
 async function listen(
   server: Server,
-  { host = "127.0.0.1", tls }: TargetOptions,
+  { host = "127.0.0.1", port: wanted = 0, tls }: TargetOptions,
 ): Promise<Target> {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -116,7 +118,7 @@ async function listen(
   );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(0, host, resolve);
+    server.listen(wanted, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
   const authority = host.includes(":")

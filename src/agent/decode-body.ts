@@ -1,0 +1,116 @@
+// Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without end costs no memory.
+import { Writable } from "node:stream";
+import { pipeline } from "node:stream";
+import type { Transform } from "node:stream";
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from "node:zlib";
+import { CallFailure } from "./failure.ts";
+
+export interface BodyDecoder {
+  /** False: wait for `onceReady` before the next. */
+  write(chunk: Buffer): boolean;
+  onceReady(resume: () => void): void;
+  /** `onDone` is called when all is decoded, and not called when that fails. */
+  end(onDone: () => void): void;
+  destroy(): void;
+}
+
+const MAX_CODINGS = 3;
+// RFC 9659: the window that a zstd content coding may use at most, 8 MB.
+const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
+
+const DECODERS: Record<string, (firstByte: number) => Transform> = {
+  gzip: () => createGunzip(),
+  "x-gzip": () => createGunzip(),
+  // Some servers leave out the zlib header, whose low four bits are always 8 (RFC 1950).
+  deflate: (firstByte) =>
+    (firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw(),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress({ params: ZSTD_WINDOW }),
+};
+
+/**
+ * A coding that is not known is left alone, as browsers do: the header often names what is none. `onFailure` is called
+ * for a body that does not decode, or to more than `maxBytes`.
+ */
+export function createBodyDecoder(
+  contentEncoding: string,
+  firstChunk: Buffer,
+  maxBytes: number,
+  onFailure: (failure: CallFailure) => void,
+): BodyDecoder {
+  const codings = contentEncoding
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => Object.hasOwn(DECODERS, coding));
+  if (codings.length > MAX_CODINGS) {
+    onFailure(
+      new CallFailure(
+        "malformed_response",
+        `the body is encoded more than ${MAX_CODINGS} times`,
+      ),
+    );
+    codings.length = 0;
+  }
+  const sink = countingSink(maxBytes);
+  const stages = codings
+    .toReversed()
+    .flatMap(
+      (coding, at) =>
+        DECODERS[coding]?.(at === 0 ? (firstChunk[0] ?? 0) : 8) ?? [],
+    );
+  const [entry = sink] = stages;
+  let finish = (): void => undefined;
+  const settle = (cause: Error | null | undefined): void => {
+    if (!cause) finish();
+    else onFailure(decodeFailure(cause, codings));
+  };
+  if (stages.length > 0) pipeline([...stages, sink], settle);
+  else sink.once("finish", () => settle(null));
+
+  return {
+    write: (chunk) => entry.write(chunk),
+    onceReady: (resume) => void entry.once("drain", resume),
+    end(onDone) {
+      finish = onDone;
+      entry.end();
+    },
+    destroy: () => void entry.destroy(),
+  };
+}
+
+function countingSink(maxBytes: number): Writable {
+  let size = 0;
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      size += chunk.length;
+      done(
+        size > maxBytes
+          ? new CallFailure(
+              "too_large",
+              `the decoded body is larger than ${maxBytes} bytes`,
+            )
+          : null,
+      );
+    },
+  });
+}
+
+const decodeFailure = (
+  cause: Error,
+  codings: readonly string[],
+): CallFailure =>
+  cause instanceof CallFailure
+    ? cause
+    : new CallFailure(
+        "malformed_response",
+        `the body is not valid ${codings.join(", ")}`,
+        { cause },
+      );

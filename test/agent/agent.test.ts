@@ -1,0 +1,344 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAgent } from "../../src/agent/agent.ts";
+import type { AgentSettings } from "../../src/agent/agent.ts";
+import { createAgentMetrics } from "../../src/agent/metrics.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { unavailable } from "../../src/model/errors.ts";
+import type { Heartbeat } from "../../src/model/location.ts";
+import type { Result, RunReport } from "../../src/model/result.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { createRegistry } from "../../src/runtime/metrics.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { track } from "../support/no-leftovers.ts";
+import { startTarget } from "../support/target-server.ts";
+import { newCall, newTick } from "./calling.ts";
+
+const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
+
+function newSystem() {
+  const clock = createManualClock(NOW);
+  const lines: string[] = [];
+  const log = createLogger("info", { write: (line) => void lines.push(line) });
+  const bus = createInProcessBus({ clock, log });
+  const reports: RunReport[] = [];
+  void bus.consumeReports(async (batch) => void reports.push(...batch));
+  onTestFinished(() => bus.close());
+  return {
+    clock,
+    bus,
+    log,
+    lines,
+    reports,
+    results: (): Result[] => reports.flatMap(({ results }) => results),
+  };
+}
+
+async function startAgent(
+  {
+    bus,
+    clock,
+    log,
+  }: Pick<ReturnType<typeof newSystem>, "bus" | "clock" | "log">,
+  settings: Partial<AgentSettings> = {},
+) {
+  const registry = createRegistry({ version: "test" });
+  const agentId = settings.agentId ?? "agent-1";
+  const agent = createAgent({
+    bus,
+    clock,
+    log,
+    metrics: createAgentMetrics(registry),
+    locationId: "here",
+    agentId,
+    version: "1.2.3",
+    egress: { allow: ["127.0.0.1"] },
+    ...settings,
+  });
+  const untrack = track(agentId);
+  await agent.start();
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> =>
+    (stopping ??= agent.stop().finally(untrack));
+  onTestFinished(stop);
+  return { stop, registry };
+}
+
+/** The bus while it cannot be reached: reports are refused until `back` is called. */
+function unreachable(bus: Bus): Bus & { back(): void; refused(): number } {
+  let [away, refused] = [true, 0];
+  return {
+    ...bus,
+    async publishReports(reports) {
+      if (!away) return bus.publishReports(reports);
+      refused += 1;
+      throw unavailable("the bus did not answer in 5 s");
+    },
+    back: () => void (away = false),
+    refused: () => refused,
+  };
+}
+
+const tickFor = (
+  url: string,
+  id = "run-1",
+  times: Parameters<typeof newTick>[1] = {},
+): Tick =>
+  newTick(newCall({ url }, { result_id: id }), {
+    trigger_time: NOW,
+    due_time: NOW,
+    latest_start: NOW + 30_000,
+    ...times,
+  });
+
+/** A target whose answers wait for `release`. */
+async function startHeldTarget() {
+  const held: (() => void)[] = [];
+  const target = await startTarget((_, response) => {
+    held.push(() => response.end("ok"));
+  });
+  return Object.assign(target, {
+    release: () => {
+      for (const answer of held.splice(0)) answer();
+    },
+  });
+}
+
+describe("an agent", () => {
+  it("runs a tick and reports its result", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    await startAgent(system);
+    await system.bus.publishTicks([tickFor(target.url)]);
+    await expect.poll(() => system.reports).toHaveLength(1);
+    expect(system.reports[0]).toMatchObject({
+      run_id: "run-1",
+      location_id: "here",
+      agent_id: "agent-1",
+      results: [
+        {
+          id: "run-1",
+          meta: {
+            result: "COMPLETE",
+            result_category: "PASS",
+            message: null,
+            http_code: 200,
+            start_time: "2026-10-01T12:00:00.000000Z",
+            is_late: false,
+          },
+        },
+      ],
+    });
+  });
+
+  it("holds a tick until it is due", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    await startAgent(system);
+    await system.bus.publishTicks([
+      tickFor(target.url, "run-1", { due_time: NOW + 12_000 }),
+    ]);
+    await expect.poll(() => system.clock.waiting()).toEqual([NOW + 12_000]);
+    await system.clock.advance(11_999);
+    expect(target.connections()).toBe(0);
+    await system.clock.advance(1);
+    await expect.poll(() => system.results()).toHaveLength(1);
+    expect(system.results()[0]?.meta.start_time).toBe(
+      "2026-10-01T12:00:12.000000Z",
+    );
+  });
+
+  it("does not start a tick that comes too late", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    await startAgent(system);
+    await system.bus.publishTicks([
+      tickFor(target.url, "run-1", {
+        due_time: NOW - 42_500,
+        latest_start: NOW - 12_500,
+      }),
+    ]);
+    await expect.poll(() => system.results()).toHaveLength(1);
+    expect(system.results()[0]).toMatchObject({
+      meta: {
+        result: "MISSED",
+        result_category: null,
+        start_time: null,
+        message:
+          "started too late: the agent was ready 42.5 s after the due time, the limit is 30 s",
+      },
+      timing: { total: null, tcp: null },
+      request: null,
+    });
+    expect(target.connections()).toBe(0);
+  });
+
+  it("counts the wait for a place as lateness", async () => {
+    await using target = await startHeldTarget();
+    const system = newSystem();
+    await startAgent(system, { concurrency: 1 });
+    await system.bus.publishTicks([
+      tickFor(target.url, "run-1"),
+      tickFor(target.url, "run-2"),
+    ]);
+    await expect.poll(() => target.requests).toHaveLength(1);
+    await system.clock.advance(30_001);
+    target.release();
+    await expect.poll(() => system.results()).toHaveLength(2);
+    expect(
+      system
+        .results()
+        .map(({ meta }) => meta.result)
+        .toSorted(),
+    ).toEqual(["COMPLETE", "MISSED"]);
+    expect(target.connections()).toBe(1);
+  });
+
+  it("does not let a slow target hold up a fast one", async () => {
+    await using slow = await startHeldTarget();
+    await using fast = await startTarget();
+    const system = newSystem();
+    await startAgent(system);
+    await system.bus.publishTicks([
+      tickFor(slow.url, "run-1"),
+      tickFor(fast.url, "run-2"),
+    ]);
+    await expect
+      .poll(() => system.results().map(({ id }) => id))
+      .toEqual(["run-2"]);
+    slow.release();
+    await expect.poll(() => system.results()).toHaveLength(2);
+  });
+
+  it("loses no report while the bus is away", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    const bus = unreachable(system.bus);
+    await startAgent({ ...system, bus });
+    const ids = Array.from({ length: 120 }, (_, at) => `run-${at}`);
+    await bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
+    await expect
+      .poll(() => bus.refused(), { timeout: 5000 })
+      .toBeGreaterThan(3);
+    expect(system.reports).toEqual([]);
+    bus.back();
+    await expect
+      .poll(
+        () =>
+          system
+            .results()
+            .map(({ id }) => id)
+            .toSorted(),
+        { timeout: 10_000 },
+      )
+      .toEqual(ids.toSorted());
+  });
+
+  it("tells of itself in heartbeats", async () => {
+    const system = newSystem();
+    const heard: Heartbeat[] = [];
+    await system.bus.consumeHeartbeats(
+      async (heartbeat) => void heard.push(heartbeat),
+    );
+    await startAgent(system);
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        {
+          agent_id: "agent-1",
+          location_id: "here",
+          version: "1.2.3",
+          in_flight: 0,
+          sent: NOW,
+        },
+      ]);
+  });
+
+  it("logs one line for a call, without its URL", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    await startAgent(system);
+    await system.bus.publishTicks([tickFor(`${target.url}/?_token=hush`)]);
+    await expect.poll(() => system.results()).toHaveLength(1);
+    const lines = system.lines.map((line) => JSON.parse(line) as unknown);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        msg: "call finished",
+        level: "info",
+        call_id: "call",
+        result_id: "run-1",
+        result: "COMPLETE",
+        http_code: 200,
+        lateness_ms: 0,
+        location_id: "here",
+      }),
+    ]);
+    expect(system.lines.join()).not.toMatch(/hush|127\.0\.0\.1/);
+  });
+
+  it("counts its runs", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    const { registry } = await startAgent(system);
+    await system.bus.publishTicks([tickFor(target.url)]);
+    await expect.poll(() => system.results()).toHaveLength(1);
+    const metrics = await registry.metrics();
+    expect(metrics).toContain('sonde_agent_runs_total{result="COMPLETE"} 1');
+    expect(metrics).toContain("sonde_agent_in_flight_runs 0");
+    expect(metrics).toContain("sonde_agent_start_lateness_seconds_count 1");
+    expect(metrics).toContain("sonde_agent_reports_unpublished 0");
+  });
+
+  it("is not made with an egress entry that is none", () => {
+    const { bus, clock, log } = newSystem();
+    expect(() =>
+      createAgent({
+        bus,
+        clock,
+        log,
+        metrics: createAgentMetrics(createRegistry({ version: "test" })),
+        locationId: "here",
+        agentId: "agent",
+        version: "1",
+        egress: { allow: ["10.0.0.0/8", "10.0.0.0/99"] },
+      }),
+    ).toThrow(/10\.0\.0\.0\/99/);
+  });
+});
+
+describe("an agent that stops", () => {
+  it("gives back what has not started, for another agent to run", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    const { stop } = await startAgent(system);
+    await system.bus.publishTicks([
+      tickFor(target.url, "run-1", { due_time: NOW + 5000 }),
+    ]);
+    await expect.poll(() => system.clock.waiting()).toHaveLength(1);
+    await stop();
+    await startAgent(system, { agentId: "agent-2" });
+    await system.clock.advance(5000);
+    await expect
+      .poll(async () => {
+        await system.clock.advance(1000); // a message that was given back comes again after a while
+        return system.reports.map(({ agent_id }) => agent_id);
+      })
+      .toEqual(["agent-2"]);
+    expect(target.connections()).toBe(1);
+  });
+
+  it("finishes and reports what runs", async () => {
+    await using target = await startHeldTarget();
+    const system = newSystem();
+    const { stop } = await startAgent(system);
+    await system.bus.publishTicks([tickFor(target.url)]);
+    await expect.poll(() => target.requests).toHaveLength(1);
+    const stopped = stop();
+    target.release();
+    await stopped;
+    await expect
+      .poll(() => system.results())
+      .toMatchObject([{ id: "run-1", meta: { result: "COMPLETE" } }]);
+  });
+});
