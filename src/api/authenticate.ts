@@ -13,7 +13,10 @@ export interface Credentialed {
   readonly ip: string;
 }
 
-/** Rejects with `unauthenticated`, or `too_many` after a flood of wrong keys from one address. */
+/**
+ * Rejects with `unauthenticated`, or `too_many` after a flood of wrong keys from one address. A key that is right works
+ * all the while: nobody can lock out those who share an address.
+ */
 export type Authenticate = (request: Credentialed) => Promise<Principal>;
 
 const WRONG_KEYS_PER_MINUTE = 600;
@@ -32,15 +35,13 @@ export function createAuthenticate({
     const given =
       keyOf(headers) ?? (tokenInQuery ? query["_token"] : undefined);
     if (given === undefined) throw unauthenticated();
-    if (wrongKeys.count(ip) >= WRONG_KEYS_PER_MINUTE)
-      throw new AppError("too_many", "Too many requests with a wrong API key");
     const key =
       typeof given === "string" && isApiKey(given)
         ? await store.apiKeys.findByHash(hashApiKey(given))
         : undefined;
     if (key) return key;
-    wrongKeys.add(ip);
-    throw unauthenticated();
+    if (wrongKeys.count(ip) <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
+    throw new AppError("too_many", "Too many requests with a wrong API key");
   };
 }
 
@@ -52,22 +53,21 @@ function keyOf(headers: IncomingHttpHeaders): unknown {
   return bearer ?? headers["x-api-key"];
 }
 
-/** Counts by name, from zero each minute. */
+/** Counts by name, from one anew each minute. */
 function createMinuteCounter(clock: Clock): {
-  count(name: string): number;
-  add(name: string): void;
+  readonly count: (name: string) => number;
 } {
   const counts = new Map<string, number>();
   let began = clock.monotonic();
-  const count = (name: string): number => {
-    if (clock.monotonic() - began >= 60_000) {
-      counts.clear();
-      began = clock.monotonic();
-    }
-    return counts.get(name) ?? 0;
-  };
   return {
-    count,
-    add: (name) => void counts.set(name, count(name) + 1),
+    count(name) {
+      if (clock.monotonic() - began >= 60_000) {
+        counts.clear();
+        began = clock.monotonic();
+      }
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      return count;
+    },
   };
 }

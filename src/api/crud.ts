@@ -88,13 +88,14 @@ export function createCrud<S extends TObject>(
   };
 
   return {
-    create: ({ principal, body }) =>
-      store.transaction(async (within) => {
-        const now = await within.now();
-        const { owner } = principal;
-        const made = resource.create(body, { id: newId(now), owner, now });
-        return write("insert", { store: within, principal, now }, made);
-      }),
+    async create({ principal, body }) {
+      const now = await store.now();
+      const { owner } = principal;
+      const made = resource.create(body, { id: newId(now), owner, now });
+      return store.transaction((within) =>
+        write("insert", { store: within, principal, now }, made),
+      );
+    },
 
     async get({ principal, params }) {
       const stored = await store.documents.get(kind, params.id);

@@ -67,9 +67,9 @@ export interface Endpoint extends EndpointShape<string, Parameters> {
 /** Checks the handler against the path and the query parameters, and forgets their types. */
 export const defineEndpoint = <
   const Path extends string,
-  const P extends Parameters = Record<never, never>,
+  const P extends Parameters = Record<string, never>,
 >(
   endpoint: EndpointShape<Path, P> & {
     handle(request: ApiRequest<Path, P>): Promise<unknown>;
   },
-): Endpoint => endpoint as Endpoint;
+): Endpoint => endpoint;

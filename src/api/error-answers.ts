@@ -10,13 +10,13 @@ import { HttpError, toAnswer } from "./errors.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
 export interface ErrorAnswers {
-  onError(
+  readonly onError: (
     error: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): FastifyReply;
+  ) => void;
   /** For a request that no route takes: 405 where the path is known, otherwise 404. */
-  unknown(request: FastifyRequest): Error;
+  readonly unknown: (request: FastifyRequest) => Error;
 }
 
 export function answerErrors(
@@ -35,7 +35,7 @@ export function answerErrors(
         if (status === 500) log.error(line, "request failed");
         else log.warn(line, "request could not be served");
       }
-      return reply.code(status).headers(headers).send(body);
+      void reply.code(status).headers(headers).send(body);
     },
     unknown({ url, method }) {
       const path = url.split("?", 1)[0] ?? "";

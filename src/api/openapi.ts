@@ -118,7 +118,7 @@ export function describe(
     ...(endpoint.conditional && { headers: IF_MATCH }),
     ...(body && { body: referTo(body) }),
     response: answersOf(endpoint),
-  } as FastifySchema;
+  };
 }
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {

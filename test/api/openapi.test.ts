@@ -57,7 +57,7 @@ it("names the version, the ways to authenticate, and every schema that it refers
   const known = Object.keys(body.components.schemas).map(
     (name) => `#/components/schemas/${name}`,
   );
-  expect([...new Set(referred)].sort()).toEqual(known.sort());
+  expect(new Set(referred)).toEqual(new Set(known));
 });
 
 it("tells the parameters, the body and the errors of an operation", async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { createManualClock } from "../support/manual-clock.ts";
 import { createCall, startApi } from "../support/api.ts";
 import type { Sent } from "../support/api.ts";
 
@@ -46,8 +47,9 @@ it("takes no key in the query where that is switched off", async () => {
   expect(answer.status).toBe(401);
 });
 
-it("refuses an address that floods it with wrong keys, and says when to come back", async () => {
-  await using api = await startApi();
+it("tells an address that floods it with wrong keys when to come back, and serves right ones", async () => {
+  const clock = createManualClock(Date.UTC(2026, 9, 1));
+  await using api = await startApi({ clock });
   const wrong = { path: "/calls/", as: { key: NO_KEY, key_id: "" } };
   for (let n = 0; n < 600; n += 1) await api.send(wrong);
   const answer = await api.send(wrong);
@@ -56,6 +58,9 @@ it("refuses an address that floods it with wrong keys, and says when to come bac
     error_msg: "Too many requests with a wrong API key",
     error: 429,
   });
+  expect((await api.send({ path: "/calls/" })).status).toBe(200);
+  await clock.advance(60_000);
+  expect((await api.send(wrong)).status).toBe(401);
 });
 
 it("writes no key to its log, and no path", async () => {

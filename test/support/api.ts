@@ -25,6 +25,7 @@ export interface Caller {
 
 export interface Sent {
   readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "PATCH";
+  /** Below `/api/2`, unless it begins with two slashes. */
   readonly path: string;
   /** Sent as JSON; a string or bytes as they are. */
   readonly body?: unknown;
@@ -54,13 +55,13 @@ export interface TestApi extends AsyncDisposable {
   readonly ann: Caller;
   /** What was logged, as text. */
   readonly logged: () => string;
-  caller(
+  readonly caller: (
     owner: string,
     org?: string | null,
     access_level?: AccessLevel,
-  ): Promise<Caller>;
-  /** Below `/api/2`; as ann when nobody is named. */
-  send<T = Json>(sent: Sent): Promise<Answer<T>>;
+  ) => Promise<Caller>;
+  /** As ann when nobody is named. */
+  readonly send: <T = Json>(sent: Sent) => Promise<Answer<T>>;
 }
 
 export async function startApi({
@@ -133,30 +134,36 @@ export async function startApi({
     ann,
     logged: () => lines.join(""),
     caller,
-    async send<T>({ method = "GET", path, body, headers, as = ann }: Sent) {
-      const response = await api.app.inject({
-        method,
-        url: path.startsWith("//") ? path.slice(1) : `/api/2${path}`,
-        headers: {
-          ...(as && { authorization: `Bearer ${as.key}` }),
-          ...(body !== undefined && { "content-type": "application/json" }),
-          ...headers,
-        },
-        ...(body !== undefined && { payload: toPayload(body) }),
-      });
-      return {
-        status: response.statusCode,
-        headers: response.headers,
-        text: response.payload,
-        body: parsed(response) as T,
-      };
-    },
+    send: (sent) => send(api, ann, sent),
     async [Symbol.asyncDispose]() {
       await api.stop();
       await bus.close();
       await database[Symbol.asyncDispose]();
       untrack();
     },
+  };
+}
+
+async function send<T>(
+  { app }: Api,
+  ann: Caller,
+  { method = "GET", path, body, headers, as = ann }: Sent,
+): Promise<Answer<T>> {
+  const response = await app.inject({
+    method,
+    url: path.startsWith("//") ? path.slice(1) : `/api/2${path}`,
+    headers: {
+      ...(as && { authorization: `Bearer ${as.key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { payload: toPayload(body) }),
+  });
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: response.payload,
+    body: parsed(response) as T,
   };
 }
 

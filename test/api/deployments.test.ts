@@ -1,0 +1,254 @@
+import { expect, it } from "vitest";
+import { createCall, startApi } from "../support/api.ts";
+import type { Answer, List, TestApi } from "../support/api.ts";
+
+const FREQUENCIES =
+  "[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]";
+
+interface DeploymentAnswer {
+  readonly id: string;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly deployment: Readonly<Record<string, unknown>>;
+}
+
+async function deploy(
+  { send }: TestApi,
+  deployment: Readonly<Record<string, unknown>>,
+): Promise<Answer<DeploymentAnswer>> {
+  const body = {
+    deployment: { location_id: "local", frequency: 5, ...deployment },
+  };
+  return send<DeploymentAnswer>({
+    method: "POST",
+    path: "/deployments/",
+    body,
+  });
+}
+
+const schedulesOf = async ({ store }: TestApi) =>
+  (await store.schedules.startedSince(0)).map(
+    ({
+      deployment_id,
+      target_id,
+      location_id,
+      frequency,
+      run_delay,
+      owner,
+    }) => ({
+      deployment_id,
+      target_id,
+      location_id,
+      frequency,
+      run_delay,
+      owner,
+    }),
+  );
+
+it("creates a deployment and its schedule, which starts after the creation", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const before = Date.now();
+  const { status, body } = await deploy(api, { target_id: id });
+  const instant = expect.stringMatching(/\.\d{6}Z$/);
+  expect([status, body]).toEqual([
+    201,
+    {
+      id: expect.any(String),
+      meta: { owner: "ann", created: instant, last_update: instant },
+      deployment: {
+        target_id: id,
+        location_id: "local",
+        frequency: 5,
+        run_delay: 0,
+        between_calls_delay: 0,
+      },
+    },
+  ]);
+  expect(await schedulesOf(api)).toEqual([
+    {
+      deployment_id: body.id,
+      target_id: id,
+      location_id: "local",
+      frequency: 5,
+      run_delay: 0,
+      owner: "ann",
+    },
+  ]);
+  const [schedule] = await api.store.schedules.startedSince(0);
+  const created = Date.parse(String(body.meta["created"]));
+  expect(created).toBeGreaterThanOrEqual(before);
+  expect(schedule?.active_from).toBe(created + 1);
+});
+
+it("means the oldest location where none is named", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const { body } = await deploy(api, { target_id: id, location_id: "" });
+  expect(body.deployment["location_id"]).toBe("local");
+});
+
+it.each<[string, Record<string, unknown>, string]>([
+  [
+    "a frequency of 7",
+    { frequency: 7 },
+    `deployment.frequency: 7 is not one of ${FREQUENCIES}`,
+  ],
+  [
+    "a frequency of 0",
+    { frequency: 0 },
+    `deployment.frequency: 0 is not one of ${FREQUENCIES}`,
+  ],
+  [
+    "a frequency below 0",
+    { frequency: -1 },
+    `deployment.frequency: -1 is not one of ${FREQUENCIES}`,
+  ],
+  [
+    "a frequency of 1.5",
+    { frequency: 1.5 },
+    `deployment.frequency: 1.5 is not one of ${FREQUENCIES}`,
+  ],
+  [
+    "a frequency in quotes",
+    { frequency: "5" },
+    `deployment.frequency: '5' is not one of ${FREQUENCIES}`,
+  ],
+  [
+    "a frequency beyond a day",
+    { frequency: 1441 },
+    `deployment.frequency: 1441 is not one of ${FREQUENCIES}`,
+  ],
+  [
+    "a delay beyond a day",
+    { run_delay: 86_401 },
+    "deployment.run_delay: 86401 is greater than the maximum of 86400",
+  ],
+  [
+    "a delay below 0",
+    { between_calls_delay: -1 },
+    "deployment.between_calls_delay: -1 is less than the minimum of 0",
+  ],
+  [
+    "a target that is not there",
+    { target_id: "x" },
+    "deployment.target_id: 'x' is not a call or workflow that you may run",
+  ],
+  [
+    "a location that is not there",
+    { location_id: "moon" },
+    "deployment.location_id: 'moon' is not one of ['local', 'far']",
+  ],
+  [
+    "neither",
+    { target_id: "x", location_id: "moon" },
+    "deployment.target_id: 'x' is not a call or workflow that you may run (and 1 other fault)",
+  ],
+  [
+    "an unknown property",
+    { every: 5 },
+    "Additional properties are not allowed ('every' was unexpected) in deployment",
+  ],
+])(
+  "refuses %s, on creation and on change",
+  async (_what, change, error_msg) => {
+    await using api = await startApi();
+    const { id } = await createCall(api);
+    const expected = [400, { error_msg, error: 400 }];
+    const created = await deploy(api, { target_id: id, ...change });
+    expect([created.status, created.body]).toEqual(expected);
+    const { body } = await deploy(api, { target_id: id });
+    const before = await schedulesOf(api);
+    const changed = await api.send({
+      method: "PUT",
+      path: `/deployments/${body.id}/`,
+      body: { deployment: change },
+    });
+    expect([changed.status, changed.body]).toEqual(expected);
+    expect(await schedulesOf(api)).toEqual(before);
+  },
+);
+
+it.each([
+  ["of somebody else", {}, 400],
+  [
+    "that is open to the community",
+    { settings: true, results: true, stats: true },
+    400,
+  ],
+  ["that is open to the organization", { org: true }, 201],
+])("deploys a call %s (%o): %s", async (_what, access, status) => {
+  await using api = await startApi();
+  const { id } = await createCall(
+    api,
+    { access },
+    await api.caller("ann", "org"),
+  );
+  const answer = await api.send({
+    method: "POST",
+    path: "/deployments/",
+    body: { deployment: { target_id: id, location_id: "", frequency: 1 } },
+    as: await api.caller("bob", "org"),
+  });
+  expect(answer.status).toBe(status);
+});
+
+it("merges a change, and lets its schedule follow", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const { body } = await deploy(api, { target_id: id, run_delay: 7 });
+  const path = `/deployments/${body.id}/`;
+  const changed = await api.send<DeploymentAnswer>({
+    method: "PUT",
+    path,
+    body: { deployment: { frequency: 60 } },
+  });
+  expect(changed.body).toEqual({
+    ...body,
+    meta: { ...body.meta, last_update: expect.any(String) },
+    deployment: { ...body.deployment, frequency: 60 },
+  });
+  expect((await api.send({ path })).body).toEqual(changed.body);
+  const schedules = await schedulesOf(api);
+  expect(schedules.at(-1)).toMatchObject({ frequency: 60, run_delay: 7 });
+});
+
+it("leaves the schedule alone when nothing of it changes", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const { body } = await deploy(api, { target_id: id });
+  const before = await api.store.schedules.startedSince(0);
+  const path = `/deployments/${body.id}`;
+  await api.send({
+    method: "POST",
+    path,
+    body: { deployment: { ...body.deployment, between_calls_delay: 3 } },
+  });
+  expect(await api.store.schedules.startedSince(0)).toEqual(before);
+});
+
+it("deletes a deployment with its schedule", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const { body } = await deploy(api, { target_id: id });
+  const path = `/deployments/${body.id}/`;
+  const answer = await api.send({ method: "DELETE", path });
+  expect(answer.body).toEqual({ status: "OK" });
+  expect((await api.send({ method: "DELETE", path })).status).toBe(404);
+  expect(await schedulesOf(api)).toEqual([]);
+});
+
+it("lists all deployments, and those of a call", async () => {
+  await using api = await startApi();
+  const [one, other] = [await createCall(api), await createCall(api)];
+  const first = await deploy(api, { target_id: one.id });
+  const second = await deploy(api, { target_id: other.id });
+  const listed = async (path: string): Promise<string[]> =>
+    (await api.send<List>({ path })).body.results.map(({ id }) => id);
+  expect(await listed("/deployments/")).toEqual([
+    first.body.id,
+    second.body.id,
+  ]);
+  expect(await listed(`/deployments/call/${other.id}/`)).toEqual([
+    second.body.id,
+  ]);
+});

@@ -1,0 +1,116 @@
+import { expect, it } from "vitest";
+import { ResultSchema } from "../../src/model/result.ts";
+import { createValidator } from "../../src/model/validate.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createCall, startApi } from "../support/api.ts";
+import type { Json, List, TestApi } from "../support/api.ts";
+import { aReport, aRun } from "../support/runs.ts";
+
+async function order(api: TestApi, callId: string): Promise<string> {
+  const { body } = await api.send<{ result_id: string }>({
+    method: "POST",
+    path: `/calls/${callId}/run`,
+    body: { location_id: "far" },
+  });
+  return body.result_id;
+}
+
+async function finish({ store }: TestApi, resultId: string): Promise<void> {
+  const run = await store.pendingRuns.get(resultId);
+  if (!run) throw new Error(`${resultId} is not pending`);
+  await store.results.record([aReport(run)]);
+}
+
+it("shows a run without an outcome as QUEUED, in the full shape of a result", async () => {
+  await using api = await startApi();
+  const call = await createCall(api);
+  const id = await order(api, call.id);
+  const { status, body } = await api.send({ path: `/results/${id}/` });
+  expect(status).toBe(200);
+  expect(createValidator(ResultSchema).faults(body)).toEqual([]);
+  expect(body).toMatchObject({
+    id,
+    meta: {
+      call_id: call.id,
+      location_id: "far",
+      agent_id: null,
+      trigger: "MANUAL",
+      start_time: null,
+      result: "QUEUED",
+      result_category: null,
+      domain: "target.test",
+      url: "https://target.test/path",
+      http_code: null,
+    },
+    timing: { total: null },
+    request: null,
+    response: null,
+    hops: [],
+  });
+});
+
+it("shows the outcome once there is one", async () => {
+  await using api = await startApi();
+  const call = await createCall(api);
+  const id = await order(api, call.id);
+  await finish(api, id);
+  const { body } = await api.send({ path: `/results/${id}` });
+  expect(body).toEqual(await api.store.results.get(id));
+  expect(body["meta"]?.["result"]).toBe("COMPLETE");
+});
+
+it.each(["/calls/:id/results/", "/results/call/:id/"])(
+  "lists outcomes and waiting runs in creation order at %s, without the requests",
+  async (path) => {
+    await using api = await startApi();
+    const call = await createCall(api);
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.push(await order(api, call.id));
+    for (const id of ids.filter((_, n) => n % 2 === 0)) await finish(api, id);
+    const url = path.replace(":id", call.id);
+    const first = await api.send<List<Json & { readonly id: string }>>({
+      path: `${url}?limit=3`,
+    });
+    const rest = await api.send<List<Json & { readonly id: string }>>({
+      path: `${url}?limit=3&cursor=${first.body.meta.next_cursor}`,
+    });
+    const items = [...first.body.results, ...rest.body.results];
+    expect(items.map(({ id }) => id)).toEqual(ids);
+    expect(items.map((item) => item["meta"]?.["result"])).toEqual([
+      "COMPLETE",
+      "QUEUED",
+      "COMPLETE",
+      "QUEUED",
+      "COMPLETE",
+    ]);
+    expect(items.filter((item) => "request" in item)).toEqual([]);
+    expect([first.body.meta.more, rest.body.meta.more]).toEqual([true, false]);
+  },
+);
+
+it("lets a cursor of one path go on at the other", async () => {
+  await using api = await startApi();
+  const call = await createCall(api);
+  for (let n = 0; n < 2; n += 1) await order(api, call.id);
+  const first = await api.send<List>({
+    path: `/calls/${call.id}/results/?limit=1`,
+  });
+  const { next_cursor } = first.body.meta;
+  const rest = await api.send<List>({
+    path: `/results/call/${call.id}?cursor=${next_cursor}`,
+  });
+  expect(rest.body.results).toHaveLength(1);
+});
+
+it("does not answer for a result that is not there, nor for one of a call that is not", async () => {
+  await using api = await startApi();
+  const run = aRun({ result_id: newId(Date.now()), target_id: "gone" });
+  await api.store.pendingRuns.insert([run]);
+  for (const id of ["none", run.result_id]) {
+    const { status, body } = await api.send({ path: `/results/${id}/` });
+    expect([status, body]).toEqual([
+      404,
+      { error_msg: "Result not found", error: 404 },
+    ]);
+  }
+});

@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { createCall, startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+
+const authorized = ({ ann }: TestApi): RequestInit => ({
+  headers: { authorization: `Bearer ${ann.key}` },
+});
+
+async function listening(api: TestApi): Promise<string> {
+  await api.api.start();
+  return api.api.address() as string;
+}
+
+it("listens where it says, until it is stopped", async () => {
+  await using api = await startApi();
+  expect(api.api.address()).toBeUndefined();
+  const address = await listening(api);
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(api.logged()).toContain(`"address":"${address}"`);
+  const response = await fetch(`${address}/api/2/calls/`, authorized(api));
+  expect(response.status).toBe(200);
+  await response.body?.cancel();
+  await api.api.stop();
+  expect(api.api.address()).toBeUndefined();
+  await expect(fetch(address)).rejects.toThrow("fetch failed");
+});
+
+it("says in one line which port is taken, and by what setting to choose another", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  try {
+    await using api = await startApi({ config: { port } });
+    await expect(api.api.start()).rejects.toThrow(
+      `the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
+    );
+  } finally {
+    taken.close();
+  }
+});
+
+it("answers those that wait for a run before it stops", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const address = await listening(api);
+  const waiting = fetch(`${address}/api/2/calls/${id}/run?wait=60`, {
+    ...authorized(api),
+    method: "POST",
+  });
+  const page = { after: "", limit: 1 };
+  await expect
+    .poll(() => api.store.pendingRuns.listOfCall(id, page))
+    .toHaveLength(1);
+  await api.api.stop();
+  const response = await waiting;
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ call_id: id });
+});
+
+it("stops waiting for a run when the caller has gone", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const address = await listening(api);
+  const gone = new AbortController();
+  const waiting = fetch(`${address}/api/2/calls/${id}/run?wait=60`, {
+    ...authorized(api),
+    method: "POST",
+    signal: gone.signal,
+  });
+  const page = { after: "", limit: 1 };
+  await expect
+    .poll(() => api.store.pendingRuns.listOfCall(id, page))
+    .toHaveLength(1);
+  gone.abort();
+  await expect(waiting).rejects.toThrow("aborted");
+  await expect
+    .poll(() => api.logged())
+    .toMatch(/calls\/:id\/run","status":499/);
+});
+
+it.each([
+  ["no HTTP at all", "hello\r\n\r\n", 400, "The request is not valid HTTP"],
+  [
+    "headers without end",
+    `GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+    431,
+    "The headers are too large",
+  ],
+  [
+    "two lengths",
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+    400,
+    "The request is not valid HTTP",
+  ],
+])(
+  "answers %s in the shape of its errors",
+  async (_what, sent, status, error_msg) => {
+    await using api = await startApi();
+    const { port } = new URL(await listening(api));
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write(sent);
+    const answer = await text(socket);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(JSON.parse(answer.split("\r\n\r\n")[1] ?? "")).toEqual({
+      error_msg,
+      error: status,
+    });
+  },
+);
+
+it("stops at once while connections are kept open for more requests", async () => {
+  await using api = await startApi();
+  const { port } = new URL(await listening(api));
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.write("GET /api/2/openapi.json HTTP/1.1\r\nHost: a\r\n\r\n");
+  await once(socket, "data");
+  const closed = once(socket, "close");
+  socket.resume();
+  await api.api.stop();
+  await closed;
+});

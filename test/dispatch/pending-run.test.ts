@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { manualRun, scheduledRun } from "../../src/dispatch/pending-run.ts";
+import type { Schedule } from "../../src/store/store.ts";
+
+const NOON = Date.UTC(2026, 9, 1, 12);
+
+const schedule: Schedule = {
+  deployment_id: "d",
+  owner: "ann",
+  target_id: "call",
+  location_id: "local",
+  frequency: 1,
+  run_delay: 90,
+  active_from: 0,
+};
+
+it("makes of a schedule and a slot always the same run", () => {
+  const run = scheduledRun(schedule, NOON);
+  expect(run).toEqual({
+    result_id: expect.stringMatching(/^[0-9a-z]{26}$/),
+    trigger: "SCHEDULE",
+    deployment_id: "d",
+    target_id: "call",
+    location_id: "local",
+    owner: "ann",
+    context: {},
+    trigger_time: NOON - 60_000,
+    due_time: NOON + 30_000,
+    latest_start: NOON + 60_000,
+    expires_at: NOON + 60_000 + 180_000,
+  });
+  expect(scheduledRun(schedule, NOON)).toEqual(run);
+});
+
+it.each<[string, Partial<Schedule>, number]>([
+  ["another slot", {}, NOON + 60_000],
+  ["another deployment", { deployment_id: "e" }, NOON],
+  ["another delay", { run_delay: 30 }, NOON],
+])("gives a run of %s an id of its own", (_what, change, slot) => {
+  expect(scheduledRun({ ...schedule, ...change }, slot).result_id).not.toBe(
+    scheduledRun(schedule, NOON).result_id,
+  );
+});
+
+it("orders a manual run for the request's time and its delay", () => {
+  const order = {
+    target_id: "call",
+    location_id: "far",
+    owner: "ann",
+    context: { A: 1 },
+    run_delay: 5,
+    now: NOON,
+  };
+  const run = manualRun(order);
+  expect(run).toEqual({
+    result_id: expect.stringMatching(/^[0-9a-z]{26}$/),
+    trigger: "MANUAL",
+    deployment_id: null,
+    target_id: "call",
+    location_id: "far",
+    owner: "ann",
+    context: { A: 1 },
+    trigger_time: NOON,
+    due_time: NOON + 5000,
+    latest_start: NOON + 65_000,
+    expires_at: NOON + 65_000 + 180_000,
+  });
+  expect(manualRun(order).result_id > run.result_id).toBe(true);
+});
