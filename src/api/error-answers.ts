@@ -23,8 +23,12 @@ export function answerErrors(
   log: Logger,
   endpoints: readonly Endpoint[],
 ): ErrorAnswers {
-  const paths = endpoints.flatMap(({ path, aliases = [], methods }) =>
-    [path, ...aliases].map((one) => ({ pattern: patternOf(one), methods })),
+  const served = [...endpoints, OPENAPI];
+  const paths = served.flatMap(({ path, aliases = [], methods }) =>
+    [path, ...aliases].map((one) => ({
+      pattern: stepsOf(`${API_PREFIX}${one}`),
+      methods,
+    })),
   );
   return {
     onError(error, request, reply) {
@@ -38,9 +42,9 @@ export function answerErrors(
       void reply.code(status).headers(headers).send(body);
     },
     unknown({ url, method }) {
-      const path = url.split("?", 1)[0] ?? "";
+      const steps = stepsOf(url.split("?", 1)[0] ?? "");
       const allowed = paths
-        .filter(({ pattern }) => pattern.test(path))
+        .filter(({ pattern }) => covers(pattern, steps))
         .flatMap(({ methods }) => methods);
       if (allowed.length === 0) return notFound("Path");
       const allow = [
@@ -57,10 +61,16 @@ export function answerErrors(
   };
 }
 
-const patternOf = (path: string): RegExp =>
-  new RegExp(
-    `^${API_PREFIX}${path.replace(/\/$/, "").replaceAll(/:\w+/g, "[^/]+")}/?$`,
-  );
+const OPENAPI: Pick<Endpoint, "path" | "aliases" | "methods"> = {
+  path: "/openapi.json",
+  methods: ["GET"],
+};
+
+const stepsOf = (path: string): string[] => path.replace(/\/$/, "").split("/");
+
+const covers = (pattern: readonly string[], steps: readonly string[]) =>
+  pattern.length === steps.length &&
+  pattern.every((step, n) => step.startsWith(":") || step === steps[n]);
 
 /** Errors of the HTTP server whose own words would not help a caller. */
 function inOurWords(error: unknown): unknown {

@@ -138,6 +138,7 @@ it.each<[NonNullable<Sent["method"]>, string, string]>([
   ["GET", "/calls/x/run", "POST"],
   ["POST", "/agents/info", "GET, HEAD"],
   ["PUT", "/api_keys/x", "DELETE"],
+  ["POST", "/openapi.json", "GET, HEAD"],
 ])(
   "answers 405 to %s %s, naming what is allowed",
   async (method, path, allow) => {

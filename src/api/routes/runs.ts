@@ -9,7 +9,7 @@ import { manualRun } from "../../dispatch/pending-run.ts";
 import type { PendingRun } from "../../store/store.ts";
 import { visible } from "../crud.ts";
 import { defineEndpoint } from "../endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
 import { resolveLocation } from "../locations.ts";
 import { named } from "../openapi.ts";
 import { integer } from "../parameters.ts";
@@ -45,58 +45,57 @@ const RunSchema = named(
   }),
 );
 
-export function runEndpoints(deps: EndpointDeps): Endpoint[] {
-  return [
-    defineEndpoint({
-      operationId: "runCall",
-      methods: ["POST"],
-      path: "/calls/:id/run",
-      tag: "API Calls",
-      summary: "Run an API Call now, once",
-      level: "EDITOR",
-      query: {
-        wait: integer(
-          "seconds to wait for the end of the run before answering",
-          { minimum: 0, maximum: MAX_WAIT_SECONDS },
-          0,
-        ),
-      },
-      body: RunBody,
-      answer: RunSchema,
-      async handle({ principal, params, body, query, ended }) {
-        const { store } = deps;
-        const order = runBody.parse(body);
-        const call = visible(
-          "API Call",
-          await store.documents.get("call", params.id),
-          principal,
-        );
-        if (!canRun(principal, call))
-          throw new AppError(
-            "forbidden",
-            "Only the owner of this API Call, and its organization where it is shared with it, may run it",
-          );
-        const location = await resolveLocation(
-          store,
-          "location_id",
-          order.location_id ?? "",
-        );
-        if ("fault" in location) throw invalid(location.fault);
-        const run = manualRun({
-          target_id: call.id,
-          location_id: location.id,
-          owner: principal.owner,
-          context: inUpperCase(order.context ?? {}),
-          run_delay: order.run_delay ?? 0,
-          now: await store.now(),
-        });
-        await startRun(deps, run);
-        await resultOf(deps, run, query.wait, ended);
-        const { target_id: call_id, result_id, location_id, context } = run;
-        return { call_id, result_id, location_id, context };
-      },
-    }),
-  ];
+const RUN_PARAMETERS = {
+  wait: integer(
+    "seconds to wait for the end of the run before answering",
+    { minimum: 0, maximum: MAX_WAIT_SECONDS },
+    0,
+  ),
+};
+
+export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "runCall",
+    methods: ["POST"],
+    path: "/calls/:id/run",
+    tag: "API Calls",
+    summary: "Run an API Call now, once",
+    level: "EDITOR",
+    query: RUN_PARAMETERS,
+    body: RunBody,
+    answer: RunSchema,
+    async handle(request) {
+      const run = await orderedRun(deps, request);
+      await startRun(deps, run);
+      await endOf(deps, run, request.query.wait, request.ended);
+      const { target_id: call_id, result_id, location_id, context } = run;
+      return { call_id, result_id, location_id, context };
+    },
+  }),
+];
+
+async function orderedRun(
+  { store }: EndpointDeps,
+  { principal, params, body }: ApiRequest<"/:id/">,
+): Promise<PendingRun> {
+  const { location_id = "", context = {}, run_delay = 0 } = runBody.parse(body);
+  const stored = await store.documents.get("call", params.id);
+  const call = visible("API Call", stored, principal);
+  if (!canRun(principal, call))
+    throw new AppError(
+      "forbidden",
+      "Only the owner of this API Call, and its organization where it is shared with it, may run it",
+    );
+  const location = await resolveLocation(store, "location_id", location_id);
+  if ("fault" in location) throw invalid(location.fault);
+  return manualRun({
+    target_id: call.id,
+    location_id: location.id,
+    owner: principal.owner,
+    context: inUpperCase(context),
+    run_delay,
+    now: await store.now(),
+  });
 }
 
 const inUpperCase = (
@@ -121,7 +120,7 @@ async function startRun(
 }
 
 /** Resolves when the run has an outcome, `seconds` are over, or nobody waits any more. */
-async function resultOf(
+async function endOf(
   { store, clock }: EndpointDeps,
   { result_id }: PendingRun,
   seconds: number,
