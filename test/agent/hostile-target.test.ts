@@ -1,0 +1,234 @@
+import {
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  brotliCompressSync,
+  zstdCompressSync,
+} from "node:zlib";
+import type { Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import {
+  answering,
+  startRawTarget,
+  startTarget,
+} from "../support/target-server.ts";
+import { call, codeOf, statusOf } from "./calling.ts";
+
+const MIB = 1024 * 1024;
+const OK = "HTTP/1.1 200 OK\r\n";
+const BODY = "Content-Length: 2\r\n\r\nok";
+
+describe("a response that is not HTTP", () => {
+  it.each([
+    [
+      "a bad chunk size",
+      `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n`,
+    ],
+    [
+      "two different lengths",
+      `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`,
+    ],
+    [
+      "a length and chunks",
+      `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    ],
+    ["NUL in a header", `${OK}X-A: a\0b\r\n${BODY}`],
+    ["a bare CR in a header", `${OK}X-A: a\rb\r\n${BODY}`],
+    ["a space in a header's name", `${OK}X A: a\r\n${BODY}`],
+    ["garbage before the status line", `garbage\r\n${OK}${BODY}`],
+    ["no status", `HTTP/1.1 \r\n${BODY}`],
+    ["a protocol of its own", `ICY 200 OK\r\n${BODY}`],
+    [
+      "a switch of protocols",
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+    ],
+  ])("because of %s is malformed", async (_, answer) => {
+    await using target = await startRawTarget(answering(answer));
+    const outcome = await call(target.url);
+    expect(outcome.result).toBe("CONNECTION_ERROR");
+    expect(codeOf(outcome)).toBe("malformed_response");
+  });
+
+  it("because of interim responses without end is malformed", async () => {
+    await using target = await startRawTarget(
+      answering("HTTP/1.1 102 Processing\r\n\r\n".repeat(100_000), {
+        close: false,
+      }),
+    );
+    const outcome = await call(target.url, { behaviour: { timeoutMs: 5000 } });
+    expect(codeOf(outcome)).toBe("malformed_response");
+  });
+});
+
+describe("a response that is unusual", () => {
+  it.each([
+    ["100 before it", `HTTP/1.1 100 Continue\r\n\r\n${OK}${BODY}`, 200, 2],
+    [
+      "103 before it",
+      `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${OK}${BODY}`,
+      200,
+      2,
+    ],
+    ["204 with bytes after it", `HTTP/1.1 204 No Content\r\n\r\nbody`, 204, 0],
+    ["bytes after its body", `${OK}${BODY}HTTP/1.1 500 Oops\r\n\r\n`, 200, 2],
+    ["close as the end of its body", `${OK}\r\nall of it`, 200, 9],
+    ["HTTP/1.0", `HTTP/1.0 200 OK\r\n\r\nok`, 200, 2],
+    ["no reason phrase", `HTTP/1.1 200\r\n${BODY}`, 200, 2],
+    [
+      "trailers",
+      `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n`,
+      200,
+      2,
+    ],
+    [
+      "an unknown content coding",
+      `${OK}Content-Encoding: utf-8\r\n${BODY}`,
+      200,
+      2,
+    ],
+  ])("with %s is complete", async (_, answer, status, size) => {
+    await using target = await startRawTarget(answering(answer));
+    const outcome = await call(target.url);
+    expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
+    expect(statusOf(outcome)).toBe(status);
+    expect(outcome.last.responseSize).toBe(size);
+    expect(target.connections()).toBe(1);
+  });
+
+  it("with a body to HEAD is complete", async () => {
+    await using target = await startRawTarget(
+      answering(`${OK}Content-Encoding: gzip\r\n${BODY}`),
+    );
+    const outcome = await call(target.url, { request: { method: "HEAD" } });
+    expect(outcome.result).toBe("COMPLETE");
+    expect(outcome.last.responseSize).toBe(0);
+  });
+
+  it("with an answer before the request was written is complete", async () => {
+    await using target = await startRawTarget((socket) => {
+      socket.once("data", () =>
+        socket.write(`HTTP/1.1 413 Too Large\r\n${BODY}`),
+      );
+      socket.resume();
+    });
+    const outcome = await call(target.url, {
+      request: { method: "POST", body: "x".repeat(8 * MIB) },
+    });
+    expect(outcome.result).toBe("HTTP_CLIENT_ERROR");
+    expect(statusOf(outcome)).toBe(413);
+  });
+});
+
+describe("a response that is too large", () => {
+  it.each([
+    ["one header of 1 MB", `X-A: ${"a".repeat(MIB)}\r\n`],
+    ["10 MB of headers", `X-A: ${"a".repeat(1000)}\r\n`.repeat(10_000)],
+    ["10,000 small headers", "a: b\r\n".repeat(10_000)],
+    ["1,001 headers", "a: b\r\n".repeat(1000)],
+  ])("because of %s is cut off", async (_, headers) => {
+    await using target = await startRawTarget(
+      answering(`${OK}${headers}${BODY}`, { close: false }),
+    );
+    const outcome = await call(target.url, { behaviour: { timeoutMs: 5000 } });
+    expect(outcome.result).toBe("CONNECTION_ERROR");
+    expect(codeOf(outcome)).toBe("too_large");
+    await expect.poll(() => target.open()).toBe(0);
+  });
+
+  it("in 999 headers is taken", async () => {
+    await using target = await startRawTarget(
+      answering(`${OK}${"a: b\r\n".repeat(999)}${BODY}`),
+    );
+    const { last } = await call(target.url);
+    expect(last.response?.headers).toHaveLength(1000);
+  });
+
+  it("because it never ends leaves memory flat", async () => {
+    await using target = await startRawTarget(endless);
+    const before = process.memoryUsage().rss;
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => call(target.url)),
+    );
+    for (const outcome of outcomes) expect(codeOf(outcome)).toBe("too_large");
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB);
+  });
+});
+
+function endless(socket: Socket): void {
+  const chunk = Buffer.alloc(64 * 1024);
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(chunk));
+  };
+  socket.once("data", () => {
+    socket.write(`${OK}\r\n`);
+    more();
+  });
+  socket.on("drain", more);
+}
+
+describe("an encoded body", () => {
+  const text = Buffer.from("hello ".repeat(1000));
+  const encoded = (encoding: string, body: Buffer): Buffer =>
+    Buffer.concat([
+      Buffer.from(
+        `${OK}Content-Encoding: ${encoding}\r\nContent-Length: ${body.length}\r\n\r\n`,
+      ),
+      body,
+    ]);
+
+  it.each([
+    ["gzip", gzipSync(text)],
+    ["x-gzip", gzipSync(text)],
+    ["GZIP", gzipSync(text)],
+    ["deflate", deflateSync(text)],
+    ["deflate", deflateRawSync(text)],
+    ["br", brotliCompressSync(text)],
+    ["zstd", zstdCompressSync(text)],
+    ["identity, gzip", gzipSync(text)],
+    ["br, gzip", gzipSync(brotliCompressSync(text))],
+    ["gzip, gzip, gzip", gzipSync(gzipSync(gzipSync(text)))],
+    ["gzip", Buffer.alloc(0)],
+  ])("in %s is taken, and counted as on the wire", async (encoding, body) => {
+    await using target = await startRawTarget(
+      answering(encoded(encoding, body)),
+    );
+    const outcome = await call(target.url);
+    expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
+    expect(outcome.last.responseSize).toBe(body.length);
+  });
+
+  it.each([
+    ["gzip", gzipSync(text).subarray(0, -8), "malformed_response"],
+    ["gzip", text, "malformed_response"],
+    ["br", gzipSync(text), "malformed_response"],
+    ["zstd", gzipSync(text), "malformed_response"],
+    ["gzip, gzip, gzip, gzip", text, "malformed_response"],
+    ["gzip", gzipSync(Buffer.alloc(64 * MIB)), "too_large"],
+    ["br", brotliCompressSync(Buffer.alloc(64 * MIB)), "too_large"],
+    ["zstd", zstdCompressSync(Buffer.alloc(64 * MIB)), "too_large"],
+    ["gzip, gzip", gzipSync(gzipSync(Buffer.alloc(64 * MIB))), "too_large"],
+  ])("in %s that does not decode is %#: %s", async (encoding, body, code) => {
+    await using target = await startRawTarget(
+      answering(encoded(encoding, body)),
+    );
+    const outcome = await call(target.url);
+    expect(outcome.result).toBe("CONNECTION_ERROR");
+    expect(codeOf(outcome)).toBe(code);
+    expect(statusOf(outcome)).toBe(200);
+  });
+});
+
+describe("slow targets", () => {
+  it("do not starve a fast one", async () => {
+    await using slow = await startTarget(() => undefined);
+    await using fast = await startTarget();
+    const waiting = Array.from({ length: 200 }, () =>
+      call(slow.url, { behaviour: { timeoutMs: 1000 } }),
+    );
+    await expect.poll(() => slow.requests.length, { timeout: 900 }).toBe(200);
+    const outcome = await call(fast.url, { behaviour: { timeoutMs: 500 } });
+    expect(outcome.result).toBe("COMPLETE");
+    const outcomes = await Promise.all(waiting);
+    expect(new Set(outcomes.map(codeOf))).toEqual(new Set(["timeout"]));
+  });
+});

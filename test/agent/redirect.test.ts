@@ -1,0 +1,218 @@
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import type { TickCall } from "../../src/model/tick.ts";
+import { startTarget } from "../support/target-server.ts";
+import { call, codeOf, statusOf, timingOfCall } from "./calling.ts";
+
+/** `/` answers with the redirect; every other path with 200. */
+const redirecting =
+  (status: number, location?: string): RequestListener =>
+  (request, response) => {
+    if (request.url === "/")
+      response.writeHead(status, location === undefined ? {} : { location });
+    response.end("body");
+  };
+
+const SECRETS = [
+  ["Authorization", "Basic c2VjcmV0"],
+  ["AUTHORIZATION", "Bearer secret"],
+  ["Cookie", "session=secret"],
+  ["Proxy-Authorization", "Basic c2VjcmV0"],
+  ["X-Api-Key", "secret"],
+  ["X-Auth-Token", "secret"],
+  ["X-Client-Secret", "secret"],
+  ["Api-Signature", "secret"],
+] as const;
+
+const withSecrets: Partial<TickCall["request"]> = {
+  headers: [
+    ...SECRETS.map(([key, value]) => ({ key, value })),
+    { key: "X-Plain", value: "plain" },
+  ],
+};
+
+describe("a redirect", () => {
+  it.each([
+    [301, "GET", "GET", ""],
+    [301, "POST", "GET", ""],
+    [301, "HEAD", "HEAD", ""],
+    [302, "POST", "GET", ""],
+    [302, "DELETE", "GET", ""],
+    [303, "PUT", "GET", ""],
+    [303, "HEAD", "HEAD", ""],
+    [307, "POST", "POST", "sent"],
+    [307, "DELETE", "DELETE", "sent"],
+    [308, "PUT", "PUT", "sent"],
+    [308, "GET", "GET", "sent"],
+  ])(
+    "%i of %s is followed with %s and body %j",
+    async (status, method, becomes, body) => {
+      await using target = await startTarget(redirecting(status, "/next"));
+      const outcome = await call(target.url, {
+        request: {
+          method,
+          body: body === "" && ["GET", "HEAD"].includes(method) ? null : "sent",
+          headers: [{ key: "Content-Type", value: "text/plain" }],
+        },
+      });
+      expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
+      expect(target.requests[1]).toMatchObject({
+        method: becomes,
+        url: "/next",
+        body,
+      });
+      const kept = becomes === method;
+      expect(target.requests[1]?.headers["content-type"]).toBe(
+        kept ? "text/plain" : undefined,
+      );
+    },
+  );
+
+  it.each([
+    ["/a/b", "/a/b"],
+    ["next?x=1#part", "/next?x=1"],
+    ["?x=1", "/?x=1"],
+    ["//127.0.0.1:PORT/other", "/other"],
+    ["http://127.0.0.1:PORT/whole", "/whole"],
+    ["HTTP://user:pass@127.0.0.1:PORT/login", "/login"],
+    ["/gr\u00c3\u00bc\u00c3\u009fe", "/gr%C3%BC%C3%9Fe"],
+  ])("to %s is followed to %s", async (location, path) => {
+    let port = 0;
+    await using target = await startTarget((request, response) =>
+      redirecting(302, location.replace("PORT", String(port)))(
+        request,
+        response,
+      ),
+    );
+    port = target.port;
+    const outcome = await call(target.url);
+    expect(outcome.message).toBeNull();
+    const next = target.requests.at(-1);
+    expect(next?.url).toBe(path);
+    expect(next?.headers.authorization).toBeUndefined();
+  });
+
+  it.each([
+    ["with no Location", undefined],
+    ["with an empty Location", ""],
+    ["to an invalid URL", "http://:0:0/"],
+    ["to a file", "file:///etc/passwd"],
+    ["to data", "data:text/plain,hello"],
+    ["to ftp", "ftp://127.0.0.1/"],
+  ])("%s is not followed", async (_, location) => {
+    await using target = await startTarget(redirecting(302, location));
+    const outcome = await call(target.url);
+    expect(outcome.result).toBe("HTTP_REDIRECT_ERROR");
+    expect(codeOf(outcome)).toBe("redirect_invalid");
+    expect(statusOf(outcome)).toBe(302);
+    expect(target.connections()).toBe(1);
+  });
+
+  it("is not followed when the call says so", async () => {
+    await using target = await startTarget(redirecting(302, "/next"));
+    const outcome = await call(target.url, {
+      behaviour: { followRedirects: false },
+    });
+    expect(outcome).toMatchObject({
+      result: "HTTP_REDIRECT_ERROR",
+      message: "redirect_not_followed: the server answered 302",
+      hops: [],
+    });
+    expect(target.requests).toHaveLength(1);
+  });
+
+  it("that leads round in a circle ends at the limit", async () => {
+    await using target = await startTarget(redirecting(302, "/"));
+    const outcome = await call(target.url, { behaviour: { maxRedirects: 4 } });
+    expect(outcome).toMatchObject({
+      result: "HTTP_REDIRECT_ERROR",
+      message: "too_many_redirects: more than 4 redirects",
+    });
+    expect(outcome.hops).toHaveLength(4);
+    expect(target.requests).toHaveLength(5);
+  });
+
+  it("is told as a hop with a timing of its own, within the total", async () => {
+    await using target = await startTarget((request, response) => {
+      const { url = "" } = request;
+      setTimeout(
+        () => redirecting(302, "/last")(request, response),
+        url === "/" ? 60 : 0,
+      );
+    });
+    const outcome = await call(target.url);
+    expect(outcome.hops).toMatchObject([
+      { response: { status_code: 302 }, destIp: "127.0.0.1" },
+    ]);
+    expect(statusOf(outcome)).toBe(200);
+    expect(target.connections()).toBe(2);
+    const { total, processing } = timingOfCall(outcome);
+    expect(total).toBeGreaterThan(55);
+    expect(processing).toBeLessThan(50);
+  });
+
+  it("shares the call's deadline", async () => {
+    await using target = await startTarget((request, response) => {
+      setTimeout(() => redirecting(302, "/")(request, response), 60);
+    });
+    const outcome = await call(target.url, { behaviour: { timeoutMs: 200 } });
+    expect(codeOf(outcome)).toBe("timeout");
+    expect(outcome.hops.length).toBeGreaterThan(1);
+    expect(timingOfCall(outcome).total).toBeLessThan(450);
+  });
+
+  it("keeps credentials on the same host", async () => {
+    await using target = await startTarget(redirecting(307, "/next"));
+    await call(target.url, { request: withSecrets });
+    expect(target.requests[1]?.rawHeaders).toEqual(
+      target.requests[0]?.rawHeaders,
+    );
+    expect(target.requests[1]?.headers["x-api-key"]).toBe("secret");
+  });
+
+  it.each([
+    ["another host", "localhost"],
+    ["another port", "127.0.0.1"],
+  ])("leaves credentials behind on its way to %s", async (_, host) => {
+    await using elsewhere = await startTarget();
+    await using target = await startTarget(
+      redirecting(308, `http://${host}:${elsewhere.port}/`),
+    );
+    await call(target.url, {
+      request: { ...withSecrets, method: "POST", body: "kept" },
+    });
+    const [arrived] = elsewhere.requests;
+    expect(arrived?.rawHeaders.join("\n")).not.toMatch(/secret|c2VjcmV0/);
+    expect(arrived?.headers).toMatchObject({
+      "x-plain": "plain",
+      host: `${host}:${elsewhere.port}`,
+    });
+    expect(arrived?.body).toBe("kept");
+  });
+
+  it("takes a Host header of the call along on the same host only", async () => {
+    await using elsewhere = await startTarget();
+    await using target = await startTarget((request, response) => {
+      const to = request.url === "/" ? "/next" : elsewhere.url;
+      response.writeHead(302, { location: to }).end();
+    });
+    await call(target.url, {
+      request: { headers: [{ key: "Host", value: "virtual.example" }] },
+    });
+    expect(target.requests.map(({ headers }) => headers.host)).toEqual([
+      "virtual.example",
+      "virtual.example",
+    ]);
+    expect(elsewhere.requests[0]?.headers.host).toBe(elsewhere.authority);
+  });
+
+  it("to a refused address is not followed", async () => {
+    await using inside = await startTarget();
+    await using target = await startTarget(redirecting(302, inside.url));
+    const outcome = await call(target.url, { allow: [target.authority] });
+    expect(outcome.result).toBe("UNABLE_TO_RUN");
+    expect(codeOf(outcome)).toBe("egress_refused");
+    expect(outcome.hops).toHaveLength(1);
+    expect(inside.connections()).toBe(0);
+  });
+});

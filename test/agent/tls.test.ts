@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { createCertificates } from "../support/certificates.ts";
+import { startRawTarget, startTarget } from "../support/target-server.ts";
+import type { TargetOptions } from "../support/target-server.ts";
+import { call, codeOf, timingOfCall } from "./calling.ts";
+
+const certificates = createCertificates();
+const secureContext = certificates.trusting;
+
+const FAULTS: [string, TargetOptions["tls"], string][] = [
+  ["an expired certificate", certificates.expired, "tls_expired"],
+  [
+    "a certificate not valid yet",
+    certificates.notYetValid,
+    "tls_not_yet_valid",
+  ],
+  [
+    "a certificate for another host",
+    certificates.otherName,
+    "tls_name_mismatch",
+  ],
+  ["a self-signed certificate", certificates.selfSigned, "tls_self_signed"],
+  [
+    "a certificate of an unknown authority",
+    certificates.ofStranger,
+    "tls_untrusted",
+  ],
+  [
+    "an old protocol version only",
+    {
+      ...certificates.good,
+      minVersion: "TLSv1",
+      maxVersion: "TLSv1.1",
+      ciphers: "DEFAULT@SECLEVEL=0",
+    },
+    "tls_protocol",
+  ],
+  [
+    "no cipher in common",
+    {
+      ...certificates.good,
+      maxVersion: "TLSv1.2",
+      ciphers: "ECDHE-RSA-AES128-GCM-SHA256",
+    },
+    "tls_protocol",
+  ],
+  [
+    "a demand for a client certificate",
+    { ...certificates.good, requestCert: true, rejectUnauthorized: true },
+    "tls_client_certificate",
+  ],
+];
+
+describe("a target with", () => {
+  it.each(FAULTS)(
+    "%s is a connection error of its own",
+    async (_, tls, code) => {
+      await using target = await startTarget(undefined, { tls });
+      const outcome = await call(target.url, { secureContext });
+      expect(outcome.result).toBe("CONNECTION_ERROR");
+      expect(codeOf(outcome)).toBe(code);
+      expect(target.requests).toHaveLength(0);
+      expect(timingOfCall(outcome)).toMatchObject({
+        tcp: expect.any(Number) as number,
+        processing: null,
+      });
+      await expect.poll(() => target.open()).toBe(0);
+    },
+  );
+
+  it.each(FAULTS.slice(0, 5))(
+    "%s is called all the same with insecure-tls",
+    async (_, tls) => {
+      await using target = await startTarget(undefined, { tls });
+      const outcome = await call(target.url, {
+        secureContext,
+        behaviour: { insecureTls: true },
+      });
+      expect(outcome.result).toBe("COMPLETE");
+      expect(timingOfCall(outcome).handshake).toBeGreaterThan(0);
+    },
+  );
+
+  it("a trusted certificate is called by name and by address", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.good,
+    });
+    for (const host of ["localhost", "127.0.0.1", "localhost."]) {
+      const outcome = await call(`https://${host}:${target.port}/`, {
+        secureContext,
+      });
+      expect(outcome.message, host).toBeNull();
+    }
+  });
+
+  it("plain http on its https port is no TLS", async () => {
+    await using target = await startTarget();
+    const outcome = await call(`https://${target.authority}/`);
+    expect(codeOf(outcome)).toBe("tls_protocol");
+  });
+
+  it("a connection that closes within the handshake is a reset", async () => {
+    await using target = await startRawTarget((socket) =>
+      socket.once("data", () => socket.end()),
+    );
+    const outcome = await call(`https://${target.authority}/`);
+    expect(codeOf(outcome)).toBe("reset");
+  });
+});
