@@ -67,36 +67,38 @@ function specialName(name: string): string[] | undefined {
   if (name === "localhost" || name.endsWith(".localhost"))
     return ["127.0.0.1", "::1"];
   if (name === "invalid" || name.endsWith(".invalid"))
-    throw dnsFailure(Object.assign(new Error(), { code: "ENOTFOUND" }), name);
+    throw dnsFailure(noAddress(), name);
   return undefined;
 }
 
 async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
-  const four = resolver.resolve4(name);
-  const six = resolver.resolve6(name);
-  await Promise.any([four, six]).catch(() => undefined);
-  const none = delay(RESOLUTION_DELAY_MS, [], { ref: false });
-  const answers = await Promise.allSettled([
-    Promise.race([four, afterAnswer(six, none)]),
-    Promise.race([six, afterAnswer(four, none)]),
-  ]);
-  const addresses = answers.flatMap((answer) =>
-    answer.status === "fulfilled" ? answer.value : [],
+  const four = resolver.resolve4(name).then(atLeastOne);
+  const six = resolver.resolve6(name).then(atLeastOne);
+  try {
+    await Promise.any([four, six]);
+  } catch (cause) {
+    throw tellingCause(cause as AggregateError);
+  }
+  const late = delay(RESOLUTION_DELAY_MS, [], { ref: false });
+  const answers = await Promise.all(
+    [four, six].map((answer) => Promise.race([answer.catch(() => []), late])),
   );
-  const [refused] = answers;
-  if (addresses.length > 0 || refused?.status !== "rejected") return addresses;
-  throw refused.reason;
+  return answers.flat();
 }
 
-/** Nothing, some time after the other family had an answer; never, where it has none. */
-const afterAnswer = (
-  other: Promise<string[]>,
-  none: Promise<never[]>,
-): Promise<never[]> =>
-  other.then(
-    () => none,
-    () => new Promise<never>(() => undefined),
-  );
+const noAddress = (): Error =>
+  Object.assign(new Error("no address"), { code: "ENOTFOUND" });
+
+/** An alias that leads nowhere is answered without an address. */
+function atLeastOne(addresses: string[]): string[] {
+  if (addresses.length === 0) throw noAddress();
+  return addresses;
+}
+
+/** That one family has no address says less than that the question for the other one failed. */
+const tellingCause = ({ errors }: AggregateError): unknown =>
+  errors.find((cause) => dnsFailure(cause, "").code !== "dns_not_found") ??
+  errors[0];
 
 /** What DNS does not know may be a name of the local network: a search list, multicast DNS. */
 async function throughSystem(

@@ -1,0 +1,203 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createHostResolver } from "../../src/agent/resolve-host.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { startNameServer } from "../support/name-server.ts";
+import type { Answer, NameServer } from "../support/name-server.ts";
+import { startTarget } from "../support/target-server.ts";
+import { call, codeOf, timingOfCall } from "./calling.ts";
+
+const resolverOf = ({ address }: NameServer, hostsFile = "/nowhere") =>
+  createHostResolver({ clock: systemClock, servers: [address], hostsFile });
+
+describe("a name", () => {
+  it.each([
+    ["one address", ["192.0.2.1"], ["192.0.2.1"]],
+    [
+      "both families",
+      ["2001:db8::1", "192.0.2.1"],
+      ["192.0.2.1", "2001:db8::1"],
+    ],
+    ["IPv6 only", ["2001:db8::1"], ["2001:db8::1"]],
+    [
+      "many addresses",
+      Array.from({ length: 60 }, (_, at) => `192.0.2.${at + 1}`),
+      Array.from({ length: 60 }, (_, at) => `192.0.2.${at + 1}`),
+    ],
+  ])("with %s has them, IPv4 first", async (_, answer, expected) => {
+    await using server = await startNameServer(() => answer);
+    expect(await resolverOf(server).resolve("a.example")).toEqual(expected);
+  });
+
+  it.each([
+    ["does not exist", "NXDOMAIN", "dns_not_found: a.example has no address"],
+    ["has no address", [], "dns_not_found: a.example has no address"],
+    [
+      "is its own alias",
+      { cname: "a.example" },
+      "dns_not_found: a.example has no address",
+    ],
+    [
+      "cannot be answered",
+      "SERVFAIL",
+      "dns_failure: a.example could not be looked up (ESERVFAIL)",
+    ],
+    [
+      "is refused",
+      "REFUSED",
+      "dns_failure: a.example could not be looked up (EREFUSED)",
+    ],
+  ] satisfies [string, Answer, string][])(
+    "that %s fails the call in its first phase",
+    async (_, answer, message) => {
+      await using server = await startNameServer(() => answer);
+      const outcome = await call("http://a.example/", {
+        resolver: resolverOf(server),
+      });
+      expect(outcome).toMatchObject({ result: "CONNECTION_ERROR", message });
+      expect(timingOfCall(outcome)).toEqual({
+        dns: null,
+        tcp: null,
+        handshake: null,
+        upload: null,
+        processing: null,
+        download: null,
+        total: expect.any(Number) as number,
+      });
+    },
+  );
+
+  it.each([
+    ["a.invalid", "dns_not_found: a.invalid has no address"],
+    ["INVALID.", "dns_not_found: invalid has no address"],
+  ])("%s is never asked for", async (host, message) => {
+    await using server = await startNameServer(() => ["127.0.0.1"]);
+    await expect(resolverOf(server).resolve(host)).rejects.toThrow(message);
+    expect(server.questions).toEqual([]);
+  });
+
+  it("of the hosts file is not asked for", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sonde-hosts-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const hosts = join(folder, "hosts");
+    writeFileSync(
+      hosts,
+      "# a comment\n192.0.2.7\tOne.example two.example # the second\n\n2001:db8::7 one.example\n",
+    );
+    await using server = await startNameServer(() => ["192.0.2.1"]);
+    const resolver = resolverOf(server, hosts);
+    expect(await resolver.resolve("one.example.")).toEqual([
+      "192.0.2.7",
+      "2001:db8::7",
+    ]);
+    expect(await resolver.resolve("TWO.example")).toEqual(["192.0.2.7"]);
+    expect(await resolver.resolve("localhost")).toEqual(["127.0.0.1", "::1"]);
+    expect(server.questions).toEqual([]);
+  });
+
+  it("whose server is silent fails at the deadline, and holds up no other", async () => {
+    await using target = await startTarget();
+    await using server = await startNameServer((name) =>
+      name.startsWith("slow") ? "silence" : ["127.0.0.1"],
+    );
+    const resolver = resolverOf(server);
+    const slow = Array.from({ length: 50 }, (_, at) =>
+      call(`http://slow${at}.example/`, {
+        resolver,
+        behaviour: { timeoutMs: 400 },
+      }),
+    );
+    const fast = await call(`http://fast.example:${target.port}/`, {
+      resolver,
+    });
+    expect(fast.result).toBe("COMPLETE");
+    expect(timingOfCall(fast).total).toBeLessThan(350);
+    for (const outcome of await Promise.all(slow)) {
+      expect(codeOf(outcome)).toBe("dns_timeout");
+      expect(timingOfCall(outcome).total).toBeLessThan(650);
+    }
+  });
+});
+
+describe("of several addresses", () => {
+  it("the first that takes the connection is called", async () => {
+    await using target = await startTarget();
+    await using server = await startNameServer(() => [
+      "127.0.0.3",
+      "127.0.0.1",
+    ]);
+    const outcome = await call(`http://a.example:${target.port}/`, {
+      resolver: resolverOf(server),
+    });
+    expect(outcome.message).toBeNull();
+    expect(outcome.last.destIp).toBe("127.0.0.1");
+  });
+
+  it("IPv6 is called where IPv4 fails", async () => {
+    await using target = await startTarget(undefined, { host: "::1" });
+    await using server = await startNameServer(() => ["127.0.0.3", "::1"]);
+    const outcome = await call(`http://a.example:${target.port}/`, {
+      resolver: resolverOf(server),
+    });
+    expect(outcome.message).toBeNull();
+    expect(outcome.last.destIp).toBe("::1");
+  });
+
+  it("each is named when none takes it", async () => {
+    const target = await startTarget();
+    await target[Symbol.asyncDispose]();
+    const { port } = target;
+    await using server = await startNameServer(() => [
+      "127.0.0.1",
+      "127.0.0.3",
+    ]);
+    const outcome = await call(`http://a.example:${port}/`, {
+      resolver: resolverOf(server),
+    });
+    expect(outcome.message).toBe(
+      `connect_refused: 127.0.0.3:${port} refused the connection; before it: connect_refused: 127.0.0.1:${port} refused the connection`,
+    );
+  });
+
+  it("one that is refused by the rules is never dialled", async () => {
+    await using target = await startTarget();
+    await using inside = await startTarget(undefined, {
+      host: "127.0.0.2",
+      port: target.port,
+    });
+    await using server = await startNameServer(() => [
+      "127.0.0.2",
+      "127.0.0.1",
+    ]);
+    const outcome = await call(`http://a.example:${target.port}/`, {
+      resolver: resolverOf(server),
+      allow: [target.authority],
+    });
+    expect(outcome.result).toBe("COMPLETE");
+    expect(outcome.last.destIp).toBe("127.0.0.1");
+    expect(inside.connections()).toBe(0);
+  });
+});
+
+describe("a name that changes its address", () => {
+  it("is looked up once, so that what was checked is what is dialled", async () => {
+    await using target = await startTarget();
+    await using inside = await startTarget(undefined, {
+      host: "127.0.0.2",
+      port: target.port,
+    });
+    let asked = 0;
+    await using server = await startNameServer(() => {
+      asked += 1;
+      return asked <= 2 ? ["127.0.0.1"] : ["127.0.0.2"];
+    });
+    const url = `http://a.example:${target.port}/`;
+    const options = { resolver: resolverOf(server), allow: [target.authority] };
+    expect((await call(url, options)).result).toBe("COMPLETE");
+    expect(server.questions).toEqual(["a.example", "a.example"]);
+    expect(codeOf(await call(url, options))).toBe("egress_refused");
+    expect(inside.connections()).toBe(0);
+  });
+});

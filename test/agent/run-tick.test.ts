@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { createHttpCaller } from "../../src/agent/http-call.ts";
+import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { runReportValidator } from "../../src/model/result.ts";
+import type { Result } from "../../src/model/result.ts";
+import type { TickCall } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { startTarget } from "../support/target-server.ts";
+import { newCall, newTick } from "./calling.ts";
+
+async function run(
+  request: Partial<TickCall["request"]>,
+  rest: Partial<Omit<TickCall, "request">> = {},
+): Promise<Result> {
+  const runner = createTickRunner({
+    clock: systemClock,
+    log: createLogger("silent"),
+    caller: createHttpCaller({
+      clock: systemClock,
+      egress: parseEgressAllow(["127.0.0.1"]),
+    }),
+    reporter: { locationId: "here", agentId: "agent" },
+    version: "1.2.3",
+  });
+  const report = await runner.run(newTick(newCall(request, rest)));
+  runReportValidator.parse(report);
+  expect(report.results).toHaveLength(1);
+  return report.results[0] as Result;
+}
+
+describe("a result", () => {
+  it("masks credentials in headers and URLs", async () => {
+    await using target = await startTarget((request, response) => {
+      if (request.url?.startsWith("/next")) return response.end();
+      response.writeHead(302, {
+        "set-cookie": ["a=hush", "b=hush"],
+        location: "/next?access_token=hush&x=1",
+      });
+      return response.end();
+    });
+    const result = await run({
+      url: `${target.url}/?API_KEY=hush&q=shown`,
+      parameters: [{ key: "_token", value: "hush" }],
+      headers: [
+        { key: "authorization", value: "Bearer hush" },
+        { key: "X-Api-Key", value: "hush" },
+        { key: "X-Shown", value: "shown" },
+      ],
+    });
+    expect(JSON.stringify(result)).not.toContain("hush");
+    expect(result.meta.url).toBe(
+      `${target.url}/?API_KEY=********&q=shown&_token=********`,
+    );
+    expect(result.hops).toMatchObject([
+      { http_code: 302, url: result.meta.url },
+    ]);
+    expect(result.request?.headers).toContainEqual({
+      key: "X-Shown",
+      value: "shown",
+    });
+    expect(result.request?.url).toBe(
+      `${target.url}/next?access_token=********&x=1`,
+    );
+    expect(target.requests[0]?.headers.authorization).toBe("Bearer hush");
+  });
+
+  it("masks what a redirect that is not followed leads to", async () => {
+    await using target = await startTarget((_, response) => {
+      response.writeHead(302, { location: "/next?token=hush" }).end();
+    });
+    const result = await run({ url: target.url }, { tags: ["noredirect"] });
+    expect(result.meta.result).toBe("HTTP_REDIRECT_ERROR");
+    expect(result.response?.headers).toContainEqual({
+      key: "location",
+      value: "/next?token=********",
+    });
+  });
+
+  it("keeps the beginning of a large body", async () => {
+    await using target = await startTarget();
+    const result = await run({
+      url: target.url,
+      method: "POST",
+      body: "x".repeat(20_000),
+    });
+    expect(result.request?.body).toBe(`${"x".repeat(8192)}… (20000 bytes)`);
+    expect(result.meta.request_size).toBe(20_000);
+  });
+
+  it.each([
+    [
+      { url: "ftp://a.example/" },
+      [],
+      "the URL is not a valid http or https URL",
+    ],
+    [
+      { headers: [{ key: "X-A", value: "a\r\nb" }] },
+      [],
+      'the value of header "X-A" has a control character (line break or NUL)',
+    ],
+    [
+      {},
+      ["timeout:none"],
+      "the tag 'timeout:none' does not give a number of seconds above 0 (at most 120)",
+    ],
+  ])(
+    "of %j with the tags %j says why it could not run",
+    async (request, tags, message) => {
+      const result = await run(request, { tags });
+      expect(result).toMatchObject({
+        meta: {
+          result: "UNABLE_TO_RUN",
+          result_category: null,
+          message,
+          start_time: null,
+          http_code: null,
+        },
+        timing: { total: null },
+        request: null,
+        response: null,
+      });
+    },
+  );
+
+  it("of a refused address has no timing", async () => {
+    const result = await run({ url: "http://10.0.0.1/" });
+    expect(result).toMatchObject({
+      meta: { result: "UNABLE_TO_RUN", result_category: null, dest_ip: null },
+      timing: { total: null, tcp: null },
+    });
+  });
+});
