@@ -47,8 +47,18 @@ export interface ParsedOptions {
   readonly values: Values;
 }
 
-const parse = (args: string[]) =>
-  parseArgs({ args, options: OPTIONS, allowPositionals: true });
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (cause) {
+    // What follows the first sentence is about options that are meant as words.
+    const [fault] = (cause as Error).message.split(". ");
+    throw new Error(`${fault}; \`sonde --help\` shows what there is`, {
+      cause,
+    });
+  }
+}
+
 const print = (text: string): void => void process.stdout.write(text);
 
 async function run(args: string[]): Promise<void> {
@@ -89,6 +99,8 @@ function refuseForeignOptions(command: string, values: Values): void {
     throw new Error(`${command} does not take --${foreign.join(", --")}`);
 }
 
+// What is written is for this user alone: the database holds credentials.
+process.umask(0o077);
 try {
   await run(process.argv.slice(2));
   process.exitCode = 0;

@@ -32,17 +32,22 @@ export interface Handling<T> {
 }
 
 export function receiveEach<T>(handling: Handling<T>): Receiver {
+  const stopped = new AbortController();
   return {
     async receive(delivery) {
       const content = decodeOrDiscard(handling, delivery);
       if (content === undefined) return;
-      const handled = await isHandled(handling, content, delivery.attempt);
+      const { attempt } = delivery;
+      const handled = await isHandled(
+        handling,
+        content,
+        attempt,
+        stopped.signal,
+      );
       if (handled) delivery.acknowledge();
       else delivery.giveBack(redeliveryDelayMs(delivery.attempt));
     },
-    stop() {
-      // Nothing is gathered.
-    },
+    stop: () => stopped.abort(),
   };
 }
 
@@ -159,12 +164,15 @@ async function isHandled<T>(
   { kind, handler, log }: Handling<T>,
   content: T,
   attempt: number,
+  stopped?: AbortSignal,
 ): Promise<boolean> {
   try {
     await handler(content);
     return true;
   } catch (cause) {
-    log.warn({ err: cause, kind, attempt }, "message was rejected");
+    // Who stops gives back what it has not begun: nothing to look into.
+    const level = stopped?.aborted ? "debug" : "warn";
+    log[level]({ err: cause, kind, attempt }, "message was rejected");
     return false;
   }
 }

@@ -8,8 +8,8 @@ import { ACCESS_LEVELS } from "../model/access.ts";
 import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
-import { LocationId } from "../model/location.ts";
-import { createValidator, show } from "../model/validate.ts";
+import { locationIdValidator } from "../model/location.ts";
+import { show } from "../model/validate.ts";
 import { hashApiKey, newApiKey } from "../runtime/api-key.ts";
 import { newId } from "../runtime/ids.ts";
 import { createLogger } from "../runtime/logger.ts";
@@ -121,12 +121,15 @@ async function addLocation(
   { words, values }: ParsedOptions,
   administration: Administration,
 ): Promise<void> {
-  const [given] = words;
-  if (given === undefined)
+  const [id] = words;
+  if (id === undefined)
     throw invalid(
       "locations add needs an id, such as `sonde locations add paris`",
     );
-  const id = createValidator(LocationId).parse(given);
+  if (!locationIdValidator.accepts(id))
+    throw invalid(
+      `${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`,
+    );
   const { label = id, region = "" } = values;
   if (
     !(await store.locations.insert({

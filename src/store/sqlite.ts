@@ -28,21 +28,36 @@ export interface SqliteOptions {
   readonly clock: Clock;
 }
 
+/** Throws with one line for the operator when the file cannot be used. */
 export function openSqlite({ path, clock }: SqliteOptions): Database {
-  const database = new DatabaseSync(path);
-  // WAL with NORMAL: a killed process loses nothing that was committed. Rarer checkpoints double the insert rate.
-  database.exec(`
-    pragma journal_mode = wal;
-    pragma synchronous = normal;
-    pragma busy_timeout = 5000;
-    pragma wal_autocheckpoint = 10000;
-  `);
+  const database = openFile(path);
   return {
     kysely: new Kysely<Schema>({ dialect: sqliteDialect(database) }),
     rowLocks: false,
     isTransient: () => false,
     now: async () => clock.now(),
   };
+}
+
+function openFile(path: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path);
+    // WAL with NORMAL: a killed process loses nothing that was committed. Rarer checkpoints double the insert rate.
+    database.exec(`
+      pragma busy_timeout = 5000;
+      pragma journal_mode = wal;
+      pragma synchronous = normal;
+      pragma wal_autocheckpoint = 10000;
+    `);
+    return database;
+  } catch (cause) {
+    database?.close();
+    throw new Error(
+      `cannot use the database ${path} (${(cause as Error).message}): make the file and its folder writable, or set SONDE_DATA_DIR`,
+      { cause },
+    );
+  }
 }
 
 function sqliteDialect(database: DatabaseSync): Dialect {
