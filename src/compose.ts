@@ -14,7 +14,7 @@ import { createNatsBus } from "./bus/nats.ts";
 import type { Config, Role } from "./config.ts";
 import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
-import { ensureFirstLocation } from "./first-start.ts";
+import { ensureLocation } from "./first-start.ts";
 import { systemClock } from "./runtime/clock.ts";
 import { createLifecycle } from "./runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
@@ -62,7 +62,8 @@ export async function compose(options: ComposeOptions): Promise<System> {
   let bus: Bus;
   try {
     bus = await openBus(config, log, registry, holder);
-    if (store) await ensureFirstLocation(store, config.location);
+    const served = config.roles.includes("agent");
+    if (store) await ensureLocation(store, config.location, { served });
     if (store && !bus.durable) await store.pendingRuns.markAllUnpublished();
   } catch (cause) {
     await store?.close();

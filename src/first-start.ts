@@ -7,13 +7,15 @@ export const FIRST_OWNER = "owner";
 const FIRST_KEY_ID = "first-key";
 export const KEY_FILE = "owner-key";
 
-/** An empty store knows one location: the one that this process was told of. */
-export async function ensureFirstLocation(
+/** A store knows the location that its own process serves; an empty one, the location that this process was told of. */
+export async function ensureLocation(
   store: Store,
   id: string,
+  { served }: { readonly served: boolean },
 ): Promise<void> {
   const known = await store.locations.list();
-  if (known.length > 0) return;
+  if (known.length > 0 && !served) return;
+  if (known.some((location) => location.id === id)) return;
   await store.locations.insert({
     id,
     label: id,
