@@ -1,0 +1,239 @@
+// The program as its user meets it: what it prints, how it ends, and what it leaves behind.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { freePort } from "../support/postgres.ts";
+import { makeFolder, runSonde } from "../support/process.ts";
+
+const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;
+
+/** What a failed start says: one line, unless told otherwise. */
+const oneLine = (text: string): string => {
+  expect(text.trimEnd().split("\n")).toHaveLength(1);
+  return text.trimEnd();
+};
+
+describe("the command line", () => {
+  it.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [[]]])(
+    "tells how it is used: %j",
+    async (args) => {
+      const { code, stdout, stderr } = await runSonde(args);
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toMatch(USAGE);
+    },
+  );
+
+  it("tells its version", async () => {
+    const { code, stdout } = await runSonde(["--version"]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    ]);
+  });
+
+  it.concurrent.each([
+    [["frob"], /^sonde: there is no command 'frob'\n\nsonde /],
+    [["keys"], /^sonde: there is no command 'keys'\n\nsonde /],
+  ])("refuses the unknown command %j with its usage", async (args, message) => {
+    const { code, stdout, stderr } = await runSonde(args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(message);
+  });
+
+  it.concurrent.each([
+    [
+      ["serve", "--frob"],
+      "sonde: Unknown option '--frob'; `sonde --help` shows what there is",
+    ],
+    [
+      ["keys", "create", "--level"],
+      "sonde: Option '--level <value>' argument missing; `sonde --help` shows what there is",
+    ],
+    [["serve", "--level", "OWNER"], "sonde: serve does not take --level"],
+    [["serve", "now"], "sonde: serve does not take 'now'"],
+    [
+      ["keys", "create", "--level", "ROOT"],
+      "sonde: --level: 'ROOT' is not one of VIEWER, EDITOR, OWNER",
+    ],
+    [
+      ["keys", "revoke"],
+      "sonde: keys revoke needs the id of a key; `sonde keys list` shows them",
+    ],
+    [
+      ["keys", "revoke", "nope"],
+      "sonde: 'nope' is no key in force; `sonde keys list` shows them",
+    ],
+    [
+      ["locations", "add"],
+      "sonde: locations add needs an id, such as `sonde locations add paris`",
+    ],
+    [
+      ["locations", "add", "a b"],
+      "sonde: 'a b' is not a location id (1 to 64 letters, digits, _ or -)",
+    ],
+  ])("refuses %j with one line", async (args, message) => {
+    const { code, stdout, stderr } = await runSonde(args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(oneLine(stderr)).toBe(message);
+  });
+});
+
+describe("a configuration that is not usable", () => {
+  it("is told whole, before anything listens or is made", async () => {
+    using folder = makeFolder();
+    const { code, stdout, stderr } = await runSonde(
+      ["serve", "--roles", "api,cook"],
+      {
+        folder: folder.path,
+        env: {
+          SONDE_PORT: "http",
+          SONDE_OPS_PORT: "70000",
+          SONDE_PROT: "1",
+          SONDE_LOG_LEVEL: "loud",
+          SONDE_BOOTSTRAP_KEY: "s3cret",
+          SONDE_DATABASE_URL: "mysql://ann:s3cret@db/sonde",
+        },
+      },
+    );
+    expect([code, stdout]).toEqual([1, ""]);
+    const [title, ...faults] = stderr.trimEnd().split("\n");
+    expect(title).toBe("sonde: the configuration is not usable:");
+    expect(faults.map((fault) => fault.split(/[: ]+/)[1])).toEqual([
+      "SONDE_PROT",
+      "SONDE_PORT",
+      "SONDE_OPS_PORT",
+      "SONDE_DATABASE_URL",
+      "SONDE_ROLES",
+      "SONDE_BOOTSTRAP_KEY",
+      "SONDE_LOG_LEVEL",
+    ]);
+    expect(stderr).not.toContain("s3cret");
+    expect(existsSync(folder.dataDir)).toBe(false);
+  });
+
+  it("is told for every command, and when roles need servers that are not named", async () => {
+    const { code, stderr } = await runSonde(["keys", "list"], {
+      env: { SONDE_ROLES: "agent" },
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain("which needs SONDE_NATS_URL");
+  });
+
+  it("is shown without secrets by `config print` when it is usable", async () => {
+    const { code, stdout } = await runSonde(["config", "print"], {
+      env: {
+        SONDE_NATS_URL: "nats://ann:s3cret@nats:4222",
+        SONDE_DATABASE_URL: "postgres://ann:s3cret@db/sonde",
+        SONDE_BOOTSTRAP_KEY: "0123456789abcdefghijABCDEFGHIJs3",
+        SONDE_LOCATION: "paris",
+      },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain("SONDE_LOCATION=paris\n");
+    expect(stdout).toContain("SONDE_DATABASE_URL=[set]\n");
+    expect(stdout).toContain("SONDE_MASTER_KEY=\n");
+    expect(stdout).not.toMatch(/s3cret|0123456789abcdef/);
+  });
+});
+
+describe("a start that is not possible ends with one line and exit code 1", () => {
+  it.concurrent.each([
+    [
+      "SONDE_OPS_PORT",
+      (port: number) =>
+        `sonde: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
+    ],
+    [
+      "SONDE_PORT",
+      (port: number) =>
+        `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
+    ],
+  ])("when the port of %s is in use", async (setting, message) => {
+    await using taken = await takePort();
+    const { code, stderr } = await runSonde(["serve"], {
+      env: { [setting]: String(taken.port) },
+    });
+    expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
+  });
+
+  it("when PostgreSQL cannot be reached, without its password", async () => {
+    const port = await freePort();
+    const { code, stdout, stderr } = await runSonde(["serve"], {
+      env: {
+        SONDE_DATABASE_URL: `postgres://ann:s3cret@127.0.0.1:${port}/sonde`,
+      },
+    });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(oneLine(stderr)).toMatch(
+      new RegExp(
+        `^sonde: cannot reach PostgreSQL at 127.0.0.1:${port} .*SONDE_DATABASE_URL$`,
+      ),
+    );
+    expect(stderr).not.toContain("s3cret");
+  });
+
+  it("when NATS cannot be reached, without its password", async () => {
+    const port = await freePort();
+    const { code, stdout, stderr } = await runSonde(["serve"], {
+      env: { SONDE_NATS_URL: `nats://ann:s3cret@127.0.0.1:${port}` },
+    });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(oneLine(stderr)).toMatch(
+      new RegExp(
+        `^sonde: cannot reach NATS at nats://127.0.0.1:${port} .*SONDE_NATS_URL$`,
+      ),
+    );
+    expect(stderr).not.toContain("s3cret");
+  });
+
+  it("when the data folder cannot be made", async () => {
+    using folder = makeFolder();
+    const file = join(folder.path, "file");
+    writeFileSync(file, "");
+    const dataDir = join(file, "data");
+    const { code, stderr } = await runSonde(["serve"], {
+      env: { SONDE_DATA_DIR: dataDir },
+    });
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      `sonde: the data folder ${dataDir} cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR`,
+    ]);
+  });
+
+  it("when the database file cannot be opened", async () => {
+    using folder = makeFolder();
+    const file = join(folder.dataDir, "sonde.db");
+    mkdirSync(file, { recursive: true });
+    const { code, stderr } = await runSonde(["serve"], { folder: folder.path });
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      `sonde: cannot use the database ${file} (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR`,
+    ]);
+  });
+
+  it("when the database file is something else", async () => {
+    using folder = makeFolder();
+    const file = join(folder.dataDir, "sonde.db");
+    mkdirSync(folder.dataDir);
+    writeFileSync(file, "not a database, whatever its name says".repeat(100));
+    const { code, stderr } = await runSonde(["serve"], { folder: folder.path });
+    expect(code).toBe(1);
+    expect(oneLine(stderr)).toContain(
+      `cannot use the database ${file} (file is not a database)`,
+    );
+  });
+});
+
+async function takePort(): Promise<
+  AsyncDisposable & { readonly port: number }
+> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => server.close(() => resolve())),
+  };
+}

@@ -1,0 +1,240 @@
+// `sonde serve` and the commands beside it, on one data folder.
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { httpClient } from "../support/client.ts";
+import type { Client } from "../support/client.ts";
+import { makeFolder, runSonde, startSonde } from "../support/process.ts";
+import type { SondeProcess } from "../support/process.ts";
+import { startTarget } from "../support/target-server.ts";
+
+const KEY = "0123456789abcdefghijABCDEFGHIJ01";
+const SHOWN_KEY = /^ {2}([A-Za-z0-9]{32})$/m;
+
+const statusOf = async (url: string, key: string): Promise<number> => {
+  const response = await fetch(`${url}/api/2/calls/`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  return response.status;
+};
+
+/** The keys and other rows that a command prints, one JSON object a line. */
+const printed = (stdout: string): Record<string, string>[] =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+describe("serve --demo", () => {
+  it("shows the address and the key once, monitors at once, and goes on at the next start", async () => {
+    using folder = makeFolder();
+    let firstCalls: unknown[];
+    {
+      await using sonde = startSonde(["serve", "--demo"], {
+        folder: folder.path,
+      });
+      const api = await sonde.api();
+      await greeting(sonde);
+      const [, key = ""] = SHOWN_KEY.exec(sonde.stdout()) ?? [];
+      expect(sonde.stdout()).toContain(`Sonde is at        ${api}/api/2/`);
+      expect(sonde.stdout()).toContain(await sonde.ops());
+      expect(keyFile(folder.dataDir)).toBe(key);
+      for (const file of ["owner-key", "master-key", "sonde.db"])
+        expect([file, modeOf(join(folder.dataDir, file))]).toEqual([
+          file,
+          0o600,
+        ]);
+      const client = httpClient(api, key);
+      firstCalls = await callsOf(client);
+      expect(firstCalls).toHaveLength(5);
+      await vi.waitFor(
+        async () => {
+          for (const call of await callsOf(client))
+            expect(
+              (await client.results(call.id)).map(({ meta }) => meta.result),
+            ).not.toContain("QUEUED");
+        },
+        { timeout: 10_000 },
+      );
+      expect(await sonde.stop()).toEqual({ code: 0, signal: null });
+    }
+    await using again = startSonde(["serve", "--demo"], {
+      folder: folder.path,
+    });
+    const api = await again.api();
+    await greeting(again);
+    expect(again.stdout()).not.toMatch(SHOWN_KEY);
+    expect(await callsOf(httpClient(api, keyFile(folder.dataDir)))).toEqual(
+      firstCalls,
+    );
+  });
+});
+
+const keyFile = (dataDir: string): string =>
+  readFileSync(join(dataDir, "owner-key"), "utf8").trimEnd();
+const modeOf = (file: string): number => statSync(file).mode & 0o777;
+
+/** The text for people has been printed: its last line names the documentation or the key. */
+const greeting = (sonde: SondeProcess): Promise<void> =>
+  vi.waitFor(
+    () => expect(sonde.stdout()).toMatch(/health, metrics {2}[^]+\n\n/),
+    { timeout: 20_000 },
+  );
+
+async function callsOf(client: Client): Promise<{ readonly id: string }[]> {
+  const { results } = await client.send<{ results: { id: string }[] }>(
+    "GET",
+    "/calls/",
+  );
+  return results;
+}
+
+describe("beside a serving process", () => {
+  it("keys are issued and revoked with immediate effect, and locations added", async () => {
+    using folder = makeFolder();
+    const options = { folder: folder.path, env: { SONDE_BOOTSTRAP_KEY: KEY } };
+    await using sonde = startSonde(["serve"], options);
+    await sonde.ready();
+    const api = await sonde.api();
+    const command = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await runSonde(args, {
+        folder: folder.path,
+      });
+      expect([args, code, stderr]).toEqual([args, 0, ""]);
+      return stdout;
+    };
+
+    const [issued] = printed(
+      await command(
+        "keys",
+        "create",
+        "--level",
+        "EDITOR",
+        "--owner",
+        "ann",
+        "--org",
+        "acme",
+      ),
+    );
+    expect(issued).toEqual({
+      id: expect.any(String),
+      api_key: expect.stringMatching(/^[A-Za-z0-9]{32}$/),
+      owner: "ann",
+      org: "acme",
+      access_level: "EDITOR",
+    });
+    const { id = "", api_key = "" } = issued ?? {};
+    expect(await statusOf(api, api_key)).toBe(200);
+    const listed = await command("keys", "list");
+    expect(printed(listed).map((key) => key["id"])).toEqual(
+      expect.arrayContaining([id]),
+    );
+    expect(listed).not.toContain(api_key);
+
+    expect(await command("keys", "revoke", id)).toBe(`key ${id} is revoked\n`);
+    expect(await statusOf(api, api_key)).toBe(401);
+    expect(await command("keys", "list")).not.toContain(id);
+
+    expect(
+      await command("locations", "add", "paris", "--label", "Paris, FR"),
+    ).toContain("SONDE_LOCATION=paris\n");
+    expect(printed(await command("locations", "list"))).toEqual([
+      { id: "local", label: "local", region: "" },
+      { id: "paris", label: "Paris, FR", region: "" },
+    ]);
+    const again = await runSonde(["locations", "add", "paris"], {
+      folder: folder.path,
+    });
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      "sonde: there is a location 'paris' already; `sonde locations list` shows them\n",
+    ]);
+    expect(await command("migrate")).toBe(
+      "the database schema is up to date\n",
+    );
+    const client = httpClient(api, KEY);
+    const call = await client.createCall("https://target.test/");
+    await client.deploy(call, { location_id: "paris" });
+  });
+
+  it("a location that was added before the first start does not hide the one that it serves", async () => {
+    using folder = makeFolder();
+    await runSonde(["locations", "add", "paris"], { folder: folder.path });
+    await using sonde = startSonde(["serve"], {
+      folder: folder.path,
+      env: { SONDE_BOOTSTRAP_KEY: KEY },
+    });
+    await sonde.ready();
+    const client = httpClient(await sonde.api(), KEY);
+    const call = await client.createCall("https://target.test/");
+    await client.deploy(call, { location_id: "local" });
+  });
+});
+
+describe("a signal", () => {
+  it.each([
+    ["SIGINT", 1],
+    ["SIGTERM", 1],
+    ["SIGINT", 2],
+  ] as const)(
+    "%s, sent %i times, ends it with exit code 0",
+    async (signal, times) => {
+      await using sonde = startSonde(["serve"]);
+      await sonde.ready();
+      for (let sent = 0; sent < times; sent += 1) sonde.signal(signal);
+      expect(await sonde.exited).toEqual({ code: 0, signal: null });
+      expect([
+        sonde.stderr(),
+        sonde.log().filter(({ level }) => level !== "info"),
+      ]).toEqual(["", []]);
+      expect(sonde.log().at(-1)?.msg).toBe("stopped");
+    },
+  );
+
+  it("lets calls in flight finish and keeps their results, but starts none", async () => {
+    const answer = Promise.withResolvers<void>();
+    await using target = await startTarget((_, response) => {
+      void answer.promise.then(() => response.end("ok"));
+    });
+    using folder = makeFolder();
+    const options = {
+      folder: folder.path,
+      env: { SONDE_BOOTSTRAP_KEY: KEY, SONDE_EGRESS_ALLOW: target.authority },
+    };
+    const calls: string[] = [];
+    {
+      await using sonde = startSonde(["serve"], options);
+      await sonde.ready();
+      const client = httpClient(await sonde.api(), KEY);
+      for (let n = 0; n < 5; n += 1)
+        calls.push(await client.createCall(`${target.url}/${n}`));
+      for (const call of calls)
+        await client.send("POST", `/calls/${call}/run`, {});
+      await vi.waitFor(() => expect(target.requests).toHaveLength(5), {
+        timeout: 5000,
+      });
+      const later = await client.createCall(`${target.url}/later`);
+      await client.send("POST", `/calls/${later}/run`, { run_delay: 1 });
+      const due = systemClock.now() + 1000;
+      sonde.signal("SIGINT");
+      await sonde.logged(({ msg }) => msg === "stopping");
+      await systemClock.waitUntil(due);
+      answer.resolve();
+      expect(await sonde.exited).toEqual({ code: 0, signal: null });
+    }
+    expect(target.requests.map(({ url }) => url)).not.toContain("/later");
+    await using again = startSonde(["serve"], options);
+    await again.ready();
+    const client = httpClient(await again.api(), KEY);
+    const results = await Promise.all(
+      calls.map((call) => client.results(call)),
+    );
+    expect(results.flat().map(({ meta }) => meta.result)).toEqual(
+      calls.map(() => "COMPLETE"),
+    );
+    expect(target.requests.filter(({ url }) => url !== "/later")).toHaveLength(
+      5,
+    );
+  });
+});

@@ -1,0 +1,233 @@
+// The real program as a child process: on free ports, with a data folder of its own, never left behind.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { track } from "./no-leftovers.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const START_WITHIN_MS = 30_000;
+const STOP_WITHIN_MS = 20_000;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+export interface ProcessOptions {
+  /** Settings; ports are free ones and the data folder is below `folder` unless they say otherwise. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where the program runs and keeps its data, so that another process may go on there. Default: one of its own. */
+  readonly folder?: string;
+}
+
+export interface SondeProcess extends AsyncDisposable {
+  readonly pid: number;
+  readonly dataDir: string;
+  /** Of the API, without a path; rejects when the process ends without one. */
+  api(): Promise<string>;
+  ops(): Promise<string>;
+  /** Resolves when /readyz says so. */
+  ready(): Promise<void>;
+  /** The first log line, written already or to come, that fits. */
+  logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  log(): readonly LogLine[];
+  stdout(): string;
+  stderr(): string;
+  readonly exited: Promise<Exit>;
+  signal(signal: NodeJS.Signals): void;
+  /** SIGTERM; SIGKILL after a bound. */
+  stop(): Promise<Exit>;
+  /** As a crash would end it. */
+  kill9(): Promise<Exit>;
+}
+
+/** A folder for programs that follow one another on the same data. */
+export interface TestFolder extends Disposable {
+  readonly path: string;
+  readonly dataDir: string;
+}
+
+export function makeFolder(): TestFolder {
+  const path = mkdtempSync(join(tmpdir(), "sonde-process-"));
+  return {
+    path,
+    dataDir: join(path, "data"),
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
+
+export function startSonde(
+  args: readonly string[],
+  { env = {}, folder }: ProcessOptions = {},
+): SondeProcess {
+  const own = folder === undefined ? makeFolder() : undefined;
+  const cwd = folder ?? own?.path ?? "";
+  const dataDir = env["SONDE_DATA_DIR"] ?? join(cwd, "data");
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    // Nothing of this process's own settings.
+    env: {
+      PATH: process.env["PATH"],
+      SONDE_PORT: "0",
+      SONDE_OPS_PORT: "0",
+      SONDE_DATA_DIR: dataDir,
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const untrack = track(`sonde ${args.join(" ")} (${child.pid})`);
+  const killWithParent = (): void => void child.kill("SIGKILL");
+  process.once("exit", killWithParent);
+  const output = watchOutput(child);
+  const exited = new Promise<Exit>((resolve) => {
+    child.once("close", (code, signal) => {
+      process.off("exit", killWithParent);
+      untrack();
+      output.end(describe(args, { code, signal }, output.stderr()));
+      resolve({ code, signal });
+    });
+  });
+
+  const end = async (signal: NodeJS.Signals): Promise<Exit> => {
+    child.kill(signal);
+    const force = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_MS);
+    try {
+      return await exited;
+    } finally {
+      clearTimeout(force);
+    }
+  };
+  const api = async (): Promise<string> => {
+    const line = await output.line(({ msg }) => msg === "api listening");
+    return String(line["address"]);
+  };
+  const ops = async (): Promise<string> => {
+    const line = await output.line(({ msg }) => msg === "ops server listening");
+    return `http://${String(line["host"])}:${String(line["port"])}`;
+  };
+  return {
+    pid: child.pid as number,
+    dataDir,
+    api,
+    ops,
+    ready: async () => untilReady(await ops(), exited),
+    logged: output.line,
+    log: output.lines,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    exited,
+    signal: (signal) => void child.kill(signal),
+    stop: () => end("SIGTERM"),
+    kill9: () => end("SIGKILL"),
+    async [Symbol.asyncDispose]() {
+      await end("SIGTERM");
+      own?.[Symbol.dispose]();
+    },
+  };
+}
+
+export interface Ended extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command that ends by itself; one that does not is ended, and then `signal` is set. */
+export async function runSonde(
+  args: readonly string[],
+  options: ProcessOptions = {},
+): Promise<Ended> {
+  await using sonde = startSonde(args, options);
+  const overdue = setTimeout(() => sonde.signal("SIGKILL"), START_WITHIN_MS);
+  const exit = await sonde.exited;
+  clearTimeout(overdue);
+  return { ...exit, stdout: sonde.stdout(), stderr: sonde.stderr() };
+}
+
+interface Output {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly lines: () => readonly LogLine[];
+  line(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  /** No more lines come: whoever waits for one is told why. */
+  end(why: string): void;
+}
+
+interface Waiting {
+  readonly fits: (line: LogLine) => boolean;
+  readonly resolve: (line: LogLine) => void;
+  readonly reject: (why: Error) => void;
+}
+
+function watchOutput({ stdout, stderr }: ChildProcess): Output {
+  const printed: string[] = [];
+  const errors: string[] = [];
+  const lines: LogLine[] = [];
+  const waiting = new Set<Waiting>();
+  let ended: string | undefined;
+  stderr?.setEncoding("utf8").on("data", (text: string) => errors.push(text));
+  if (stdout)
+    createInterface({ input: stdout }).on("line", (text) => {
+      printed.push(`${text}\n`);
+      if (!text.startsWith("{")) return;
+      const line = JSON.parse(text) as LogLine;
+      lines.push(line);
+      for (const each of waiting)
+        if (each.fits(line) && waiting.delete(each)) each.resolve(line);
+    });
+  return {
+    stdout: () => printed.join(""),
+    stderr: () => errors.join(""),
+    lines: () => lines,
+    line(fits) {
+      const known = lines.find(fits);
+      if (known) return Promise.resolve(known);
+      return new Promise((resolve, reject) => {
+        if (ended === undefined) waiting.add({ fits, resolve, reject });
+        else reject(new Error(ended));
+      });
+    },
+    end(why) {
+      ended = why;
+      for (const { reject } of waiting) reject(new Error(why));
+      waiting.clear();
+    },
+  };
+}
+
+const describe = (
+  args: readonly string[],
+  { code, signal }: Exit,
+  stderr: string,
+): string =>
+  `sonde ${args.join(" ")} ended with ${signal ?? `exit code ${code}`}: ${stderr}`;
+
+async function untilReady(
+  opsUrl: string,
+  exited: Promise<Exit>,
+): Promise<void> {
+  let ended = false;
+  void exited.then(() => (ended = true));
+  const deadline = performance.now() + START_WITHIN_MS;
+  for (let last = "no answer"; ;) {
+    if (ended || performance.now() > deadline)
+      throw new Error(`${opsUrl}/readyz: ${ended ? "process ended" : last}`);
+    try {
+      const response = await fetch(`${opsUrl}/readyz`);
+      last = await response.text();
+      if (response.ok) return;
+    } catch (cause) {
+      last = String(cause);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
