@@ -121,7 +121,7 @@ export function startSonde(
     api,
     ops,
     ready: async () => untilReady(await ops(), exited),
-    logged: output.line,
+    logged: (fits) => output.line(fits),
     log: output.lines,
     stdout: output.stdout,
     stderr: output.stderr,

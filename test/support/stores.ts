@@ -37,9 +37,7 @@ export async function createTestDatabase(
     location,
     async open(clock) {
       const opened = await openStore({ location, clock: clock ?? systemClock });
-      const store = clock
-        ? { ...opened, now: async () => clock.now() }
-        : opened;
+      const store = clock ? withClock(opened, clock) : opened;
       stores.push(store);
       return store;
     },
@@ -50,3 +48,11 @@ export async function createTestDatabase(
     },
   };
 }
+
+/** The database server's own clock is not moved. */
+const withClock = (store: Store, clock: Clock): Store => ({
+  ...store,
+  now: async () => clock.now(),
+  transaction: (work) =>
+    store.transaction((inner) => work(withClock(inner, clock))),
+});

@@ -1,0 +1,304 @@
+// From the definition of a call to its statistics, through every role, on a clock that is moved from slot to slot.
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { MINUTE_MS } from "../../src/model/slots.ts";
+import type { PendingRun } from "../../src/store/store.ts";
+import type { ListedResult } from "../support/client.ts";
+import { aReport } from "../support/runs.ts";
+import { startStack } from "../support/stack.ts";
+import type { Stack } from "../support/stack.ts";
+import { startTarget } from "../support/target-server.ts";
+import type { HttpTarget } from "../support/target-server.ts";
+
+const SECOND = 1000;
+/** Between two slots, so that the next one is not open yet. */
+const NOON = Date.UTC(2026, 9, 1, 12, 0, 0);
+const START = NOON + 30 * SECOND;
+
+let target: HttpTarget;
+beforeAll(async () => {
+  target = await startTarget();
+});
+afterAll(() => target[Symbol.asyncDispose]());
+
+const start = (
+  options: { readonly now?: number; readonly agents?: number } = {},
+) => startStack({ now: START, egressAllow: [target.authority], ...options });
+
+/** Beats ahead of the slot as the scheduler does, and lets it begin. */
+async function begin(stack: Stack, slot: number): Promise<void> {
+  stack.clock.moveTo(slot - 10 * SECOND);
+  await stack.beat();
+  await stack.beat();
+  stack.clock.moveTo(slot);
+}
+
+const minute = (n: number): number => NOON + n * MINUTE_MS;
+const dueMinutes = (results: readonly ListedResult[]): number[] =>
+  results.map(({ meta }) => (Date.parse(meta.due_time) - NOON) / MINUTE_MS);
+const codes = (results: readonly ListedResult[]): string[] =>
+  results.map(({ meta }) => meta.result);
+
+/** The results of the call when none is in flight any more. */
+const ended = (
+  { client }: Stack,
+  callId: string,
+): Promise<readonly ListedResult[]> =>
+  vi.waitFor(
+    async () => {
+      const results = await client.results(callId);
+      expect(codes(results)).not.toContain("QUEUED");
+      return results;
+    },
+    { timeout: 10_000, interval: 20 },
+  );
+
+/** Lets the slots of these minutes pass, and the runs of the call that are due in them end. */
+async function pass(
+  stack: Stack,
+  callId: string,
+  minutes: readonly number[],
+): Promise<readonly ListedResult[]> {
+  for (const at of minutes) {
+    await begin(stack, minute(at));
+    await ended(stack, callId);
+  }
+  return stack.client.results(callId);
+}
+
+const deployed = async ({ client }: Stack): Promise<string> => {
+  const call = await client.createCall(`${target.url}/${crypto.randomUUID()}`);
+  await client.deploy(call);
+  return call;
+};
+
+describe("a call that is deployed every minute", () => {
+  it("has one result for each slot, and statistics that tell the same", async () => {
+    await using stack = await start();
+    const call = await deployed(stack);
+    const results = await pass(stack, call, [1, 2, 3, 4, 5]);
+    expect(dueMinutes(results)).toEqual([1, 2, 3, 4, 5]);
+    expect(new Set(codes(results))).toEqual(new Set(["COMPLETE"]));
+    for (const { meta } of results) {
+      expect(meta).toMatchObject({
+        trigger: "SCHEDULE",
+        trigger_time: meta.due_time,
+        agent_id: "agent-1",
+      });
+      expect(
+        Date.parse(meta.start_time ?? "") - Date.parse(meta.due_time),
+      ).toBeGreaterThanOrEqual(0);
+    }
+
+    const { stats: raw } = await stack.client.send<{
+      stats: {
+        time: string;
+        latency: number;
+        http_code: number;
+        content_length: number;
+      }[];
+    }>("GET", `/calls/${call}/stats/since?kind=RAW&time=2026-10-01T12:00:00Z`);
+    expect(raw.map(({ time }) => time)).toEqual(
+      results.map(({ meta }) => meta.start_time),
+    );
+    expect(
+      raw.map(({ http_code, content_length }) => [http_code, content_length]),
+    ).toEqual(raw.map(() => [200, 2]));
+    const latencies = raw.map(({ latency }) => latency);
+    const mean = latencies.reduce((sum, latency) => sum + latency, 0) / 5;
+    for (const [kind, time] of [
+      ["HOUR", "2026-10-01T12:00:00Z"],
+      ["DAY", "2026-10-01T00:00:00Z"],
+      ["MONTH", "2026-10-01T00:00:00Z"],
+    ])
+      expect(
+        await stack.client.stat(call, `kind=${kind}&type=COMPLETE`),
+      ).toMatchObject({
+        time,
+        count: 5,
+        max_latency: Math.max(...latencies),
+        min_latency: Math.min(...latencies),
+        avg_latency: expect.closeTo(mean, 9),
+      });
+  });
+
+  it("has the run of midnight in the day that begins then", async () => {
+    const midnight = Date.UTC(2026, 9, 31, 24, 0, 0);
+    await using stack = await start({ now: midnight - 90 * SECOND });
+    const call = await stack.client.createCall(target.url);
+    await stack.client.deploy(call);
+    for (const slot of [midnight - MINUTE_MS, midnight]) {
+      await begin(stack, slot);
+      await ended(stack, call);
+    }
+    for (const [kind, day, hour] of [
+      ["HOUR", "2026-10-31T23:30:00Z", "2026-11-01T00:30:00Z"],
+      ["DAY", "2026-10-31", "2026-11-01"],
+      ["MONTH", "2026-10-31", "2026-11-01"],
+    ])
+      for (const time of [day, hour])
+        expect(
+          await stack.client.stat(call, `kind=${kind}&time=${time}`),
+        ).toMatchObject({ count: 1 });
+  });
+
+  it("runs by its new frequency from the first trigger more than 15 s after an update", async () => {
+    await using stack = await start();
+    const call = await deployed(stack);
+    const [first] = await pass(stack, call, [1, 2]);
+    stack.clock.moveTo(minute(2) + 50 * SECOND);
+    await stack.client.send(
+      "PUT",
+      `/deployments/${first?.meta.deployment_id}/`,
+      { deployment: { frequency: 3 } },
+    );
+    const results = await pass(stack, call, [3, 4, 5, 6, 7, 8, 9]);
+    expect(dueMinutes(results)).toEqual([1, 2, 3, 6, 9]);
+    expect(new Set(codes(results))).toEqual(new Set(["COMPLETE"]));
+  });
+
+  it("runs no more when its deployment is deleted, or the call itself", async () => {
+    await using stack = await start();
+    const [kept, removed] = [await deployed(stack), await deployed(stack)];
+    const [first] = await pass(stack, kept, [1]);
+    await ended(stack, removed);
+    stack.clock.moveTo(minute(1) + 20 * SECOND);
+    const before = target.requests.length;
+    await stack.client.send(
+      "DELETE",
+      `/deployments/${first?.meta.deployment_id}/`,
+    );
+    await stack.client.send("DELETE", `/calls/${removed}/`);
+    const other = await deployed(stack);
+    expect(dueMinutes(await pass(stack, other, [2, 3]))).toEqual([2, 3]);
+    expect(dueMinutes(await ended(stack, kept))).toEqual([1]);
+    expect(target.requests).toHaveLength(before + 2);
+  });
+});
+
+describe("a run at a caller's request", () => {
+  it("has ended when the answer was asked to wait for that", async () => {
+    await using stack = await start();
+    const call = await stack.client.createCall(target.url);
+    const run = await stack.client.send<{ result_id: string }>(
+      "POST",
+      `/calls/${call}/run?wait=20`,
+      {},
+    );
+    const result = await stack.client.send<ListedResult>(
+      "GET",
+      `/results/${run.result_id}/`,
+    );
+    expect(result.meta).toMatchObject({
+      result: "COMPLETE",
+      trigger: "MANUAL",
+      deployment_id: null,
+    });
+    expect(await stack.client.stat(call, "kind=HOUR")).toMatchObject({
+      count: 1,
+    });
+  });
+});
+
+describe("agents", () => {
+  it("of one location share its runs, each run made once", async () => {
+    await using stack = await start({ agents: 2 });
+    const call = await stack.client.createCall(target.url);
+    const before = target.requests.length;
+    for (let run_delay = 0; run_delay < 10; run_delay += 1)
+      await stack.client.deploy(call, { run_delay });
+    await begin(stack, minute(1));
+    stack.clock.moveTo(minute(1) + 10 * SECOND);
+    const results = await ended(stack, call);
+    expect(codes(results)).toEqual(
+      Array.from({ length: 10 }, () => "COMPLETE"),
+    );
+    expect(new Set(results.map(({ meta }) => meta.agent_id))).toEqual(
+      new Set(["agent-1", "agent-2"]),
+    );
+    expect(target.requests).toHaveLength(before + 10);
+  });
+
+  it("that report a run again have it counted once", async () => {
+    await using stack = await start();
+    const call = await deployed(stack);
+    await pass(stack, call, [1, 2, 3]);
+    const stat = await stack.client.stat(call, "kind=DAY&type=COMPLETE");
+    const results = await stack.store.results.listOfCall(call, {
+      after: "",
+      limit: 10,
+    });
+    await stack.bus.publishReports(
+      results.map((result) => ({
+        run_id: result.id,
+        location_id: result.meta.location_id,
+        agent_id: result.meta.agent_id ?? "",
+        results: [result],
+      })),
+    );
+    await vi.waitFor(
+      async () => expect(await stack.outcomes("duplicate")).toBe(3),
+      { timeout: 10_000 },
+    );
+    expect(await stack.client.stat(call, "kind=DAY&type=COMPLETE")).toEqual(
+      stat,
+    );
+    expect(await ended(stack, call)).toHaveLength(3);
+  });
+});
+
+describe("without an agent", () => {
+  /** A call, and its run of minute 1 that nobody made and that has expired. */
+  async function missOne(
+    stack: Stack,
+  ): Promise<{ call: string; run: PendingRun }> {
+    const call = await stack.client.createCall(target.url);
+    await stack.client.deploy(call);
+    await begin(stack, minute(1));
+    const [queued] = await stack.client.results(call);
+    expect(queued?.meta.result).toBe("QUEUED");
+    const run = (await stack.store.pendingRuns.get(
+      queued?.id ?? "",
+    )) as PendingRun;
+    stack.clock.moveTo(run.expires_at + SECOND);
+    await stack.reconcile();
+    return { call, run };
+  }
+
+  it("a run is MISSED, with the reason, and counted as such only", async () => {
+    await using stack = await start({ agents: 0 });
+    const { call } = await missOne(stack);
+    const [missed] = await ended(stack, call);
+    expect(missed?.meta).toMatchObject({
+      result: "MISSED",
+      message: "no_agent: no agent has ever been seen at location 'local'",
+      start_time: null,
+    });
+    expect(
+      await stack.client.send("GET", `/calls/${call}/stats/?kind=HOUR`),
+    ).toMatchObject({
+      stat: null,
+      adv_stat: { missed: 1, pass_percent: null },
+    });
+    expect(await stack.client.stat(call, "kind=DAY&type=MISSED")).toMatchObject(
+      { count: 1 },
+    );
+  });
+
+  it("a result that comes after all takes the place of MISSED, in every period", async () => {
+    await using stack = await start({ agents: 0 });
+    const { call, run } = await missOne(stack);
+    await stack.bus.publishReports([aReport(run, { total: 250 })]);
+    await vi.waitFor(async () => expect(await stack.outcomes("late")).toBe(1), {
+      timeout: 10_000,
+    });
+    expect(codes(await ended(stack, call))).toEqual(["COMPLETE"]);
+    for (const kind of ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"])
+      expect(
+        await stack.client.send("GET", `/calls/${call}/stats/?kind=${kind}`),
+      ).toMatchObject({
+        stat: { count: 1, max_latency: 250 },
+        adv_stat: { missed: 0, pass_percent: 100 },
+      });
+    expect(await stack.client.stat(call, "kind=DAY&type=MISSED")).toBeNull();
+  });
+});

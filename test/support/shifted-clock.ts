@@ -1,0 +1,38 @@
+// The system's clock, running on from wherever the test puts it.
+import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
+
+export interface ShiftedClock extends Clock {
+  /** Sets the wall clock, forwards or back, and wakes what became due. The monotonic clock is not touched. */
+  moveTo(instant: number): void;
+}
+
+export function createShiftedClock(start: number): ShiftedClock {
+  let offset = start - systemClock.now();
+  let moved = new AbortController();
+  const now = (): number => systemClock.now() + offset;
+  return {
+    now,
+    monotonic: () => systemClock.monotonic(),
+    moveTo(instant) {
+      offset = instant - systemClock.now();
+      moved.abort();
+      moved = new AbortController();
+    },
+    async waitUntil(instant, signal) {
+      for (;;) {
+        signal?.throwIfAborted();
+        const left = Math.ceil(instant - now());
+        if (left <= 0) return;
+        const ended = AbortSignal.any([
+          moved.signal,
+          ...(signal ? [signal] : []),
+        ]);
+        await delay(Math.min(left, 60_000), undefined, { signal: ended }).catch(
+          () => undefined, // the next turn sees why
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,163 @@
+// Every role, composed on the adapters that STORES and BUSES name, with a clock that the test moves and a beat that it drives.
+import { randomBytes } from "node:crypto";
+import { createAgent } from "../../src/agent/agent.ts";
+import { createAgentMetrics } from "../../src/agent/metrics.ts";
+import { createAggregator } from "../../src/aggregator/aggregator.ts";
+import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
+import { createApiMetrics } from "../../src/api/metrics.ts";
+import { createApi } from "../../src/api/server.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createDispatcher } from "../../src/dispatch/dispatch.ts";
+import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
+import type { Service } from "../../src/runtime/lifecycle.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { Registry } from "../../src/runtime/metrics.ts";
+import { createBeat } from "../../src/scheduler/beat.ts";
+import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
+import { reconcile } from "../../src/scheduler/reconcile.ts";
+import type { Store } from "../../src/store/store.ts";
+import { ADAPTERS } from "../bus/buses.ts";
+import { createClient } from "./client.ts";
+import type { Client } from "./client.ts";
+import { track } from "./no-leftovers.ts";
+import { createShiftedClock } from "./shifted-clock.ts";
+import type { ShiftedClock } from "./shifted-clock.ts";
+import { createTestDatabase, storeKinds } from "./stores.ts";
+
+export interface StackOptions {
+  /** What the clock shows at first. */
+  readonly now: number;
+  /** At the location; default 1. */
+  readonly agents?: number;
+  readonly egressAllow?: readonly string[];
+}
+
+export interface Stack extends AsyncDisposable {
+  readonly clock: ShiftedClock;
+  readonly store: Store;
+  readonly bus: Bus;
+  /** With an OWNER key. */
+  readonly client: Client;
+  /** One beat of the scheduler. */
+  beat(): Promise<void>;
+  reconcile(): Promise<void>;
+  /** Reports that the aggregator took so far, by what became of them. */
+  outcomes(outcome: "recorded" | "late" | "duplicate"): Promise<number>;
+}
+
+const LOCATION = "local";
+const log = createLogger("silent");
+
+export async function startStack({
+  now,
+  agents = 1,
+  egressAllow = [],
+}: StackOptions): Promise<Stack> {
+  const [kind, adapter] = [storeKinds[0], ADAPTERS[0]];
+  if (!kind || !adapter) throw new Error("STORES and BUSES name no adapter");
+  await using stack = new AsyncDisposableStack();
+  stack.defer(track(`stack on ${kind} and ${adapter.name}`));
+  const clock = createShiftedClock(now);
+  const store = await stack.use(await createTestDatabase(kind)).open(clock);
+  const buses = stack.use(await adapter.start());
+  const bus = await buses.join();
+  const registry = new Registry();
+  const start = async (service: Service): Promise<void> => {
+    await service.start();
+    stack.defer(() => service.stop());
+  };
+
+  await store.locations.insert({
+    id: LOCATION,
+    label: "",
+    region: "",
+    created: now,
+  });
+  const metrics = createAggregatorMetrics(registry);
+  await start(
+    createAggregator({ bus: await buses.join(), store, clock, log, metrics }),
+  );
+  for (let n = 1; n <= agents; n += 1)
+    await start(
+      createAgent({
+        bus: await buses.join(),
+        clock,
+        log,
+        metrics: createAgentMetrics(new Registry()),
+        locationId: LOCATION,
+        agentId: `agent-${n}`,
+        version: "0.0.0",
+        egress: { allow: egressAllow },
+      }),
+    );
+  const dispatcher = createDispatcher({ store, bus });
+  const scheduling = {
+    store,
+    dispatcher,
+    log,
+    metrics: createSchedulerMetrics(registry),
+    holder: "scheduler",
+  };
+  const beat = createBeat(scheduling);
+  const client = await startApi(stack, { store, dispatcher, clock });
+  const running = stack.move();
+  return {
+    clock,
+    store,
+    bus,
+    client,
+    async beat() {
+      await beat.run();
+    },
+    reconcile: () => reconcile(scheduling),
+    async outcomes(outcome) {
+      const { values } = await metrics.results.get();
+      return (
+        values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0
+      );
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function startApi(
+  stack: AsyncDisposableStack,
+  deps: Pick<Parameters<typeof createApi>[0], "store" | "dispatcher" | "clock">,
+): Promise<Client> {
+  const { store, clock } = deps;
+  const key = newApiKey();
+  await store.apiKeys.insert(
+    {
+      key_id: "key",
+      owner: "ann",
+      org: null,
+      access_level: "OWNER",
+      created: clock.now(),
+      last_update: clock.now(),
+      revoked: false,
+    },
+    hashApiKey(key),
+  );
+  const api = createApi({
+    ...deps,
+    log,
+    metrics: createApiMetrics(new Registry()),
+    config: {
+      host: "127.0.0.1",
+      port: 0,
+      tokenInQuery: false,
+      cursorKey: randomBytes(32),
+      version: "0.0.0",
+    },
+  });
+  stack.defer(() => api.stop());
+  return createClient(async ({ method, path, body }) => {
+    const { statusCode, payload } = await api.app.inject({
+      method,
+      url: path,
+      headers: { authorization: `Bearer ${key}` },
+      ...(body && { payload: body }),
+    });
+    return { status: statusCode, text: payload };
+  });
+}
