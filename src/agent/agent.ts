@@ -1,15 +1,16 @@
 // The agent role: takes the ticks of its location, makes the calls, and reports them.
 import type { Bus, Consumer } from "../bus/bus.ts";
-import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { parseEgressAllow } from "./egress.ts";
+import { sendHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http-call.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { createReportPublisher } from "./report-publisher.ts";
 import { createTickRunner } from "./run-tick.ts";
+import { createTickRuns } from "./tick-runs.ts";
 
 export interface AgentSettings {
   readonly bus: Bus;
@@ -21,7 +22,7 @@ export interface AgentSettings {
   readonly version: string;
   /** What may be called beyond public addresses; see `parseEgressAllow`. */
   readonly egress: { readonly allow: readonly string[] };
-  /** Runs made at a time. */
+  /** Runs made at a time; default 500. */
   readonly concurrency?: number;
 }
 
@@ -29,57 +30,32 @@ const DEFAULT_CONCURRENCY = 500;
 const STOP_WITHIN_MS = 10_000;
 
 /** Throws `invalid` naming a wrong egress entry. */
-export function createAgent({
-  bus,
-  clock,
-  metrics,
-  locationId,
-  agentId,
-  version,
-  egress,
-  concurrency = DEFAULT_CONCURRENCY,
-  ...settings
-}: AgentSettings): Service {
+export function createAgent(settings: AgentSettings): Service {
+  const { bus, clock, metrics, locationId, agentId, version } = settings;
   const log = settings.log.child({
     location_id: locationId,
     agent_id: agentId,
   });
-  const caller = createHttpCaller({
-    clock,
-    egress: parseEgressAllow(egress.allow),
-  });
+  const egress = parseEgressAllow(settings.egress.allow);
   const runner = createTickRunner({
     clock,
     log,
-    caller,
+    caller: createHttpCaller({ clock, egress }),
     reporter: { locationId, agentId },
     version,
   });
   const publisher = createReportPublisher({ bus, log, metrics });
-  const deliveries = createDeliveries({
+  const concurrency = settings.concurrency ?? DEFAULT_CONCURRENCY;
+  const runs = createTickRuns({
     clock,
     runner,
     publisher,
     metrics,
     concurrency,
   });
+  const deliveries = createDeliveries(runs);
   let consumer: Consumer | undefined;
-  let heartbeats: NodeJS.Timeout | undefined;
-
-  const beat = (): void => {
-    const heartbeat = {
-      agent_id: agentId,
-      location_id: locationId,
-      version,
-      in_flight: deliveries.inFlight(),
-      sent: clock.now(),
-    };
-    bus
-      .publishHeartbeat(heartbeat)
-      .catch((cause: unknown) =>
-        log.debug({ err: cause }, "heartbeat not published"),
-      );
-  };
+  let endHeartbeats = (): void => undefined;
 
   return {
     name: `agent of ${locationId}`,
@@ -87,11 +63,16 @@ export function createAgent({
       consumer = await bus.consumeTicks(locationId, (ticks) =>
         deliveries.take(ticks),
       );
-      beat();
-      heartbeats = setInterval(beat, HEARTBEAT_INTERVAL_MS);
+      endHeartbeats = sendHeartbeats(bus, log, () => ({
+        agent_id: agentId,
+        location_id: locationId,
+        version,
+        in_flight: runs.inFlight(),
+        sent: clock.now(),
+      }));
     },
     async stop() {
-      clearInterval(heartbeats);
+      endHeartbeats();
       const drained = consumer?.drain();
       deliveries.giveBack();
       const overdue = setTimeout(() => {

@@ -111,5 +111,7 @@ function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
 }
 
 /** W3C Trace Context: version 00, random trace and parent ids, sampled. */
-const traceparent = (): string =>
-  `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
+function traceparent(): string {
+  const ids = randomBytes(24).toString("hex");
+  return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
+}

@@ -20,10 +20,16 @@ export function receiveHead(
     status_string: incoming.statusMessage ?? "",
     headers: pairsOf(incoming.rawHeaders),
   };
-  return trace.response.headers.length > MAX_HEADERS
+  if (trace.response.headers.length > MAX_HEADERS)
+    return new CallFailure(
+      "too_large",
+      `the response has more than ${MAX_HEADERS} headers`,
+    );
+  // Any three digits pass the parser; 1xx never comes here.
+  return trace.response.status_code < 200
     ? new CallFailure(
-        "too_large",
-        `the response has more than ${MAX_HEADERS} headers`,
+        "malformed_response",
+        `the response has the status ${trace.response.status_code}`,
       )
     : undefined;
 }

@@ -25,15 +25,16 @@ const PIPELINED = 4;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5000;
 
-export function createReportPublisher({
-  bus,
-  log,
-  metrics,
-}: {
+interface PublisherSettings {
   readonly bus: Bus;
   readonly log: Logger;
   readonly metrics: AgentMetrics;
-}): ReportPublisher {
+}
+
+export function createReportPublisher(
+  settings: PublisherSettings,
+): ReportPublisher {
+  const { metrics } = settings;
   const queue: Waiting[] = [];
   let underWay = 0;
   let gathering: NodeJS.Timeout | undefined;
@@ -53,36 +54,13 @@ export function createReportPublisher({
 
   const send = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      await publishUntilTaken(batch.map(({ report }) => report));
+      const reports = batch.map(({ report }) => report);
+      await publishUntilTaken(reports, settings, abandoned.signal);
       for (const { resolve } of batch) resolve();
     } catch (cause) {
       for (const { reject } of batch) reject(cause);
     }
     metrics.unpublishedReports.dec(batch.length);
-  };
-
-  const publishUntilTaken = async (
-    reports: readonly RunReport[],
-  ): Promise<void> => {
-    for (
-      let wait = FIRST_RETRY_MS;
-      ;
-      wait = Math.min(2 * wait, LAST_RETRY_MS)
-    ) {
-      abandoned.signal.throwIfAborted();
-      try {
-        return await bus.publishReports(reports);
-      } catch (cause) {
-        if (!(cause instanceof AppError) || cause.code !== "unavailable")
-          throw cause;
-        metrics.publishRetries.inc();
-        log.warn(
-          { err: cause, reports: reports.length, retry_ms: wait },
-          "reports not taken by the bus",
-        );
-      }
-      await pause(wait, abandoned.signal);
-    }
   };
 
   return {
@@ -99,6 +77,29 @@ export function createReportPublisher({
       flush();
     },
   };
+}
+
+/** Rejects when the bus refuses the reports for another reason than its absence, and with the signal's reason. */
+async function publishUntilTaken(
+  reports: readonly RunReport[],
+  { bus, log, metrics }: PublisherSettings,
+  abandoned: AbortSignal,
+): Promise<void> {
+  for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LAST_RETRY_MS)) {
+    abandoned.throwIfAborted();
+    try {
+      return await bus.publishReports(reports);
+    } catch (cause) {
+      if (!(cause instanceof AppError) || cause.code !== "unavailable")
+        throw cause;
+      metrics.publishRetries.inc();
+      log.warn(
+        { err: cause, reports: reports.length, retry_ms: wait },
+        "reports not taken by the bus",
+      );
+    }
+    await pause(wait, abandoned);
+  }
 }
 
 /** Ends early when the signal is aborted. */

@@ -1,10 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createDeliveries } from "../../src/agent/deliveries.ts";
 import { parseEgressAllow } from "../../src/agent/egress.ts";
 import { createHttpCaller } from "../../src/agent/http-call.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
-import type { ReportPublisher } from "../../src/agent/report-publisher.ts";
+import { createReportPublisher } from "../../src/agent/report-publisher.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { createTickRuns } from "../../src/agent/tick-runs.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
@@ -12,34 +15,31 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newTick } from "./calling.ts";
 
-/** Takes reports, and lets the test say when each is stored. */
-function newOutlet() {
-  const offered: RunReport[] = [];
-  const store: (() => void)[] = [];
-  const publisher: ReportPublisher = {
-    publish(report) {
-      offered.push(report);
-      return new Promise((resolve) => store.push(resolve));
-    },
-    abandon: () => undefined,
-  };
-  return {
-    publisher,
-    offered,
-    storeAll: () => store.splice(0).forEach((done) => done()),
-  };
-}
-
-function newDeliveries(publisher: ReportPublisher) {
+/** Deliveries onto a bus that takes its time: a report is offered at once, and stored when the test says so. */
+function newDeliveries() {
   const clock = createManualClock(0);
-  return createDeliveries({
+  const log = createLogger("silent");
+  const metrics = createAgentMetrics(createRegistry({ version: "test" }));
+  const offered: RunReport[] = [];
+  const waiting: (() => void)[] = [];
+  const bus = createInProcessBus({ clock, log });
+  onTestFinished(() => bus.close());
+  const slowBus: Bus = {
+    ...bus,
+    async publishReports(reports) {
+      offered.push(...reports);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return bus.publishReports(reports);
+    },
+  };
+  const runs = createTickRuns({
     clock,
-    publisher,
-    metrics: createAgentMetrics(createRegistry({ version: "test" })),
+    metrics,
     concurrency: 10,
+    publisher: createReportPublisher({ bus: slowBus, log, metrics }),
     runner: createTickRunner({
       clock,
-      log: createLogger("silent"),
+      log,
       caller: createHttpCaller({
         clock,
         egress: parseEgressAllow(["127.0.0.1"]),
@@ -48,13 +48,20 @@ function newDeliveries(publisher: ReportPublisher) {
       version: "1.2.3",
     }),
   });
+  return {
+    deliveries: createDeliveries(runs),
+    runs,
+    offered,
+    storeAll: () => {
+      for (const store of waiting.splice(0)) store();
+    },
+  };
 }
 
 describe("a message of ticks", () => {
   it("is done only when its reports are stored", async () => {
     await using target = await startTarget();
-    const { publisher, offered, storeAll } = newOutlet();
-    const deliveries = newDeliveries(publisher);
+    const { deliveries, offered, storeAll } = newDeliveries();
     let done = false;
     const taken = deliveries
       .take([newTick(newCall({ url: target.url }))])
@@ -68,8 +75,7 @@ describe("a message of ticks", () => {
 
   it("that comes again while it runs is not run twice", async () => {
     await using target = await startTarget();
-    const { publisher, offered, storeAll } = newOutlet();
-    const deliveries = newDeliveries(publisher);
+    const { deliveries, offered, storeAll } = newDeliveries();
     const tick = newTick(newCall({ url: target.url }));
     const both = [deliveries.take([tick]), deliveries.take([tick])];
     await expect.poll(() => offered).toHaveLength(1);
@@ -80,8 +86,7 @@ describe("a message of ticks", () => {
 
   it("that comes again after it ran is answered with the outcome of the first time", async () => {
     await using target = await startTarget();
-    const { publisher, offered, storeAll } = newOutlet();
-    const deliveries = newDeliveries(publisher);
+    const { deliveries, offered, storeAll } = newDeliveries();
     const tick = newTick(newCall({ url: target.url }));
     for (let time = 1; time <= 2; time += 1) {
       const taken = deliveries.take([tick]);
@@ -89,18 +94,17 @@ describe("a message of ticks", () => {
       storeAll();
       await taken;
     }
-    expect(offered[1]).toBe(offered[0]);
+    expect(offered[1]).toEqual(offered[0]);
     expect(target.requests).toHaveLength(1);
   });
 
   it("is given back as a whole when a run is cancelled", async () => {
     await using target = await startTarget(() => undefined);
-    const { publisher } = newOutlet();
-    const deliveries = newDeliveries(publisher);
+    const { deliveries, runs } = newDeliveries();
     const taken = deliveries.take([newTick(newCall({ url: target.url }))]);
     taken.catch(() => undefined);
     await expect.poll(() => target.requests).toHaveLength(1);
-    expect(deliveries.inFlight()).toBe(1);
+    expect(runs.inFlight()).toBe(1);
     deliveries.giveBack();
     deliveries.cancel();
     await expect(taken).rejects.toThrow("stopped before the run ended");

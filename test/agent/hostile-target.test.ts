@@ -38,6 +38,7 @@ describe("a response that is not HTTP", () => {
     ["garbage before the status line", `garbage\r\n${OK}${BODY}`],
     ["no status", `HTTP/1.1 \r\n${BODY}`],
     ["a protocol of its own", `ICY 200 OK\r\n${BODY}`],
+    ["status 000", `HTTP/1.1 000 What\r\n${BODY}`],
     [
       "a switch of protocols",
       "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
@@ -63,6 +64,7 @@ describe("a response that is not HTTP", () => {
 describe("a response that is unusual", () => {
   it.each([
     ["100 before it", `HTTP/1.1 100 Continue\r\n\r\n${OK}${BODY}`, 200, 2],
+    ["199 before it", `HTTP/1.1 199 What\r\n\r\n${OK}${BODY}`, 200, 2],
     [
       "103 before it",
       `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${OK}${BODY}`,
@@ -198,16 +200,16 @@ describe("an encoded body", () => {
   });
 
   it.each([
-    ["gzip", gzipSync(text).subarray(0, -8), "malformed_response"],
-    ["gzip", text, "malformed_response"],
-    ["br", gzipSync(text), "malformed_response"],
-    ["zstd", gzipSync(text), "malformed_response"],
-    ["gzip, gzip, gzip, gzip", text, "malformed_response"],
-    ["gzip", gzipSync(Buffer.alloc(64 * MIB)), "too_large"],
-    ["br", brotliCompressSync(Buffer.alloc(64 * MIB)), "too_large"],
-    ["zstd", zstdCompressSync(Buffer.alloc(64 * MIB)), "too_large"],
-    ["gzip, gzip", gzipSync(gzipSync(Buffer.alloc(64 * MIB))), "too_large"],
-  ])("in %s that does not decode is %#: %s", async (encoding, body, code) => {
+    ["gzip", "malformed_response", gzipSync(text).subarray(0, -8)],
+    ["gzip", "malformed_response", text],
+    ["br", "malformed_response", gzipSync(text)],
+    ["zstd", "malformed_response", gzipSync(text)],
+    ["gzip, gzip, gzip, gzip", "malformed_response", text],
+    ["gzip", "too_large", gzipSync(Buffer.alloc(64 * MIB))],
+    ["br", "too_large", brotliCompressSync(Buffer.alloc(64 * MIB))],
+    ["zstd", "too_large", zstdCompressSync(Buffer.alloc(64 * MIB))],
+    ["gzip, gzip", "too_large", gzipSync(gzipSync(Buffer.alloc(64 * MIB)))],
+  ])("in %s is %s (%#)", async (encoding, code, body) => {
     await using target = await startRawTarget(
       answering(encoded(encoding, body)),
     );

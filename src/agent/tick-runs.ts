@@ -1,0 +1,99 @@
+// Each tick once in this process: held until due, run when there is a place, its report kept and published.
+import type { RunReport } from "../model/result.ts";
+import type { Tick } from "../model/tick.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { createKeptReports } from "./kept-reports.ts";
+import type { AgentMetrics } from "./metrics.ts";
+import type { ReportPublisher } from "./report-publisher.ts";
+import { createRunSlots } from "./run-slots.ts";
+import type { TickRunner } from "./run-tick.ts";
+
+export interface TickRunsSettings {
+  readonly clock: Clock;
+  readonly runner: TickRunner;
+  readonly publisher: ReportPublisher;
+  readonly metrics: AgentMetrics;
+  /** Runs made at a time. */
+  readonly concurrency: number;
+}
+
+/** The hold that a message has on its ticks before they start. */
+export interface Hold {
+  /** Aborted to let go of the ticks that have not started. */
+  readonly signal: AbortSignal;
+  readonly onStart: () => void;
+}
+
+export interface TickRuns {
+  /**
+   * Resolves when the report is stored. A tick that comes again joins the run under way; one that has run is answered
+   * with the report of then.
+   */
+  deliver(tick: Tick, hold: Hold): Promise<void>;
+  /** Ends the runs in flight; their deliveries reject with the reason. */
+  cancel(reason: Error): void;
+  inFlight(): number;
+}
+
+export function createTickRuns(settings: TickRunsSettings): TickRuns {
+  const { clock, publisher, metrics } = settings;
+  const slots = createRunSlots(settings.concurrency);
+  const kept = createKeptReports(clock);
+  const underWay = new Map<string, Promise<void>>();
+  const cancelled = new AbortController();
+  let inFlight = 0;
+
+  const run = async (tick: Tick, { signal, onStart }: Hold) => {
+    metrics.heldTicks.inc();
+    try {
+      await clock.waitUntil(tick.due_time, signal);
+      await slots.take(signal);
+    } finally {
+      metrics.heldTicks.dec();
+    }
+    onStart();
+    metrics.inFlightRuns.set((inFlight += 1));
+    try {
+      return await runInTime(tick, settings, cancelled.signal);
+    } finally {
+      metrics.inFlightRuns.set((inFlight -= 1));
+      slots.release();
+    }
+  };
+
+  const runAndPublish = async (tick: Tick, hold: Hold): Promise<void> => {
+    const report = await run(tick, hold);
+    for (const { meta } of report.results)
+      metrics.runs.inc({ result: meta.result });
+    kept.keep(report);
+    await publisher.publish(report);
+  };
+
+  return {
+    deliver(tick, hold) {
+      const running = underWay.get(tick.result_id);
+      const report = kept.find(tick.result_id);
+      if (running || report) metrics.repeatedTicks.inc();
+      if (running) return running;
+      const delivery = (
+        report ? publisher.publish(report) : runAndPublish(tick, hold)
+      ).finally(() => underWay.delete(tick.result_id));
+      underWay.set(tick.result_id, delivery);
+      return delivery;
+    },
+    cancel: (reason) => cancelled.abort(reason),
+    inFlight: () => inFlight,
+  };
+}
+
+/** What cannot start in time is not run late. */
+async function runInTime(
+  tick: Tick,
+  { clock, runner, metrics }: TickRunsSettings,
+  cancel: AbortSignal,
+): Promise<RunReport> {
+  const now = clock.now();
+  if (now > tick.latest_start) return runner.miss(tick);
+  metrics.startLateness.observe(Math.max(0, now - tick.due_time) / 1000);
+  return runner.run(tick, cancel);
+}
