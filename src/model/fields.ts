@@ -24,6 +24,12 @@ export const withDefault = <S extends TSchema>(
   value: unknown,
 ): S => ({ ...schema, default: value });
 
+/** Encrypted wherever it is stored, masked wherever it is shown to others than its owner. */
+export const secret = <S extends TSchema>(schema: S): S => ({
+  ...schema,
+  secret: true,
+});
+
 export const nullable = <S extends TSchema>(schema: S) =>
   Type.Union([schema, Type.Null()]);
 
