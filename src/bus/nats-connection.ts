@@ -26,6 +26,8 @@ export interface NatsLink {
   readonly addresses: string;
   /** Undefined while the server answers, else what is wrong. */
   fault(): string | undefined;
+  /** Calls back each time the connection has been made anew; returns how to stop that. */
+  onReconnect(listener: () => void): () => void;
   /** False when the connection does not come up in time. */
   isUpWithin(ms: number): Promise<boolean>;
   /** Everything that was sent before has reached the server, or the connection is not up. */
@@ -71,6 +73,7 @@ function followLink(
 ): NatsLink {
   let fault: string | undefined;
   let reconnecting = false;
+  const reconnectListeners = new Set<() => void>();
   let up = Promise.withResolvers<void>();
   up.resolve();
 
@@ -97,18 +100,29 @@ function followLink(
     } else if (status.type === "reconnect") {
       reconnecting = false;
       restored();
+      for (const listener of reconnectListeners) listener();
     } else if (status.type === "error")
       log.warn({ nats: addresses, err: status.error }, "NATS refused");
   };
   void (async () => {
     for await (const status of connection.status()) follow(status);
-    down("closed");
+    const cause = await connection.closed();
+    fault = "closed";
+    if (cause)
+      log.error(
+        { nats: addresses, err: cause },
+        "NATS connection was given up",
+      );
   })();
 
   return {
     connection,
     addresses,
     fault: () => fault,
+    onReconnect(listener) {
+      reconnectListeners.add(listener);
+      return () => reconnectListeners.delete(listener);
+    },
     isUpWithin: (ms) => within(up.promise, ms),
     async flush() {
       if (fault === undefined && !connection.isClosed())

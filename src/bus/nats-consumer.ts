@@ -27,12 +27,14 @@ const MAX_UNDER_WAY = 1000;
 const REFILL_BELOW = 750;
 
 const PULL_MS = 30_000;
-const IDLE_HEARTBEAT_MS = 5000;
+// A request that reached no leader of a cluster is noticed by the silence: after two to three of these.
+const IDLE_HEARTBEAT_MS = 2000;
 
 export function startPulling(options: PullOptions): Consumer {
   const { open, link, receiver, onFault } = options;
   const held = createHeldMessages(options);
   const stopped = new AbortController();
+  let consumer: JetStreamConsumer | undefined;
   let pull: ConsumerMessages | undefined;
   let draining: Promise<void> | undefined;
 
@@ -53,7 +55,6 @@ export function startPulling(options: PullOptions): Consumer {
 
   async function run(): Promise<void> {
     let failures = 0;
-    let consumer: JetStreamConsumer | undefined;
     while (!stopped.signal.aborted) {
       if (!(await link.isUpWithin(1000))) continue;
       try {
@@ -71,11 +72,17 @@ export function startPulling(options: PullOptions): Consumer {
     }
   }
 
+  // The server may have come back without the consumer, and says nothing to a request for its messages.
+  const ignoreReconnects = link.onReconnect(() => {
+    consumer = undefined;
+    void pull?.close();
+  });
   const running = run();
   return {
     drain() {
       draining ??= (async () => {
         stopped.abort();
+        ignoreReconnects();
         receiver.stop();
         held.stopWaiting();
         void pull?.close();
@@ -105,13 +112,14 @@ interface Held {
   work: Promise<void>;
 }
 
-function createHeldMessages({ ackWaitMs }: PullOptions): HeldMessages {
+function createHeldMessages({ ackWaitMs, link }: PullOptions): HeldMessages {
   const held = new Map<string, Held>();
   let waiting: { limit: number; resolve: () => void } | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
   const keepAlive = (): void => {
+    if (link.fault() !== undefined) return;
     for (const { message } of held.values()) message.working();
   };
 

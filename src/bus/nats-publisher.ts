@@ -1,13 +1,12 @@
 // Stores messages in a stream: once each, however often the request for it has to be repeated.
 import { setTimeout as delay } from "node:timers/promises";
 import type { JetStreamClient } from "@nats-io/jetstream";
-import { errors } from "@nats-io/transport-node";
 import type { Clock } from "../runtime/clock.ts";
 import { invalid, unavailable } from "../model/errors.ts";
 import { redeliveryDelayMs } from "./bus.ts";
 import type { Encoded, EncodedMessage } from "./codec.ts";
 import type { NatsLink } from "./nats-connection.ts";
-import { isNoResponders } from "./nats-topology.ts";
+import { isForbidden, isNoResponders } from "./nats-topology.ts";
 import type { Topology } from "./nats-topology.ts";
 
 export interface PublisherOptions {
@@ -25,7 +24,7 @@ export interface Publisher {
 }
 
 const PUBLISH_TIMEOUT_MS = 5000;
-// A request is lost with its connection. Asking again is harmless: the message keeps its id.
+// Asking again is harmless: the message keeps its id.
 const ATTEMPT_TIMEOUT_MS = 2000;
 const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
 // The server counts the headers as part of the message.
@@ -44,21 +43,34 @@ export function createPublisher(options: PublisherOptions): Publisher {
     let failure: unknown;
     for (let attempt = 1; ; attempt += 1) {
       const left = Math.ceil(deadline - clock.monotonic());
-      if (left <= 0 || link.connection.isClosed()) throw timedOut(failure);
+      if (left <= 0 || link.connection.isClosed()) throw notStored(failure);
       if (!(await link.isUpWithin(left))) continue;
       try {
-        const timeout = Math.min(left, ATTEMPT_TIMEOUT_MS);
-        await client.publish(subject, message.data, {
-          msgID: message.id,
-          timeout,
-        });
+        await request(subject, message, Math.min(left, ATTEMPT_TIMEOUT_MS));
         return;
       } catch (cause) {
         failure = await recover(cause);
-        if (failure instanceof errors.PermissionViolationError)
-          throw timedOut(failure);
+        if (isForbidden(failure)) throw notStored(failure);
       }
-      if (failure !== undefined) await delay(redeliveryDelayMs(attempt));
+      await delay(redeliveryDelayMs(attempt));
+    }
+  }
+
+  async function request(
+    subject: string,
+    { id, data }: EncodedMessage,
+    timeout: number,
+  ): Promise<void> {
+    const lost = Promise.withResolvers<never>();
+    // The answer to a request from before is not going to come.
+    const ignoreReconnects = link.onReconnect(() =>
+      lost.reject(new Error("the connection was lost")),
+    );
+    try {
+      const stored = client.publish(subject, data, { msgID: id, timeout });
+      await Promise.race([stored, lost.promise]);
+    } finally {
+      ignoreReconnects();
     }
   }
 
@@ -73,10 +85,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
   }
 
-  const timedOut = (cause: unknown): Error => {
-    const reason = cause instanceof Error ? cause.message : link.fault();
+  const notStored = (cause: unknown): Error => {
+    const reason = cause instanceof Error ? cause.message : "no answer";
     return unavailable(
-      `NATS at ${link.addresses} did not store a message (${reason ?? "no answer"})`,
+      `NATS at ${link.addresses} did not store a message (${link.fault() ?? reason})`,
       { cause },
     );
   };

@@ -85,7 +85,7 @@ export interface Topology {
 
 export interface TopologyOptions {
   readonly manager: JetStreamManager;
-  /** The servers form a cluster: messages are kept on three of them, where there are three. */
+  /** The servers form a cluster: messages are kept on three of them. */
   readonly clustered: boolean;
   /** Without a sign of life for this long, a message is delivered again. */
   readonly ackWaitMs: number;
@@ -95,7 +95,6 @@ export interface TopologyOptions {
 const MAX_UNACKNOWLEDGED = 20_000;
 const REPLICAS_IN_CLUSTER = 3;
 
-const NOT_ENOUGH_PEERS = 10_005;
 const NAME_IN_USE = 10_058;
 const CONSUMER_DIFFERS = 10_148;
 
@@ -123,7 +122,6 @@ export function createTopology({
       await manager.streams.info(name);
     } catch (cause) {
       if (!hasCode(cause, JetStreamApiCodes.StreamNotFound)) throw cause;
-      const replicas = clustered ? REPLICAS_IN_CLUSTER : 1;
       await addStream({
         name,
         subjects: [subject],
@@ -132,7 +130,7 @@ export function createTopology({
         discard: DiscardPolicy.Old,
         max_age: nanos(maxAgeMs),
         duplicate_window: nanos(DEDUPLICATION_WINDOW_MS),
-        num_replicas: replicas,
+        num_replicas: clustered ? REPLICAS_IN_CLUSTER : 1,
       });
     }
   }
@@ -143,10 +141,7 @@ export function createTopology({
     try {
       await manager.streams.add(config);
     } catch (cause) {
-      if (hasCode(cause, NAME_IN_USE)) return; // another process was faster
-      if (!hasCode(cause, NOT_ENOUGH_PEERS) || config.num_replicas === 1)
-        throw cause;
-      await addStream({ ...config, num_replicas: 1 });
+      if (!hasCode(cause, NAME_IN_USE)) throw cause; // another process was faster
     }
   }
 
@@ -189,9 +184,21 @@ const hasCode = (cause: unknown, code: number): boolean =>
   cause instanceof JetStreamApiError && cause.code === code;
 
 /** Nobody answers on the subject: there is no such stream or consumer, or no JetStream. */
-export function isNoResponders(cause: unknown): boolean {
-  if (!(cause instanceof Error)) return false;
-  return (
-    cause instanceof errors.NoRespondersError || isNoResponders(cause.cause)
-  );
+export const isNoResponders = (cause: unknown): boolean =>
+  isCausedBy(cause, errors.NoRespondersError);
+
+/** The credential does not allow it. */
+export const isForbidden = (cause: unknown): boolean =>
+  isCausedBy(cause, errors.PermissionViolationError);
+
+function isCausedBy(
+  fault: unknown,
+  kind: new (...args: never[]) => Error,
+): boolean {
+  if (!(fault instanceof Error)) return false;
+  const { cause } = fault;
+  return fault instanceof kind || isCausedBy(cause, kind);
 }
+
+export const textOf = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause);

@@ -1,9 +1,7 @@
 // The bus between processes: NATS JetStream for ticks and reports, plain NATS for heartbeats.
-import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { unavailable } from "../model/errors.ts";
 import { locationIdValidator } from "../model/location.ts";
 import type { Bus, Consumer } from "./bus.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
@@ -22,6 +20,7 @@ import type { NatsLink } from "./nats-connection.ts";
 import { openNatsLink } from "./nats-connection.ts";
 import { startPulling } from "./nats-consumer.ts";
 import { createPublisher } from "./nats-publisher.ts";
+import { makeStreams, openJetStream } from "./nats-start.ts";
 import type { ConsumerSpec, Topology } from "./nats-topology.ts";
 import {
   REPORT_CONSUMER,
@@ -30,6 +29,7 @@ import {
   inboxPrefix,
   locationOfSubject,
   reportSubject,
+  textOf,
   tickConsumer,
   tickSubject,
 } from "./nats-topology.ts";
@@ -55,7 +55,6 @@ export interface NatsBusOptions {
 
 const ACK_WAIT_MS = 10_000;
 const PING_INTERVAL_MS = 5000;
-const REQUEST_TIMEOUT_MS = 2000;
 
 /** Rejects, with a message for the operator, when NATS cannot be reached, refuses the credentials or has no JetStream. */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
@@ -78,34 +77,12 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
       ackWaitMs: options.ackWaitMs ?? ACK_WAIT_MS,
     });
     // The credential of an agent may not make streams.
-    if (locationId === undefined) await makeStreams(link, topology);
+    if (locationId === undefined)
+      await makeStreams(link, topology, options.clock);
     return createBus(options, link, manager, topology);
   } catch (cause) {
     await link.connection.close();
     throw cause;
-  }
-}
-
-async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
-  try {
-    const timeout = REQUEST_TIMEOUT_MS;
-    return await jetstreamManager(link.connection, { timeout });
-  } catch (cause) {
-    throw unavailable(
-      `NATS at ${link.addresses} does not offer JetStream (${messageOf(cause)}): start nats-server with -js, or with a jetstream block in its configuration`,
-      { cause },
-    );
-  }
-}
-
-async function makeStreams(link: NatsLink, topology: Topology): Promise<void> {
-  try {
-    await topology.ensureStreams();
-  } catch (cause) {
-    throw unavailable(
-      `NATS at ${link.addresses} did not make the streams of Sonde (${messageOf(cause)}): check its JetStream limits and the permissions of this user`,
-      { cause },
-    );
   }
 }
 
@@ -127,8 +104,8 @@ function createBus(
     if (fault === undefined) {
       faults.delete(consumer);
       if (known !== undefined) log.info({ consumer }, "consuming goes on");
-    } else if (messageOf(fault) !== known) {
-      faults.set(consumer, messageOf(fault));
+    } else if (textOf(fault) !== known) {
+      faults.set(consumer, textOf(fault));
       log.warn({ consumer, err: fault }, "consuming was interrupted");
     }
   }
@@ -235,6 +212,3 @@ function listen(link: NatsLink, subject: string, receiver: Receiver): Consumer {
     },
   };
 }
-
-const messageOf = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : String(cause);

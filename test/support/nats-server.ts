@@ -56,6 +56,9 @@ export async function startNatsServer(
 
   let server = await start();
   const stopped = track(`nats-server on port ${port}`);
+  // A test that timed out has not disposed of its server.
+  const killNow = (): unknown => server.kill("SIGKILL");
+  process.once("exit", killNow);
   const kill = async (): Promise<void> => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, "exit");
@@ -76,6 +79,7 @@ export async function startNatsServer(
     },
     async [Symbol.asyncDispose]() {
       await kill();
+      process.off("exit", killNow);
       rmSync(directory, { recursive: true, force: true });
       stopped();
     },

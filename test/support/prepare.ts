@@ -81,6 +81,5 @@ if (missing.length > 0) {
   say(
     `  sudo apt-get install --no-install-recommends ${packagesOf(missing).join(" ")}`,
   );
-  say("The tests that need none of them: npm run test:embedded");
   process.exitCode = 1;
 }

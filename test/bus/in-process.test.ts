@@ -1,0 +1,58 @@
+// What time does to the messages of the in-process bus.
+import { expect, it, vi } from "vitest";
+import { DEDUPLICATION_WINDOW_MS, TICK_MAX_AGE_MS } from "../../src/bus/bus.ts";
+import type { MessageKind } from "../../src/bus/delivery.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { aTick, disposable, quiet } from "./buses.ts";
+
+function startBus() {
+  const clock = createManualClock(0);
+  const expired: MessageKind[] = [];
+  const onDropped = (kind: MessageKind): void => void expired.push(kind);
+  const bus = disposable(createInProcessBus({ clock, log: quiet, onDropped }));
+  const taken: string[] = [];
+  const consume = () =>
+    bus.consumeTicks("local", async (ticks) => {
+      taken.push(...ticks.map((tick) => tick.result_id));
+    });
+  return { clock, bus, taken, expired, consume };
+}
+
+it("ticks that nobody took within an hour are gone, and counted", async () => {
+  const { clock, bus, taken, expired, consume } = startBus();
+  await using _ = bus;
+  const [old, young] = [aTick(), aTick()];
+  await bus.publishTicks([old]);
+  await clock.advance(1000);
+  await bus.publishTicks([young]);
+  await clock.advance(TICK_MAX_AGE_MS - 500);
+  await consume();
+  await vi.waitFor(() => expect(taken).toEqual([young.result_id]));
+  expect(expired).toEqual(["ticks"]);
+});
+
+it("ticks pile up for an hour at most while there is no consumer", async () => {
+  const { clock, bus, expired } = startBus();
+  await using _ = bus;
+  for (let hour = 0; hour < 3; hour += 1) {
+    await bus.publishTicks([aTick()]);
+    await clock.advance(TICK_MAX_AGE_MS + 1);
+  }
+  expect(expired).toEqual(["ticks", "ticks"]);
+});
+
+it("the same ticks are stored again once the window of de-duplication has passed", async () => {
+  const { clock, bus, taken, consume } = startBus();
+  await using _ = bus;
+  const tick = aTick();
+  await consume();
+  await bus.publishTicks([tick]);
+  await clock.advance(DEDUPLICATION_WINDOW_MS);
+  await bus.publishTicks([tick]);
+  await clock.advance(1);
+  await bus.publishTicks([tick]);
+  await vi.waitFor(() =>
+    expect(taken).toEqual([tick.result_id, tick.result_id]),
+  );
+});

@@ -1,0 +1,66 @@
+// What the bus does when a NATS cluster loses a server.
+import { connect } from "@nats-io/transport-node";
+import { expect, it, vi } from "vitest";
+import { aTick, connectTo, newLocation } from "../bus/buses.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import type { NatsServer } from "../support/nats-server.ts";
+import { freePort } from "../support/postgres.ts";
+
+const until = <T>(check: () => T | Promise<T>): Promise<T> =>
+  vi.waitFor(check, { timeout: 40_000, interval: 50 });
+
+it("a cluster that loses one of three servers keeps every message, and the bus goes on", async () => {
+  await using stack = new AsyncDisposableStack();
+  const servers = await startCluster(stack);
+  const urls = servers.map(({ url }) => url);
+  // The cluster takes a moment to choose a leader; until then, a start is refused.
+  const bus = stack.use(
+    await until(() => connectTo(urls[0] ?? "", { servers: urls })),
+  );
+  expect(await replicasOf("SONDE_TICKS", urls)).toBe(3);
+  const location_id = newLocation();
+  const kept = aTick({ location_id });
+  await bus.publishTicks([kept]);
+
+  await servers[0]?.kill();
+  const taken: string[] = [];
+  await bus.consumeTicks(location_id, async (ticks) => {
+    taken.push(...ticks.map((tick) => tick.result_id));
+  });
+  const later = aTick({ location_id });
+  await until(() => bus.publishTicks([later]));
+  await until(() => {
+    expect(taken.toSorted((a, b) => a.localeCompare(b))).toEqual([
+      kept.result_id,
+      later.result_id,
+    ]);
+  });
+  await until(() => expect(bus.status()).toMatchObject({ connected: true }));
+}, 90_000);
+
+async function startCluster(
+  stack: AsyncDisposableStack,
+): Promise<NatsServer[]> {
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+  const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
+  return Promise.all(
+    ports.map(async (port, at) =>
+      stack.use(
+        await startNatsServer({
+          config: `server_name: n${at}
+cluster { name: test, listen: "127.0.0.1:${port}", routes: ${JSON.stringify(routes)} }`,
+        }),
+      ),
+    ),
+  );
+}
+
+async function replicasOf(
+  stream: string,
+  servers: readonly string[],
+): Promise<number> {
+  await using client = await connect({ servers: [...servers] });
+  const answer = await client.request(`$JS.API.STREAM.INFO.${stream}`);
+  return answer.json<{ config: { num_replicas: number } }>().config
+    .num_replicas;
+}

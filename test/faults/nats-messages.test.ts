@@ -1,0 +1,242 @@
+// What the bus does with messages that are broken, too large or not the sender's to send.
+import { connect } from "@nats-io/transport-node";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { describe, expect, it, vi } from "vitest";
+import type { MessageKind } from "../../src/bus/delivery.ts";
+import { agentPermissions } from "../../src/bus/nats-topology.ts";
+import type { Heartbeat } from "../../src/model/location.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import {
+  aHeartbeat,
+  aRunReport,
+  aTick,
+  connectTo,
+  newLocation,
+} from "../bus/buses.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+
+const until = (check: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 10_000, interval: 20 });
+
+describe("a message that is not what its subject promises", () => {
+  const here = "here";
+  const secret = "s3cret";
+  const broken: [string, string | Uint8Array][] = [
+    ["no JSON", `{"reports":[${secret}`],
+    ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22)],
+    ["empty", ""],
+    ["null", "null"],
+    ["without reports", `{"ticks":[]}`],
+    ["with a malformed report", `{"reports":[{"run_id":"${secret}"}]}`],
+    ["of another location", JSON.stringify({ reports: [aRunReport("there")] })],
+  ];
+
+  it.each(broken)(
+    "(%s) is dropped once and for all, and quoted nowhere",
+    async (_, data) => {
+      await using server = await startNatsServer();
+      const lines: string[] = [];
+      const log = createLogger("trace", { write: (line) => lines.push(line) });
+      const dropped: MessageKind[] = [];
+      await using bus = await connectTo(server.url, {
+        log,
+        onDropped: (kind) => dropped.push(kind),
+      });
+      await using client = await connect({ servers: server.url });
+      await client.request(`sonde.results.${here}`, data); // answered when it is stored
+      const sound = aRunReport(here);
+      await bus.publishReports([sound]);
+      const recorded: string[] = [];
+      const consumer = await bus.consumeReports(async (reports) => {
+        recorded.push(...reports.map((report) => report.run_id));
+      });
+      await until(() => expect(recorded).toEqual([sound.run_id]));
+      expect(dropped).toEqual(["reports"]);
+      await consumer.drain();
+      await until(async () =>
+        expect(await storedIn(client, "SONDE_RESULTS")).toBe(0),
+      );
+      expect(lines.join()).toContain("message was dropped");
+      expect(lines.join()).not.toContain(secret);
+    },
+  );
+
+  it("is dropped among heartbeats too", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    await using client = await connect({ servers: server.url });
+    const seen: Heartbeat[] = [];
+    await bus.consumeHeartbeats(async (heartbeat) => {
+      seen.push(heartbeat);
+    });
+    const subject = `sonde.heartbeats.${here}`;
+    await until(async () => {
+      client.publish(subject, "{");
+      client.publish(subject, JSON.stringify(aHeartbeat("there")));
+      await client.flush();
+      await bus.publishHeartbeat(aHeartbeat(here));
+      expect(seen).not.toEqual([]);
+    });
+    expect(new Set(seen.map((heartbeat) => heartbeat.location_id))).toEqual(
+      new Set([here]),
+    );
+  });
+});
+
+describe("a batch that is larger than the server takes", () => {
+  const bulky = (location_id: string, bytes: number) =>
+    aTick({ location_id, context: { text: "ü".repeat(bytes / 2) } });
+
+  it("is split, and published again it is split the same way", async () => {
+    await using server = await startNatsServer({
+      config: "max_payload: 20000",
+    });
+    await using bus = await connectTo(server.url);
+    await using client = await connect({ servers: server.url });
+    const location_id = newLocation();
+    const ticks = Array.from({ length: 10 }, () => bulky(location_id, 5000));
+    await bus.publishTicks(ticks);
+    const stored = await storedIn(client, "SONDE_TICKS");
+    expect(stored).toBeGreaterThan(1);
+    expect(stored).toBeLessThan(10);
+    await bus.publishTicks(ticks);
+    expect(await storedIn(client, "SONDE_TICKS")).toBe(stored);
+    const taken: string[] = [];
+    await bus.consumeTicks(location_id, async (batch) => {
+      taken.push(...batch.map((tick) => tick.result_id));
+    });
+    await until(() =>
+      expect(new Set(taken)).toEqual(
+        new Set(ticks.map((tick) => tick.result_id)),
+      ),
+    );
+  });
+
+  it("is published without the one item that fits in no message, which is told", async () => {
+    await using server = await startNatsServer({
+      config: "max_payload: 20000",
+    });
+    await using bus = await connectTo(server.url);
+    const location_id = newLocation();
+    const [small, large] = [aTick({ location_id }), bulky(location_id, 30_000)];
+    await expect(bus.publishTicks([large, small])).rejects.toMatchObject({
+      code: "invalid",
+      message: expect.stringContaining(
+        `max_payload in its configuration): ${large.result_id}`,
+      ),
+    });
+    const taken: string[] = [];
+    await bus.consumeTicks(location_id, async (batch) => {
+      taken.push(...batch.map((tick) => tick.result_id));
+    });
+    await until(() => expect(taken).toEqual([small.result_id]));
+  });
+});
+
+describe("the credential of a location's agents", () => {
+  const config = `authorization: { users: [
+    { user: hub, password: hub },
+    { user: agent, password: agent, permissions: ${JSON.stringify(agentPermissions("here"))} } ] }`;
+
+  it("suffices for an agent, also when NATS lost everything", async () => {
+    await using server = await startNatsServer({ config });
+    await using hub = await connectTo(as(server.url, "hub"));
+    await using agent = await connectTo(as(server.url, "agent"), {
+      locationId: "here",
+    });
+    const seen: string[] = [];
+    await agent.consumeTicks("here", async (ticks) => {
+      seen.push(...ticks.map((tick) => tick.result_id));
+      await agent.publishReports([aRunReport("here")]);
+    });
+    let reports = 0;
+    await hub.consumeReports(async (batch) => {
+      reports += batch.length;
+    });
+    let heartbeats = 0;
+    await hub.consumeHeartbeats(async () => {
+      heartbeats += 1;
+    });
+    const exchange = async (): Promise<void> => {
+      const tick = aTick({ location_id: "here" });
+      await hub.publishTicks([tick]);
+      await until(async () => {
+        await agent.publishHeartbeat(aHeartbeat("here"));
+        expect(seen).toContain(tick.result_id);
+        expect(reports).toBe(seen.length);
+        expect(heartbeats).toBeGreaterThan(0);
+      });
+    };
+    await exchange();
+    await server.kill();
+    await server.restart({ emptyStore: true });
+    await exchange();
+    await until(() =>
+      expect(agent.status()).toMatchObject({ connected: true }),
+    );
+  });
+
+  it("reaches no other location: not its ticks, not its results", async () => {
+    await using server = await startNatsServer({ config });
+    await using hub = await connectTo(as(server.url, "hub"));
+    await using agent = await connectTo(as(server.url, "agent"), {
+      locationId: "here",
+    });
+    const taken: string[] = [];
+    const handler = async (): Promise<void> => void taken.push("a tick");
+    await agent.consumeTicks("there", handler);
+    await hub.publishTicks([aTick({ location_id: "there" })]);
+    await expect(
+      agent.publishReports([aRunReport("there")]),
+    ).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("Permissions Violation"),
+    });
+    await until(() =>
+      expect(agent.status()).toMatchObject({
+        connected: false,
+        detail: expect.stringContaining("Permissions Violation"),
+      }),
+    );
+    expect(taken).toEqual([]);
+  });
+
+  it("does not start a hub, and the start says why", async () => {
+    await using server = await startNatsServer({ config });
+    const starting = connectTo(as(server.url, "agent"));
+    await expect(starting).rejects.toThrow(
+      /^NATS at nats:\/\/127.0.0.1:\d+ does not allow this user what it needs \(.*Permissions Violation/,
+    );
+  });
+
+  it.each([
+    ["the ticks of another location", "sonde.ticks.there"],
+    ["all subjects", ">"],
+    ["the answers to other agents", "sonde.inbox.there.>"],
+    ["the answers to the hub", "_INBOX.>"],
+  ])("may not listen to %s", async (_, subject) => {
+    await using server = await startNatsServer({ config });
+    await using client = await connect({
+      servers: server.url,
+      user: "agent",
+      pass: "agent",
+    });
+    const refused = Promise.withResolvers<string>();
+    client.subscribe(subject, {
+      callback: (err) => refused.resolve(err?.message ?? "a message"),
+    });
+    expect(await refused.promise).toContain("Permissions Violation");
+  });
+});
+
+const as = (url: string, user: string): string =>
+  url.replace("//", `//${user}:${user}@`);
+
+/** Messages that the stream holds. */
+async function storedIn(
+  client: NatsConnection,
+  stream: string,
+): Promise<number> {
+  const answer = await client.request(`$JS.API.STREAM.INFO.${stream}`);
+  return answer.json<{ state: { messages: number } }>().state.messages;
+}

@@ -1,0 +1,325 @@
+// What the bus does when NATS, its store or another process goes away.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { describe, expect, it, vi } from "vitest";
+import type { RunReport } from "../../src/model/result.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import {
+  ACK_WAIT_MS,
+  aRunReport,
+  aTick,
+  connectTo,
+  newLocation,
+} from "../bus/buses.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import { freePort } from "../support/postgres.ts";
+
+const until = (check: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 15_000, interval: 20 });
+
+describe("when nats-server is killed and comes back", () => {
+  it.each([
+    ["with its store", { emptyStore: false }],
+    ["with an empty store", { emptyStore: true }],
+  ])("%s, publishing and consuming go on", async (_, how) => {
+    await using server = await startNatsServer();
+    await using hub = await connectTo(server.url);
+    await using agent = await connectTo(server.url);
+    const location_id = newLocation();
+    const ticks: string[] = [];
+    const reports: string[] = [];
+    await agent.consumeTicks(location_id, async (batch) => {
+      ticks.push(...batch.map((tick) => tick.result_id));
+    });
+    await hub.consumeReports(async (batch) => {
+      reports.push(...batch.map((report) => report.run_id));
+    });
+    const exchange = async (): Promise<void> => {
+      const [tick, report] = [aTick({ location_id }), aRunReport(location_id)];
+      await hub.publishTicks([tick]);
+      await agent.publishReports([report]);
+      await until(() => {
+        expect(ticks).toContain(tick.result_id);
+        expect(reports).toContain(report.run_id);
+      });
+    };
+    await exchange();
+
+    await server.kill();
+    await until(() => {
+      for (const bus of [hub, agent])
+        expect(bus.status()).toEqual({
+          connected: false,
+          detail: `NATS at ${server.url}: reconnecting`,
+        });
+    });
+    await server.restart(how);
+    await exchange();
+    await until(() => {
+      for (const bus of [hub, agent]) expect(bus.status().connected).toBe(true);
+    });
+  });
+
+  it("what was published before, and not taken, is delivered after", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    const tick = aTick({ location_id: newLocation() });
+    await bus.publishTicks([tick]);
+    await server.kill();
+    await server.restart();
+    const taken: (readonly Tick[])[] = [];
+    await bus.consumeTicks(tick.location_id, async (ticks) => {
+      taken.push(ticks);
+    });
+    await until(() => expect(taken).toEqual([[tick]]));
+  });
+
+  it("what is published meanwhile is stored, once, if it comes back within the bound", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    const location_id = newLocation();
+    const reports = Array.from({ length: 50 }, () => aRunReport(location_id));
+    const taken: RunReport[] = [];
+    await bus.consumeReports(async (batch) => void taken.push(...batch));
+    await server.kill();
+    const published = Promise.all(
+      reports.map((report) => bus.publishReports([report])),
+    );
+    await server.restart();
+    await published;
+    await until(() => expect(taken).toHaveLength(50));
+    expect(new Set(taken.map((report) => report.run_id)).size).toBe(50);
+  });
+
+  it("publishing is refused after 5 s without a server", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    await server.kill();
+    const start = performance.now();
+    await expect(
+      bus.publishTicks([aTick({ location_id: newLocation() })]),
+    ).rejects.toMatchObject({
+      code: "unavailable",
+      message: `NATS at ${server.url} did not store a message (reconnecting)`,
+    });
+    const seconds = (performance.now() - start) / 1000;
+    expect(seconds).toBeGreaterThan(4.9);
+    expect(seconds).toBeLessThan(6);
+  });
+});
+
+describe("while nats-server runs", () => {
+  it.each([["SONDE_TICKS"], ["SONDE_RESULTS"]])(
+    "the stream %s is made anew when it was deleted",
+    async (stream) => {
+      await using server = await startNatsServer();
+      await using bus = await connectTo(server.url);
+      const location_id = newLocation();
+      const seen: string[] = [];
+      await bus.consumeTicks(location_id, async (ticks) => {
+        seen.push(...ticks.map((tick) => tick.result_id));
+      });
+      await bus.consumeReports(async (reports) => {
+        seen.push(...reports.map((report) => report.run_id));
+      });
+      const exchange = async (): Promise<void> => {
+        const [tick, report] = [
+          aTick({ location_id }),
+          aRunReport(location_id),
+        ];
+        await bus.publishTicks([tick]);
+        await bus.publishReports([report]);
+        await until(() => {
+          expect(seen).toContain(tick.result_id);
+          expect(seen).toContain(report.run_id);
+        });
+      };
+      await exchange();
+      await administer(server.url, (manager) => manager.streams.delete(stream));
+      await exchange();
+    },
+  );
+
+  it("a consumer that was deleted is made anew", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    const location_id = newLocation();
+    const seen: string[] = [];
+    await bus.consumeTicks(location_id, async (ticks) => {
+      seen.push(...ticks.map((tick) => tick.result_id));
+    });
+    await until(async () => {
+      await consumerInfo(server.url, location_id);
+    });
+    await administer(server.url, (manager) =>
+      manager.consumers.delete("SONDE_TICKS", location_id),
+    );
+    const tick = aTick({ location_id });
+    await bus.publishTicks([tick]);
+    await until(() => expect(seen).toEqual([tick.result_id]));
+  });
+
+  it("what comes again while its handler is at work is not handed over twice", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    const location_id = newLocation();
+    const release = Promise.withResolvers<void>();
+    const taken: string[] = [];
+    await bus.consumeTicks(location_id, async ([tick]) => {
+      taken.push(tick?.result_id ?? "");
+      await release.promise;
+    });
+    const [held, next] = [aTick({ location_id }), aTick({ location_id })];
+    await bus.publishTicks([held]);
+    await until(() => expect(taken).toEqual([held.result_id]));
+    // A new consumer knows of no delivery: it begins with the oldest message.
+    await administer(server.url, (manager) =>
+      manager.consumers.delete("SONDE_TICKS", location_id),
+    );
+    await bus.publishTicks([next]);
+    await until(() => expect(taken).toHaveLength(2));
+    expect(taken).toEqual([held.result_id, next.result_id]);
+    const before = await consumerInfo(server.url, location_id);
+    expect(before).toMatchObject({ num_ack_pending: 2, num_pending: 0 });
+    release.resolve();
+    await until(async () => {
+      const after = await consumerInfo(server.url, location_id);
+      expect(after).toMatchObject({ num_ack_pending: 0, num_pending: 0 });
+    });
+    expect(taken).toHaveLength(2);
+  });
+
+  it("a server that stops answering is noticed within two pings", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url, { pingIntervalMs: 200 });
+    process.kill(server.pid, "SIGSTOP");
+    try {
+      await until(() =>
+        expect(bus.status()).toMatchObject({ connected: false }),
+      );
+    } finally {
+      process.kill(server.pid, "SIGCONT");
+    }
+    await until(() => expect(bus.status()).toMatchObject({ connected: true }));
+    await bus.publishTicks([aTick({ location_id: newLocation() })]);
+  });
+
+  it("the ticks of a process that was killed come to another", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    const location_id = newLocation();
+    const script = new URL("holding-consumer.ts", import.meta.url).pathname;
+    const other = spawn(
+      process.execPath,
+      [script, server.url, location_id, String(ACK_WAIT_MS)],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const tick = aTick({ location_id });
+    try {
+      await bus.publishTicks([tick]);
+      await once(other.stdout, "data");
+    } finally {
+      other.kill("SIGKILL");
+    }
+    const taken: (readonly Tick[])[] = [];
+    await bus.consumeTicks(location_id, async (ticks) => {
+      taken.push(ticks);
+    });
+    await until(() => expect(taken).toEqual([[tick]]));
+  });
+});
+
+describe("at the start", () => {
+  const failure = async (
+    url: string,
+    options: Parameters<typeof connectTo>[1] = {},
+  ): Promise<string> => {
+    try {
+      await using _ = await connectTo(url, options);
+    } catch (cause) {
+      return (cause as Error).message;
+    }
+    return "none";
+  };
+
+  it("an unreachable server is told with its address and what to do", async () => {
+    const port = await freePort();
+    expect(await failure(`nats://ann:s3cret@127.0.0.1:${port}`)).toBe(
+      `cannot reach NATS at nats://127.0.0.1:${port} (connection refused): start nats-server with JetStream (-js), or set SONDE_NATS_URL`,
+    );
+  });
+
+  it("a server without JetStream is told", async () => {
+    await using server = await startNatsServer({ jetstream: false });
+    expect(await failure(server.url)).toContain(
+      `NATS at ${server.url} does not offer JetStream`,
+    );
+  });
+
+  it("refused credentials are told without showing them", async () => {
+    await using server = await startNatsServer({
+      config: 'authorization { user: ann, password: "a:1/b@c" }',
+    });
+    const at = `127.0.0.1:${server.port}`;
+    expect(await failure(`nats://ann:s3cret@${at}`)).toBe(
+      `NATS at nats://${at} refused the credentials: check the user and password in SONDE_NATS_URL, or the credentials file`,
+    );
+  });
+
+  it.each([
+    ["http://127.0.0.1:4222"],
+    ["nats://ann:s3cret@"],
+    ["nats://ann:s3/cret@127.0.0.1:4222:1"],
+  ])("the malformed address %s is told without showing it", async (url) => {
+    const message = await failure(url);
+    expect(message).toContain("is not of the form nats://host:port");
+    expect(message).not.toContain("cret");
+  });
+
+  it("credentials that are not of a .creds file are told without showing them", async () => {
+    const message = await failure("nats://127.0.0.1:1", {
+      credentials: "s3cret",
+    });
+    expect(message).toBe(
+      "the NATS credentials are not the content of a .creds file",
+    );
+  });
+
+  it("user and password of the URL are used, and never logged", async () => {
+    await using server = await startNatsServer({
+      config: 'authorization { user: ann, password: "4:1/s3cret@c" }',
+    });
+    const lines: string[] = [];
+    const log = createLogger("trace", { write: (line) => lines.push(line) });
+    const password = encodeURIComponent("4:1/s3cret@c");
+    const url = `nats://ann:${password}@127.0.0.1:${server.port}`;
+    await using bus = await connectTo(url, { log });
+    expect(bus.status()).toEqual({
+      connected: true,
+      detail: `NATS at nats://127.0.0.1:${server.port}`,
+    });
+    await server.kill();
+    await until(() =>
+      expect(lines.join()).toContain("NATS connection was lost"),
+    );
+    await server.restart();
+    await until(() => expect(lines.join()).toContain("NATS is back"));
+    expect(lines.join()).not.toContain("s3cret");
+  });
+});
+
+async function administer<T>(
+  url: string,
+  act: (manager: Awaited<ReturnType<typeof jetstreamManager>>) => Promise<T>,
+): Promise<T> {
+  await using connection = await connect({ servers: url });
+  return await act(await jetstreamManager(connection));
+}
+
+const consumerInfo = (url: string, locationId: string) =>
+  administer(url, (manager) =>
+    manager.consumers.info("SONDE_TICKS", locationId),
+  );
