@@ -12,6 +12,7 @@ interface Rule {
 }
 
 const ROLE = ["model/", "runtime/"];
+const STORE = ["store/store.ts", "store/ports/"];
 const RULES: Readonly<Record<string, Rule>> = {
   "model/": {
     ours: ["model/"],
@@ -36,15 +37,15 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: ["kysely", "pg"],
   },
   "dispatch/": {
-    ours: [...ROLE, "dispatch/", "bus/bus.ts", "store/store.ts"],
+    ours: [...ROLE, "dispatch/", "bus/bus.ts", ...STORE],
     packages: [],
   },
   "api/": {
-    ours: [...ROLE, "api/", "dispatch/", "store/store.ts"],
+    ours: [...ROLE, "api/", "dispatch/", ...STORE],
     packages: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "typebox"],
   },
   "scheduler/": {
-    ours: [...ROLE, "scheduler/", "dispatch/", "store/store.ts"],
+    ours: [...ROLE, "scheduler/", "dispatch/", ...STORE],
     packages: [],
   },
   "agent/": {
@@ -52,7 +53,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: ["undici", "tough-cookie", "ipaddr.js", "typebox"],
   },
   "aggregator/": {
-    ours: [...ROLE, "aggregator/", "bus/bus.ts", "store/store.ts"],
+    ours: [...ROLE, "aggregator/", "bus/bus.ts", ...STORE],
     packages: [],
   },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },

@@ -1,7 +1,7 @@
 // Lists: the envelope that every one of them answers with.
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
-import type { Page } from "../store/store.ts";
+import type { Page } from "../store/ports/document-store.ts";
 import type { ApiRequest } from "./endpoint.ts";
 import type { Cursors, PageMeta } from "./paging.ts";
 import type { LIST_PAGING } from "./parameters.ts";

@@ -1,7 +1,8 @@
 // From a pending run and its target to the self-contained order that an agent carries out.
 import type { Call } from "../model/call.ts";
 import type { Tick } from "../model/tick.ts";
-import type { PendingRun, StoredDocument } from "../store/store.ts";
+import type { StoredDocument } from "../store/ports/document-store.ts";
+import type { PendingRun } from "../store/ports/run-store.ts";
 
 /** Undefined when there is no such target. */
 export function buildTick(

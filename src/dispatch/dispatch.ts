@@ -1,6 +1,8 @@
 // The one way from ordered runs to ticks on the bus: of the scheduler's beat and of the API's "run now".
 import type { Bus } from "../bus/bus.ts";
-import type { MissedRun, PendingRun, Store } from "../store/store.ts";
+import type { MissedRun } from "../store/ports/result-store.ts";
+import type { PendingRun } from "../store/ports/run-store.ts";
+import type { Store } from "../store/store.ts";
 import { groupTicks } from "../model/tick.ts";
 import { buildTick } from "./build-tick.ts";
 

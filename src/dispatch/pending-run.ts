@@ -1,7 +1,8 @@
 // Makes the runs that are then ordered: of a deployment's schedule in a slot, and at a caller's request.
 import { derivedId, newId } from "../runtime/ids.ts";
 import { dueRun, MAX_START_DELAY_MS } from "../model/slots.ts";
-import type { PendingRun, Schedule } from "../store/store.ts";
+import type { PendingRun } from "../store/ports/run-store.ts";
+import type { Schedule } from "../store/ports/schedule-store.ts";
 
 /** The longest that one call may take (the `timeout:` tag), and what its report may then need to arrive. */
 const LONGEST_CALL_MS = 120_000;

@@ -12,12 +12,10 @@ import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { scheduledRun } from "../dispatch/pending-run.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type {
-  Lease,
-  PendingRun,
-  Store,
-  StoredSchedule,
-} from "../store/store.ts";
+import type { Lease } from "../store/ports/lease-store.ts";
+import type { PendingRun } from "../store/ports/run-store.ts";
+import type { StoredSchedule } from "../store/ports/schedule-store.ts";
+import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 
 export const LEASE_NAME = "scheduler";

@@ -1,12 +1,10 @@
 // Closes the ledger: a run whose outcome did not come in time is MISSED, with the reason that the facts allow.
 import { isOnline } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type {
-  ExpiredRun,
-  MissedRun,
-  Store,
-  StoredAgent,
-} from "../store/store.ts";
+import type { StoredAgent } from "../store/ports/location-store.ts";
+import type { MissedRun } from "../store/ports/result-store.ts";
+import type { ExpiredRun } from "../store/ports/run-store.ts";
+import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 
 const BATCH = 500;

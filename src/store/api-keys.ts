@@ -3,7 +3,7 @@ import type { Selectable } from "kysely";
 import type { AccessLevel } from "../model/access.ts";
 import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
-import type { ApiKey, ApiKeyStore } from "./store.ts";
+import type { ApiKey, ApiKeyStore } from "./ports/api-key-store.ts";
 
 export function createApiKeyStore({ kysely }: Database): ApiKeyStore {
   const inForce = () =>

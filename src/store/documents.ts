@@ -10,7 +10,7 @@ import type {
   NewDocument,
   Page,
   StoredDocument,
-} from "./store.ts";
+} from "./ports/document-store.ts";
 
 type Row = Selectable<Schema["documents"]>;
 type Filters = Partial<Record<FilterField, string>>;

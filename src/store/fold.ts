@@ -7,11 +7,17 @@ import { countOnly, mergeSummaries } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
 import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
-import type { NewResult } from "./record.ts";
 import type { Schema } from "./schema.ts";
 
 type Row = Selectable<Schema["stats"]>;
 type Key = Pick<Row, "call_id" | "kind" | "period" | "location_id" | "result">;
+
+/** A result as it goes into the ledger; `replaces` when it takes the place of a MISSED. */
+export interface NewResult {
+  readonly owner: string;
+  readonly result: Result;
+  readonly replaces: Result | undefined;
+}
 
 interface Change {
   readonly key: Key;

@@ -2,7 +2,7 @@
 import type { Selectable } from "kysely";
 import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
-import type { Lease, LeaseStore } from "./store.ts";
+import type { Lease, LeaseStore } from "./ports/lease-store.ts";
 
 // A holder that was merely paused sees a lease a little beyond its own; a clock that was set back, one far beyond.
 const CLOCK_STEP_TTLS = 6;

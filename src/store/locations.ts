@@ -1,6 +1,6 @@
 // Locations, and the agents that were heard from there.
 import type { Database } from "./database.ts";
-import type { LocationStore } from "./store.ts";
+import type { LocationStore } from "./ports/location-store.ts";
 
 export function createLocationStore({ kysely }: Database): LocationStore {
   return {

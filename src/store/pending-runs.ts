@@ -4,7 +4,7 @@ import type { Trigger } from "../model/tick.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, inTransaction } from "./database.ts";
 import type { Schema } from "./schema.ts";
-import type { PendingRun, PendingRunStore } from "./store.ts";
+import type { PendingRun, PendingRunStore } from "./ports/run-store.ts";
 
 type Row = Selectable<Schema["pending_runs"]>;
 

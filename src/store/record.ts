@@ -5,15 +5,10 @@ import { formatInstant } from "../model/instant.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, inTransaction } from "./database.ts";
 import { foldResults } from "./fold.ts";
+import type { NewResult } from "./fold.ts";
 import { toPendingRun } from "./pending-runs.ts";
-import type { MissedRun, PendingRun, Recorded } from "./store.ts";
-
-/** A result as it goes into the ledger; `replaces` when it takes the place of a MISSED. */
-export interface NewResult {
-  readonly owner: string;
-  readonly result: Result;
-  readonly replaces: Result | undefined;
-}
+import type { MissedRun, Recorded } from "./ports/result-store.ts";
+import type { PendingRun } from "./ports/run-store.ts";
 
 export async function recordReports(
   database: Database,

@@ -2,7 +2,7 @@
 import type { Result } from "../model/result.ts";
 import type { Database } from "./database.ts";
 import { recordMissedRuns, recordReports } from "./record.ts";
-import type { ResultStore } from "./store.ts";
+import type { ResultStore } from "./ports/result-store.ts";
 
 export function createResultStore(database: Database): ResultStore {
   const documents = () =>

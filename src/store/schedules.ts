@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { duePhases, phaseOf } from "../model/slots.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
-import type { Schedule, ScheduleStore } from "./store.ts";
+import type { Schedule, ScheduleStore } from "./ports/schedule-store.ts";
 
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
 const COLUMNS = [

@@ -5,7 +5,12 @@ import { periodEnd } from "../model/periods.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { Database } from "./database.ts";
 import { toSummary } from "./fold.ts";
-import type { Direction, PeriodRow, StatQuery, StatStore } from "./store.ts";
+import type {
+  Direction,
+  PeriodRow,
+  StatQuery,
+  StatStore,
+} from "./ports/stat-store.ts";
 
 type Row = Parameters<typeof toSummary>[0];
 

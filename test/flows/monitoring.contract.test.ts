@@ -1,7 +1,7 @@
 // From the definition of a call to its statistics, through every role, on a clock that is moved from slot to slot.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
-import type { PendingRun } from "../../src/store/store.ts";
+import type { PendingRun } from "../../src/store/ports/run-store.ts";
 import type { ListedResult } from "../support/client.ts";
 import { aReport } from "../support/runs.ts";
 import { startStack } from "../support/stack.ts";

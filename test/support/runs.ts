@@ -9,7 +9,8 @@ import type {
   RunReport,
   Timing,
 } from "../../src/model/result.ts";
-import type { NewDocument, PendingRun } from "../../src/store/store.ts";
+import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import type { PendingRun } from "../../src/store/ports/run-store.ts";
 import { newId } from "../../src/runtime/ids.ts";
 
 export const T0 = Date.UTC(2026, 9, 1, 12, 0, 0);

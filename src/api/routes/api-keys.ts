@@ -7,7 +7,7 @@ import { formatInstant } from "../../model/instant.ts";
 import { createValidator } from "../../model/validate.ts";
 import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
 import { newId } from "../../runtime/ids.ts";
-import type { ApiKey } from "../../store/store.ts";
+import type { ApiKey } from "../../store/ports/api-key-store.ts";
 import { StatusSchema } from "../crud-endpoints.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";

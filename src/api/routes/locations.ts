@@ -2,7 +2,10 @@
 import { Type } from "typebox";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
-import type { StoredAgent, StoredLocation } from "../../store/store.ts";
+import type {
+  StoredAgent,
+  StoredLocation,
+} from "../../store/ports/location-store.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage } from "../lists.ts";

@@ -6,7 +6,7 @@ import { Id, withDefault } from "../../model/fields.ts";
 import { DelaySeconds } from "../../model/deployment.ts";
 import { createValidator } from "../../model/validate.ts";
 import { manualRun } from "../../dispatch/pending-run.ts";
-import type { PendingRun } from "../../store/store.ts";
+import type { PendingRun } from "../../store/ports/run-store.ts";
 import { visible } from "../crud.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";

@@ -6,7 +6,11 @@ import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
 import { advancedStatOf, codesOfType, statOf } from "../../model/stat.ts";
-import type { Direction, RawEntry, StatQuery } from "../../store/store.ts";
+import type {
+  Direction,
+  RawEntry,
+  StatQuery,
+} from "../../store/ports/stat-store.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
 import { toPage } from "../paging.ts";

@@ -1,0 +1,49 @@
+// The port of owned resources: JSON documents, and who may read them.
+import type { Owned, Principal } from "../../model/access.ts";
+import type { FilterField, ResourceKind } from "../../model/resource.ts";
+
+/** Rows after `after` (exclusive; "" is the start) in creation order, at most `limit`. */
+export interface Page {
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** An owned resource: its JSON document, and what access to it depends on. */
+export interface StoredDocument<D = unknown> extends Owned {
+  readonly id: string;
+  readonly kind: ResourceKind;
+  readonly document: D;
+}
+
+export interface NewDocument extends StoredDocument {
+  readonly filters: Partial<Record<FilterField, string | null>>;
+}
+
+export interface DocumentStore {
+  insert(document: NewDocument): Promise<void>;
+  /** Locks the row until the end of the transaction, so that concurrent updates follow one another. */
+  getForUpdate(
+    kind: ResourceKind,
+    id: string,
+  ): Promise<StoredDocument | undefined>;
+  get(kind: ResourceKind, id: string): Promise<StoredDocument | undefined>;
+  getMany(
+    kind: ResourceKind,
+    ids: readonly string[],
+  ): Promise<StoredDocument[]>;
+  replace(document: NewDocument): Promise<void>;
+  remove(kind: ResourceKind, id: string): Promise<void>;
+  /** Those that `reader` may read, by an index on either database. */
+  list(
+    kind: ResourceKind,
+    reader: Principal,
+    filters: Partial<Record<FilterField, string>>,
+    page: Page,
+  ): Promise<StoredDocument[]>;
+  /** Every document of the kind with this filter value, whoever owns it. */
+  listAll(
+    kind: ResourceKind,
+    filter: FilterField,
+    value: string,
+  ): Promise<StoredDocument[]>;
+}

@@ -1,0 +1,33 @@
+// The port of the closed side of the ledger: outcomes of runs.
+import type { Result, RunReport } from "../../model/result.ts";
+import type { Page } from "./document-store.ts";
+import type { PendingRun } from "./run-store.ts";
+
+/** What became of reports that were handed over to be recorded. */
+export interface Recorded {
+  /** Counted for the first time. */
+  readonly recorded: number;
+  /** Of those, outcomes that replaced a MISSED. */
+  readonly late: number;
+  /** Had been counted before. */
+  readonly duplicate: number;
+  /** Of runs that nobody ordered, or by an agent of another location: not stored. */
+  readonly unknown: number;
+}
+
+export interface ResultStore {
+  /** One transaction: stores each report's results once, removes the pending runs, folds the summaries. */
+  record(reports: readonly RunReport[]): Promise<Recorded>;
+  /** One transaction, by the same rules; a run that has an outcome keeps it. Returns how many are new. */
+  recordMissed(runs: readonly MissedRun[]): Promise<number>;
+  get(id: string): Promise<Result | undefined>;
+  /** In creation order; runs without an outcome are not among them. */
+  listOfCall(callId: string, page: Page): Promise<Result[]>;
+}
+
+export interface MissedRun {
+  readonly run: PendingRun;
+  /** `MISSED`, or `UNABLE_TO_RUN` where there is nothing to run. */
+  readonly result: "MISSED" | "UNABLE_TO_RUN";
+  readonly message: string;
+}
