@@ -20,8 +20,8 @@ export interface Network {
 
 // A name may have hundreds of addresses.
 const MOST_ADDRESSES = 6;
-/** The time that an address gets which is not the last: the first SYN and two repetitions (RFC 6298). */
-const ATTEMPT_MS = 4000;
+// What an address gets that is not the last: time for the SYN and its first repetition (RFC 6298 section 2).
+const ATTEMPT_MS = 2000;
 
 /** The signal's abort ends the attempt, as a timeout of the phase under way. The caller destroys the socket. */
 export async function connect(

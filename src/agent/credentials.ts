@@ -12,7 +12,7 @@ const NAMES = new Set([
 
 // A part of the name counts, so that X-Api-Key, _token, client_secret and X-Amz-Signature are all found.
 const PARTS =
-  /api[-_]?key|token|secret|passw|credential|signature|session|^key$|auth(?!or|ent)/;
+  /api[-_]?key|(^|[-_])key$|token|secret|passw|credential|signature|session|jwt|bearer|auth(?!or|ent)/;
 
 export const isCredential = (name: string): boolean => {
   const lower = name.toLowerCase();

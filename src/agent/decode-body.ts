@@ -1,6 +1,5 @@
 // Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without end costs no memory.
-import { Writable } from "node:stream";
-import { pipeline } from "node:stream";
+import { pipeline, Writable } from "node:stream";
 import type { Transform } from "node:stream";
 import {
   constants,

@@ -22,11 +22,13 @@ function newDeliveries() {
   const metrics = createAgentMetrics(createRegistry({ version: "test" }));
   const offered: RunReport[] = [];
   const waiting: (() => void)[] = [];
+  let refusal: Error | undefined;
   const bus = createInProcessBus({ clock, log });
   onTestFinished(() => bus.close());
   const slowBus: Bus = {
     ...bus,
     async publishReports(reports) {
+      if (refusal) throw refusal;
       offered.push(...reports);
       await new Promise<void>((resolve) => waiting.push(resolve));
       return bus.publishReports(reports);
@@ -52,6 +54,7 @@ function newDeliveries() {
     deliveries: createDeliveries(runs),
     runs,
     offered,
+    refuse: (reason: Error) => void (refusal = reason),
     storeAll: () => {
       for (const store of waiting.splice(0)) store();
     },
@@ -95,6 +98,16 @@ describe("a message of ticks", () => {
       await taken;
     }
     expect(offered[1]).toEqual(offered[0]);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  it("is given back when the bus does not take its reports", async () => {
+    await using target = await startTarget();
+    const { deliveries, refuse } = newDeliveries();
+    refuse(new Error("a bug"));
+    const tick = newTick(newCall({ url: target.url }));
+    await expect(deliveries.take([tick])).rejects.toThrow("a bug");
+    await expect(deliveries.take([tick])).rejects.toThrow("a bug");
     expect(target.requests).toHaveLength(1);
   });
 

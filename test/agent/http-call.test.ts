@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { startBlackHole } from "../support/black-hole.ts";
 import { createCertificates } from "../support/certificates.ts";
 import {
   answering,
@@ -267,6 +268,19 @@ describe("the deadline", () => {
       await expect.poll(() => target.open()).toBe(0);
     },
   );
+
+  it("ends a call whose connection nobody takes", async () => {
+    await using hole = await startBlackHole();
+    const outcome = await call(`http://127.0.0.1:${hole.port}/`, {
+      behaviour: { timeoutMs: 300 },
+    });
+    expect(outcome.message).toBe(
+      `connect_timeout: 127.0.0.1:${hole.port} did not answer`,
+    );
+    const { total, tcp } = timingOfCall(outcome);
+    expect(tcp).toBeNull();
+    expect(total).toBeLessThan(550);
+  });
 
   it("ends a call whose TLS handshake stalls", async () => {
     await using target = await startRawTarget(silent);

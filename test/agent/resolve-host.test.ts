@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createHostResolver } from "../../src/agent/resolve-host.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { startBlackHole } from "../support/black-hole.ts";
 import { startNameServer } from "../support/name-server.ts";
 import type { Answer, NameServer } from "../support/name-server.ts";
 import { startTarget } from "../support/target-server.ts";
@@ -143,6 +144,22 @@ describe("of several addresses", () => {
     });
     expect(outcome.message).toBeNull();
     expect(outcome.last.destIp).toBe("::1");
+  });
+
+  it("the next is called where nobody takes the connection", async () => {
+    await using target = await startTarget();
+    await using hole = await startBlackHole("127.0.0.2", target.port);
+    await using server = await startNameServer(() => [
+      "127.0.0.2",
+      "127.0.0.1",
+    ]);
+    const outcome = await call(`http://a.example:${target.port}/`, {
+      resolver: resolverOf(server),
+    });
+    expect(hole.port).toBe(target.port);
+    expect(outcome.message).toBeNull();
+    expect(outcome.last.destIp).toBe("127.0.0.1");
+    expect(timingOfCall(outcome).tcp).toBeGreaterThan(1900);
   });
 
   it("each is named when none takes it", async () => {
