@@ -27,6 +27,7 @@ export function createAggregator(
       ];
     },
     async stop() {
+      await bus.reportsSafe();
       await Promise.all(consumers.map((consumer) => consumer.drain()));
     },
   };

@@ -47,6 +47,12 @@ export interface Bus {
     handler: (reports: readonly RunReport[]) => Promise<void>,
   ): Promise<Consumer>;
 
+  /**
+   * Resolves when the reports that were published in this process are safe with it gone: at once on a durable bus,
+   * otherwise when a handler has taken the last of them.
+   */
+  reportsSafe(): Promise<void>;
+
   /** Best effort: a heartbeat that finds no listener is gone. */
   publishHeartbeat(heartbeat: Heartbeat): Promise<void>;
   consumeHeartbeats(

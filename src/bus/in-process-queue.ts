@@ -9,6 +9,8 @@ export interface Queue {
   /** Does nothing when a message with this id was published within `DEDUPLICATION_WINDOW_MS`. */
   publish(message: EncodedMessage, locationId: string): void;
   attach(receiver: Receiver): Consumer;
+  /** Resolves when nothing waits, is being handled or is to come again. */
+  emptied(): Promise<void>;
   /** Drains the consumers and forgets the messages. */
   close(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export function createQueue({
   // The one that has been handed nothing for longest is in front.
   const takers: Taker[] = [];
   const timers = new Set<NodeJS.Timeout>();
+  const onEmpty = new Set<() => void>();
   const isDuplicate = createDeduplication(clock);
   let [pumping, closed] = [false, false];
 
@@ -83,7 +86,19 @@ export function createQueue({
     void work.then(() => {
       taker.underWay.delete(work);
       pumpSoon();
+      tellIfEmpty();
     });
+  }
+
+  const isEmpty = (): boolean =>
+    waiting.size === 0 &&
+    timers.size === 0 &&
+    takers.every(({ underWay }) => underWay.size === 0);
+
+  function tellIfEmpty(): void {
+    if (!closed && !isEmpty()) return;
+    for (const tell of onEmpty) tell();
+    onEmpty.clear();
   }
 
   function putBack(message: StoredMessage, afterMs: number): void {
@@ -130,9 +145,16 @@ export function createQueue({
       pumpSoon();
       return consumer;
     },
+    emptied() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      onEmpty.add(resolve);
+      tellIfEmpty();
+      return promise;
+    },
     async close() {
       closed = true;
       waiting.clear();
+      tellIfEmpty();
       for (const timer of timers) clearTimeout(timer);
       await Promise.all([...consumers.values()].map((each) => each.drain()));
     },

@@ -93,6 +93,7 @@ export function createInProcessBus({
         ),
       );
     },
+    reportsSafe: () => reports.emptied(),
     async publishHeartbeat(heartbeat) {
       const data = encodeHeartbeat(heartbeat);
       const locationId = locationOf([heartbeat]);

@@ -165,6 +165,7 @@ function createBus(
         ),
       );
     },
+    reportsSafe: () => Promise.resolve(),
     async publishHeartbeat(heartbeat) {
       const subject = heartbeatSubject(locationOf([heartbeat]));
       if (link.fault() === undefined && !link.connection.isClosed())

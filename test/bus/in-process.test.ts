@@ -4,7 +4,7 @@ import { DEDUPLICATION_WINDOW_MS, TICK_MAX_AGE_MS } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { aTick, disposable, quiet } from "./buses.ts";
+import { aReport, aTick, disposable, quiet } from "./buses.ts";
 
 function startBus() {
   const clock = createManualClock(0);
@@ -55,4 +55,21 @@ it("the same ticks are stored again once the window of de-duplication has passed
   await vi.waitFor(() =>
     expect(taken).toEqual([tick.result_id, tick.result_id]),
   );
+});
+
+it("reports are safe when the last of them was taken, redelivered ones included", async () => {
+  const { bus } = startBus();
+  await using _ = bus;
+  await bus.reportsSafe();
+  const reports = [aReport(), aReport(), aReport()];
+  for (const report of reports) await bus.publishReports([report]);
+  const taken: string[] = [];
+  let rejections = 1;
+  await bus.consumeReports(async (batch) => {
+    rejections -= 1;
+    if (rejections >= 0) throw new Error("not now");
+    taken.push(...batch.map(({ run_id }) => run_id));
+  });
+  await bus.reportsSafe();
+  expect(taken.sort()).toEqual(reports.map(({ run_id }) => run_id).sort());
 });
