@@ -59,38 +59,57 @@ export function show(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 97)}...` : text;
 }
 
+/** What must not be there first, then what is missing, then what is wrong. */
 function describeFaults(
   schema: TSchema,
   value: unknown,
   raw: readonly Fault[],
 ): string[] {
-  const described = new Map<string, string>();
-  const branches = new Map<string, Fault[]>();
-  for (const fault of raw) {
-    if (fault.keyword === "boolean") continue; // told by the additionalProperties fault of its parent
-    if (fault.keyword === "anyOf") continue; // told by its branches
-    const key = `${fault.instancePath}|${fault.keyword === "required" || fault.keyword === "additionalProperties" ? fault.keyword : ""}`;
-    const same = branches.get(key);
-    if (same) same.push(fault);
-    else branches.set(key, [fault]);
-  }
-  for (const [key, faults] of branches) {
-    const first = faults[0] as Fault;
-    const path = toPath(first.instancePath);
-    if (first.keyword === "additionalProperties")
-      described.set(key, unexpected(path, first));
-    else if (first.keyword === "required")
-      for (const name of first.params["requiredProperties"] as string[])
-        described.set(
-          `${key}${name}`,
-          `'${join(path, name)}' is a required property`,
-        );
-    else described.set(key, describeValue(schema, value, first, faults));
-  }
-  return [...described.values()];
+  const of = (keyword: string): Fault[] =>
+    raw.filter((fault) => fault.keyword === keyword);
+  const unexpectedOnes = of("additionalProperties").map(unexpected);
+  const missingOnes = of("required").flatMap((fault) => missing(schema, fault));
+  // A union is told by its branches: all that is wrong in one place is one fault.
+  const wrong = raw.filter(({ keyword }) => !TOLD_ELSEWHERE.has(keyword));
+  const byPlace = Map.groupBy(wrong, ({ instancePath }) => instancePath);
+  const wrongOnes = [...byPlace.values()].map((faults) =>
+    describeValue(schema, value, faults[0] as Fault, faults),
+  );
+  return [...new Set([...unexpectedOnes, ...missingOnes, ...wrongOnes])];
 }
 
-function unexpected(path: string, fault: Fault): string {
+// A property that must not be there is told by the fault of its parent, a union by its branches.
+const TOLD_ELSEWHERE = new Set([
+  "additionalProperties",
+  "required",
+  "boolean",
+  "anyOf",
+]);
+
+/** An object that is missing is told by what is required in it, if anything is. */
+function missing(schema: TSchema, fault: Fault): string[] {
+  const names = fault.params["requiredProperties"] as string[];
+  const parent = schemaAt(schema, fault.instancePath);
+  return names
+    .flatMap((name) =>
+      requiredLeaves(
+        parent?.properties?.[name],
+        join(toPath(fault.instancePath), name),
+      ),
+    )
+    .map((path) => `'${path}' is a required property`);
+}
+
+function requiredLeaves(node: SchemaNode | undefined, path: string): string[] {
+  const names = node?.properties ? (node.required ?? []) : [];
+  if (names.length === 0) return [path];
+  return names.flatMap((name) =>
+    requiredLeaves(node?.properties?.[name], join(path, name)),
+  );
+}
+
+function unexpected(fault: Fault): string {
+  const path = toPath(fault.instancePath);
   const names = (fault.params["additionalProperties"] as string[]).map((name) =>
     show(name),
   );
@@ -167,6 +186,7 @@ function valueAt(root: unknown, pointer: string): unknown {
 
 interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
   readonly fault?: (shown: string) => string;

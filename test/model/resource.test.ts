@@ -87,7 +87,11 @@ describe("a call that is created", () => {
       { ...minimal, request: { ...minimal.request, header: [] } },
       "Additional properties are not allowed ('header' was unexpected) in request",
     ],
-    ["no meta", { request: minimal.request }, "'meta' is a required property"],
+    [
+      "no meta",
+      { request: minimal.request },
+      "'meta.name' is a required property",
+    ],
     ["no name", { ...minimal, meta: {} }, "'meta.name' is a required property"],
     [
       "no url",
@@ -109,7 +113,7 @@ describe("a call that is created", () => {
       { ...minimal, request: { ...minimal.request, url: "ftp://x" } },
       "request.url: 'ftp://x' is not a valid http or https URL",
     ],
-    ["nothing", {}, "'meta' is a required property (and 1 other fault)"],
+    ["nothing", {}, "'meta.name' is a required property (and 2 other faults)"],
   ])("is refused with %s", (_, body, message) => {
     expect(() => aCall(body)).toThrow(
       expect.objectContaining({ code: "invalid", message }),
