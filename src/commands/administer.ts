@@ -1,5 +1,5 @@
 // The commands that read or change the store and end: migrate, keys, locations.
-import type { ParsedOptions } from "../main.ts";
+import type { ParsedOptions } from "./arguments.ts";
 import { openConfiguredStore } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { openDataDir } from "../data-dir.ts";
