@@ -1,0 +1,108 @@
+// Does what the README's first command promises, as a user would: starts the demo with npm, reads a result and a
+// statistic over HTTP, sends Ctrl-C, and expects a clean exit.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+
+const START_WITHIN_MS = 30_000;
+const RESULT_WITHIN_MS = 90_000;
+
+interface List<T> {
+  readonly results: readonly T[];
+}
+
+const child = spawn("npm", ["start", "--", "--demo"], {
+  stdio: ["ignore", "pipe", "inherit"],
+  detached: true,
+});
+// A terminal's Ctrl-C reaches the whole process group.
+const signalAll = (signal: NodeJS.Signals): boolean =>
+  process.kill(-(child.pid as number), signal);
+const exited = once(child, "exit") as Promise<
+  [number | null, NodeJS.Signals | null]
+>;
+const lines = createInterface({ input: child.stdout });
+const { promise: api, resolve: found } = Promise.withResolvers<string>();
+lines.on("line", (line) => {
+  console.log(line);
+  const url = /Sonde is at +(\S+)/.exec(line)?.[1];
+  if (url) found(url);
+});
+
+try {
+  const base = await within(api, START_WITHIN_MS, "the API did not start");
+  const key = readFileSync(
+    join(process.env["SONDE_DATA_DIR"] ?? ".sonde", "owner-key"),
+    "utf8",
+  ).trim();
+  const get = async <T>(path: string): Promise<T> => {
+    const response = await fetch(new URL(path, base), {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    if (!response.ok)
+      throw new Error(
+        `GET ${path} answered ${response.status}: ${await response.text()}`,
+      );
+    return (await response.json()) as T;
+  };
+  const { results: calls } =
+    await get<List<{ id: string; meta: { name: string } }>>("calls/");
+  const steady = calls.find(({ meta }) => meta.name === "Demo: steady");
+  if (!steady) throw new Error("the demo's calls are missing");
+  await until(RESULT_WITHIN_MS, "no scheduled result came", async () => {
+    const { results } = await get<
+      List<{ meta: { trigger: string; result: string } }>
+    >(`calls/${steady.id}/results/`);
+    return results.some(
+      ({ meta }) => meta.trigger === "SCHEDULE" && meta.result === "COMPLETE",
+    );
+  });
+  const { stat } = await get<{ stat: { count: number } | null }>(
+    `calls/${steady.id}/stats/?kind=DAY`,
+  );
+  if (!stat || stat.count < 1)
+    throw new Error("the statistic does not count the result");
+  console.log(
+    `read a scheduled result and a statistic of ${stat.count} calls; sending Ctrl-C`,
+  );
+} finally {
+  signalAll("SIGINT");
+}
+const [code, signal] = await within(
+  exited,
+  START_WITHIN_MS,
+  "it did not end after Ctrl-C",
+).catch((cause: unknown) => {
+  signalAll("SIGKILL");
+  throw cause;
+});
+if (code !== 0)
+  throw new Error(`it ended with ${code ?? signal} after Ctrl-C, not with 0`);
+console.log("ended cleanly");
+
+async function within<T>(
+  work: Promise<T>,
+  ms: number,
+  otherwise: string,
+): Promise<T> {
+  const expired = delay(ms, undefined, { ref: false }).then(() => {
+    throw new Error(`${otherwise} within ${ms / 1000} s`);
+  });
+  return Promise.race([work, expired]);
+}
+
+async function until(
+  ms: number,
+  otherwise: string,
+  isDone: () => Promise<boolean>,
+): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await isDone())) {
+    if (performance.now() > deadline)
+      throw new Error(`${otherwise} within ${ms / 1000} s`);
+    await delay(500);
+  }
+}
