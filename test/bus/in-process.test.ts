@@ -4,7 +4,7 @@ import { DEDUPLICATION_WINDOW_MS, TICK_MAX_AGE_MS } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { aReport, aTick, disposable, quiet } from "./buses.ts";
+import { aRunReport, aTick, disposable, quiet } from "./buses.ts";
 
 function startBus() {
   const clock = createManualClock(0);
@@ -61,7 +61,7 @@ it("reports are safe when the last of them was taken, redelivered ones included"
   const { bus } = startBus();
   await using _ = bus;
   await bus.reportsSafe();
-  const reports = [aReport(), aReport(), aReport()];
+  const reports = ["local", "local", "local"].map((place) => aRunReport(place));
   for (const report of reports) await bus.publishReports([report]);
   const taken: string[] = [];
   let rejections = 1;
