@@ -1,3 +1,4 @@
+// The first schema: documents, schedules, the ledger, statistics, keys, locations, leases.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
