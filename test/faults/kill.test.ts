@@ -1,0 +1,227 @@
+// Processes that are killed at random moments under load: whatever the moment, the ledger holds.
+// KILL_SEED=<number> repeats the moments of a run.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject, it, vi } from "vitest";
+import { slotOf } from "../../src/model/slots.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { LEASE_NAME } from "../../src/scheduler/beat.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { StoreOptions } from "../../src/store/open-store.ts";
+import type { Schedule, Store } from "../../src/store/store.ts";
+import {
+  expectOneRowForEachSlot,
+  expectStatisticsOfRows,
+  readLedger,
+} from "../support/ledger.ts";
+import type { Ledger } from "../support/ledger.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import { createDatabase } from "../support/postgres.ts";
+import { makeFolder, startSonde } from "../support/process.ts";
+import type { SondeProcess } from "../support/process.ts";
+import { aCall } from "../support/runs.ts";
+import { startTarget } from "../support/target-server.ts";
+
+const DEPLOYMENTS = 60;
+const LOAD_MS = 65_000;
+const ANSWER_AFTER_MS = 300;
+const seed = Number(
+  process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 32),
+);
+
+describe.concurrent(
+  "under load, when processes are killed and started again",
+  { timeout: 110_000 },
+  () => {
+    it("each due slot has one outcome, counted once: everything in one process", async ({
+      annotate,
+    }) => {
+      await annotate(`KILL_SEED=${seed}`);
+      await using target = await startSlowTarget();
+      using folder = makeFolder();
+      mkdirSync(folder.dataDir);
+      const file = join(folder.dataDir, "sonde.db");
+      await using store = await openDisposable({ file });
+      const schedules = await deployMany(store, target.url);
+      const options = {
+        folder: folder.path,
+        env: { SONDE_EGRESS_ALLOW: target.authority },
+      };
+      const start = (): SondeProcess => startSonde(["serve"], options);
+
+      await using process = replaceable(start);
+      const since = systemClock.now();
+      for (const at of moments(randomOf(seed), 4)) {
+        await systemClock.waitUntil(since + at);
+        await process.killAndReplace();
+      }
+      await systemClock.waitUntil(since + LOAD_MS);
+      await outcomesOf(store, schedules, systemClock.now());
+      expect(await process.current().stop()).toEqual({ code: 0, signal: null });
+
+      const ledger = await expectLedger(store, schedules);
+      expect(
+        ledger.results
+          .filter(isRunDueAfter(since))
+          .filter(({ meta }) => meta.result !== "COMPLETE"),
+      ).toEqual([]);
+    });
+
+    it("each due slot has one outcome, counted once: scheduler, agent and aggregator on their own", async ({
+      annotate,
+    }) => {
+      await annotate(`KILL_SEED=${seed}`);
+      await using target = await startSlowTarget();
+      await using nats = await startNatsServer();
+      const url = await createDatabase(inject("postgresUrl"));
+      await using store = await openDisposable({ url });
+      const schedules = await deployMany(store, target.url);
+      const env = {
+        SONDE_DATABASE_URL: url,
+        SONDE_NATS_URL: nats.url,
+        SONDE_EGRESS_ALLOW: target.authority,
+      };
+      await using stack = new AsyncDisposableStack();
+      const processes = ["scheduler", "agent", "aggregator"].map((role) =>
+        stack.use(
+          replaceable(() => startSonde(["serve", "--roles", role], { env })),
+        ),
+      );
+      const since = systemClock.now();
+      const random = randomOf(seed + 1);
+      for (const [n, at] of moments(random, 6).entries()) {
+        await systemClock.waitUntil(since + at);
+        const victim =
+          n < processes.length ? n : Math.floor(random() * processes.length);
+        await processes[victim]?.killAndReplace();
+      }
+      await systemClock.waitUntil(since + LOAD_MS);
+      await outcomesOf(store, schedules, systemClock.now());
+      for (const process of processes)
+        expect(await process.current().stop()).toEqual({
+          code: 0,
+          signal: null,
+        });
+
+      const ledger = await expectLedger(store, schedules);
+      expect(
+        ledger.results
+          .filter(isRunDueAfter(since))
+          .filter(({ meta }) => meta.result !== "COMPLETE"),
+      ).toEqual([]);
+    });
+  },
+);
+
+const startSlowTarget = () =>
+  startTarget((_, response) => {
+    setTimeout(() => response.end("ok"), ANSWER_AFTER_MS);
+  });
+
+/** Calls and their schedules, every minute, spread over it; as if deployed when the current minute began. */
+async function deployMany(
+  store: Store,
+  targetUrl: string,
+): Promise<Schedule[]> {
+  const active_from = slotOf(await store.now());
+  const schedules = Array.from({ length: DEPLOYMENTS }, (_, n): Schedule => ({
+    deployment_id: `deployment-${n}`,
+    owner: "ann",
+    target_id: `call-${n}`,
+    location_id: "local",
+    frequency: 1,
+    run_delay: Math.floor((60 * n) / DEPLOYMENTS),
+    active_from,
+  }));
+  for (const schedule of schedules) {
+    await store.documents.insert(
+      aCall({
+        id: schedule.target_id,
+        url: `${targetUrl}/${schedule.target_id}`,
+      }),
+    );
+    await store.schedules.set(schedule);
+  }
+  return schedules;
+}
+
+/** Resolves when no run that was due by then is without an outcome. */
+const outcomesOf = (
+  store: Store,
+  schedules: readonly Schedule[],
+  due: number,
+): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      const { pending } = await readLedger(store, schedules);
+      expect(pending.filter(({ due_time }) => due_time < due)).toEqual([]);
+    },
+    { timeout: 25_000, interval: 200 },
+  );
+
+async function expectLedger(
+  store: Store,
+  schedules: readonly Schedule[],
+): Promise<Ledger> {
+  const lease = await store.leases.acquire(
+    LEASE_NAME,
+    "test",
+    await store.now(),
+    1000,
+  );
+  const ledger = await readLedger(store, schedules);
+  expectOneRowForEachSlot(ledger, schedules, lease?.cursor ?? 0);
+  await expectStatisticsOfRows(store, ledger);
+  return ledger;
+}
+
+const isRunDueAfter =
+  (ms: number) =>
+  ({ meta }: Ledger["results"][number]): boolean =>
+    Date.parse(meta.due_time) > ms;
+
+interface Replaceable extends AsyncDisposable {
+  current(): SondeProcess;
+  killAndReplace(): Promise<void>;
+}
+
+function replaceable(start: () => SondeProcess): Replaceable {
+  const started = [start()];
+  const current = (): SondeProcess => started.at(-1) as SondeProcess;
+  return {
+    current,
+    async killAndReplace() {
+      const killed = await current().kill9();
+      expect(killed.signal, current().stderr()).toBe("SIGKILL");
+      started.push(start());
+    },
+    async [Symbol.asyncDispose]() {
+      for (const process of started) await process[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Milliseconds after the start of the load, in order; the last leaves time to recover. */
+const moments = (random: () => number, count: number): number[] =>
+  Array.from(
+    { length: count },
+    () => 2000 + random() * (LOAD_MS - 12_000),
+  ).toSorted((a, b) => a - b);
+
+/** Mulberry32: the same numbers, from 0 to 1, for the same seed. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+async function openDisposable(
+  location: StoreOptions["location"],
+): Promise<Store & AsyncDisposable> {
+  const store = await openStore({ location, clock: systemClock });
+  return { ...store, [Symbol.asyncDispose]: () => store.close() };
+}
