@@ -20,7 +20,7 @@ export interface BodyDecoder {
   destroy(): void;
 }
 
-const MAX_CODINGS = 3;
+export const MAX_CODINGS = 3;
 // RFC 9659: the window that a zstd content coding may use at most, 8 MB.
 const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
@@ -35,29 +35,23 @@ const DECODERS: Record<string, (firstByte: number) => Transform> = {
 };
 
 /**
- * A coding that is not known is left alone, as browsers do: the header often names what is none. `onFailure` is called
- * for a body that does not decode, or to more than `maxBytes`.
+ * The codings to undo, in the order of their application. One that is not known is left alone, as browsers do: the
+ * header often names what is none.
  */
-export function createBodyDecoder(
-  contentEncoding: string,
-  firstChunk: Buffer,
-  maxBytes: number,
-  onFailure: (failure: CallFailure) => void,
-): BodyDecoder {
-  const codings = contentEncoding
+export const knownCodings = (contentEncoding: string): string[] =>
+  contentEncoding
     .toLowerCase()
     .split(",")
     .map((coding) => coding.trim())
     .filter((coding) => Object.hasOwn(DECODERS, coding));
-  if (codings.length > MAX_CODINGS) {
-    onFailure(
-      new CallFailure(
-        "malformed_response",
-        `the body is encoded more than ${MAX_CODINGS} times`,
-      ),
-    );
-    codings.length = 0;
-  }
+
+/** `onFailure` is called for a body that does not decode, or to more than `maxBytes`. */
+export function createBodyDecoder(
+  codings: readonly string[],
+  firstChunk: Buffer,
+  maxBytes: number,
+  onFailure: (failure: CallFailure) => void,
+): BodyDecoder {
   const sink = countingSink(maxBytes);
   const stages = codings
     .toReversed()
@@ -67,13 +61,10 @@ export function createBodyDecoder(
     );
   const [entry = sink] = stages;
   let finish = (): void => undefined;
-  const settle = (cause: Error | null | undefined): void => {
+  pipeline([...stages, sink], (cause) => {
     if (!cause) finish();
     else onFailure(decodeFailure(cause, codings));
-  };
-  if (stages.length > 0) pipeline([...stages, sink], settle);
-  else sink.once("finish", () => settle(null));
-
+  });
   return {
     write: (chunk) => entry.write(chunk),
     onceReady: (resume) => void entry.once("drain", resume),

@@ -63,8 +63,7 @@ export function createHttpCaller({
         return { result: resultOf(last), message: null, hops, last };
       } catch (cause) {
         cancel?.throwIfAborted();
-        const failure =
-          cause instanceof CallFailure ? cause : agentFailure(cause);
+        const failure = failureOf(cause, spentBy(last, hops), behaviour);
         return {
           result: failure.result,
           message: failure.message,
@@ -77,6 +76,26 @@ export function createHttpCaller({
     },
   };
 }
+
+// A deadline that is noticed this late says that the agent stood still, and nothing of the target.
+const STALLED_MS = 500;
+
+function failureOf(
+  cause: unknown,
+  spentMs: number,
+  { timeoutMs }: Behaviour,
+): CallFailure {
+  if (spentMs > timeoutMs + STALLED_MS)
+    return new CallFailure(
+      "agent_error",
+      `the agent was held up; it ended the call ${Math.round(spentMs - timeoutMs)} ms after its deadline`,
+      { cause },
+    );
+  return cause instanceof CallFailure ? cause : agentFailure(cause);
+}
+
+const spentBy = (last: Trace, [first = last]: readonly Trace[]): number =>
+  last.ended - first.started;
 
 async function visit(
   network: Network,

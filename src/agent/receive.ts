@@ -1,14 +1,14 @@
 // The response of an exchange, taken in within bounds. A body is decoded and counted, not kept.
 import type { IncomingMessage } from "node:http";
 import type { KeyValue } from "../model/fields.ts";
-import { createBodyDecoder } from "./decode-body.ts";
+import { createBodyDecoder, knownCodings, MAX_CODINGS } from "./decode-body.ts";
 import type { BodyDecoder } from "./decode-body.ts";
 import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
 
 export const MAX_HEADERS = 1000;
 /** On the wire, and once more decoded. */
-export const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 export function receiveHead(
   incoming: IncomingMessage,
@@ -54,22 +54,17 @@ export function receiveBody(
   trace: Trace,
   { onEnd, onDone, onFailure }: BodyEvents,
 ): () => void {
+  const codings = knownCodings(incoming.headers["content-encoding"] ?? "");
   let decoder: BodyDecoder | undefined;
   let size = 0;
   incoming.on("data", (chunk: Buffer) => {
     size += chunk.length;
     trace.responseSize = Math.min(size, MAX_BODY_BYTES);
-    if (size > MAX_BODY_BYTES)
-      return onFailure(
-        new CallFailure(
-          "too_large",
-          `the body is larger than ${MAX_BODY_BYTES} bytes`,
-        ),
-      );
-    const coding = incoming.headers["content-encoding"];
-    if (coding === undefined) return;
+    const fault = bodyFault(size, codings);
+    if (fault) return onFailure(fault);
+    if (codings.length === 0) return;
     // Made by the first byte: a response to HEAD has the header, and no body to decode.
-    decoder ??= createBodyDecoder(coding, chunk, MAX_BODY_BYTES, onFailure);
+    decoder ??= createBodyDecoder(codings, chunk, MAX_BODY_BYTES, onFailure);
     if (decoder.write(chunk)) return;
     incoming.pause();
     decoder.onceReady(() => incoming.resume());
@@ -80,4 +75,21 @@ export function receiveBody(
     else onDone();
   });
   return () => decoder?.destroy();
+}
+
+function bodyFault(
+  size: number,
+  codings: readonly string[],
+): CallFailure | undefined {
+  if (size > MAX_BODY_BYTES)
+    return new CallFailure(
+      "too_large",
+      `the body is larger than ${MAX_BODY_BYTES} bytes`,
+    );
+  return codings.length > MAX_CODINGS
+    ? new CallFailure(
+        "malformed_response",
+        `the body is encoded more than ${MAX_CODINGS} times`,
+      )
+    : undefined;
 }

@@ -282,6 +282,17 @@ describe("the deadline", () => {
     expect(total).toBeLessThan(550);
   });
 
+  it("that is noticed late is a fault of the agent", async () => {
+    await using target = await startRawTarget(silent);
+    const calling = call(target.url, { behaviour: { timeoutMs: 100 } });
+    await expect.poll(() => target.open(), { interval: 5 }).toBe(1);
+    const until = performance.now() + 800;
+    while (performance.now() < until); // nothing else runs meanwhile
+    const outcome = await calling;
+    expect(outcome.result).toBe("AGENT_ERROR");
+    expect(outcome.message).toMatch(/^agent_error: the agent was held up/);
+  });
+
   it("ends a call whose TLS handshake stalls", async () => {
     await using target = await startRawTarget(silent);
     const outcome = await call(`https://127.0.0.1:${target.port}`, {
