@@ -8,7 +8,8 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { LEASE_NAME } from "../../src/scheduler/beat.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
-import type { Schedule, Store } from "../../src/store/store.ts";
+import type { Schedule } from "../../src/store/ports/schedule-store.ts";
+import type { Store } from "../../src/store/store.ts";
 import {
   expectOneRowForEachSlot,
   expectStatisticsOfRows,
