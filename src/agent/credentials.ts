@@ -1,5 +1,6 @@
 // Which headers and query parameters carry credentials: masked in results, and not sent on to another host.
 import type { KeyValue } from "../model/fields.ts";
+import { MASK } from "../model/mask.ts";
 
 const NAMES = new Set([
   "authorization",
@@ -18,8 +19,6 @@ export const isCredential = (name: string): boolean => {
   const lower = name.toLowerCase();
   return NAMES.has(lower) || PARTS.test(lower);
 };
-
-export const MASK = "********";
 
 export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
   pairs.map(({ key, value }) => ({

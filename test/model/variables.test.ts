@@ -1,0 +1,236 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createMask } from "../../src/model/mask.ts";
+import { scopeOf } from "../../src/model/variable-scope.ts";
+import type { CallFacts } from "../../src/model/variable-scope.ts";
+import {
+  createExpansion,
+  environmentNames,
+  landingOfBody,
+  MAX_EXPANDED_LENGTH,
+  VariableFault,
+} from "../../src/model/variables.ts";
+import type { Landing } from "../../src/model/variables.ts";
+
+const FACTS: CallFacts = {
+  now: Date.UTC(2026, 6, 9, 19, 29, 43, 492),
+  guid: "0b2c9a3e-0000-4000-8000-000000000000",
+  result_id: "result-1",
+  run_id: "run-1",
+  call_id: "call-1",
+  call_name: "A call",
+  location_id: "here",
+  workflow_id: null,
+  workflow_name: null,
+  client_id: "client-1",
+  client_secret: "hush-hush",
+  access_token: null,
+};
+
+const GIVEN = {
+  context: {
+    CITY: "Bad Ems/Lahn",
+    NUMBER: 7,
+    OBJECT: { a: [1] },
+    NOTHING: null,
+    NESTED: "%%CITY%% {{host}}",
+    RESULT_ID: "forged",
+    WORKFLOW_ID: "forged",
+    ACCESS_TOKEN: "forged",
+    DATE: "%%DATE%%",
+    TIME: "%%DATE%%",
+  },
+  environment: { host: "api.example:8080", quoted: 'a"b\\\n', both: "of both" },
+  customVariables: { custom: "own", both: "not seen" },
+};
+
+const expand = (text: string, landing: Landing = "text") => {
+  const expansion = createExpansion(scopeOf(FACTS, GIVEN));
+  const expanded = expansion.expand(text, landing);
+  return {
+    expanded,
+    secrets: [...expansion.secrets],
+    unknown: [...expansion.unknown],
+  };
+};
+
+describe("system and context values", () => {
+  it.each([
+    ["%%DATETIME%%", "2026-07-09T19:29:43.492000"],
+    ["%%UNIXTIME%%", "1783625383"],
+    ["%%GUID%%", FACTS.guid],
+    ["%%RESULT_ID%%/%%CALL_RESULT_ID%%", "result-1/result-1"],
+    ["%%WORKFLOW_RESULT_ID%%/%%TEST_RUN_RESULT_ID%%", "run-1/run-1"],
+    ["%%CALL_ID%% %%CALL_NAME%% %%LOCATION_ID%%", "call-1 A call here"],
+    ["%%CLIENT_ID%%:%%CLIENT_SECRET%%", "client-1:hush-hush"],
+    ["%%city%%", "Bad Ems/Lahn"],
+    ["%%NUMBER%%|%%OBJECT%%|%%NOTHING%%", '7|{"a":[1]}|'],
+    ["100%%%NUMBER%%%", "100%7%"],
+    ["%%NESTED%%", "%%CITY%% {{host}}"],
+    ["__CITY__", "__CITY__"],
+  ])("%s is %s", (text, expected) => {
+    expect(expand(text).expanded).toBe(expected);
+  });
+
+  it.each([
+    ["a context never supplies an id", "%%RESULT_ID%%", "result-1"],
+    ["nor one that the run has not", "%%WORKFLOW_ID%%", "%%WORKFLOW_ID%%"],
+    ["nor a credential", "%%ACCESS_TOKEN%%", "%%ACCESS_TOKEN%%"],
+    ["a context wins over the clock", "%%TIME%%", "%%DATE%%"],
+    ["a value that asks for itself does not", "%%DATE%%", "2026-07-09"],
+  ])("%s", (_, text, expected) => {
+    expect(expand(text).expanded).toBe(expected);
+  });
+});
+
+describe("environment values", () => {
+  it.each([
+    ["{{host}}", "api.example:8080"],
+    ["{{ host }}", "api.example:8080"],
+    ["%7B%7Bhost%7D%7D", "api.example:8080"],
+    ["%7b%7b%20host%20%7d%7d", "api.example:8080"],
+    ["{{custom}} {{both}}", "own of both"],
+    ["%%HOST%% {{CITY}} {{Host}}", "%%HOST%% {{CITY}} {{Host}}"],
+    ["{ {host} } {{}}", "{ {host} } {{}}"],
+  ])("%s is %s", (text, expected) => {
+    expect(expand(text).expanded).toBe(expected);
+  });
+
+  it("are asked for by name", () => {
+    const texts = ["{{a}}%%B%%", "%7B%7B c%20d%7D%7D", "{{a}} {{ e }}"];
+    expect(environmentNames(texts)).toEqual(["a", "c d", "e"]);
+  });
+});
+
+it("unknown names stay as written and are named, once", () => {
+  expect(expand("%%NO%% {{no}} %%NO%% %%CITY%%")).toMatchObject({
+    expanded: "%%NO%% {{no}} %%NO%% Bad Ems/Lahn",
+    unknown: ["%%NO%%", "{{no}}"],
+  });
+  expect(expand("http://a.example/__init__", "url")).toMatchObject({
+    expanded: "http://a.example/__init__",
+    unknown: [],
+  });
+});
+
+it("environment values and credentials are told to be secrets, others not", () => {
+  expect(
+    expand("%%CITY%% {{host}} %%CLIENT_SECRET%% {{custom}}").secrets,
+  ).toEqual(["api.example:8080", "hush-hush", "own"]);
+});
+
+describe("in a URL", () => {
+  it.each([
+    ["http://{{host}}/%%CITY%%", "http://api.example:8080/Bad%20Ems%2FLahn"],
+    [
+      "http://a.example/?q=__CITY__&n=%%NUMBER%%",
+      "http://a.example/?q=Bad%20Ems%2FLahn&n=7",
+    ],
+    ["http://a.example?q={{quoted}}", "http://a.example?q=a%22b%5C%0A"],
+    ["http://a.example/__CALL_ID__/__NO__", "http://a.example/call-1/__NO__"],
+    ["http://a.example/%7B%7Bcustom%7D%7D", "http://a.example/own"],
+    ["http://%%CALL_ID%%.a.example/", "http://call-1.a.example/"],
+  ])("%s is %s", (url, expected) => {
+    expect(expand(url, "url").expanded).toBe(expected);
+  });
+
+  it.each([
+    "http://%%CITY%%/",
+    "http://{{quoted}}.example/",
+    "http://a%%NESTED%%",
+  ])("%s is refused, since the value would end the host", (url) => {
+    expect(() => expand(url, "url")).toThrow(VariableFault);
+  });
+});
+
+describe("in a body", () => {
+  it.each<[string, Landing, string, string]>([
+    [
+      "escaped in a JSON string",
+      "json",
+      '{"a":"x{{quoted}}"}',
+      '{"a":"xa\\"b\\\\\\n"}',
+    ],
+    [
+      "as they are outside of one, where they are JSON",
+      "json",
+      '{"a":%%NUMBER%%,"b":%%OBJECT%%}',
+      '{"a":7,"b":{"a":[1]}}',
+    ],
+    [
+      "as a string outside of one, where they are not",
+      "json",
+      '{"a":%%CITY%%}',
+      '{"a":"Bad Ems/Lahn"}',
+    ],
+    [
+      "told apart from escaped quotes",
+      "json",
+      '["\\"{{quoted}}"]',
+      '["\\"a\\"b\\\\\\n"]',
+    ],
+    [
+      "encoded in a form",
+      "form",
+      "a=%%CITY%%&b={{quoted}}",
+      "a=Bad+Ems%2FLahn&b=a%22b%5C%0A",
+    ],
+    ["escaped in XML", "xml", '<a b="{{quoted}}"/>', '<a b="a&quot;b\\\n"/>'],
+    ["as they are elsewhere", "text", "{{quoted}}", 'a"b\\\n'],
+  ])("values are %s", (_, landing, body, expected) => {
+    expect(expand(body, landing).expanded).toBe(expected);
+  });
+
+  it.each<[string, string | undefined, Landing]>([
+    ["{}", "application/json; charset=utf-8", "json"],
+    ["{}", "application/problem+json", "json"],
+    ["a=b", "Application/X-WWW-Form-Urlencoded", "form"],
+    ["<a/>", "text/xml", "xml"],
+    ["{}", "text/plain", "text"],
+    ['{"a":%%B%%,"c":"{{d}}"}', undefined, "json"],
+    ["a=%%B%%", undefined, "text"],
+  ])("%s of type %s is %s", (body, type, landing) => {
+    expect(landingOfBody(body, type)).toBe(landing);
+  });
+
+  it("any value leaves JSON around it whole", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (value) => {
+        const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
+        const { expand: fill } = createExpansion(scope);
+        const body = fill(
+          '{"in":"<{{value}}>","bare":{{value}},"x":1}',
+          "json",
+        );
+        expect(JSON.parse(body)).toMatchObject({ in: `<${value}>`, x: 1 });
+      }),
+    );
+  });
+});
+
+it("a text does not grow without bounds", () => {
+  const value = "x".repeat(1024 * 1024);
+  const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
+  const { expand: fill } = createExpansion(scope);
+  expect(fill("{{value}}", "text")).toBe(value);
+  expect(() => fill("{{value}}".repeat(100_000), "text")).toThrow(
+    `longer than ${MAX_EXPANDED_LENGTH} characters`,
+  );
+});
+
+describe("a mask", () => {
+  const mask = createMask(['s€cret &"x', 's€cret &"x more', "abc", ""]);
+
+  it.each([
+    ['s€cret &"x', "********"],
+    ["?q=s%E2%82%ACcret%20%26%22x&r=1", "?q=********&r=1"],
+    ["a=s%E2%82%ACcret+%26%22x", "a=********"],
+    ['{"a":"s€cret &\\"x"}', '{"a":"********"}'],
+    ['<s€cret &"x more>', "<********>"],
+    [Buffer.from('s€cret &"x').toString("latin1"), "********"],
+    ["abc", "abc"],
+    ["", ""],
+  ])("makes of %j %j", (text, expected) => {
+    expect(mask(text)).toBe(expected);
+  });
+});
