@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isCredential, MASK, maskUrl } from "../../src/agent/credentials.ts";
+import { isCredential, maskUrl } from "../../src/agent/credentials.ts";
+import { MASK } from "../../src/model/mask.ts";
 
 describe("a name", () => {
   it.each([
