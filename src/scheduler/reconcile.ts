@@ -34,7 +34,7 @@ export async function reconcile(
         run,
         reason,
         result: "MISSED",
-        message: `${reason}: ${describe(reason, run)}`,
+        message: `${reason}: ${EXPLANATIONS[reason](`location '${run.location_id}'`)}`,
       };
     });
     await store.results.recordMissed(missed);
@@ -63,16 +63,11 @@ export function reasonOf(
     : "agent_offline";
 }
 
-function describe(reason: Reason, run: ExpiredRun): string {
-  const location = `location '${run.location_id}'`;
-  switch (reason) {
-    case "hub_unreachable":
-      return "the bus could not be reached to publish the run";
-    case "no_agent":
-      return `no agent has ever been seen at ${location}`;
-    case "agent_offline":
-      return `no agent was online at ${location} when the run was due`;
-    case "agent_lost":
-      return `an agent at ${location} was given the run and never reported its outcome`;
-  }
-}
+const EXPLANATIONS: Readonly<Record<Reason, (location: string) => string>> = {
+  hub_unreachable: () => "the bus could not be reached to publish the run",
+  no_agent: (location) => `no agent has ever been seen at ${location}`,
+  agent_offline: (location) =>
+    `no agent was online at ${location} when the run was due`,
+  agent_lost: (location) =>
+    `an agent at ${location} was given the run and never reported its outcome`,
+};

@@ -45,7 +45,7 @@ export function createApiKeyStore({ kysely }: Database): ApiKeyStore {
         .selectFrom("api_keys")
         .select((eb) => eb.fn.countAll<number>().as("count"))
         .executeTakeFirstOrThrow();
-      return Number(count);
+      return count;
     },
   };
 }

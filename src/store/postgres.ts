@@ -1,7 +1,8 @@
 // PostgreSQL 15 or later: pg behind Kysely's PostgreSQL dialect.
 import { Kysely, PostgresDialect, sql } from "kysely";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
-import pg from "pg";
+import { Pool, types } from "pg";
+import type { PoolClient } from "pg";
 import { AppError, unavailable } from "../model/errors.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
@@ -22,7 +23,7 @@ export function openPostgres({
   maxConnections = 10,
   onConnectionLost,
 }: PostgresOptions): Database {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -56,11 +57,11 @@ export const addressOf = (url: string): string => {
 };
 
 // Instants and counts are 64-bit integers below 2^53; pg gives them as text unless told otherwise.
-const INT8 = pg.types.builtins.INT8;
-const getTypeParser: typeof pg.types.getTypeParser = (
+const INT8: number = types.builtins.INT8;
+const getTypeParser: typeof types.getTypeParser = (
   oid: number,
   format?: unknown,
-) => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"));
+) => (oid === INT8 ? Number : types.getTypeParser(oid, format as "text"));
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const isTransient = (error: unknown): boolean =>
@@ -89,7 +90,7 @@ function toAppError(cause: unknown): unknown {
   return unavailable(`the database cannot be reached: ${reason}`, { cause });
 }
 
-function guardedPool(pool: pg.Pool): PostgresPool {
+function guardedPool(pool: Pool): PostgresPool {
   return {
     options: pool.options,
     end: () => pool.end(),
@@ -100,7 +101,7 @@ function guardedPool(pool: pg.Pool): PostgresPool {
   };
 }
 
-function guardedClient(client: pg.PoolClient): PostgresPoolClient {
+function guardedClient(client: PoolClient): PostgresPoolClient {
   let broken = false;
   const onError = (): void => {
     broken = true; // the query under way rejects with the reason

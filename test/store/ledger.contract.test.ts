@@ -30,7 +30,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   // A SQLite file belongs to one process, and that has one connection.
   const openOthers = (count: number): Promise<Store[]> =>
     Promise.all(
-      Array.from({ length: count }, () =>
+      Array.from({ length: count }, async () =>
         kind === "sqlite" ? store : database.open(),
       ),
     );

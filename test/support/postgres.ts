@@ -13,7 +13,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
+import { Client } from "pg";
 
 export interface PostgresServer extends AsyncDisposable {
   /** Of its maintenance database. */
@@ -93,7 +93,7 @@ let databases = 0;
 export async function createDatabase(url: string): Promise<string> {
   databases += 1;
   const name = `test_${process.pid}_${databases}_${Math.random().toString(36).slice(2, 10)}`;
-  const client = new pg.Client(url);
+  const client = new Client(url);
   await client.connect();
   await client.query(`create database ${name}`);
   await client.end();
@@ -125,11 +125,11 @@ function findBinaries(): string {
 /** PostgreSQL refuses to run as root: the server then runs as the user that its package made. */
 function runAs(directory: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
-  const [uid, gid] = ["-u", "-g"].map((flag) =>
-    Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" })),
-  );
-  chownSync(directory, uid as number, gid as number);
-  return { uid: uid as number, gid: gid as number };
+  const idOf = (flag: string): number =>
+    Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  const [uid, gid] = [idOf("-u"), idOf("-g")];
+  chownSync(directory, uid, gid);
+  return { uid, gid };
 }
 
 export async function freePort(): Promise<number> {
@@ -146,7 +146,7 @@ async function untilReady(
   exitCode: () => number | null,
 ): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
-    const client = new pg.Client(url);
+    const client = new Client(url);
     try {
       await client.connect();
       await client.end();
