@@ -126,6 +126,10 @@ function createServer(
   );
   void app.register(swaggerUi, {
     routePrefix: "/docs",
+    theme: {
+      title: "Sonde API",
+      css: [{ filename: "sonde.css", content: ".topbar { display: none }" }],
+    },
     staticCSP:
       "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
   });
