@@ -75,31 +75,56 @@ export function createPendingRunStore(database: Database): PendingRunStore {
 }
 
 async function insertNew(
-  { kysely }: Database,
+  database: Database,
   runs: readonly PendingRun[],
 ): Promise<PendingRun[]> {
   const inserted: PendingRun[] = [];
   for (const chunk of chunksOf(runs)) {
-    const ids = chunk.map((run) => run.result_id);
-    const done = await kysely
-      .selectFrom("results")
-      .select("id")
-      .where("id", "in", ids)
-      .execute();
-    const finished = new Set(done.map(({ id }) => id));
-    const open = chunk.filter((run) => !finished.has(run.result_id));
+    const ended = await withOutcome(database, idsOf(chunk));
+    const open = chunk.filter((run) => !ended.has(run.result_id));
     if (open.length === 0) continue;
-    const rows = await kysely
+    const rows = await database.kysely
       .insertInto("pending_runs")
       .values(open.map(toRow))
       .onConflict((conflict) => conflict.column("result_id").doNothing())
       .returning("result_id")
       .execute();
-    const fresh = new Set(rows.map(({ result_id }) => result_id));
+    const fresh = new Set(idsOf(rows));
+    for (const id of await removeEnded(database, [...fresh])) fresh.delete(id);
     inserted.push(...open.filter((run) => fresh.has(run.result_id)));
   }
   return inserted;
 }
+
+/** An outcome that was stored between the look for it and the insert has removed the run: it must not be open again. */
+async function removeEnded(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (!database.rowLocks || ids.length === 0) return new Set();
+  const ended = await withOutcome(database, ids);
+  if (ended.size > 0)
+    await database.kysely
+      .deleteFrom("pending_runs")
+      .where("result_id", "in", [...ended])
+      .execute();
+  return ended;
+}
+
+async function withOutcome(
+  { kysely }: Database,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await kysely
+    .selectFrom("results")
+    .select("id")
+    .where("id", "in", ids)
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+const idsOf = (rows: readonly { readonly result_id: string }[]): string[] =>
+  rows.map(({ result_id }) => result_id);
 
 const toRow = ({ context, ...run }: PendingRun): Row => ({
   ...run,

@@ -1,3 +1,4 @@
+import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
 import {
@@ -53,6 +54,26 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await store.results.record([aReport(run!)]);
     expect(await store.pendingRuns.insert([run!])).toEqual([]);
+    expect(await store.pendingRuns.get(run!.result_id)).toBeUndefined();
+  });
+
+  it("does not open a run again whose outcome is being stored at the same time", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const [stored, release] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
+    const recording = store.transaction(async (inner) => {
+      await inner.results.record([aReport(run!)]);
+      stored.resolve();
+      await release.promise;
+    });
+    await stored.promise;
+    const inserting = store.pendingRuns.insert([run!]);
+    await queryBlocked(database);
+    release.resolve();
+    await recording;
+    expect(await inserting).toEqual([]);
     expect(await store.pendingRuns.get(run!.result_id)).toBeUndefined();
   });
 
@@ -388,3 +409,25 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     ]);
   });
 });
+
+/** Resolves when a query waits for another's lock. The embedded database has one connection: nothing waits in it. */
+async function queryBlocked({ location }: TestDatabase): Promise<void> {
+  if (!("url" in location)) return;
+  const client = new Client(location.url);
+  await client.connect();
+  try {
+    await expect
+      .poll(
+        async () => {
+          const { rowCount } = await client.query(
+            "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          );
+          return rowCount;
+        },
+        { timeout: 10_000, interval: 20 },
+      )
+      .toBeGreaterThan(0);
+  } finally {
+    await client.end();
+  }
+}
