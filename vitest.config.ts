@@ -1,4 +1,6 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer } from "vitest/node";
+import type { TestSpecification } from "vitest/node";
 
 // "embedded" needs no server: SQLite and the in-process bus. "servers" starts NATS, PostgreSQL and child processes.
 // A contract suite runs in both: STORES and BUSES choose the adapters.
@@ -6,6 +8,8 @@ const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   testTimeout: 20_000,
   hookTimeout: 60_000,
+  // More than two processors can serve: many files wait for servers and clocks.
+  maxWorkers: 3,
 };
 const serverOnly = [
   "test/flows/servers*.test.ts",
@@ -13,8 +17,27 @@ const serverOnly = [
   "test/main/**/*.test.ts",
 ];
 
+// These wait for real minutes to pass.
+const slow = [
+  "test/faults/kill.test.ts",
+  "test/flows/servers-real-time.test.ts",
+];
+
+/** What waits longest starts first, and leaves the processors to the rest. */
+class LongestFirst extends BaseSequencer {
+  override async sort(
+    files: TestSpecification[],
+  ): Promise<TestSpecification[]> {
+    const waits = ({ moduleId }: TestSpecification): number =>
+      Number(slow.some((path) => moduleId.endsWith(path)));
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => waits(b) - waits(a));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
