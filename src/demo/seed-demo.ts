@@ -1,4 +1,4 @@
-// Fills an empty service with calls of the demo target, through the API as any other client would.
+// Fills an empty service with calls of the demo target, through the API like every other client.
 
 const DEMO_TAG = "sonde-demo";
 
