@@ -15,7 +15,7 @@ const oneLine = (text: string): string => {
   return text.trimEnd();
 };
 
-describe("the command line", () => {
+describe("the command line", { timeout: 60_000 }, () => {
   it.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [[]]])(
     "tells how it is used: %j",
     async (args) => {
@@ -80,7 +80,7 @@ describe("the command line", () => {
   });
 });
 
-describe("a configuration that is not usable", () => {
+describe("a configuration that is not usable", { timeout: 60_000 }, () => {
   it("is told whole, before anything listens or is made", async () => {
     using folder = makeFolder();
     const { code, stdout, stderr } = await runSonde(
@@ -138,93 +138,101 @@ describe("a configuration that is not usable", () => {
   });
 });
 
-describe("a start that is not possible ends with one line and exit code 1", () => {
-  it.concurrent.each([
-    [
-      "SONDE_OPS_PORT",
-      (port: number) =>
-        `sonde: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
-    ],
-    [
-      "SONDE_PORT",
-      (port: number) =>
-        `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
-    ],
-  ])("when the port of %s is in use", async (setting, message) => {
-    await using taken = await takePort();
-    const { code, stderr } = await runSonde(["serve"], {
-      env: { [setting]: String(taken.port) },
+describe(
+  "a start that is not possible ends with one line and exit code 1",
+  { timeout: 60_000 },
+  () => {
+    it.concurrent.each([
+      [
+        "SONDE_OPS_PORT",
+        (port: number) =>
+          `sonde: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
+      ],
+      [
+        "SONDE_PORT",
+        (port: number) =>
+          `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
+      ],
+    ])("when the port of %s is in use", async (setting, message) => {
+      await using taken = await takePort();
+      const { code, stderr } = await runSonde(["serve"], {
+        env: { [setting]: String(taken.port) },
+      });
+      expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
     });
-    expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
-  });
 
-  it("when PostgreSQL cannot be reached, without its password", async () => {
-    const port = await freePort();
-    const { code, stdout, stderr } = await runSonde(["serve"], {
-      env: {
-        SONDE_DATABASE_URL: `postgres://ann:s3cret@127.0.0.1:${port}/sonde`,
-      },
+    it("when PostgreSQL cannot be reached, without its password", async () => {
+      const port = await freePort();
+      const { code, stdout, stderr } = await runSonde(["serve"], {
+        env: {
+          SONDE_DATABASE_URL: `postgres://ann:s3cret@127.0.0.1:${port}/sonde`,
+        },
+      });
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(oneLine(stderr)).toMatch(
+        new RegExp(
+          `^sonde: cannot reach PostgreSQL at 127.0.0.1:${port} .*SONDE_DATABASE_URL$`,
+        ),
+      );
+      expect(stderr).not.toContain("s3cret");
     });
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(oneLine(stderr)).toMatch(
-      new RegExp(
-        `^sonde: cannot reach PostgreSQL at 127.0.0.1:${port} .*SONDE_DATABASE_URL$`,
-      ),
-    );
-    expect(stderr).not.toContain("s3cret");
-  });
 
-  it("when NATS cannot be reached, without its password", async () => {
-    const port = await freePort();
-    const { code, stdout, stderr } = await runSonde(["serve"], {
-      env: { SONDE_NATS_URL: `nats://ann:s3cret@127.0.0.1:${port}` },
+    it("when NATS cannot be reached, without its password", async () => {
+      const port = await freePort();
+      const { code, stdout, stderr } = await runSonde(["serve"], {
+        env: { SONDE_NATS_URL: `nats://ann:s3cret@127.0.0.1:${port}` },
+      });
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(oneLine(stderr)).toMatch(
+        new RegExp(
+          `^sonde: cannot reach NATS at nats://127.0.0.1:${port} .*SONDE_NATS_URL$`,
+        ),
+      );
+      expect(stderr).not.toContain("s3cret");
     });
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(oneLine(stderr)).toMatch(
-      new RegExp(
-        `^sonde: cannot reach NATS at nats://127.0.0.1:${port} .*SONDE_NATS_URL$`,
-      ),
-    );
-    expect(stderr).not.toContain("s3cret");
-  });
 
-  it("when the data folder cannot be made", async () => {
-    using folder = makeFolder();
-    const file = join(folder.path, "file");
-    writeFileSync(file, "");
-    const dataDir = join(file, "data");
-    const { code, stderr } = await runSonde(["serve"], {
-      env: { SONDE_DATA_DIR: dataDir },
+    it("when the data folder cannot be made", async () => {
+      using folder = makeFolder();
+      const file = join(folder.path, "file");
+      writeFileSync(file, "");
+      const dataDir = join(file, "data");
+      const { code, stderr } = await runSonde(["serve"], {
+        env: { SONDE_DATA_DIR: dataDir },
+      });
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        `sonde: the data folder ${dataDir} cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR`,
+      ]);
     });
-    expect([code, oneLine(stderr)]).toEqual([
-      1,
-      `sonde: the data folder ${dataDir} cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR`,
-    ]);
-  });
 
-  it("when the database file cannot be opened", async () => {
-    using folder = makeFolder();
-    const file = join(folder.dataDir, "sonde.db");
-    mkdirSync(file, { recursive: true });
-    const { code, stderr } = await runSonde(["serve"], { folder: folder.path });
-    expect([code, oneLine(stderr)]).toEqual([
-      1,
-      `sonde: cannot use the database ${file} (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR`,
-    ]);
-  });
+    it("when the database file cannot be opened", async () => {
+      using folder = makeFolder();
+      const file = join(folder.dataDir, "sonde.db");
+      mkdirSync(file, { recursive: true });
+      const { code, stderr } = await runSonde(["serve"], {
+        folder: folder.path,
+      });
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        `sonde: cannot use the database ${file} (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR`,
+      ]);
+    });
 
-  it("when the database file is something else", async () => {
-    using folder = makeFolder();
-    const file = join(folder.dataDir, "sonde.db");
-    mkdirSync(folder.dataDir);
-    writeFileSync(file, "not a database, whatever its name says".repeat(100));
-    const { code, stderr } = await runSonde(["serve"], { folder: folder.path });
-    expect(code).toBe(1);
-    expect(oneLine(stderr)).toContain(
-      `cannot use the database ${file} (file is not a database)`,
-    );
-  });
-});
+    it("when the database file is something else", async () => {
+      using folder = makeFolder();
+      const file = join(folder.dataDir, "sonde.db");
+      mkdirSync(folder.dataDir);
+      writeFileSync(file, "not a database, whatever its name says".repeat(100));
+      const { code, stderr } = await runSonde(["serve"], {
+        folder: folder.path,
+      });
+      expect(code).toBe(1);
+      expect(oneLine(stderr)).toContain(
+        `cannot use the database ${file} (file is not a database)`,
+      );
+    });
+  },
+);
 
 async function takePort(): Promise<
   AsyncDisposable & { readonly port: number }

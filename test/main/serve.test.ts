@@ -26,7 +26,7 @@ const printed = (stdout: string): Record<string, string>[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-describe("serve --demo", () => {
+describe("serve --demo", { timeout: 60_000 }, () => {
   it("shows the address and the key once, monitors at once, and goes on at the next start", async () => {
     using folder = makeFolder();
     let firstCalls: unknown[];
@@ -90,7 +90,7 @@ async function callsOf(client: Client): Promise<{ readonly id: string }[]> {
   return results;
 }
 
-describe("beside a serving process", () => {
+describe("beside a serving process", { timeout: 60_000 }, () => {
   it("keys are issued and revoked with immediate effect, and locations added", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path, env: { SONDE_BOOTSTRAP_KEY: KEY } };
@@ -172,7 +172,7 @@ describe("beside a serving process", () => {
   });
 });
 
-describe("a signal", () => {
+describe("a signal", { timeout: 60_000 }, () => {
   it.each([
     ["SIGINT", 1],
     ["SIGTERM", 1],
