@@ -155,7 +155,10 @@ const outcomesOf = (
   vi.waitFor(
     async () => {
       const { pending } = await readLedger(store, schedules);
-      expect(pending.filter(({ due_time }) => due_time < due)).toEqual([]);
+      const open = pending.filter(({ due_time }) => due_time < due);
+      expect(open.map((run) => `${run.deployment_id} ${run.due_time}`)).toEqual(
+        [],
+      );
     },
     { timeout: 25_000, interval: 200 },
   );
