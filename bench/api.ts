@@ -1,4 +1,5 @@
 // How long the API takes in process, on SQLite with 100,000 calls in the store: goal 5 ms for each operation.
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { hashApiKey, newApiKey } from "../src/runtime/api-key.ts";
 import { systemClock as clock } from "../src/runtime/clock.ts";
 import { createLogger } from "../src/runtime/logger.ts";
 import { Registry } from "../src/runtime/metrics.ts";
+import { createSealer } from "../src/runtime/secrets.ts";
 import { openStore } from "../src/store/open-store.ts";
 import { aCall, aReport, aRun, T0 } from "../test/support/runs.ts";
 import { show, spreadOf } from "./statistics.ts";
@@ -23,6 +25,7 @@ const log = createLogger("silent");
 const store = await openStore({
   location: { file: join(directory, "sonde.db") },
   clock,
+  sealer: createSealer({ current: randomBytes(32) }),
 });
 const bus = createInProcessBus({ clock, log });
 const key = newApiKey();

@@ -16,6 +16,7 @@ import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
 import { ensureLocation } from "./first-start.ts";
 import { systemClock } from "./runtime/clock.ts";
+import { createSealer } from "./runtime/secrets.ts";
 import { createLifecycle } from "./runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
 import type { Logger } from "./runtime/logger.ts";
@@ -92,8 +93,14 @@ export function openConfiguredStore(
   config: Config,
   dataDir: DataDir,
   log: Logger,
+  { usesSecrets = true }: { readonly usesSecrets?: boolean } = {},
 ): Promise<Store> {
   return openStore({
+    sealer: createSealer({
+      current: masterKeyOf(config, dataDir),
+      ...(config.masterKeysOld && { old: config.masterKeysOld }),
+    }),
+    usesSecrets,
     location: config.databaseUrl
       ? { url: config.databaseUrl }
       : { file: dataDir.path("sonde.db") },
@@ -101,6 +108,9 @@ export function openConfiguredStore(
     onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
   });
 }
+
+const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>
+  config.masterKey ?? dataDir.key("master-key");
 
 async function openBus(
   config: Config,
@@ -203,10 +213,7 @@ function composeRoles(parts: Parts): {
         host: config.host,
         port: config.port,
         tokenInQuery: config.tokenInQuery,
-        cursorKey: createHmac(
-          "sha256",
-          config.masterKey ?? dataDir.key("master-key"),
-        )
+        cursorKey: createHmac("sha256", masterKeyOf(config, dataDir))
           .update("cursor")
           .digest(),
         version: VERSION,

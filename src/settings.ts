@@ -151,6 +151,16 @@ export const SETTINGS = {
     allowed: "32 bytes as base64 or as 64 hex digits",
     parse: keyBytes,
   }),
+  masterKeysOld: optional({
+    env: "SONDE_MASTER_KEYS_OLD",
+    secret: true,
+    defaultMeaning: "none",
+    meaning:
+      "Other keys that what is stored may still be encrypted with, separated by commas: see docs/security.md",
+    allowed:
+      "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
+    parse: atLeastOne(listOf(keyBytes)),
+  }),
   egressAllow: setting({
     env: "SONDE_EGRESS_ALLOW",
     default: "",

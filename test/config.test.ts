@@ -46,6 +46,7 @@ describe("the configuration", () => {
       location: "local",
       bootstrapKey: undefined,
       masterKey: undefined,
+      masterKeysOld: undefined,
       egressAllow: [],
       logLevel: "info",
       tokenInQuery: true,

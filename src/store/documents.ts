@@ -1,5 +1,5 @@
 // Owned resources as JSON documents, beside the few columns that queries need.
-import type { Selectable } from "kysely";
+import type { SelectQueryBuilder, Selectable } from "kysely";
 import type { Principal } from "../model/access.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { Database } from "./database.ts";
@@ -7,13 +7,13 @@ import { chunksOf } from "./database.ts";
 import type { Schema } from "./schema.ts";
 import type {
   DocumentStore,
+  Filters,
   NewDocument,
   Page,
   StoredDocument,
 } from "./ports/document-store.ts";
 
 type Row = Selectable<Schema["documents"]>;
-type Filters = Partial<Record<FilterField, string>>;
 
 export function createDocumentStore(database: Database): DocumentStore {
   const { kysely } = database;
@@ -22,24 +22,31 @@ export function createDocumentStore(database: Database): DocumentStore {
 
   return {
     async insert(document) {
-      await kysely.insertInto("documents").values(toRow(document)).execute();
+      const { numInsertedOrUpdatedRows } = await kysely
+        .insertInto("documents")
+        .values(toRow(document))
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      const isNew = (numInsertedOrUpdatedRows ?? 0n) > 0n;
+      if (isNew) await insertCallIds(database, document);
+      return isNew;
     },
     async get(kind, id) {
       const row = await rowsOf(kind).where("id", "=", id).executeTakeFirst();
-      return row && fromRow(row);
+      return row && toStoredDocument(row);
     },
     async getForUpdate(kind, id) {
       const query = rowsOf(kind).where("id", "=", id);
       const row = await (
         database.rowLocks ? query.forUpdate() : query
       ).executeTakeFirst();
-      return row && fromRow(row);
+      return row && toStoredDocument(row);
     },
     async getMany(kind, ids) {
       const found: StoredDocument[] = [];
       for (const chunk of chunksOf(ids)) {
         const rows = await rowsOf(kind).where("id", "in", chunk).execute();
-        found.push(...rows.map(fromRow));
+        found.push(...rows.map(toStoredDocument));
       }
       return found;
     },
@@ -51,8 +58,12 @@ export function createDocumentStore(database: Database): DocumentStore {
         .where("id", "=", id)
         .where("kind", "=", kind)
         .execute();
+      if (document.callIds === undefined) return;
+      await removeCallIds(database, id);
+      await insertCallIds(database, document);
     },
     async remove(kind, id) {
+      await removeCallIds(database, id);
       await kysely
         .deleteFrom("documents")
         .where("kind", "=", kind)
@@ -62,14 +73,57 @@ export function createDocumentStore(database: Database): DocumentStore {
     async list(kind, reader, filters, page) {
       return (
         await listQuery(database, kind, reader, filters, page).execute()
-      ).map(fromRow);
+      ).map(toStoredDocument);
     },
     async listAll(kind, filter, value) {
-      return (
-        await rowsOf(kind).where(filter, "=", value).orderBy("id").execute()
-      ).map(fromRow);
+      const rows = await matching(rowsOf(kind), kind, { [filter]: value })
+        .orderBy("id")
+        .execute();
+      return rows.map(toStoredDocument);
+    },
+    async count(kind, filter, value) {
+      const { count } = await matching(rowsOf(kind), kind, { [filter]: value })
+        .clearSelect()
+        .select((eb) => eb.fn.countAll<number>().as("count"))
+        .executeTakeFirstOrThrow();
+      return Number(count);
     },
   };
+}
+
+type Rows = SelectQueryBuilder<Schema, "documents", Row>;
+
+const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
+  Object.entries(filters).reduce(
+    (matched, [field, value]) =>
+      field === "call_id"
+        ? matched.where("id", "in", (eb) =>
+            eb
+              .selectFrom("document_calls")
+              .select("document_id")
+              .where("kind", "=", kind)
+              .where("call_id", "=", value),
+          )
+        : matched.where(field as FilterField, "=", value),
+    rows,
+  );
+
+async function insertCallIds(
+  { kysely }: Database,
+  { id, kind, callIds = [] }: NewDocument,
+): Promise<void> {
+  for (const chunk of chunksOf([...new Set(callIds)]))
+    await kysely
+      .insertInto("document_calls")
+      .values(chunk.map((call_id) => ({ call_id, kind, document_id: id })))
+      .execute();
+}
+
+async function removeCallIds({ kysely }: Database, id: string): Promise<void> {
+  await kysely
+    .deleteFrom("document_calls")
+    .where("document_id", "=", id)
+    .execute();
 }
 
 /**
@@ -84,16 +138,12 @@ export function listQuery(
   page: Page,
 ) {
   const range = (way: "owner" | "org" | "community") => {
-    let query = database.kysely
+    const rows = database.kysely
       .selectFrom("documents")
       .selectAll()
       .where("kind", "=", kind)
       .where("id", ">", page.after);
-    for (const [field, value] of Object.entries(filters) as [
-      FilterField,
-      string,
-    ][])
-      query = query.where(field, "=", value);
+    let query = matching(rows, kind, filters);
     if (way === "owner") query = query.where("owner", "=", reader.owner);
     else query = query.where("owner", "<>", reader.owner);
     if (way === "org")
@@ -123,6 +173,7 @@ function toRow({
   org,
   community,
   filters,
+  callIds: _callIds,
   ...identity
 }: NewDocument): Row {
   return {
@@ -131,12 +182,15 @@ function toRow({
     shared_community: Number(community),
     domain: filters.domain ?? null,
     auth_id: filters.auth_id ?? null,
+    token_id: filters.token_id ?? null,
     target_id: filters.target_id ?? null,
+    workspace: filters.workspace ?? null,
+    name: filters.name ?? null,
     document: JSON.stringify(document),
   };
 }
 
-const fromRow = (row: Row): StoredDocument => ({
+export const toStoredDocument = (row: Row): StoredDocument => ({
   id: row.id,
   kind: row.kind as ResourceKind,
   owner: row.owner,

@@ -4,11 +4,13 @@ import { Migrator } from "kysely/migration";
 import type { Migration } from "kysely/migration";
 import type { Schema } from "./schema.ts";
 import * as initial from "./migrations/0001-initial.ts";
+import * as keysAuditAnswers from "./migrations/0002-keys-audit-answers.ts";
 
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-initial": initial,
 };
 
+  "0002-keys-audit-answers": keysAuditAnswers,
 /** Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a newer Sonde. */
 export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   const migrator = new Migrator({
@@ -25,11 +27,18 @@ export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   return results.map(({ migrationName }) => migrationName);
 }
 
-async function refuseNewerSchema(kysely: Kysely<Schema>): Promise<void> {
+export async function hasTable(
+  kysely: Kysely<Schema>,
+  table: string,
+): Promise<boolean> {
   const tables = await kysely.introspection.getTables({
     withInternalKyselyTables: true,
   });
-  if (!tables.some(({ name }) => name === "kysely_migration")) return;
+  return tables.some(({ name }) => name === table);
+}
+
+async function refuseNewerSchema(kysely: Kysely<Schema>): Promise<void> {
+  if (!(await hasTable(kysely, "kysely_migration"))) return;
   const applied = await kysely
     .withTables<{ kysely_migration: { name: string } }>()
     .selectFrom("kysely_migration")

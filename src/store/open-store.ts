@@ -1,13 +1,17 @@
 // Makes the store over either database.
 import { AppError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Sealer } from "../runtime/secrets.ts";
 import { createApiKeyStore } from "./api-keys.ts";
+import { createAuditStore } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import { createDocumentStore } from "./documents.ts";
 import { createLeaseStore } from "./leases.ts";
 import { createLocationStore } from "./locations.ts";
-import { migrate } from "./migrate.ts";
+import { createAnswerStore } from "./kept-answers.ts";
+import { assertKeysHeld, createMasterKeyStore } from "./master-keys.ts";
+import { hasTable, migrate } from "./migrate.ts";
 import { createPendingRunStore } from "./pending-runs.ts";
 import { addressOf, openPostgres } from "./postgres.ts";
 import { createResultStore } from "./results.ts";
@@ -21,6 +25,10 @@ export interface StoreOptions {
   readonly location: { readonly url: string } | { readonly file: string };
   readonly clock: Clock;
   readonly onConnectionLost?: (error: Error) => void;
+  /** Of the secrets in it. */
+  readonly sealer: Sealer;
+  /** False for what reads and writes no secrets: the database's master key may then be another. */
+  readonly usesSecrets?: boolean;
 }
 
 /** Connects and brings the schema up to date. Rejects with one line for the operator when that is not possible. */
@@ -28,6 +36,8 @@ export async function openStore({
   location,
   clock,
   onConnectionLost,
+  sealer,
+  usesSecrets = true,
 }: StoreOptions): Promise<Store> {
   const database =
     "url" in location
@@ -37,8 +47,12 @@ export async function openStore({
         })
       : openSqlite({ path: location.file, clock });
   try {
+  const store = createStore(database, sealer);
     await migrate(database.kysely);
+    if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
+      await assertKeysHeld(database, sealer); // before anything is changed
   } catch (cause) {
+    if (usesSecrets) await store.masterKeys.claim();
     await database.kysely.destroy();
     if (!(cause instanceof AppError) || !("url" in location)) throw cause;
     const address = addressOf(location.url);
@@ -47,15 +61,15 @@ export async function openStore({
       { cause },
     );
   }
-  return createStore(database);
+  return store;
 }
 
 const reasonOf = (error: AppError): string =>
   error.message.replace(/^the database cannot be reached: /, "");
 
-export function createStore(database: Database): Store {
+export function createStore(database: Database, sealer: Sealer): Store {
   return {
-    documents: createDocumentStore(database),
+    documents: createSealedDocumentStore(createDocumentStore(database), sealer),
     schedules: createScheduleStore(database),
     pendingRuns: createPendingRunStore(database),
     results: createResultStore(database),
@@ -64,7 +78,12 @@ export function createStore(database: Database): Store {
     locations: createLocationStore(database),
     leases: createLeaseStore(database),
     transaction: (work) =>
-      inTransaction(database, (transaction) => work(createStore(transaction))),
+      inTransaction(database, (transaction) =>
+        work(createStore(transaction, sealer)),
+      ),
+    audit: createAuditStore(database),
+    answers: createAnswerStore(database, sealer),
+    masterKeys: createMasterKeyStore(database, sealer),
     now: database.now,
     async ping() {
       await database.kysely

@@ -9,8 +9,18 @@ interface DocumentsTable {
   shared_community: number;
   domain: string | null;
   auth_id: string | null;
+  token_id: string | null;
   target_id: string | null;
+  workspace: string | null;
+  name: string | null;
   document: string;
+}
+
+/** The calls that workflows and reports name. */
+interface DocumentCallsTable {
+  call_id: string;
+  kind: string;
+  document_id: string;
 }
 
 interface SchedulesTable {
@@ -20,6 +30,8 @@ interface SchedulesTable {
   location_id: string;
   frequency: number;
   run_delay: number;
+  target_kind: string;
+  between_calls_delay: number;
   /** Frequency and phase in one number: what a slot selects by. */
   slot_key: number;
   active_from: number;
@@ -39,6 +51,9 @@ interface PendingRunsTable {
   expires_at: number;
   context: string;
   published: number;
+  target_kind: string;
+  between_calls_delay: number;
+  call_ids: string | null;
 }
 
 interface ResultsTable {
@@ -58,6 +73,18 @@ interface ResultsTable {
   upload: number | null;
   processing: number | null;
   download: number | null;
+  document: string;
+}
+
+interface WorkflowResultsTable {
+  id: string;
+  owner: string;
+  workflow_id: string;
+  deployment_id: string | null;
+  location_id: string;
+  time: number;
+  result: string;
+  call_ids: string;
   document: string;
 }
 
@@ -112,14 +139,44 @@ interface LeasesTable {
   cursor: number | null;
 }
 
+interface MasterKeysTable {
+  key_id: string;
+  sealed_check: string;
+}
+
+interface AuditTable {
+  id: string;
+  time: number;
+  /** The id of a key, or what else acted. */
+  actor: string;
+  owner: string | null;
+  address: string | null;
+  action: string;
+  kind: string;
+  object_id: string;
+  fields: string;
+}
+
+interface KeptAnswersTable {
+  id: string;
+  created: number;
+  /** Empty until there is an answer. */
+  sealed: string;
+}
+
 export interface Schema {
   documents: DocumentsTable;
+  document_calls: DocumentCallsTable;
   schedules: SchedulesTable;
   pending_runs: PendingRunsTable;
   results: ResultsTable;
+  workflow_results: WorkflowResultsTable;
   stats: StatsTable;
   api_keys: ApiKeysTable;
   locations: LocationsTable;
   agents: AgentsTable;
   leases: LeasesTable;
+  master_keys: MasterKeysTable;
+  audit: AuditTable;
+  kept_answers: KeptAnswersTable;
 }

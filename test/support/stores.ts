@@ -1,4 +1,5 @@
 // Opens real stores for tests, on the adapters that STORES names.
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import type { StoreOptions } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
 import { track } from "./no-leftovers.ts";
 import { createDatabase } from "./postgres.ts";
 
@@ -32,11 +34,16 @@ export async function createTestDatabase(
     kind === "sqlite"
       ? { file: join(directory, "sonde.db") }
       : { url: await createDatabase(inject("postgresUrl")) };
+  const sealer = createSealer({ current: randomBytes(32) });
   const stores: Store[] = [];
   return {
     location,
     async open(clock) {
-      const opened = await openStore({ location, clock: clock ?? systemClock });
+      const opened = await openStore({
+        location,
+        clock: clock ?? systemClock,
+        sealer,
+      });
       const store = clock ? withClock(opened, clock) : opened;
       stores.push(store);
       return store;

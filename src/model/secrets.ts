@@ -1,0 +1,110 @@
+// Finds what a schema marks as secret in a document, and replaces it.
+import type { TSchema } from "typebox";
+
+export type Path = readonly string[];
+
+interface Node {
+  readonly secret?: boolean;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly patternProperties?: Readonly<Record<string, Node>>;
+  readonly additionalProperties?: boolean | Node;
+  readonly items?: Node;
+  readonly anyOf?: readonly Node[];
+  readonly allOf?: readonly Node[];
+}
+
+export const hasSecrets = (schema: TSchema): boolean => marks(schema as Node);
+
+/**
+ * The paths of the values that are marked, null and absent ones left out. They depend on the outline of the document
+ * alone: whatever stands in for the values, the same paths are found.
+ */
+export function secretPaths(schema: TSchema, document: unknown): Path[] {
+  return pathsBelow([schema as Node], document, []);
+}
+
+/** The document with the values at these paths replaced, all at the same time; what is unchanged is shared with it. */
+export async function replaceAt<D>(
+  document: D,
+  paths: readonly Path[],
+  replace: (value: unknown, path: Path) => Promise<unknown>,
+): Promise<D> {
+  const values = await Promise.all(
+    paths.map((path) => replace(valueAt(document, path), path)),
+  );
+  return paths.reduce<unknown>(
+    (changed, path, n) => withValueAt(changed, path, values[n]),
+    document,
+  ) as D;
+}
+
+function marks(node: Node): boolean {
+  return node.secret === true || childrenOf(node).some(marks);
+}
+
+function childrenOf(node: Node): Node[] {
+  const { additionalProperties: additional, items } = node;
+  return [
+    ...Object.values(node.properties ?? {}),
+    ...Object.values(node.patternProperties ?? {}),
+    ...(typeof additional === "object" ? [additional] : []),
+    ...(items ? [items] : []),
+    ...branchesOf(node),
+  ];
+}
+
+const branchesOf = ({ anyOf = [], allOf = [] }: Node): Node[] => [
+  ...anyOf,
+  ...allOf,
+];
+
+/** `nodes` are the schemas that the value may follow: those of every branch of a union. */
+function pathsBelow(
+  nodes: readonly Node[],
+  value: unknown,
+  path: Path,
+): Path[] {
+  if (value === null || value === undefined || nodes.length === 0) return [];
+  const all = nodes.flatMap(withBranches);
+  if (all.some((node) => node.secret)) return [path];
+  if (typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    pathsBelow(
+      all.flatMap((node) => nodesAt(node, name, Array.isArray(value))),
+      inner,
+      [...path, name],
+    ),
+  );
+}
+
+const withBranches = (node: Node): Node[] => [
+  node,
+  ...branchesOf(node).flatMap(withBranches),
+];
+
+function nodesAt(node: Node, name: string, isItem: boolean): Node[] {
+  if (isItem) return node.items ? [node.items] : [];
+  const { properties = {}, patternProperties = {} } = node;
+  const named = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  if (named) return [named];
+  const { additionalProperties: additional } = node;
+  const matching = Object.entries(patternProperties).flatMap(
+    ([pattern, child]) => (new RegExp(pattern).test(name) ? [child] : []),
+  );
+  return typeof additional === "object" ? [...matching, additional] : matching;
+}
+
+const valueAt = (document: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown>)[name],
+    document,
+  );
+
+function withValueAt(at: unknown, path: Path, value: unknown): unknown {
+  const [name, ...rest] = path;
+  if (name === undefined) return value;
+  const container = at as Record<string, unknown>;
+  const changed = withValueAt(container[name], rest, value);
+  if (Array.isArray(at)) return at.with(Number(name), changed);
+  return { ...container, [name]: changed };
+}

@@ -1,0 +1,93 @@
+// Seals texts at rest: compact JWE (RFC 7516), `dir` with A256GCM, bound to the place that each is kept at.
+import { createSecretKey, hkdfSync } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
+
+export interface Sealer {
+  /** Of the key that seals. */
+  readonly keyId: string;
+  /** Of all keys that open, the sealing one first. */
+  readonly keyIds: readonly string[];
+  /** What is sealed for one place cannot be opened for another. */
+  seal(text: string, place: string): Promise<string>;
+  /** Rejects with `SealError`. */
+  open(sealed: string, place: string): Promise<string>;
+}
+
+export interface MasterKeys {
+  /** 32 bytes. */
+  readonly current: Uint8Array;
+  /** Those that what was sealed before may still need. */
+  readonly old?: readonly Uint8Array[];
+}
+
+/** A sealed text that cannot be opened: of another key or place, or not as it was made. */
+export class SealError extends Error {
+  override readonly name = "SealError";
+}
+
+interface Key {
+  readonly id: string;
+  readonly secret: KeyObject;
+}
+
+const ENCRYPTION = "A256GCM";
+
+export function createSealer({ current, old = [] }: MasterKeys): Sealer {
+  const sealing = deriveKey(current);
+  const opening = new Map(
+    [sealing, ...old.map(deriveKey)].map((key) => [key.id, key]),
+  );
+  return {
+    keyId: sealing.id,
+    keyIds: [...opening.keys()],
+    seal: (text, place) =>
+      new CompactEncrypt(new TextEncoder().encode(text))
+        .setProtectedHeader({
+          alg: "dir",
+          enc: ENCRYPTION,
+          kid: sealing.id,
+          place,
+        })
+        .encrypt(sealing.secret),
+    async open(sealed, place) {
+      const id = keyIdOf(sealed);
+      const key = opening.get(id);
+      if (!key) throw new SealError(`${place} is sealed with the key ${id}`);
+      const { plaintext, protectedHeader } = await decrypt(sealed, place, key);
+      if (protectedHeader["place"] !== place)
+        throw new SealError(`what is kept at ${place} was sealed for another`);
+      return new TextDecoder().decode(plaintext);
+    },
+  };
+}
+
+/** The id of the key that something is sealed with. Throws `SealError` for what is not sealed. */
+export function keyIdOf(sealed: string): string {
+  try {
+    return String(decodeProtectedHeader(sealed).kid);
+  } catch (cause) {
+    throw new SealError("what should be sealed is not", { cause });
+  }
+}
+
+async function decrypt(sealed: string, place: string, { secret }: Key) {
+  try {
+    return await compactDecrypt(sealed, secret, {
+      keyManagementAlgorithms: ["dir"],
+      contentEncryptionAlgorithms: [ENCRYPTION],
+    });
+  } catch (cause) {
+    throw new SealError(`what is sealed at ${place} was changed`, { cause });
+  }
+}
+
+/** The master key itself serves other purposes too. Its id tells nothing of it. */
+function deriveKey(master: Uint8Array): Key {
+  const derive = (use: string, bytes: number) =>
+    Buffer.from(hkdfSync("sha256", master, "", `sonde ${use}`, bytes));
+  return {
+    id: derive("key id", 6).toString("hex"),
+    secret: createSecretKey(derive("encryption at rest", 32)),
+  };
+}
