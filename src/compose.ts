@@ -14,7 +14,7 @@ import { createNatsBus } from "./bus/nats.ts";
 import type { Config, Role } from "./config.ts";
 import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
-import { ensureLocation } from "./first-start.ts";
+import { ensureFirstKey, ensureLocation } from "./first-start.ts";
 import { systemClock } from "./runtime/clock.ts";
 import { createSealer } from "./runtime/secrets.ts";
 import { createLifecycle } from "./runtime/lifecycle.ts";
@@ -39,6 +39,8 @@ export interface System {
   /** Of the roles that this process has. */
   readonly api: Api | undefined;
   readonly store: Store | undefined;
+  /** The first key of the store, where this start made it up. */
+  firstKey(): string | undefined;
 }
 
 export interface ComposeOptions {
@@ -76,6 +78,16 @@ export async function compose(options: ComposeOptions): Promise<System> {
     ...companions,
     ...roles.services,
   ];
+  let firstKey: string | undefined;
+  if (store && roles.api)
+    services.push({
+      // Last, so that a start that fails leaves it to the next one to show the key; ready means that there is one.
+      name: "first key",
+      async start() {
+        firstKey = await ensureFirstKey(store, dataDir, config.bootstrapKey);
+      },
+      stop: async () => undefined,
+    });
   if (store) services.unshift(closing("store", () => store.close()));
   const ops: OpsServer = createOpsServer({
     host: config.host,
@@ -86,7 +98,7 @@ export async function compose(options: ComposeOptions): Promise<System> {
     log,
   });
   const lifecycle = createLifecycle([ops, ...services], log, STOP_DEADLINE_MS);
-  return { lifecycle, ops, api: roles.api, store };
+  return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
 }
 
 export function openConfiguredStore(

@@ -7,7 +7,7 @@ import type { DataDir } from "../data-dir.ts";
 import { createDemoTarget } from "../demo/demo-target.ts";
 import type { DemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
-import { ensureFirstKey, FIRST_OWNER, KEY_FILE } from "../first-start.ts";
+import { FIRST_OWNER, KEY_FILE } from "../first-start.ts";
 import { hashApiKey, newApiKey } from "../runtime/api-key.ts";
 import { newId } from "../runtime/ids.ts";
 import { createLogger } from "../runtime/logger.ts";
@@ -69,7 +69,7 @@ async function greet(
   const opsAddress = ops.address();
   if (!api || !store) return;
   const apiUrl = api.address() ?? "";
-  const key = await ensureFirstKey(store, dataDir, config.bootstrapKey);
+  const key = system.firstKey();
   if (target && !(await isSeeded(store, target)))
     await seed(store, { apiUrl, target, locationId: config.location });
   print(
