@@ -1,19 +1,19 @@
-// One request and its response over an open connection.
-// Node's own HTTP parser in its strict mode: it takes interim responses (RFC 9110 section 15.2), and sends once only.
-import { request as sendRequest } from "node:http";
-import type { ClientRequest, IncomingMessage } from "node:http";
+// One request and its response over an open connection, by an undici client that lives for this exchange alone.
+// It sends once: a request whose connection closes has failed, and is never sent again.
 import type { Socket } from "node:net";
+import { Client } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "../runtime/clock.ts";
 import type { HttpRequest } from "./build-request.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
-import { MAX_HEADERS, receiveBody, receiveHead } from "./receive.ts";
+import { createReceiver } from "./receive.ts";
+import type { Receiver } from "./receive.ts";
 import { createExchangeWatch } from "./trace.ts";
 import type { ExchangeWatch, Trace } from "./trace.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
-const MAX_INTERIM_RESPONSES = 20;
 
-/** Resolves when the last byte of the body came; rejects with a `CallFailure`. The caller destroys the socket. */
+/** Resolves when the whole body came and was decoded; rejects with a `CallFailure`. The caller destroys the socket. */
 export function exchange(
   socket: Socket,
   trace: Trace,
@@ -22,101 +22,100 @@ export function exchange(
 ): Promise<void> {
   const watch = createExchangeWatch(trace, clock);
   return new Promise((resolve, reject) => {
-    let response: IncomingMessage | undefined;
-    let free = (): void => undefined;
     const settle = (failure?: CallFailure): void => {
       signal.removeEventListener("abort", expire);
-      free();
-      if (failure) reject(failure);
-      else resolve();
+      receiver.free();
+      if (!failure) return resolve();
+      reject(failure);
+      socket.destroy();
     };
+    const receiver = createReceiver(trace, {
+      onEnd: () => watch.complete(),
+      onDone: settle,
+      onFailure: settle,
+    });
     const expire = (): void => settle(overdue(trace));
     if (signal.aborted) return expire();
     signal.addEventListener("abort", expire, { once: true });
     const fail = (cause: unknown): void => {
       // What comes after a complete response is no part of it.
-      if (response?.complete) return;
-      settle(exchangeFailure(cause, response !== undefined));
+      if (trace.phases.download !== null) return;
+      settle(exchangeFailure(cause, trace.response !== null));
     };
-
-    const sent = send(socket, trace.request);
+    // undici takes a body without a length for complete when the connection is reset.
+    socket.once("error", fail);
     trace.requestSize = trace.request.body?.length ?? 0;
-    watchSending(sent, socket, watch);
-    refuseOddities(sent, settle);
-    sent.on("error", fail);
-    sent.once("response", (incoming) => {
-      response = incoming;
-      incoming.on("error", fail);
-      const fault = receiveHead(incoming, trace);
-      if (fault) return settle(fault);
-      free = receiveBody(incoming, trace, {
-        onEnd: () => watch.complete(),
-        onDone: settle,
-        onFailure: settle,
-      });
-    });
+    clientOver(socket, trace.request.url).dispatch(
+      dispatchOptions(trace.request),
+      handlerOf({ socket, watch, receiver, fail }),
+    );
   });
 }
 
-function send(socket: Socket, request: HttpRequest): ClientRequest {
-  const { method, url, headers, body } = request;
-  const sent = sendRequest({
-    createConnection: () => socket,
-    method,
-    path: `${url.pathname}${url.search}`,
-    headers: [
-      ...headers.flatMap(({ key, value }) => [key, value]),
-      ...framing(method, body),
-    ],
-    setDefaultHeaders: false,
+function clientOver(socket: Socket, url: URL): Client {
+  let free = true;
+  return new Client(url.origin, {
+    // Later than this call, during which undici takes no notice of a connection.
+    connect: (_, callback) =>
+      queueMicrotask(() => {
+        if (!free)
+          return callback(new Error("the connection is used up"), null);
+        free = false;
+        callback(null, socket);
+      }),
+    pipelining: 1,
+    allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
-    insecureHTTPParser: false,
+    // The call has a deadline of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
-  sent.maxHeadersCount = MAX_HEADERS + 1;
-  sent.end(body ?? undefined);
-  return sent;
 }
 
-const BODILESS = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "DELETE"]);
+/** undici writes `host` first, `connection: close` for `reset`, and the length of the body last. */
+const dispatchOptions = ({
+  method,
+  url,
+  headers,
+  body,
+}: HttpRequest): Dispatcher.DispatchOptions => ({
+  method,
+  path: `${url.pathname}${url.search}`,
+  headers: headers.flatMap(({ key, value }) => [key, value]),
+  body,
+  reset: true,
+});
 
-/** RFC 9110 section 8.6: no length where neither a body is sent nor the method leads one to expect it. */
-function framing(method: string, body: Buffer | null): string[] {
-  const length =
-    body === null && BODILESS.has(method)
-      ? []
-      : ["Content-Length", String(body?.length ?? 0)];
-  return [...length, "Connection", "close"];
+interface Exchanging {
+  readonly socket: Socket;
+  readonly watch: ExchangeWatch;
+  readonly receiver: Receiver;
+  readonly fail: (cause: unknown) => void;
 }
 
-function watchSending(
-  sent: ClientRequest,
-  socket: Socket,
-  watch: ExchangeWatch,
-): void {
-  sent.once("finish", () => watch.uploaded());
-  sent.once("socket", () => socket.once("data", () => watch.firstByte()));
-}
+const handlerOf = ({
+  socket,
+  watch,
+  receiver,
+  fail,
+}: Exchanging): Dispatcher.DispatchHandler => ({
+  onRequestStart: () => undefined,
+  onRequestSent: () => onceWritten(socket, () => watch.uploaded()),
+  onResponseStarted: () => watch.firstByte(),
+  onResponseStart: (controller, status, _, statusText) =>
+    receiver.head(controller, status, statusText ?? ""),
+  onResponseData: (controller, chunk) => receiver.data(controller, chunk),
+  onResponseEnd: () => receiver.end(),
+  onResponseError: (_, cause) => fail(cause),
+});
 
-function refuseOddities(
-  sent: ClientRequest,
-  fail: (failure: CallFailure) => void,
-): void {
-  let interim = 0;
-  sent.on("information", () => {
-    interim += 1;
-    if (interim > MAX_INTERIM_RESPONSES)
-      fail(
-        new CallFailure("malformed_response", "interim responses without end"),
-      );
-  });
-  sent.once("upgrade", () =>
-    fail(
-      new CallFailure(
-        "malformed_response",
-        "the server switched to another protocol without being asked",
-      ),
-    ),
-  );
+/** What undici calls sent may wait in the socket's buffer yet; an empty write is called back after what is before it. */
+function onceWritten(socket: Socket, onWritten: () => void): void {
+  if (socket.writableLength === 0) onWritten();
+  else
+    socket.write("", (cause) => {
+      if (!cause) onWritten();
+    });
 }
 
 const overdue = ({ phases }: Trace): CallFailure =>

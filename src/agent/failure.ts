@@ -1,4 +1,5 @@
-// Why a call failed: from the errors of Node's network modules to a code and a sentence for the user.
+// Why a call failed: from the errors of Node's network modules and of undici to a code and a sentence for the user.
+import { errors } from "undici";
 import type { ResultCode } from "../model/result.ts";
 
 export type FailureCode =
@@ -173,30 +174,13 @@ export const handshakeFailure = (cause: unknown): CallFailure =>
     { cause },
   );
 
-const OVERFLOWS = new Set([
-  "HPE_HEADER_OVERFLOW",
-  "HPE_CHUNK_EXTENSIONS_OVERFLOW",
-]);
-
-/** Of an exchange on an open connection; `answered` when a response had begun. */
+/** Of an exchange on an open connection; `answered` when the head of a response had come. */
 export function exchangeFailure(
   cause: unknown,
   answered: boolean,
 ): CallFailure {
-  const code = codeOf(cause);
-  if (OVERFLOWS.has(code))
-    return new CallFailure(
-      "too_large",
-      "the response's headers are larger than the agent takes",
-      { cause },
-    );
-  if (code.startsWith("HPE_"))
-    return new CallFailure(
-      "malformed_response",
-      `the response is not HTTP/1.1 (${code.slice(4).toLowerCase().replaceAll("_", " ")})`,
-      { cause },
-    );
   return (
+    responseFault(cause, answered) ??
     tlsCause(cause) ??
     shortage(cause) ??
     new CallFailure(
@@ -207,6 +191,45 @@ export function exchangeFailure(
       { cause },
     )
   );
+}
+
+/** Undefined where the response is no worse than incomplete. */
+function responseFault(
+  cause: unknown,
+  answered: boolean,
+): CallFailure | undefined {
+  if (codeOf(cause) === "UND_ERR_HEADERS_OVERFLOW")
+    return new CallFailure(
+      "too_large",
+      "the response's headers are larger than the agent takes",
+      { cause },
+    );
+  const text = malformation(cause, answered);
+  return text === undefined
+    ? undefined
+    : new CallFailure("malformed_response", text, { cause });
+}
+
+// undici has no codes for these.
+const SOCKET_FAULTS: Record<string, string> = {
+  "bad response":
+    "the server sent 100 Continue without being asked to, which the agent cannot take",
+  "bad upgrade": "the server switched to another protocol without being asked",
+};
+
+function malformation(cause: unknown, answered: boolean): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  if (cause instanceof errors.HTTPParserError) {
+    const reason = /\((.*)\)$/.exec(cause.message)?.[1] ?? "unknown fault";
+    return reason === "Invalid EOF state"
+      ? undefined
+      : `the response is not HTTP/1.1 (${reason.toLowerCase()})`;
+  }
+  const code = codeOf(cause);
+  // So undici calls an early end, and any fault of a head that has a length.
+  if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH" && !answered)
+    return "the response is not HTTP/1.1 (fault in a head with a length)";
+  return code === "UND_ERR_SOCKET" ? SOCKET_FAULTS[cause.message] : undefined;
 }
 
 export const agentFailure = (cause: unknown): CallFailure =>

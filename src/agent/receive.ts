@@ -1,80 +1,116 @@
-// The response of an exchange, taken in within bounds. A body is decoded and counted, not kept.
-import type { IncomingMessage } from "node:http";
+// The response of an exchange, taken in within bounds.
+import type { Dispatcher } from "undici";
 import type { KeyValue } from "../model/fields.ts";
 import { createBodyDecoder, knownCodings, MAX_CODINGS } from "./decode-body.ts";
 import type { BodyDecoder } from "./decode-body.ts";
 import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
 
-export const MAX_HEADERS = 1000;
+const MAX_HEADERS = 1000;
+const MAX_INTERIM_RESPONSES = 20;
 /** On the wire, and once more decoded. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-export function receiveHead(
-  incoming: IncomingMessage,
-  trace: Trace,
-): CallFailure | undefined {
-  trace.responseSize = 0;
-  trace.response = {
-    status_code: incoming.statusCode ?? 0,
-    status_string: incoming.statusMessage ?? "",
-    headers: pairsOf(incoming.rawHeaders),
-  };
-  if (trace.response.headers.length > MAX_HEADERS)
-    return new CallFailure(
-      "too_large",
-      `the response has more than ${MAX_HEADERS} headers`,
-    );
-  // Any three digits pass the parser; 1xx never comes here.
-  return trace.response.status_code < 200
-    ? new CallFailure(
-        "malformed_response",
-        `the response has the status ${trace.response.status_code}`,
-      )
-    : undefined;
+type Controller = Pick<
+  Dispatcher.DispatchController,
+  "rawHeaders" | "pause" | "resume"
+>;
+
+export interface Receiver {
+  /** Interim responses (RFC 9110 section 15.2) come here too, before the final one. */
+  head(controller: Controller, status: number, statusText: string): void;
+  data(controller: Controller, chunk: Buffer): void;
+  end(): void;
+  /** To be called however the exchange ends. */
+  free(): void;
 }
 
-function pairsOf(raw: readonly string[]): KeyValue[] {
-  const pairs: KeyValue[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2)
-    pairs.push({ key: raw[at] as string, value: raw[at + 1] as string });
-  return pairs;
-}
-
-export interface BodyEvents {
+export interface ReceiverEvents {
   /** The last byte came; it may have to be decoded yet. */
   readonly onEnd: () => void;
   readonly onDone: () => void;
   readonly onFailure: (failure: CallFailure) => void;
 }
 
-/** Returns what frees the decoder, to be called however the exchange ends. */
-export function receiveBody(
-  incoming: IncomingMessage,
+export function createReceiver(
   trace: Trace,
-  { onEnd, onDone, onFailure }: BodyEvents,
-): () => void {
-  const codings = knownCodings(incoming.headers["content-encoding"] ?? "");
+  { onEnd, onDone, onFailure }: ReceiverEvents,
+): Receiver {
+  let interim = 0;
+  let codings: readonly string[] = [];
   let decoder: BodyDecoder | undefined;
   let size = 0;
-  incoming.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    trace.responseSize = Math.min(size, MAX_BODY_BYTES);
-    const fault = bodyFault(size, codings);
-    if (fault) return onFailure(fault);
-    if (codings.length === 0) return;
-    // Made by the first byte: a response to HEAD has the header, and no body to decode.
-    decoder ??= createBodyDecoder(codings, chunk, MAX_BODY_BYTES, onFailure);
-    if (decoder.write(chunk)) return;
-    incoming.pause();
-    decoder.onceReady(() => incoming.resume());
-  });
-  incoming.on("end", () => {
-    onEnd();
-    if (decoder) decoder.end(onDone);
-    else onDone();
-  });
-  return () => decoder?.destroy();
+  return {
+    head({ rawHeaders }, status, statusText) {
+      if (status >= 100 && status < 200) {
+        interim += 1;
+        if (interim > MAX_INTERIM_RESPONSES)
+          onFailure(malformed("interim responses without end"));
+        return;
+      }
+      trace.responseSize = 0;
+      const headers = pairsOf(rawHeaders);
+      trace.response = {
+        status_code: status,
+        status_string: statusText,
+        headers,
+      };
+      codings = knownCodings(contentEncoding(headers));
+      const fault = headFault(status, headers.length);
+      if (fault) onFailure(fault);
+    },
+    data(controller, chunk) {
+      size += chunk.length;
+      trace.responseSize = Math.min(size, MAX_BODY_BYTES);
+      const fault = bodyFault(size, codings);
+      if (fault) return onFailure(fault);
+      if (codings.length === 0) return;
+      // Made by the first byte: a response to HEAD has the header, and no body to decode.
+      decoder ??= createBodyDecoder(codings, chunk, MAX_BODY_BYTES, onFailure);
+      if (decoder.write(chunk)) return;
+      controller.pause();
+      decoder.onceReady(() => controller.resume());
+    },
+    end() {
+      onEnd();
+      if (decoder) decoder.end(onDone);
+      else onDone();
+    },
+    free: () => decoder?.destroy(),
+  };
+}
+
+/** As sent by the server, one character for each byte. */
+function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
+  if (!Array.isArray(raw)) return [];
+  const pairs: KeyValue[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2)
+    pairs.push({ key: latin1(raw[at]), value: latin1(raw[at + 1]) });
+  return pairs;
+}
+
+const latin1 = (text: string | Buffer | undefined): string =>
+  typeof text === "string" ? text : (text?.toString("latin1") ?? "");
+
+const contentEncoding = (headers: readonly KeyValue[]): string =>
+  headers
+    .filter(({ key }) => key.toLowerCase() === "content-encoding")
+    .map(({ value }) => value)
+    .join(",");
+
+const malformed = (text: string): CallFailure =>
+  new CallFailure("malformed_response", text);
+
+function headFault(status: number, headers: number): CallFailure | undefined {
+  if (headers > MAX_HEADERS)
+    return new CallFailure(
+      "too_large",
+      `the response has more than ${MAX_HEADERS} headers`,
+    );
+  // Any three digits pass the parser.
+  return status < 200
+    ? malformed(`the response has the status ${status}`)
+    : undefined;
 }
 
 function bodyFault(
@@ -87,9 +123,6 @@ function bodyFault(
       `the body is larger than ${MAX_BODY_BYTES} bytes`,
     );
   return codings.length > MAX_CODINGS
-    ? new CallFailure(
-        "malformed_response",
-        `the body is encoded more than ${MAX_CODINGS} times`,
-      )
+    ? malformed(`the body is encoded more than ${MAX_CODINGS} times`)
     : undefined;
 }

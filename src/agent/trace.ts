@@ -60,6 +60,7 @@ export function createExchangeWatch(trace: Trace, clock: Clock): ExchangeWatch {
   return {
     uploaded: endUpload,
     firstByte() {
+      if (phases.processing !== null) return;
       endUpload(); // where the server answers before it has the whole request
       firstByte = clock.monotonic();
       phases.processing = firstByte - uploaded;

@@ -50,6 +50,16 @@ describe("a response that is not HTTP", () => {
     expect(codeOf(outcome)).toBe("malformed_response");
   });
 
+  it("because of an unasked 100 Continue is said to be just that", async () => {
+    await using target = await startRawTarget(
+      answering(`HTTP/1.1 100 Continue\r\n\r\n${OK}${BODY}`),
+    );
+    const outcome = await call(target.url);
+    expect(outcome.result).toBe("CONNECTION_ERROR");
+    expect(outcome.message).toMatch(/^malformed_response: .*100 Continue/);
+    expect(target.connections()).toBe(1);
+  });
+
   it("because of interim responses without end is malformed", async () => {
     await using target = await startRawTarget(
       answering("HTTP/1.1 102 Processing\r\n\r\n".repeat(100_000), {
@@ -63,7 +73,6 @@ describe("a response that is not HTTP", () => {
 
 describe("a response that is unusual", () => {
   it.each([
-    ["100 before it", `HTTP/1.1 100 Continue\r\n\r\n${OK}${BODY}`, 200, 2],
     ["199 before it", `HTTP/1.1 199 What\r\n\r\n${OK}${BODY}`, 200, 2],
     [
       "103 before it",

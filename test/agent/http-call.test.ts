@@ -123,6 +123,51 @@ describe("the result of a call", () => {
   });
 });
 
+describe("the request on the wire", () => {
+  it.each([
+    ["GET", null, []],
+    ["DELETE", null, []],
+    ["POST", null, ["content-length: 0"]],
+    ["POST", "grüße", ["content-length: 7"]],
+    ["GET", "body", ["content-length: 4"]],
+    ["BREW", null, []],
+  ])("of %s with the body %j is as built", async (method, body, framing) => {
+    let received = "";
+    await using target = await startRawTarget((socket) => {
+      socket.on("data", (chunk: Buffer) => {
+        received += chunk.toString("latin1");
+        socket.end("HTTP/1.1 204 No Content\r\n\r\n");
+      });
+    });
+    await call(`${target.url}//a?b=%20`, {
+      request: {
+        method,
+        body,
+        headers: [
+          { key: "X-One", value: "ü" },
+          { key: "x-ONE", value: "" },
+          { key: "traceparent", value: "given" },
+          { key: "Host", value: "virtual.example" },
+        ],
+      },
+    });
+    expect(received.split("\r\n")).toEqual([
+      `${method} //a?b=%20 HTTP/1.1`,
+      "host: virtual.example",
+      "connection: close",
+      "User-Agent: Sonde/1.2.3",
+      "Accept: */*",
+      "Sonde-Run: result",
+      "X-One: Ã¼",
+      "x-ONE: ",
+      "traceparent: given",
+      ...framing,
+      "",
+      Buffer.from(body ?? "").toString("latin1"),
+    ]);
+  });
+});
+
 describe("a connection", () => {
   it("is fresh for each call and closed after it", async () => {
     await using target = await startTarget();
@@ -164,6 +209,29 @@ describe("a target that fails", () => {
       answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"),
       "reset",
     ],
+    [
+      "stops within the body as announced",
+      answering(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\nabc",
+      ),
+      "reset",
+    ],
+    [
+      "stops within a chunk as announced",
+      answering(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+      ),
+      "reset",
+    ],
+    [
+      "resets the connection within a body of no length",
+      (s) => {
+        s.once("data", () =>
+          s.write("HTTP/1.1 200 OK\r\n\r\nabc", () => s.resetAndDestroy()),
+        );
+      },
+      "reset",
+    ],
   ] satisfies [string, Parameters<typeof startRawTarget>[0], string][])(
     "because it %s is a connection error",
     async (_, onConnection, code) => {
@@ -171,6 +239,7 @@ describe("a target that fails", () => {
       const outcome = await call(target.url);
       expect(outcome.result).toBe("CONNECTION_ERROR");
       expect(codeOf(outcome)).toBe(code);
+      expect(target.connections()).toBe(1);
     },
   );
 
