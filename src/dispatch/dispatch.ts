@@ -1,10 +1,15 @@
 // The one way from ordered runs to ticks on the bus: of the scheduler's beat and of the API's "run now".
 import type { Bus } from "../bus/bus.ts";
-import type { MissedRun } from "../store/ports/result-store.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
-import type { Store } from "../store/store.ts";
+import { parseInstant } from "../model/instant.ts";
+import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
 import { groupTicks } from "../model/tick.ts";
+import type { Tick } from "../model/tick.ts";
+import type { MissedRun } from "../store/ports/result-store.ts";
+import type { PendingRun, RunPlan } from "../store/ports/run-store.ts";
+import type { Store } from "../store/store.ts";
 import { buildTick } from "./build-tick.ts";
+import { expiryOf } from "./pending-run.ts";
+import { loadTargets } from "./targets.ts";
 
 /** A tick waits with the bus and the agent for at most so long; a run that is further ahead stays in the store. */
 export const PUBLISH_AHEAD_MS = 90_000;
@@ -12,9 +17,15 @@ export const PUBLISH_AHEAD_MS = 90_000;
 export interface Dispatcher {
   /**
    * Publishes the ticks of runs that are pending in the store, and marks them published; runs further ahead than
-   * `PUBLISH_AHEAD_MS` are left for a later beat. A run whose target is gone is recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay unpublished.
+   * `PUBLISH_AHEAD_MS` are left for a later beat. A run that has nothing to run, or that the run before it reached into,
+   * is recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay unpublished.
    */
   dispatch(runs: readonly PendingRun[]): Promise<void>;
+}
+
+interface Planned {
+  readonly run: PendingRun;
+  readonly tick: Tick;
 }
 
 export function createDispatcher({
@@ -26,39 +37,89 @@ export function createDispatcher({
 }): Dispatcher {
   return {
     async dispatch(pending) {
-      const soon = (await store.now()) + PUBLISH_AHEAD_MS;
-      const runs = pending.filter(({ due_time }) => due_time < soon);
-      const calls = await store.documents.getMany("call", [
-        ...new Set(runs.map((run) => run.target_id)),
-      ]);
-      const targets = new Map(calls.map((call) => [call.id, call]));
-      const built = runs.map((run) => ({
-        run,
-        tick: buildTick(run, targets.get(run.target_id)),
-      }));
-      const gone = built.flatMap(({ run, tick }): MissedRun[] =>
-        tick
-          ? []
-          : [
-              {
-                run,
-                result: "UNABLE_TO_RUN",
-                message: "the call was deleted before its run",
-              },
-            ],
+      const now = await store.now();
+      const soon = pending.filter(
+        ({ due_time }) => due_time < now + PUBLISH_AHEAD_MS,
       );
-      if (gone.length > 0) await store.results.recordMissed(gone);
-      const ticks = built.flatMap(({ tick }) => tick ?? []);
-      const outcomes = await Promise.allSettled(
-        groupTicks(ticks).map(async (group) => {
-          await bus.publishTicks(group);
-          await store.pendingRuns.markPublished(
-            group.map((tick) => tick.result_id),
-          );
-        }),
+      const overrun = await overrunBy(store, soon, now);
+      const runs = soon.filter(({ result_id }) => !overrun.has(result_id));
+      const targets = await loadTargets(store, runs);
+      const planned: Planned[] = [];
+      const missed = [...overrun.values()];
+      for (const run of runs) {
+        const tick = buildTick(run, targets);
+        if (typeof tick !== "string") planned.push({ run, tick });
+        else missed.push({ run, result: "UNABLE_TO_RUN", message: tick });
+      }
+      if (missed.length > 0) await store.results.recordMissed(missed);
+      await plan(store, planned);
+      await publish(
+        { store, bus },
+        planned.map(({ tick }) => tick),
       );
-      for (const outcome of outcomes)
-        if (outcome.status === "rejected") throw outcome.reason;
     },
   };
+}
+
+const STILL_RUNNING =
+  "still_running: the deployment's run before this one was under way when this one was due";
+
+/**
+ * A workflow's run waits unpublished for the outcome of the one before it. Where that came after this one was due, it
+ * says whether it also ended after it, or was only told of late.
+ */
+async function overrunBy(
+  store: Store,
+  runs: readonly PendingRun[],
+  now: number,
+): Promise<Map<string, MissedRun>> {
+  const overrun = new Map<string, MissedRun>();
+  for (const run of runs) {
+    const { target_kind, deployment_id, due_time, result_id } = run;
+    if (target_kind !== "workflow" || !deployment_id || due_time > now)
+      continue;
+    const last = await store.workflowResults.latestOfDeployment(deployment_id);
+    const ended = parseInstant(last?.meta.end_time ?? "");
+    if (ended !== undefined && ended > due_time)
+      overrun.set(result_id, { run, result: "MISSED", message: STILL_RUNNING });
+  }
+  return overrun;
+}
+
+/** Before it is published: a report can only be of what was planned. */
+async function plan(store: Store, planned: readonly Planned[]): Promise<void> {
+  const plans = planned.flatMap(({ run, tick }): RunPlan[] =>
+    tick.workflow && run.call_ids === null
+      ? [
+          {
+            result_id: run.result_id,
+            call_ids: tick.calls.map(({ call_id }) => call_id),
+            expires_at: expiryOf(run.latest_start, longestMs(tick)),
+          },
+        ]
+      : [],
+  );
+  if (plans.length > 0) await store.pendingRuns.plan(plans);
+}
+
+const longestMs = ({ calls, workflow }: Tick): number =>
+  workflowLimitMs(
+    calls.map(() => LONGEST_CALL_MS),
+    workflow?.between_calls_delay ?? 0,
+  );
+
+async function publish(
+  { store, bus }: { readonly store: Store; readonly bus: Bus },
+  ticks: readonly Tick[],
+): Promise<void> {
+  const outcomes = await Promise.allSettled(
+    groupTicks(ticks).map(async (group) => {
+      await bus.publishTicks(group);
+      await store.pendingRuns.markPublished(
+        group.map((tick) => tick.result_id),
+      );
+    }),
+  );
+  for (const outcome of outcomes)
+    if (outcome.status === "rejected") throw outcome.reason;
 }

@@ -1,15 +1,19 @@
 // Makes the runs that are then ordered: of a deployment's schedule in a slot, and at a caller's request.
 import { derivedId, newId } from "../runtime/ids.ts";
 import { dueRun, MAX_START_DELAY_MS } from "../model/slots.ts";
+import { LONGEST_CALL_MS } from "../model/workflow-result.ts";
+import type { TargetKind } from "../model/tick.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
 import type { Schedule } from "../store/ports/schedule-store.ts";
 
-/** The longest that one call may take (the `timeout:` tag), and what its report may then need to arrive. */
-const LONGEST_CALL_MS = 120_000;
+/** What a report may need to arrive. */
 const REPORT_GRACE_MS = 60_000;
 
-const expiryOf = (latestStart: number): number =>
-  latestStart + LONGEST_CALL_MS + REPORT_GRACE_MS;
+/** When a run that may take `longestMs` is given up. That of a workflow is known when it is planned. */
+export const expiryOf = (
+  latestStart: number,
+  longestMs = LONGEST_CALL_MS,
+): number => latestStart + longestMs + REPORT_GRACE_MS;
 
 /** The run of `schedule` that is due in `slot`; the same slot always gives the same run. */
 export function scheduledRun(schedule: Schedule, slot: number): PendingRun {
@@ -24,6 +28,9 @@ export function scheduledRun(schedule: Schedule, slot: number): PendingRun {
     trigger: "SCHEDULE",
     deployment_id: schedule.deployment_id,
     target_id: schedule.target_id,
+    target_kind: schedule.target_kind,
+    between_calls_delay: schedule.between_calls_delay,
+    call_ids: null,
     location_id: schedule.location_id,
     owner: schedule.owner,
     context: {},
@@ -33,6 +40,9 @@ export function scheduledRun(schedule: Schedule, slot: number): PendingRun {
 
 export interface RunOrder {
   readonly target_id: string;
+  readonly target_kind: TargetKind;
+  /** Seconds. */
+  readonly between_calls_delay: number;
   readonly location_id: string;
   /** On whose behalf it runs. */
   readonly owner: string;
@@ -44,17 +54,15 @@ export interface RunOrder {
 }
 
 export function manualRun(order: RunOrder): PendingRun {
-  const { target_id, location_id, owner, context, run_delay, now } = order;
+  const { run_delay, now, ...rest } = order;
   const due_time = now + run_delay * 1000;
   const latest_start = due_time + MAX_START_DELAY_MS;
   return {
+    ...rest,
     result_id: newId(now),
     trigger: "MANUAL",
     deployment_id: null,
-    target_id,
-    location_id,
-    owner,
-    context,
+    call_ids: null,
     trigger_time: now,
     due_time,
     latest_start,

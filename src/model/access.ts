@@ -12,6 +12,9 @@ export interface Principal {
   readonly access_level: AccessLevel;
 }
 
+/** On whose behalf something is done: of a caller, or of the owner of what runs. */
+export type Actor = Pick<Principal, "owner" | "org">;
+
 /** An owned thing, as far as access to it is concerned. */
 export interface Owned extends Sharing {
   readonly owner: string;
@@ -22,10 +25,10 @@ export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(principal.access_level) >=
   ACCESS_LEVELS.indexOf(needed);
 
-const isOwner = (principal: Principal, thing: Owned): boolean =>
+export const isOwner = (principal: Actor, thing: Owned): boolean =>
   principal.owner === thing.owner;
 
-const isColleague = (principal: Principal, thing: Owned): boolean =>
+export const isColleague = (principal: Actor, thing: Owned): boolean =>
   principal.org !== null && principal.org === thing.owner_org;
 
 export const canRead = (principal: Principal, thing: Owned): boolean =>
@@ -36,5 +39,5 @@ export const canRead = (principal: Principal, thing: Owned): boolean =>
 export const canWrite = isOwner;
 
 /** Running spends the owner's credentials: never open to the community. */
-export const canRun = (principal: Principal, thing: Owned): boolean =>
+export const canRun = (principal: Actor, thing: Owned): boolean =>
   isOwner(principal, thing) || (thing.org && isColleague(principal, thing));

@@ -57,6 +57,7 @@ export function activeFrom(
     was.target_id === is.target_id &&
     was.location_id === is.location_id &&
     was.frequency === is.frequency &&
-    was.run_delay === is.run_delay;
+    was.run_delay === is.run_delay &&
+    was.between_calls_delay === is.between_calls_delay;
   return same ? undefined : now + CHANGE_LEAD_MS + 1;
 }

@@ -103,26 +103,31 @@ export const NO_TIMING: Timing = {
   total: null,
 };
 
+/** When and where a run was made, and how it ended. */
+const RUN_META = {
+  deployment_id: Text,
+  location_id: Type.String(),
+  agent_id: Text,
+  trigger: Type.Enum([...TRIGGERS]),
+  trigger_time: Instant,
+  due_time: Instant,
+  start_time: Type.Union([Instant, Type.Null()]),
+  end_time: Type.Union([Instant, Type.Null()]),
+  result: Type.Enum([...RESULT_CODES]),
+  result_category: Type.Union([
+    Type.Enum(["PASS", "WARNING", "FAIL"]),
+    Type.Null(),
+  ]),
+  message: Text,
+};
+
 export const ResultSchema = Type.Object({
   id: Type.String(),
   meta: Type.Object({
     call_id: Type.String(),
     workflow_id: Text,
     workflow_result_id: Text,
-    deployment_id: Text,
-    location_id: Type.String(),
-    agent_id: Text,
-    trigger: Type.Enum([...TRIGGERS]),
-    trigger_time: Instant,
-    due_time: Instant,
-    start_time: Type.Union([Instant, Type.Null()]),
-    end_time: Type.Union([Instant, Type.Null()]),
-    result: Type.Enum([...RESULT_CODES]),
-    result_category: Type.Union([
-      Type.Enum(["PASS", "WARNING", "FAIL"]),
-      Type.Null(),
-    ]),
-    message: Text,
+    ...RUN_META,
     domain: Type.String(),
     url: Type.String(),
     http_code: Count,
@@ -162,14 +167,39 @@ export const ResultSchema = Type.Object({
 });
 export type Result = Static<typeof ResultSchema>;
 
-/** What an agent says of one run: all of its results, or none of them, are recorded. */
-export const RunReportSchema = Type.Object({
-  /** `result_id` of the tick. */
-  run_id: Type.String(),
-  location_id: Type.String(),
-  agent_id: Type.String(),
-  results: Type.Array(ResultSchema, { minItems: 1 }),
+/** The outcome of a workflow's run as a whole. */
+export const WorkflowResultSchema = Type.Object({
+  id: Type.String(),
+  meta: Type.Object({
+    workflow_id: Type.String(),
+    name: Type.String(),
+    ...RUN_META,
+    is_late: Type.Boolean(),
+  }),
+  /** How its calls ended; not_made are those without a category. */
+  counts: Type.Object({
+    calls: Type.Integer({ minimum: 0 }),
+    passed: Type.Integer({ minimum: 0 }),
+    warnings: Type.Integer({ minimum: 0 }),
+    failed: Type.Integer({ minimum: 0 }),
+    not_made: Type.Integer({ minimum: 0 }),
+  }),
 });
+export type WorkflowResult = Static<typeof WorkflowResultSchema>;
+
+/** What an agent says of one run: all of its results, or none of them, are recorded. */
+export const RunReportSchema = Type.Refine(
+  Type.Object({
+    /** `result_id` of the tick. */
+    run_id: Type.String(),
+    location_id: Type.String(),
+    agent_id: Type.String(),
+    /** One per call, in order; none where a whole workflow was MISSED. */
+    results: Type.Array(ResultSchema),
+    workflow: Type.Optional(Type.Union([WorkflowResultSchema, Type.Null()])),
+  }),
+  ({ results, workflow }) => workflow != null || results.length > 0,
+);
 export type RunReport = Static<typeof RunReportSchema>;
 
 export const runReportValidator = createValidator(RunReportSchema);

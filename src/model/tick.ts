@@ -6,6 +6,8 @@ import { createValidator } from "./validate.ts";
 export const TRIGGERS = ["SCHEDULE", "MANUAL"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
+export type TargetKind = "call" | "workflow";
+
 const Pair = Type.Object({ key: Type.String(), value: Type.String() });
 const Instant = Type.Number({ description: "epoch milliseconds" });
 const nullableText = Type.Union([Type.String(), Type.Null()]);
@@ -23,6 +25,17 @@ const TickCall = Type.Object({
     headers: Type.Array(Pair),
     body: nullableText,
   }),
+  /** Why there is nothing to call: reported as UNABLE_TO_RUN. */
+  unable: Type.Optional(Type.String()),
+});
+
+/** What holds for the calls of a workflow's run together. */
+const TickWorkflow = Type.Object({
+  workflow_id: Type.String(),
+  name: Type.String(),
+  stop_on_failure: Type.Boolean(),
+  handle_cookies: Type.Boolean(),
+  between_calls_delay: Type.Number({ minimum: 0, description: "seconds" }),
 });
 
 // Unknown fields are passed over, so that a newer hub and an older agent understand each other.
@@ -37,11 +50,15 @@ export const TickSchema = Type.Object({
   deployment_id: nullableText,
   location_id: Type.String(),
   context: Type.Record(Type.String(), Type.Unknown()),
+  /** Made in this order. */
   calls: Type.Array(TickCall, { minItems: 1 }),
+  /** Absent or null where the target is one call. */
+  workflow: Type.Optional(Type.Union([TickWorkflow, Type.Null()])),
 });
 
 export type Tick = Static<typeof TickSchema>;
 export type TickCall = Static<typeof TickCall>;
+export type TickWorkflow = Static<typeof TickWorkflow>;
 
 export const tickValidator = createValidator(TickSchema);
 

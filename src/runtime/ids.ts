@@ -20,6 +20,16 @@ export function derivedId(ms: number, ...parts: readonly string[]): string {
   return encodeTime(ms) + encodeTail(hash.subarray(0, TAIL_BYTES));
 }
 
+/** The ids of a run's steps, in order: whoever knows the run knows them. */
+export const stepIds = (
+  dueTime: number,
+  runId: string,
+  count: number,
+): string[] =>
+  Array.from({ length: count }, (_, step) =>
+    derivedId(dueTime, runId, String(step)),
+  );
+
 function increment(bytes: Uint8Array): void {
   for (let at = bytes.length - 1; at >= 0; at -= 1) {
     bytes[at] = ((bytes[at] ?? 0) + 1) & 0xff;

@@ -17,6 +17,7 @@ import type { PendingRun } from "../store/ports/run-store.ts";
 import type { StoredSchedule } from "../store/ports/schedule-store.ts";
 import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
+import { missOverlapped } from "./overlap.ts";
 
 export const LEASE_NAME = "scheduler";
 const LEASE_TTL_MS = 10_000;
@@ -77,6 +78,7 @@ export function createBeat(options: BeatOptions): Beat {
       }
       if (!lease || lease.cursor === null) return false;
       await openForLateStarters(options, lease.cursor, await store.now());
+      await missOverlapped(options, await store.now());
       await publishPending(options, await store.now(), signal);
       return true;
     },

@@ -3,7 +3,7 @@ import { isOnline } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { StoredAgent } from "../store/ports/location-store.ts";
 import type { MissedRun } from "../store/ports/result-store.ts";
-import type { ExpiredRun } from "../store/ports/run-store.ts";
+import type { ExpiredRun, PendingRun } from "../store/ports/run-store.ts";
 import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 
@@ -28,15 +28,7 @@ export async function reconcile(
     const expired = await store.pendingRuns.listExpired(at, BATCH);
     more = expired.length === BATCH;
     if (expired.length === 0) break;
-    const missed = expired.map((run): MissedRun & { reason: Reason } => {
-      const reason = reasonOf(run, agents);
-      return {
-        run,
-        reason,
-        result: "MISSED",
-        message: `${reason}: ${EXPLANATIONS[reason](`location '${run.location_id}'`)}`,
-      };
-    });
+    const missed = expired.map((run) => missedFor(reasonOf(run, agents), run));
     await store.results.recordMissed(missed);
     for (const [reason, runs] of Map.groupBy(missed, (each) => each.reason)) {
       metrics.missed.inc({ reason }, runs.length);
@@ -46,7 +38,26 @@ export async function reconcile(
   await store.schedules.prune(at - SCHEDULES_KEPT_MS);
 }
 
-type Reason = "hub_unreachable" | "no_agent" | "agent_offline" | "agent_lost";
+export interface MissedWithReason extends MissedRun {
+  readonly reason: Reason;
+}
+
+export const missedFor = (
+  reason: Reason,
+  run: PendingRun,
+): MissedWithReason => ({
+  run,
+  reason,
+  result: "MISSED",
+  message: `${reason}: ${EXPLANATIONS[reason](`location '${run.location_id}'`)}`,
+});
+
+type Reason =
+  | "still_running"
+  | "hub_unreachable"
+  | "no_agent"
+  | "agent_offline"
+  | "agent_lost";
 
 /** What is known of the location's agents is judged at the time that the run had to start. */
 export function reasonOf(
@@ -64,6 +75,8 @@ export function reasonOf(
 }
 
 const EXPLANATIONS: Readonly<Record<Reason, (location: string) => string>> = {
+  still_running: () =>
+    "the deployment's run before this one was under way when this one was due",
   hub_unreachable: () => "the bus could not be reached to publish the run",
   no_agent: (location) => `no agent has ever been seen at ${location}`,
   agent_offline: (location) =>

@@ -5,12 +5,16 @@ import type { Migration } from "kysely/migration";
 import type { Schema } from "./schema.ts";
 import * as initial from "./migrations/0001-initial.ts";
 import * as keysAuditAnswers from "./migrations/0002-keys-audit-answers.ts";
+import * as resources from "./migrations/0004-resources.ts";
+import * as workflowRuns from "./migrations/0003-workflow-runs.ts";
 
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-initial": initial,
+  "0002-keys-audit-answers": keysAuditAnswers,
+  "0003-workflow-runs": workflowRuns,
+  "0004-resources": resources,
 };
 
-  "0002-keys-audit-answers": keysAuditAnswers,
 /** Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a newer Sonde. */
 export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   const migrator = new Migrator({

@@ -14,7 +14,8 @@ import { assertKeysHeld, createMasterKeyStore } from "./master-keys.ts";
 import { hasTable, migrate } from "./migrate.ts";
 import { createPendingRunStore } from "./pending-runs.ts";
 import { addressOf, openPostgres } from "./postgres.ts";
-import { createResultStore } from "./results.ts";
+import { createResultStore, createWorkflowResultStore } from "./results.ts";
+import { createSealedDocumentStore } from "./sealed-documents.ts";
 import { createScheduleStore } from "./schedules.ts";
 import { openSqlite } from "./sqlite.ts";
 import { createStatStore } from "./stats.ts";
@@ -24,20 +25,20 @@ export interface StoreOptions {
   /** `postgres://…`, or a SQLite file whose folder exists. */
   readonly location: { readonly url: string } | { readonly file: string };
   readonly clock: Clock;
-  readonly onConnectionLost?: (error: Error) => void;
   /** Of the secrets in it. */
   readonly sealer: Sealer;
   /** False for what reads and writes no secrets: the database's master key may then be another. */
   readonly usesSecrets?: boolean;
+  readonly onConnectionLost?: (error: Error) => void;
 }
 
 /** Connects and brings the schema up to date. Rejects with one line for the operator when that is not possible. */
 export async function openStore({
   location,
   clock,
-  onConnectionLost,
   sealer,
   usesSecrets = true,
+  onConnectionLost,
 }: StoreOptions): Promise<Store> {
   const database =
     "url" in location
@@ -46,13 +47,13 @@ export async function openStore({
           ...(onConnectionLost && { onConnectionLost }),
         })
       : openSqlite({ path: location.file, clock });
-  try {
   const store = createStore(database, sealer);
-    await migrate(database.kysely);
+  try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed
-  } catch (cause) {
+    await migrate(database.kysely);
     if (usesSecrets) await store.masterKeys.claim();
+  } catch (cause) {
     await database.kysely.destroy();
     if (!(cause instanceof AppError) || !("url" in location)) throw cause;
     const address = addressOf(location.url);
@@ -73,17 +74,18 @@ export function createStore(database: Database, sealer: Sealer): Store {
     schedules: createScheduleStore(database),
     pendingRuns: createPendingRunStore(database),
     results: createResultStore(database),
+    workflowResults: createWorkflowResultStore(database),
     stats: createStatStore(database),
     apiKeys: createApiKeyStore(database),
     locations: createLocationStore(database),
     leases: createLeaseStore(database),
+    audit: createAuditStore(database),
+    answers: createAnswerStore(database, sealer),
+    masterKeys: createMasterKeyStore(database, sealer),
     transaction: (work) =>
       inTransaction(database, (transaction) =>
         work(createStore(transaction, sealer)),
       ),
-    audit: createAuditStore(database),
-    answers: createAnswerStore(database, sealer),
-    masterKeys: createMasterKeyStore(database, sealer),
     now: database.now,
     async ping() {
       await database.kysely

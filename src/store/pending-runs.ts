@@ -1,6 +1,6 @@
 // Runs that were ordered and have no outcome yet: the open side of the ledger.
-import type { Selectable } from "kysely";
-import type { Trigger } from "../model/tick.ts";
+import type { ExpressionBuilder, Selectable } from "kysely";
+import type { TargetKind, Trigger } from "../model/tick.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, inTransaction } from "./database.ts";
 import type { Schema } from "./schema.ts";
@@ -25,11 +25,32 @@ export function createPendingRunStore(database: Database): PendingRunStore {
       const found = await rows()
         .where("published", "=", 0)
         .where("due_time", "<", dueBefore)
+        .where((eb) => eb.not(isOverlapped(eb)))
         .orderBy("due_time")
         .limit(limit)
         .execute();
       return found.map(toPendingRun);
     },
+    async listOverlapped(dueBefore, limit) {
+      const found = await rows()
+        .where("published", "=", 0)
+        .where("due_time", "<", dueBefore)
+        .where(isOverlapped)
+        .orderBy("due_time")
+        .limit(limit)
+        .execute();
+      return found.map(toPendingRun);
+    },
+    plan: (plans) =>
+      inTransaction(database, async (transaction) => {
+        for (const { result_id, call_ids, expires_at } of plans)
+          await transaction.kysely
+            .updateTable("pending_runs")
+            .set({ call_ids: JSON.stringify(call_ids), expires_at })
+            .where("result_id", "=", result_id)
+            .where("call_ids", "is", null)
+            .execute();
+      }),
     async markPublished(resultIds) {
       for (const ids of chunksOf(resultIds))
         await kysely
@@ -73,6 +94,21 @@ export function createPendingRunStore(database: Database): PendingRunStore {
     },
   };
 }
+
+/** A run of a workflow, of whose deployment an earlier run is under way. */
+const isOverlapped = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
+  eb.and([
+    eb("target_kind", "=", "workflow"),
+    eb.exists(
+      eb
+        .selectFrom("pending_runs as earlier")
+        .select("earlier.result_id")
+        .whereRef("earlier.deployment_id", "=", "pending_runs.deployment_id")
+        .whereRef("earlier.due_time", "<", "pending_runs.due_time")
+        .where("earlier.target_kind", "=", "workflow")
+        .where("earlier.published", "=", 1),
+    ),
+  ]);
 
 async function insertNew(
   database: Database,
@@ -119,6 +155,9 @@ async function withOutcome(
     .selectFrom("results")
     .select("id")
     .where("id", "in", ids)
+    .unionAll(
+      kysely.selectFrom("workflow_results").select("id").where("id", "in", ids),
+    )
     .execute();
   return new Set(rows.map(({ id }) => id));
 }
@@ -126,9 +165,10 @@ async function withOutcome(
 const idsOf = (rows: readonly { readonly result_id: string }[]): string[] =>
   rows.map(({ result_id }) => result_id);
 
-const toRow = ({ context, ...run }: PendingRun): Row => ({
+const toRow = ({ context, call_ids, ...run }: PendingRun): Row => ({
   ...run,
   context: JSON.stringify(context),
+  call_ids: call_ids && JSON.stringify(call_ids),
   published: 0,
 });
 
@@ -136,9 +176,13 @@ export const toPendingRun = ({
   published: _published,
   context,
   trigger,
+  target_kind,
+  call_ids,
   ...row
 }: Row): PendingRun => ({
   ...row,
+  target_kind: target_kind as TargetKind,
+  call_ids: call_ids === null ? null : (JSON.parse(call_ids) as string[]),
   trigger: trigger as Trigger,
   context: JSON.parse(context),
 });

@@ -1,14 +1,17 @@
 // The closing of the ledger: one transaction stores outcomes once, removes their pending runs and folds the statistics.
-import { categoryOf, latencyOf, NO_TIMING, timeOf } from "../model/result.ts";
-import type { Result, RunReport } from "../model/result.ts";
-import { formatInstant } from "../model/instant.ts";
+import type { RunReport } from "../model/result.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, inTransaction } from "./database.ts";
-import { foldResults } from "./fold.ts";
-import type { NewResult } from "./fold.ts";
-import { toPendingRun } from "./pending-runs.ts";
+import { inTransaction } from "./database.ts";
+import {
+  lockOutcomes,
+  lockPending,
+  removePending,
+  storeOutcomes,
+} from "./ledger-rows.ts";
+import type { Order, Outcome, StoredOutcome } from "./ledger-rows.ts";
+import { missedResult, missedWorkflow } from "./missed-outcome.ts";
 import type { MissedRun, Recorded } from "./ports/result-store.ts";
-import type { PendingRun } from "./ports/run-store.ts";
+import { stepIds } from "../runtime/ids.ts";
 
 export async function recordReports(
   database: Database,
@@ -18,46 +21,74 @@ export async function recordReports(
   return inTransaction(database, async (transaction) => {
     const ids = [...byRun.keys()].sort();
     const pending = await lockPending(transaction, ids);
-    const stored = await lockResults(transaction, ids);
-    const accepted: NewResult[] = [];
-    let [duplicate, unknown] = [reports.length - byRun.size, 0];
+    const stored = await lockOutcomes(transaction, ids);
+    const accepted: Outcome[] = [];
+    let [duplicate, unknown, late] = [reports.length - byRun.size, 0, 0];
     for (const [id, report] of byRun) {
       const before = stored.get(id);
-      const ordered = pending.get(id) ?? before?.ordered;
-      if (!ordered || !fits(report, ordered.location_id)) unknown += 1;
-      else if (
-        before &&
-        (before.result.meta.result !== "MISSED" || isMissed(report))
-      )
+      const order = pending.get(id) ?? before?.order;
+      if (!order || !fits(report, order)) unknown += 1;
+      else if (before && (before.result !== "MISSED" || isMissed(report)))
         duplicate += 1;
-      else
-        accepted.push(
-          ...report.results.map((result) => ({
-            owner: ordered.owner,
-            result,
-            replaces: before?.result,
-          })),
-        );
+      else {
+        accepted.push(outcomeOf(report, order, before));
+        if (before) late += 1;
+      }
     }
-    await store(transaction, accepted);
+    await storeOutcomes(transaction, accepted);
     await removePending(transaction, [
       ...stored.keys(),
-      ...accepted.map(({ result }) => result.id),
+      ...accepted.map(({ runId }) => runId),
     ]);
-    const late = accepted.filter(({ replaces }) => replaces).length;
     return { recorded: accepted.length, late, duplicate, unknown };
   });
 }
 
-/** A report is about one ordered run, and comes from where that run was ordered. */
-const fits = (report: RunReport, locationId: string): boolean =>
-  report.location_id === locationId &&
-  report.results.every(
-    ({ id, meta }) => id === report.run_id && meta.location_id === locationId,
+/** A report is about one ordered run and no other call, and comes from where that run was ordered. */
+function fits(report: RunReport, order: Order): boolean {
+  const { run_id, location_id, results, workflow = null } = report;
+  const { target_kind, target_id } = order;
+  const ids =
+    target_kind === "call"
+      ? [run_id]
+      : stepIds(order.due_time, run_id, results.length);
+  const callIds = target_kind === "call" ? [target_id] : order.call_ids;
+  const areOrdered = results.every(
+    ({ id, meta }, at) =>
+      id === ids[at] &&
+      meta.call_id === callIds[at] &&
+      meta.location_id === location_id,
   );
+  if (location_id !== order.location_id || !areOrdered) return false;
+  if (target_kind === "call") return !workflow && results.length === 1;
+  return (
+    workflow?.id === run_id &&
+    workflow.meta.workflow_id === target_id &&
+    workflow.meta.location_id === location_id &&
+    workflow.counts.calls === results.length &&
+    (isMissed(report) || results.length === callIds.length)
+  );
+}
 
-const isMissed = (report: RunReport): boolean =>
-  report.results.every(({ meta }) => meta.result === "MISSED");
+const isMissed = ({ results, workflow }: RunReport): boolean =>
+  workflow
+    ? results.length === 0 && workflow.meta.result === "MISSED"
+    : results.every(({ meta }) => meta.result === "MISSED");
+
+const outcomeOf = (
+  { run_id, results, workflow }: RunReport,
+  order: Order,
+  before: StoredOutcome | undefined,
+): Outcome => ({
+  runId: run_id,
+  order,
+  results: results.map((result) => ({
+    owner: order.owner,
+    result,
+    replaces: before?.replaced,
+  })),
+  workflow: workflow ?? null,
+});
 
 export async function recordMissedRuns(
   database: Database,
@@ -65,154 +96,29 @@ export async function recordMissedRuns(
 ): Promise<number> {
   return inTransaction(database, async (transaction) => {
     const ids = missed.map(({ run }) => run.result_id).sort();
-    await lockPending(transaction, ids);
-    const stored = await lockResults(transaction, ids);
+    const pending = await lockPending(transaction, ids);
+    const stored = await lockOutcomes(transaction, ids);
     const accepted = missed
       .filter(({ run }) => !stored.has(run.result_id))
-      .map((outcome) => ({
-        owner: outcome.run.owner,
-        result: missedResult(outcome),
-        replaces: undefined,
-      }));
-    await store(transaction, accepted);
+      .map((outcome): Outcome => missedOutcome(outcome, pending));
+    await storeOutcomes(transaction, accepted);
     await removePending(transaction, ids);
     return accepted.length;
   });
 }
 
-async function store(
-  database: Database,
-  accepted: readonly NewResult[],
-): Promise<void> {
-  for (const chunk of chunksOf(accepted, 200)) {
-    await database.kysely
-      .insertInto("results")
-      .values(chunk.map(toRow))
-      .onConflict((conflict) =>
-        conflict.column("id").doUpdateSet((eb) => ({
-          time: eb.ref("excluded.time"),
-          result: eb.ref("excluded.result"),
-          latency: eb.ref("excluded.latency"),
-          http_code: eb.ref("excluded.http_code"),
-          content_length: eb.ref("excluded.content_length"),
-          dns: eb.ref("excluded.dns"),
-          tcp: eb.ref("excluded.tcp"),
-          handshake: eb.ref("excluded.handshake"),
-          upload: eb.ref("excluded.upload"),
-          processing: eb.ref("excluded.processing"),
-          download: eb.ref("excluded.download"),
-          document: eb.ref("excluded.document"),
-        })),
-      )
-      .execute();
-  }
-  await foldResults(database, accepted);
-}
-
-/** Locks what is about to be decided on, so that two aggregators, or one and the reconciler, follow one another. */
-async function lockPending(
-  { kysely, rowLocks }: Database,
-  ids: readonly string[],
-): Promise<Map<string, PendingRun>> {
-  const found = new Map<string, PendingRun>();
-  for (const chunk of chunksOf(ids)) {
-    const query = kysely
-      .selectFrom("pending_runs")
-      .selectAll()
-      .where("result_id", "in", chunk)
-      .orderBy("result_id");
-    for (const row of await (rowLocks ? query.forUpdate() : query).execute())
-      found.set(row.result_id, toPendingRun(row));
-  }
-  return found;
-}
-
-interface StoredOutcome {
-  readonly result: Result;
-  readonly ordered: { readonly owner: string; readonly location_id: string };
-}
-
-async function lockResults(
-  { kysely, rowLocks }: Database,
-  ids: readonly string[],
-): Promise<Map<string, StoredOutcome>> {
-  const found = new Map<string, StoredOutcome>();
-  for (const chunk of chunksOf(ids)) {
-    const query = kysely
-      .selectFrom("results")
-      .select(["id", "owner", "location_id", "document"])
-      .where("id", "in", chunk)
-      .orderBy("id");
-    for (const { id, document, ...ordered } of await (
-      rowLocks ? query.forUpdate() : query
-    ).execute())
-      found.set(id, { result: JSON.parse(document) as Result, ordered });
-  }
-  return found;
-}
-
-async function removePending(
-  { kysely }: Database,
-  ids: readonly string[],
-): Promise<void> {
-  for (const chunk of chunksOf(ids))
-    await kysely
-      .deleteFrom("pending_runs")
-      .where("result_id", "in", chunk)
-      .execute();
-}
-
-function toRow({ owner, result }: NewResult) {
-  const { meta, timing } = result;
-  const { total: _total, ...phases } = timing;
-  return {
-    id: result.id,
-    owner,
-    call_id: meta.call_id,
-    deployment_id: meta.deployment_id,
-    location_id: meta.location_id,
-    time: timeOf(result),
-    result: meta.result,
-    latency: latencyOf(result),
-    http_code: meta.http_code,
-    content_length: meta.response_size,
-    ...phases,
-    document: JSON.stringify(result),
-  };
-}
-
-/** The outcome of a run that no agent carried out. */
-function missedResult({ run, result, message }: MissedRun): Result {
-  return {
-    id: run.result_id,
-    meta: {
-      call_id: run.target_id,
-      workflow_id: null,
-      workflow_result_id: null,
-      deployment_id: run.deployment_id,
-      location_id: run.location_id,
-      agent_id: null,
-      trigger: run.trigger,
-      trigger_time: formatInstant(run.trigger_time),
-      due_time: formatInstant(run.due_time),
-      start_time: null,
-      end_time: null,
-      result,
-      result_category: categoryOf(result),
-      message,
-      domain: "",
-      url: "",
-      http_code: null,
-      source_ip: null,
-      dest_ip: null,
-      request_size: null,
-      response_size: null,
-      redirects: 0,
-      is_late: false,
-    },
-    timing: NO_TIMING,
-    request: null,
-    response: null,
-    hops: [],
-  };
+function missedOutcome(
+  outcome: MissedRun,
+  pending: ReadonlyMap<string, Order>,
+): Outcome {
+  const { run } = outcome;
+  const runId = run.result_id;
+  // The row knows the plan that the caller's copy may be older than.
+  const order = pending.get(runId) ?? { ...run, call_ids: run.call_ids ?? [] };
+  if (run.target_kind === "workflow")
+    return { runId, order, results: [], workflow: missedWorkflow(outcome) };
+  const { owner } = run;
+  const result = missedResult(outcome);
+  const results = [{ owner, result, replaces: undefined }];
+  return { runId, order, results, workflow: null };
 }

@@ -1,8 +1,9 @@
 // Outcomes of runs, one row each.
-import type { Result } from "../model/result.ts";
+import type { Result, WorkflowResult } from "../model/result.ts";
 import type { Database } from "./database.ts";
+import { chunksOf } from "./database.ts";
 import { recordMissedRuns, recordReports } from "./record.ts";
-import type { ResultStore } from "./ports/result-store.ts";
+import type { ResultStore, WorkflowResultStore } from "./ports/result-store.ts";
 
 export function createResultStore(database: Database): ResultStore {
   const documents = () =>
@@ -14,6 +15,17 @@ export function createResultStore(database: Database): ResultStore {
       const row = await documents().where("id", "=", id).executeTakeFirst();
       return row && (JSON.parse(row.document) as Result);
     },
+    async getMany(ids) {
+      const found = new Map<string, Result>();
+      for (const chunk of chunksOf(ids))
+        for (const row of await documents()
+          .where("id", "in", chunk)
+          .execute()) {
+          const result = JSON.parse(row.document) as Result;
+          found.set(result.id, result);
+        }
+      return ids.flatMap((id) => found.get(id) ?? []);
+    },
     async listOfCall(callId, { after, limit }) {
       const rows = await documents()
         .where("call_id", "=", callId)
@@ -22,6 +34,38 @@ export function createResultStore(database: Database): ResultStore {
         .limit(limit)
         .execute();
       return rows.map(({ document }) => JSON.parse(document) as Result);
+    },
+  };
+}
+
+export function createWorkflowResultStore({
+  kysely,
+}: Database): WorkflowResultStore {
+  const documents = () =>
+    kysely.selectFrom("workflow_results").select("document");
+  const parsed = (row: { readonly document: string }): WorkflowResult =>
+    JSON.parse(row.document) as WorkflowResult;
+  return {
+    async get(id) {
+      const row = await documents().where("id", "=", id).executeTakeFirst();
+      return row && parsed(row);
+    },
+    async listOfWorkflow(workflowId, { after, limit }) {
+      const rows = await documents()
+        .where("workflow_id", "=", workflowId)
+        .where("id", ">", after)
+        .orderBy("id")
+        .limit(limit)
+        .execute();
+      return rows.map(parsed);
+    },
+    async latestOfDeployment(deploymentId) {
+      const row = await documents()
+        .where("deployment_id", "=", deploymentId)
+        .orderBy("id", "desc")
+        .limit(1)
+        .executeTakeFirst();
+      return row && parsed(row);
     },
   };
 }

@@ -1,18 +1,27 @@
 // When deployments are due, as long as each of their schedules held.
 import { sql } from "kysely";
+import type { Selectable } from "kysely";
+import type { TargetKind } from "../model/tick.ts";
 import { duePhases, phaseOf } from "../model/slots.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
-import type { Schedule, ScheduleStore } from "./ports/schedule-store.ts";
+import type { Schema } from "./schema.ts";
+import type {
+  Schedule,
+  ScheduleStore,
+  StoredSchedule,
+} from "./ports/schedule-store.ts";
 
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
 const COLUMNS = [
   "deployment_id",
   "owner",
   "target_id",
+  "target_kind",
   "location_id",
   "frequency",
   "run_delay",
+  "between_calls_delay",
   "active_from",
   "active_until",
 ] as const;
@@ -51,7 +60,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
     },
     async due(slot) {
       const trigger = sql<number>`cast(${slot} as bigint) - (run_delay / 60) * 60000`;
-      return kysely
+      const rows = await kysely
         .selectFrom("schedules")
         .select(COLUMNS)
         .where(
@@ -65,13 +74,15 @@ export function createScheduleStore(database: Database): ScheduleStore {
         .where((eb) => eb("active_until", ">", trigger))
         .orderBy("deployment_id")
         .execute();
+      return rows.map(toSchedule);
     },
     async startedSince(since) {
-      return kysely
+      const rows = await kysely
         .selectFrom("schedules")
         .select(COLUMNS)
         .where("active_from", ">=", since)
         .execute();
+      return rows.map(toSchedule);
     },
     async earliestStart() {
       const row = await kysely
@@ -91,13 +102,19 @@ export function createScheduleStore(database: Database): ScheduleStore {
   };
 }
 
+const toSchedule = (
+  row: Pick<Selectable<Schema["schedules"]>, (typeof COLUMNS)[number]>,
+): StoredSchedule => ({ ...row, target_kind: row.target_kind as TargetKind });
+
 const toRow = (schedule: Schedule) => ({
   deployment_id: schedule.deployment_id,
   owner: schedule.owner,
   target_id: schedule.target_id,
+  target_kind: schedule.target_kind,
   location_id: schedule.location_id,
   frequency: schedule.frequency,
   run_delay: schedule.run_delay,
+  between_calls_delay: schedule.between_calls_delay,
   slot_key: slotKey(schedule.frequency, phaseOf(schedule)),
   active_from: schedule.active_from,
   active_until: FOR_EVER,

@@ -5,7 +5,7 @@ import type { AuditStore } from "./ports/audit-store.ts";
 import type { DocumentStore } from "./ports/document-store.ts";
 import type { ScheduleStore } from "./ports/schedule-store.ts";
 import type { PendingRunStore } from "./ports/run-store.ts";
-import type { ResultStore } from "./ports/result-store.ts";
+import type { ResultStore, WorkflowResultStore } from "./ports/result-store.ts";
 import type { StatStore } from "./ports/stat-store.ts";
 import type { ApiKeyStore } from "./ports/api-key-store.ts";
 import type { LocationStore } from "./ports/location-store.ts";
@@ -17,14 +17,15 @@ export interface Store {
   readonly schedules: ScheduleStore;
   readonly pendingRuns: PendingRunStore;
   readonly results: ResultStore;
+  readonly workflowResults: WorkflowResultStore;
   readonly stats: StatStore;
   readonly apiKeys: ApiKeyStore;
   readonly locations: LocationStore;
   readonly leases: LeaseStore;
-
   readonly audit: AuditStore;
   readonly answers: AnswerStore;
   readonly masterKeys: MasterKeyStore;
+
   /** All or nothing. The store handed to `work` is of the transaction; the outer one must not be used inside. */
   transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
   /** The database server's clock; the system's where there is no server. */

@@ -221,7 +221,7 @@ it("leaves the schedule alone when nothing of it changes", async () => {
   await api.send({
     method: "POST",
     path,
-    body: { deployment: { ...body.deployment, between_calls_delay: 3 } },
+    body: { deployment: body.deployment },
   });
   expect(await api.store.schedules.startedSince(0)).toEqual(before);
 });

@@ -1,11 +1,13 @@
 // Processes that are killed at random moments under load: whatever the moment, the ledger holds.
 // KILL_SEED=<number> repeats the moments of a run.
+import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it, vi } from "vitest";
 import { slotOf } from "../../src/model/slots.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { LEASE_NAME } from "../../src/scheduler/beat.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
 import type { Schedule } from "../../src/store/ports/schedule-store.ts";
@@ -129,6 +131,8 @@ async function deployMany(
     deployment_id: `deployment-${n}`,
     owner: "ann",
     target_id: `call-${n}`,
+    target_kind: "call",
+    between_calls_delay: 0,
     location_id: "local",
     frequency: 1,
     run_delay: Math.floor((60 * n) / DEPLOYMENTS),
@@ -226,6 +230,11 @@ function randomOf(seed: number): () => number {
 async function openDisposable(
   location: StoreOptions["location"],
 ): Promise<Store & AsyncDisposable> {
-  const store = await openStore({ location, clock: systemClock });
+  const store = await openStore({
+    location,
+    clock: systemClock,
+    sealer: createSealer({ current: randomBytes(32) }),
+    usesSecrets: false,
+  });
   return { ...store, [Symbol.asyncDispose]: () => store.close() };
 }

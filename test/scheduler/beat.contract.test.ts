@@ -76,6 +76,8 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       deployment_id: `deployment-${Math.random()}`,
       owner: "ann",
       target_id: call.id,
+      target_kind: "call" as const,
+      between_calls_delay: 0,
       location_id: "local",
       frequency: 1,
       run_delay: 0,
@@ -292,6 +294,8 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const beat = newBeat("one");
     const order = {
       target_id: call.id,
+      target_kind: "call" as const,
+      between_calls_delay: 0,
       location_id: "local",
       owner: "ann",
       context: {},

@@ -7,13 +7,9 @@ import { show, summarizeFaults } from "../../model/validate.ts";
 import type { Store } from "../../store/store.ts";
 import { createCrud } from "../crud.ts";
 import type { Change, CrudHooks } from "../crud.ts";
-import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
-import { defineEndpoint } from "../endpoint.ts";
+import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
-import { listOf } from "../lists.ts";
 import { resolveLocation } from "../locations.ts";
-import { named } from "../openapi.ts";
-import { LIST_PAGING } from "../parameters.ts";
 
 const names = {
   path: "/deployments/",
@@ -31,17 +27,17 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
     ...writeEndpoints(deploymentResource, crud, names),
     get,
     list,
-    defineEndpoint({
+    listBy(deploymentResource, crud, names, {
       operationId: "listDeploymentsOfCall",
-      methods: ["GET"],
       path: "/deployments/call/:call_id/",
-      tag: names.tag,
       summary: "List the Deployments of an API Call",
-      level: "VIEWER",
-      query: LIST_PAGING,
-      answer: listOf(named(names.noun, deploymentResource.schema)),
-      handle: (request) =>
-        crud.list(request, { target_id: request.params.call_id }),
+      filters: ({ call_id }) => ({ target_id: call_id }),
+    }),
+    listBy(deploymentResource, crud, names, {
+      operationId: "listDeploymentsOfWorkflow",
+      path: "/deployments/workflow/:workflow_id/",
+      summary: "List the Deployments of a Workflow",
+      filters: ({ workflow_id }) => ({ target_id: workflow_id }),
     }),
   ];
 }
@@ -66,14 +62,13 @@ const hooks: CrudHooks<Deployment> = {
   async written({ store, now }, after, before) {
     const active_from = activeFrom(before, after, now);
     if (active_from === undefined) return;
-    const { target_id, location_id, frequency, run_delay } = after.deployment;
+    const { target_id } = after.deployment;
+    const workflow = await store.documents.get("workflow", target_id);
     await store.schedules.set({
+      ...after.deployment,
       deployment_id: after.id,
       owner: after.meta.owner,
-      target_id,
-      location_id,
-      frequency,
-      run_delay,
+      target_kind: workflow ? "workflow" : "call",
       active_from,
     });
   },
@@ -86,7 +81,9 @@ async function faultOfTarget(
   { store, principal }: Change,
   targetId: string,
 ): Promise<string | undefined> {
-  const target = await store.documents.getForUpdate("call", targetId);
+  const target =
+    (await store.documents.getForUpdate("call", targetId)) ??
+    (await store.documents.getForUpdate("workflow", targetId));
   return target && canRun(principal, target)
     ? undefined
     : `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;

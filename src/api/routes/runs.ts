@@ -1,5 +1,6 @@
 // "Run now": orders a run, hands it to the bus at once, and where asked to, waits for its end.
 import { Type } from "typebox";
+import type { Static } from "typebox";
 import { AppError, invalid } from "../../model/errors.ts";
 import { canRun } from "../../model/access.ts";
 import { Id, withDefault } from "../../model/fields.ts";
@@ -65,11 +66,10 @@ export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
     body: RunBody,
     answer: RunSchema,
     async handle(request) {
-      const run = await orderedRun(deps, request);
-      await startRun(deps, run);
-      await endOf(deps, run, request.query.wait, request.ended);
-      const { target_id: call_id, result_id, location_id, context } = run;
-      return { call_id, result_id, location_id, context };
+      const answer = await startRun(deps, request);
+      const { wait } = request.query;
+      await endOf(deps, answer.result_id, wait, request.ended);
+      return answer;
     },
   }),
 ];
@@ -90,6 +90,8 @@ async function orderedRun(
   if ("fault" in location) throw invalid(location.fault);
   return manualRun({
     target_id: call.id,
+    target_kind: "call",
+    between_calls_delay: 0,
     location_id: location.id,
     owner: principal.owner,
     context: inUpperCase(context),
@@ -107,22 +109,33 @@ const inUpperCase = (
 
 /** A run that the bus did not take is forgotten again: its caller is told, and may repeat the request. */
 async function startRun(
-  { store, dispatcher }: EndpointDeps,
-  run: PendingRun,
-): Promise<void> {
-  await store.pendingRuns.insert([run]);
+  deps: EndpointDeps,
+  request: ApiRequest<"/:id/">,
+): Promise<Static<typeof RunSchema>> {
+  const run = await orderedRun(deps, request);
+  const { store, dispatcher } = deps;
+  const answer = await request.change(async (within, audit) => {
+    await within.pendingRuns.insert([run]);
+    await audit("run", "call", run.target_id);
+    const { target_id: call_id, result_id, location_id, context } = run;
+    return { call_id, result_id, location_id, context: { ...context } };
+  });
+  const isRepeated = answer.result_id !== run.result_id;
+  if (isRepeated) return answer;
   try {
     await dispatcher.dispatch([run]);
   } catch (cause) {
     await store.pendingRuns.remove(run.result_id);
+    await request.forget();
     throw cause;
   }
+  return answer;
 }
 
 /** Resolves when the run has an outcome, `seconds` are over, or nobody waits any more. */
 async function endOf(
   { store, clock }: EndpointDeps,
-  { result_id }: PendingRun,
+  resultId: string,
   seconds: number,
   ended: AbortSignal,
 ): Promise<void> {
@@ -131,7 +144,7 @@ async function endOf(
   for (;;) {
     const left = deadline - clock.monotonic();
     if (left <= 0 || ended.aborted) return;
-    if (await store.results.get(result_id)) return;
+    if (await store.results.get(resultId)) return;
     await clock
       .waitUntil(clock.now() + Math.min(pause, left), ended)
       .catch(() => undefined); // rejects when `ended` aborts, which the next turn sees

@@ -1,9 +1,9 @@
 // The port of the closed side of the ledger: outcomes of runs.
-import type { Result, RunReport } from "../../model/result.ts";
+import type { Result, RunReport, WorkflowResult } from "../../model/result.ts";
 import type { Page } from "./document-store.ts";
 import type { PendingRun } from "./run-store.ts";
 
-/** What became of reports that were handed over to be recorded. */
+/** What became of reports that were handed over to be recorded: as many as there were. */
 export interface Recorded {
   /** Counted for the first time. */
   readonly recorded: number;
@@ -11,18 +11,32 @@ export interface Recorded {
   readonly late: number;
   /** Had been counted before. */
   readonly duplicate: number;
-  /** Of runs that nobody ordered, or by an agent of another location: not stored. */
+  /** Of runs that nobody ordered, of other calls than were ordered, or by an agent of another location: not stored. */
   readonly unknown: number;
 }
 
 export interface ResultStore {
-  /** One transaction: stores each report's results once, removes the pending runs, folds the summaries. */
+  /**
+   * One transaction: stores each report's results once, a workflow's with its own, removes the pending runs, folds the
+   * summaries.
+   */
   record(reports: readonly RunReport[]): Promise<Recorded>;
   /** One transaction, by the same rules; a run that has an outcome keeps it. Returns how many are new. */
   recordMissed(runs: readonly MissedRun[]): Promise<number>;
   get(id: string): Promise<Result | undefined>;
+  /** Those that there are, in the order of their ids in the list. */
+  getMany(ids: readonly string[]): Promise<Result[]>;
   /** In creation order; runs without an outcome are not among them. */
   listOfCall(callId: string, page: Page): Promise<Result[]>;
+}
+
+/** Of runs of workflows as a whole; written by `ResultStore`. */
+export interface WorkflowResultStore {
+  get(id: string): Promise<WorkflowResult | undefined>;
+  /** In creation order; runs without an outcome are not among them. */
+  listOfWorkflow(workflowId: string, page: Page): Promise<WorkflowResult[]>;
+  /** The newest one of a deployment. */
+  latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined>;
 }
 
 export interface MissedRun {

@@ -1,12 +1,16 @@
 // The port of schedules: when deployments are due.
 import type { Timing } from "../../model/slots.ts";
+import type { TargetKind } from "../../model/tick.ts";
 
 /** A deployment's schedule, as long as it held: for triggers from `active_from` until before `active_until`. */
 export interface Schedule extends Timing {
   readonly deployment_id: string;
   readonly owner: string;
   readonly target_id: string;
+  readonly target_kind: TargetKind;
   readonly location_id: string;
+  /** Seconds; of no account where the target is a call. */
+  readonly between_calls_delay: number;
   readonly active_from: number;
 }
 
