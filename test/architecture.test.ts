@@ -50,7 +50,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "agent/": {
     ours: [...ROLE, "agent/", "bus/bus.ts"],
-    packages: ["undici", "tough-cookie", "ipaddr.js", "typebox"],
+    packages: ["undici", "tough-cookie", "ipaddr.js", "typebox", "aws4"],
   },
   "aggregator/": {
     ours: [...ROLE, "aggregator/", "bus/bus.ts", ...STORE],

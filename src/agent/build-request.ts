@@ -9,6 +9,14 @@ export interface HttpRequest {
   /** In the order of sending; values as the bytes on the wire, one character each. */
   readonly headers: readonly KeyValue[];
   readonly body: Buffer | null;
+  /** What else than headers known by name must not reach another host. */
+  readonly confidential?: {
+    /** Names in lower case. */
+    readonly headers: readonly string[];
+    readonly body: boolean;
+  };
+  /** PEM; shown to this host only. */
+  readonly clientCertificate?: { readonly cert: string; readonly key: string };
 }
 
 /** Built or refused; a reason is a sentence for the user. */

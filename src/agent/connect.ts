@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { SecureContext } from "node:tls";
 import type { Clock } from "../runtime/clock.ts";
+import type { HttpRequest } from "./build-request.ts";
 import type { EgressRules } from "./egress.ts";
 import type { HostResolver } from "./resolve-host.ts";
 import type { Trace } from "./trace.ts";
@@ -16,6 +17,11 @@ export interface Network {
   readonly resolver: HostResolver;
   /** Shared by all calls: making one costs more than the rest of a handshake's set-up. */
   readonly secureContext: SecureContext;
+  /** One that shows a client certificate, given in PEM. Throws where it cannot be read. */
+  readonly certifiedContext: (certificate: {
+    readonly cert: string;
+    readonly key: string;
+  }) => SecureContext;
 }
 
 // A name may have hundreds of addresses.
@@ -40,13 +46,20 @@ export async function connect(
       "egress_refused",
       "the agent does not call the address of this host; it is not a public one, or not allowed for this location",
     );
+  const secureContext = contextOf(network, trace.request);
   const started = network.clock.monotonic();
   const socket = await dial(permitted.slice(0, MOST_ADDRESSES), port, signal);
   trace.phases.tcp = network.clock.monotonic() - started;
   trace.sourceIp = socket.localAddress ?? null;
   trace.destIp = socket.remoteAddress ?? null;
   if (url.protocol !== "https:") return socket;
-  return await secure(network, trace, { socket, host, insecureTls, signal });
+  return await secure(network, trace, {
+    socket,
+    host,
+    secureContext,
+    insecureTls,
+    signal,
+  });
 }
 
 async function lookUp(
@@ -133,17 +146,34 @@ function dialOne(
   });
 }
 
+function contextOf(
+  { secureContext, certifiedContext }: Network,
+  { clientCertificate }: HttpRequest,
+): SecureContext {
+  if (!clientCertificate) return secureContext;
+  try {
+    return certifiedContext(clientCertificate);
+  } catch (cause) {
+    throw new CallFailure(
+      "request_invalid",
+      "the client certificate or its key cannot be read, or they do not belong together",
+      { cause },
+    );
+  }
+}
+
 interface Handshake {
   readonly socket: Socket;
   readonly host: string;
+  readonly secureContext: SecureContext;
   readonly insecureTls: boolean;
   readonly signal: AbortSignal;
 }
 
 function secure(
-  { clock, secureContext }: Network,
+  { clock }: Network,
   trace: Trace,
-  { socket, host, insecureTls, signal }: Handshake,
+  { socket, host, secureContext, insecureTls, signal }: Handshake,
 ): Promise<Socket> {
   const started = clock.monotonic();
   return new Promise((resolve, reject) => {

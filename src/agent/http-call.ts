@@ -40,13 +40,21 @@ export function createHttpCaller({
   egress,
   resolver = createHostResolver({ clock }),
   secureContext = createSecureContext(),
+  certifiedContext = createSecureContext,
 }: {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver?: HostResolver;
   readonly secureContext?: SecureContext;
+  readonly certifiedContext?: Network["certifiedContext"];
 }): HttpCaller {
-  const network: Network = { clock, egress, resolver, secureContext };
+  const network: Network = {
+    clock,
+    egress,
+    resolver,
+    secureContext,
+    certifiedContext,
+  };
   return {
     async call(request, behaviour, cancel) {
       const hops: Trace[] = [];

@@ -61,26 +61,38 @@ function redirected(
   url: URL,
   status: number,
 ): HttpRequest {
-  const { method, body } = request;
+  const { method, body, confidential } = request;
   const keeps =
     KEEPS_METHOD.has(status) || method === "GET" || method === "HEAD";
   const foreign = !isSameSite(request.url, url);
+  if (foreign && keeps && confidential?.body)
+    throw new CallFailure(
+      "redirect_invalid",
+      `the redirect leads to ${url.host}, where the secret in the body must not go`,
+    );
   const headers = request.headers.filter(
     ({ key, value }) =>
       !(isHost(key) && (foreign || value === request.url.host)) &&
-      !(foreign && isCredential(key)) &&
+      !(foreign && isConfidential(request, key)) &&
       (keeps || !key.toLowerCase().startsWith("content-")),
   );
   const host = headers.some(({ key }) => isHost(key))
     ? []
     : [{ key: "Host", value: url.host }];
+  const { clientCertificate } = request;
   return {
+    ...(confidential && { confidential }),
+    ...(!foreign && clientCertificate && { clientCertificate }),
     method: keeps ? method : "GET",
     url,
     headers: [...host, ...headers],
     body: keeps ? body : null,
   };
 }
+
+const isConfidential = ({ confidential }: HttpRequest, name: string): boolean =>
+  isCredential(name) ||
+  (confidential?.headers.includes(name.toLowerCase()) ?? false);
 
 const isHost = (name: string): boolean => name.toLowerCase() === "host";
 

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createMask } from "../../src/model/mask.ts";
 import { scopeOf } from "../../src/model/variable-scope.ts";
@@ -194,10 +194,11 @@ describe("in a body", () => {
   });
 
   it("any value leaves JSON around it whole", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), (value) => {
+    assert(
+      property(string({ unit: "grapheme" }), (value) => {
         const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
-        const { expand: fill } = createExpansion(scope);
+        const fill = (text: string, landing: Landing) =>
+          createExpansion(scope).expand(text, landing);
         const body = fill(
           '{"in":"<{{value}}>","bare":{{value}},"x":1}',
           "json",
@@ -211,7 +212,8 @@ describe("in a body", () => {
 it("a text does not grow without bounds", () => {
   const value = "x".repeat(1024 * 1024);
   const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
-  const { expand: fill } = createExpansion(scope);
+  const fill = (text: string, landing: Landing) =>
+    createExpansion(scope).expand(text, landing);
   expect(fill("{{value}}", "text")).toBe(value);
   expect(() => fill("{{value}}".repeat(100_000), "text")).toThrow(
     `longer than ${MAX_EXPANDED_LENGTH} characters`,

@@ -1,0 +1,96 @@
+// Adds the credentials of a call's authentication setting to its request, where the request may have them.
+import type { Authorization, TickToken } from "../../model/authorization.ts";
+import { isInDomain, settingOf } from "../../model/authorization.ts";
+import type { KeyValue } from "../../model/fields.ts";
+import type { HttpRequest } from "../build-request.ts";
+import { authorizeAmazon } from "./amazon.ts";
+import type { Authorized, Authorizer, Moment } from "./authorizer.ts";
+import { authorizeBasic } from "./basic.ts";
+import { authorizeBearer } from "./bearer.ts";
+import { authorizeJws } from "./jws.ts";
+import { authorizeOAuth1 } from "./oauth1.ts";
+
+const asItIs: Authorizer = (request) => ({ request });
+
+const AUTHORIZERS: Readonly<Record<string, Authorizer>> = {
+  NONE: asItIs,
+  // Its headers and parameters were part of the call when the request was built.
+  MANUAL: asItIs,
+  BASIC: authorizeBasic,
+  OAUTH1: authorizeOAuth1,
+  OAUTH2: authorizeBearer,
+  OAUTH2_JWT: authorizeBearer,
+  OAUTH2_JWS: authorizeJws,
+  AMAZON: authorizeAmazon,
+};
+
+/** `usesCredentials`: the request was built with values of the setting or the token in it. */
+export async function authorize(
+  request: HttpRequest,
+  authorization: Authorization,
+  moment: Moment,
+  usesCredentials: boolean,
+): Promise<Authorized> {
+  const { auth_type, domain } = authorization;
+  const authorizer = Object.hasOwn(AUTHORIZERS, auth_type)
+    ? AUTHORIZERS[auth_type]
+    : undefined;
+  if (!authorizer)
+    return { reason: `this agent does not know the auth_type ${auth_type}` };
+  const certificate = certificateOf(authorization);
+  const isNeeded = usesCredentials || auth_type !== "NONE" || certificate;
+  if (isNeeded && !isInDomain(request.url.hostname, domain))
+    return {
+      reason: `the authentication setting is for ${domain} and the hosts below it, and the call is to ${request.url.hostname}`,
+    };
+  return authorizer(
+    certificate ? { ...request, clientCertificate: certificate } : request,
+    authorization,
+    moment,
+  );
+}
+
+function certificateOf(
+  authorization: Authorization,
+): HttpRequest["clientCertificate"] {
+  const cert = settingOf(authorization, "ssl_cert");
+  const key = settingOf(authorization, "ssl_key");
+  // One PEM may hold both.
+  return cert === undefined ? undefined : { cert, key: key ?? cert };
+}
+
+/** What a MANUAL setting's token adds to the call before its variables are filled in. */
+export function manualPairs(authorization: Authorization | null): {
+  readonly headers: readonly KeyValue[];
+  readonly parameters: readonly KeyValue[];
+} {
+  if (authorization?.auth_type !== "MANUAL")
+    return { headers: [], parameters: [] };
+  const { headers = [], parameters = [] } = authorization.token ?? {};
+  return { headers, parameters };
+}
+
+const EXPIRING = new Set([
+  "OAUTH1",
+  "OAUTH2",
+  "OAUTH2_JWT",
+  "OAUTH2_JWS",
+  "AMAZON",
+  "MANUAL",
+]);
+
+/** Why the credentials are not fit to be sent now: a reason that is ours, not the target's. */
+export function credentialFault(
+  { auth_type, token }: Authorization,
+  now: number,
+): string | undefined {
+  if (!token || !EXPIRING.has(auth_type)) return undefined;
+  if (token.expires_at !== null && token.expires_at <= now)
+    return `credential_expired: the token '${token.name}' expired at ${new Date(token.expires_at).toISOString()}${renewalOf(token)}`;
+  return !token.access_token && token.renewal_failure
+    ? `credential_missing: the token '${token.name}' was not obtained${renewalOf(token)}`
+    : undefined;
+}
+
+const renewalOf = ({ renewal_failure }: TickToken): string =>
+  renewal_failure ? `; its renewal failed: ${renewal_failure}` : "";

@@ -1,0 +1,105 @@
+// OAUTH1: the Authorization header of RFC 5849.
+import { createHmac } from "node:crypto";
+import { settingOf } from "../../model/authorization.ts";
+import type { HttpRequest } from "../build-request.ts";
+import type { Authorizer } from "./authorizer.ts";
+import { headerOf, withCredential } from "./authorizer.ts";
+
+type Parameters = readonly (readonly [name: string, value: string])[];
+
+export interface OAuth1Secrets {
+  readonly consumer: string;
+  readonly token: string;
+}
+
+export const authorizeOAuth1: Authorizer = (request, authorization, moment) => {
+  const { keys, token } = authorization;
+  if (!keys.client_id)
+    return { reason: "the authentication setting has no client_id" };
+  const method =
+    settingOf(authorization, "signature_method")?.toUpperCase() ?? "HMAC-SHA1";
+  const parameters: Parameters = [
+    ["oauth_consumer_key", keys.client_id],
+    ...(token?.access_token
+      ? [["oauth_token", token.access_token] as const]
+      : []),
+    ["oauth_signature_method", method],
+    ["oauth_timestamp", String(Math.floor(moment.now / 1000))],
+    ["oauth_nonce", moment.nonce],
+    ["oauth_version", "1.0"],
+  ];
+  const signature = signOAuth1(request, method, parameters, {
+    consumer: keys.client_secret ?? "",
+    token: token?.token_secret ?? "",
+  });
+  if (signature === undefined)
+    return {
+      reason: `'${method.slice(0, 100)}' is none of the signature methods HMAC-SHA1, HMAC-SHA256 and PLAINTEXT`,
+    };
+  const realm = settingOf(authorization, "realm");
+  const value = [
+    ...(realm === undefined ? [] : [`realm="${quoted(realm)}"`]),
+    ...[...parameters, ["oauth_signature", signature] as const].map(
+      ([name, text]) => `${name}="${encode(text)}"`,
+    ),
+  ].join(", ");
+  return {
+    request: withCredential(request, "Authorization", `OAuth ${value}`),
+  };
+};
+
+/** Undefined for a signature method that is not known. */
+export function signOAuth1(
+  request: HttpRequest,
+  method: string,
+  parameters: Parameters,
+  secrets: OAuth1Secrets,
+): string | undefined {
+  const key = `${encode(secrets.consumer)}&${encode(secrets.token)}`;
+  if (method === "PLAINTEXT") return key;
+  const [, hash] = /^HMAC-(SHA1|SHA256)$/.exec(method) ?? [];
+  if (hash === undefined) return undefined;
+  return createHmac(hash.toLowerCase(), key)
+    .update(signatureBase(request, parameters))
+    .digest("base64");
+}
+
+/** RFC 5849 section 3.4.1. */
+export function signatureBase(
+  request: HttpRequest,
+  parameters: Parameters,
+): string {
+  const { method, url } = request;
+  const all = [
+    ...parameters,
+    ...new URLSearchParams(url.search),
+    ...bodyParameters(request),
+  ]
+    .map(([name, value]) => [encode(name), encode(value)] as const)
+    .toSorted(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .map(([name, value]) => `${name}=${value}`)
+    .join("&");
+  return [method.toUpperCase(), `${url.origin}${url.pathname}`, all]
+    .map(encode)
+    .join("&");
+}
+
+function bodyParameters(request: HttpRequest): Parameters {
+  const type = headerOf(request, "content-type")?.split(";")[0]?.trim();
+  return type?.toLowerCase() === "application/x-www-form-urlencoded"
+    ? [...new URLSearchParams(request.body?.toString() ?? "")]
+    : [];
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+/** RFC 5849 section 3.6: all but unreserved characters. */
+const encode = (text: string): string =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+/** RFC 9110 section 5.6.4, in bytes. */
+const quoted = (text: string): string =>
+  Buffer.from(text.replace(/["\\]/g, String.raw`\$&`)).toString("latin1");

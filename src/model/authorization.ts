@@ -1,0 +1,47 @@
+// What a tick carries of an authentication setting and its token, for one call.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+
+const Pair = Type.Object({ key: Type.String(), value: Type.String() });
+const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+
+const TickToken = Type.Object({
+  name: Type.String(),
+  access_token: Text,
+  token_secret: Text,
+  headers: Type.Optional(Type.Array(Pair)),
+  parameters: Type.Optional(Type.Array(Pair)),
+  /** Epoch milliseconds; null where it does not expire. */
+  expires_at: Type.Union([Type.Number(), Type.Null()]),
+  /** Why the latest attempt to renew it failed. */
+  renewal_failure: Text,
+});
+
+export const AuthorizationSchema = Type.Object({
+  auth_type: Type.String(),
+  /** Credentials go to this host and below it only. */
+  domain: Type.String(),
+  settings: Type.Record(Type.String(), Type.Unknown()),
+  keys: Type.Object({ client_id: Text, client_secret: Text }),
+  token: Type.Union([TickToken, Type.Null()]),
+});
+
+export type Authorization = Static<typeof AuthorizationSchema>;
+export type TickToken = Static<typeof TickToken>;
+
+/** Both as a URL's `hostname` shows them. */
+export function isInDomain(host: string, domain: string): boolean {
+  const [inner, outer] = [host, domain].map((name) =>
+    name.toLowerCase().replace(/\.$/, ""),
+  ) as [string, string];
+  return outer !== "" && (inner === outer || inner.endsWith(`.${outer}`));
+}
+
+/** A text among the free settings; undefined where it is none, or empty. */
+export function settingOf(
+  { settings }: Pick<Authorization, "settings">,
+  name: string,
+): string | undefined {
+  const value = settings[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

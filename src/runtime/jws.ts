@@ -1,0 +1,59 @@
+// Signs with a private key or a shared secret: JSON Web Signatures (RFC 7515).
+import { createPrivateKey } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { CompactSign } from "jose";
+
+/** The message says what is wrong with the key or the algorithm, and holds neither. */
+export class SigningError extends Error {
+  override readonly name = "SigningError";
+}
+
+export interface SigningKey {
+  /** A name of RFC 7518 section 3.1, or EdDSA. */
+  readonly algorithm: string;
+  readonly key: KeyObject | Uint8Array;
+  readonly key_id: string | undefined;
+}
+
+/** A PEM is a private key; any other text is a shared secret. Without an algorithm, RS256 or HS256. */
+export function signingKeyOf(
+  secret: string,
+  algorithm: string | undefined,
+  key_id: string | undefined,
+): SigningKey {
+  if (!secret.includes("-----BEGIN"))
+    return {
+      algorithm: algorithm ?? "HS256",
+      key: new TextEncoder().encode(secret),
+      key_id,
+    };
+  try {
+    const key = createPrivateKey(secret);
+    return { algorithm: algorithm ?? "RS256", key, key_id };
+  } catch (cause) {
+    throw new SigningError("the private key cannot be read", { cause });
+  }
+}
+
+/** The compact serialization; `detached` leaves out its payload (RFC 7515 appendix F). Rejects with `SigningError`. */
+export async function signJws(
+  payload: Uint8Array,
+  { algorithm, key, key_id }: SigningKey,
+  { detached = false, typ }: { detached?: boolean; typ?: string } = {},
+): Promise<string> {
+  const header = {
+    alg: algorithm,
+    ...(typ !== undefined && { typ }),
+    ...(key_id !== undefined && { kid: key_id }),
+  };
+  const jws = await new CompactSign(payload)
+    .setProtectedHeader(header)
+    .sign(key)
+    .catch((cause: unknown) => {
+      throw new SigningError(
+        `the key cannot sign with the algorithm '${algorithm.slice(0, 50)}'`,
+        { cause },
+      );
+    });
+  return detached ? jws.replace(/\..*\./, "..") : jws;
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import {
+  authorize,
+  credentialFault,
+} from "../../../src/agent/authorize/authorize.ts";
+import type { Authorization } from "../../../src/model/authorization.ts";
+import {
+  MOMENT,
+  newAuthorization,
+  newRequest,
+  newToken,
+  sent,
+} from "./authorizing.ts";
+
+const FOREIGN = /^the authentication setting is for .* the call is to/;
+
+describe("credentials", () => {
+  it.each([
+    ["http://a.example/", "a.example", true],
+    ["http://deep.below.a.example/", "a.example", true],
+    ["http://A.EXAMPLE./", "a.example", true],
+    ["http://127.0.0.1:8080/", "127.0.0.1", true],
+    ["http://[::1]/", "[::1]", true],
+    ["http://b.example/", "a.example", false],
+    ["http://evil-a.example/", "a.example", false],
+    ["http://a.example.evil.example/", "a.example", false],
+    ["http://example/", "a.example", false],
+    ["http://a.example/", "", false],
+  ])("for %s with a setting for %s: %s", async (url, domain, isSent) => {
+    const setting = newAuthorization("BASIC", { domain });
+    const authorized = await authorize(newRequest(url), setting, MOMENT, false);
+    if (isSent) expect(sent(authorized)).toBe("Basic aWQ6c2VjcmV0");
+    else expect(sent(authorized)).toMatch(FOREIGN);
+  });
+
+  it.each<[string, Partial<Authorization>, boolean, RegExp]>([
+    ["NONE", {}, false, /^$/],
+    ["NONE", {}, true, FOREIGN],
+    ["NONE", { settings: { ssl_cert: "pem" } }, false, FOREIGN],
+    ["MANUAL", {}, false, FOREIGN],
+    ["SECOND_FACTOR", {}, false, /does not know the auth_type SECOND_FACTOR/],
+    ["toString", {}, false, /does not know the auth_type toString/],
+  ])(
+    "of a %s setting (%j, used in the call: %s) to another host",
+    async (auth_type, rest, isUsed, expected) => {
+      const setting = newAuthorization(auth_type, rest);
+      const request = newRequest("http://b.example/");
+      expect(sent(await authorize(request, setting, MOMENT, isUsed))).toMatch(
+        expected,
+      );
+    },
+  );
+
+  it.each([
+    [newToken(), "Bearer token"],
+    [newToken({ access_token: null }), "the token has no access_token"],
+    [
+      newToken({ access_token: "a\r\nb" }),
+      "the access_token has characters that no header takes",
+    ],
+    [null, "the call names no token, which its authentication setting needs"],
+  ])("of the token %j are %s", async (token, expected) => {
+    for (const auth_type of ["OAUTH2", "OAUTH2_JWT"]) {
+      const setting = newAuthorization(auth_type, { token });
+      const request = newRequest("https://a.example/");
+      expect(sent(await authorize(request, setting, MOMENT, false))).toBe(
+        expected,
+      );
+    }
+  });
+
+  it("include a client certificate, whose key may be in the same PEM", async () => {
+    const setting = newAuthorization("NONE", { settings: { ssl_cert: "pem" } });
+    const request = newRequest("https://a.example/");
+    expect(await authorize(request, setting, MOMENT, false)).toMatchObject({
+      request: { clientCertificate: { cert: "pem", key: "pem" } },
+    });
+  });
+});
+
+describe("a token", () => {
+  const { now } = MOMENT;
+  it.each([
+    ["OAUTH2", newToken({ expires_at: now + 1 }), undefined],
+    ["OAUTH2", newToken(), undefined],
+    ["OAUTH2", null, undefined],
+    ["BASIC", newToken({ expires_at: now - 1 }), undefined],
+    [
+      "OAUTH2",
+      newToken({ expires_at: now }),
+      "credential_expired: the token 'A token' expired at 2015-08-30T12:36:00.000Z",
+    ],
+    [
+      "OAUTH2_JWT",
+      newToken({ expires_at: now, renewal_failure: "it answered 400" }),
+      "credential_expired: the token 'A token' expired at 2015-08-30T12:36:00.000Z; its renewal failed: it answered 400",
+    ],
+    [
+      "OAUTH2",
+      newToken({ access_token: null, renewal_failure: "it answered 500" }),
+      "credential_missing: the token 'A token' was not obtained; its renewal failed: it answered 500",
+    ],
+  ])("of %s, %j, is at fault: %s", (auth_type, token, fault) => {
+    const setting = newAuthorization(auth_type, { token });
+    expect(credentialFault(setting, now)).toBe(fault);
+  });
+});

@@ -1,0 +1,45 @@
+// What the tests of authentication types share: a request, and a setting for its host.
+import type { Authorized } from "../../../src/agent/authorize/authorizer.ts";
+import type { HttpRequest } from "../../../src/agent/build-request.ts";
+import type { Authorization } from "../../../src/model/authorization.ts";
+
+export const newRequest = (
+  url: string,
+  rest: Partial<Omit<HttpRequest, "url">> = {},
+): HttpRequest => ({
+  method: "GET",
+  url: new URL(url),
+  headers: [],
+  body: null,
+  ...rest,
+});
+
+export const newAuthorization = (
+  auth_type: string,
+  rest: Partial<Authorization> = {},
+): Authorization => ({
+  auth_type,
+  domain: "a.example",
+  settings: {},
+  keys: { client_id: "id", client_secret: "secret" },
+  token: null,
+  ...rest,
+});
+
+export const newToken = (
+  rest: Partial<NonNullable<Authorization["token"]>> = {},
+): Authorization["token"] => ({
+  name: "A token",
+  expires_at: null,
+  access_token: "token",
+  ...rest,
+});
+
+export const MOMENT = { now: 1_440_938_160_000, nonce: "nonce" };
+
+/** The last header of that name, or the reason why there is none. */
+export function sent(authorized: Authorized, name = "Authorization"): string {
+  if ("reason" in authorized) return authorized.reason;
+  const { headers } = authorized.request;
+  return headers.findLast(({ key }) => key === name)?.value ?? "";
+}
