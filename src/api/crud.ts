@@ -89,11 +89,12 @@ export function createCrud<S extends TObject>(
   };
 
   return {
-    async create({ principal, body }) {
+    async create(request) {
+      const { principal, body } = request;
       const now = await store.now();
       const { owner } = principal;
       const made = resource.create(body, { id: newId(now), owner, now });
-      return store.transaction((within) =>
+      return request.change((within) =>
         write("insert", { store: within, principal, now }, made),
       );
     },
@@ -104,7 +105,7 @@ export function createCrud<S extends TObject>(
     },
 
     update: (request) =>
-      store.transaction(async (within) => {
+      request.change(async (within) => {
         const before = await lockOwn(within, request);
         const now = await within.now();
         const made = resource.update(before.document, request.body, now);
@@ -118,7 +119,7 @@ export function createCrud<S extends TObject>(
       }),
 
     remove: (request) =>
-      store.transaction(async (within) => {
+      request.change(async (within) => {
         const { id } = await lockOwn(within, request);
         await hooks.removed?.(within, id);
         await within.documents.remove(kind, id);

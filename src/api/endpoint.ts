@@ -4,6 +4,7 @@ import type { AccessLevel, Principal } from "../model/access.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import type { Store } from "../store/store.ts";
+import type { Changes } from "./change.ts";
 import type { Cursors } from "./paging.ts";
 import type { Parameters, Values } from "./parameters.ts";
 
@@ -26,7 +27,7 @@ export type PathParams<Path extends string> =
 export interface ApiRequest<
   Path extends string = string,
   P extends Parameters = Parameters,
-> {
+> extends Changes {
   readonly principal: Principal;
   readonly params: PathParams<Path>;
   readonly query: Values<P>;

@@ -3,15 +3,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, notFound } from "../model/errors.ts";
 import { hasLevel } from "../model/access.ts";
 import type { AccessLevel, Principal } from "../model/access.ts";
+import type { Store } from "../store/store.ts";
 import type { Authenticate } from "./authenticate.ts";
+import { createChanges } from "./change.ts";
 import type { ApiRequest, Endpoint } from "./endpoint.ts";
 import { entityTag } from "./entity-tag.ts";
+import { toRepeatable } from "./idempotency.ts";
 import { describe } from "./openapi.ts";
 import { readParameters } from "./parameters.ts";
 
 export const API_PREFIX = "/api/2";
 
+// The others do no more when they are repeated.
+const REPEATABLE_METHODS = ["POST", "PUT"];
+
 export interface Serving {
+  readonly store: Store;
   readonly authenticate: Authenticate;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
@@ -20,7 +27,7 @@ export interface Serving {
 export function serveEndpoint(
   app: FastifyInstance,
   endpoint: Endpoint,
-  { authenticate, stopping }: Serving,
+  serving: Serving,
 ): void {
   const principals = new WeakMap<FastifyRequest, Principal>();
   for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
@@ -31,7 +38,7 @@ export function serveEndpoint(
         schema: describe(endpoint, method, path),
         // Before the body is read: a stranger is not made to send it, nor we to parse it.
         async onRequest(request) {
-          const principal = await authenticate({
+          const principal = await serving.authenticate({
             headers: request.headers,
             query: request.query as Record<string, unknown>,
             ip: request.ip,
@@ -42,7 +49,7 @@ export function serveEndpoint(
         async handler(request, reply) {
           const principal = principals.get(request) as Principal;
           const answer = await endpoint.handle(
-            toApiRequest(endpoint, request, reply, principal, stopping),
+            toApiRequest(endpoint, request, reply, principal, serving),
           );
           if (endpoint.versioned) void reply.header("etag", entityTag(answer));
           return reply.code(endpoint.status ?? 200).send(answer);
@@ -63,19 +70,32 @@ function toApiRequest(
   request: FastifyRequest,
   reply: FastifyReply,
   principal: Principal,
-  stopping: AbortSignal,
+  { store, stopping }: Serving,
 ): ApiRequest {
   const params = request.params as Readonly<Record<string, string>>;
   const query = request.query as Readonly<Record<string, unknown>>;
   // No id that we made has one, and not every database can be asked for it.
   if (Object.values(params).some((value) => value.includes("\0")))
     throw notFound("Object");
+  const body = request.body ?? {};
+  const { method, headers, ip: address } = request;
+  const { operationId } = endpoint;
+  const repeatable = REPEATABLE_METHODS.includes(method)
+    ? toRepeatable(headers["idempotency-key"], {
+        method,
+        operationId,
+        params,
+        principal,
+        body,
+      })
+    : undefined;
   return {
+    ...createChanges(store, { principal, address, repeatable }),
     principal,
     params,
     query: readParameters(endpoint.query ?? {}, query),
-    body: request.body ?? {},
-    ifMatch: request.headers["if-match"],
+    body,
+    ifMatch: headers["if-match"],
     scope: scopeOf(endpoint, params, query, principal),
     get ended() {
       return AbortSignal.any([stopping, closeOf(reply)]);

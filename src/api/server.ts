@@ -142,7 +142,7 @@ function createServer(
     const { tokenInQuery } = config;
     const authenticate = createAuthenticate({ store, clock, tokenInQuery });
     for (const endpoint of endpoints)
-      serveEndpoint(scope, endpoint, { authenticate, stopping });
+      serveEndpoint(scope, endpoint, { store, authenticate, stopping });
   });
   return app;
 }

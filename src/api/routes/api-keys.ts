@@ -56,7 +56,7 @@ export const apiKeyEndpoints = ({
     body: KeyBody,
     status: 201,
     answer: NewKeySchema,
-    async handle({ principal, body }) {
+    async handle({ principal, body, change }) {
       const { access_level = "VIEWER" } = keyBody.parse(body);
       const now = await store.now();
       const api_key = newApiKey();
@@ -69,8 +69,11 @@ export const apiKeyEndpoints = ({
         last_update: now,
         revoked: false,
       };
-      await store.apiKeys.insert(key, hashApiKey(api_key));
-      return { ...toAnswer(key), api_key };
+      return change(async (within, audit) => {
+        await within.apiKeys.insert(key, hashApiKey(api_key));
+        await audit("issue", "api_key", key.key_id);
+        return { ...toAnswer(key), api_key };
+      });
     },
   }),
   defineEndpoint({
@@ -93,12 +96,14 @@ export const apiKeyEndpoints = ({
     path: "/api_keys/:id/",
     summary: "Revoke a key, at once",
     answer: StatusSchema,
-    async handle({ principal, params }) {
-      const now = await store.now();
-      if (!(await store.apiKeys.revoke(params.id, principal.owner, now)))
-        throw notFound("API key");
-      return { status: "OK" };
-    },
+    handle: ({ principal, params, change }) =>
+      change(async ({ apiKeys, now }, audit) => {
+        const { id } = params;
+        if (!(await apiKeys.revoke(id, principal.owner, await now())))
+          throw notFound("API key");
+        await audit("revoke", "api_key", id);
+        return { status: "OK" };
+      }),
   }),
 ];
 
