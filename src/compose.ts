@@ -73,11 +73,7 @@ export async function compose(options: ComposeOptions): Promise<System> {
     throw cause;
   }
   const roles = composeRoles({ ...options, store, bus, registry, holder });
-  const services: Service[] = [
-    closing("bus", () => bus.close()),
-    ...companions,
-    ...roles.services,
-  ];
+  const services: Service[] = [...companions, ...roles.services];
   let firstKey: string | undefined;
   if (store && roles.api)
     services.push({
@@ -88,7 +84,6 @@ export async function compose(options: ComposeOptions): Promise<System> {
       },
       stop: async () => undefined,
     });
-  if (store) services.unshift(closing("store", () => store.close()));
   const ops: OpsServer = createOpsServer({
     host: config.host,
     port: config.opsPort,
@@ -97,7 +92,14 @@ export async function compose(options: ComposeOptions): Promise<System> {
     checks: readinessChecks(store, bus),
     log,
   });
-  const lifecycle = createLifecycle([ops, ...services], log, STOP_DEADLINE_MS);
+  // What is open already stands in front: whatever fails to start, it is closed.
+  const open = [closing("bus", () => bus.close())];
+  if (store) open.unshift(closing("store", () => store.close()));
+  const lifecycle = createLifecycle(
+    [...open, ops, ...services],
+    log,
+    STOP_DEADLINE_MS,
+  );
   return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
 }
 
