@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { freePort } from "../support/postgres.ts";
-import { makeFolder, runSonde } from "../support/process.ts";
+import { describe, expect, inject, it, vi } from "vitest";
+import { startNatsServer } from "../support/nats-server.ts";
+import { createDatabase, freePort } from "../support/postgres.ts";
+import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 
 const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;
 
@@ -159,6 +160,37 @@ describe(
         env: { [setting]: String(taken.port) },
       });
       expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
+    });
+
+    it("when the ops port is in use and the servers are there: no connection holds it", async () => {
+      await using nats = await startNatsServer();
+      await using taken = await takePort();
+      const { code, stderr } = await runSonde(["serve"], {
+        env: {
+          SONDE_OPS_PORT: String(taken.port),
+          SONDE_NATS_URL: nats.url,
+          SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
+        },
+      });
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        expect.stringContaining("SONDE_OPS_PORT"),
+      ]);
+    });
+
+    it("and shows the first key at the start that follows", async () => {
+      using folder = makeFolder();
+      await using taken = await takePort();
+      const { code } = await runSonde(["serve"], {
+        folder: folder.path,
+        env: { SONDE_PORT: String(taken.port) },
+      });
+      expect(code).toBe(1);
+      await using sonde = startSonde(["serve"], { folder: folder.path });
+      await sonde.ready();
+      await vi.waitFor(() =>
+        expect(sonde.stdout()).toMatch(/^ {2}[A-Za-z0-9]{32}$/m),
+      );
     });
 
     it("when PostgreSQL cannot be reached, without its password", async () => {
