@@ -2,9 +2,10 @@
 import { Type } from "typebox";
 import type { TObject, TSchema } from "typebox";
 import type { Resource } from "../model/resource.ts";
+import type { Filters } from "../store/ports/document-store.ts";
 import type { Crud } from "./crud.ts";
 import { defineEndpoint } from "./endpoint.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Endpoint, PathParams } from "./endpoint.ts";
 import { listOf } from "./lists.ts";
 import { named } from "./openapi.ts";
 import { LIST_PAGING } from "./parameters.ts";
@@ -21,15 +22,27 @@ export interface CrudNames {
   /** As a sentence says it: "an API Call" and "API Calls". */
   readonly one: string;
   readonly many: string;
+  /** What is answered, where that is not always the whole object. */
+  readonly answer?: TSchema;
 }
 
+interface Answered {
+  readonly schema: TSchema;
+}
+
+const answerOf = (
+  { schema }: Answered,
+  { noun, answer = schema }: CrudNames,
+): TSchema => named(noun, answer);
+
 /** Create, update and delete. */
-export function writeEndpoints<S extends TObject, D>(
+export function writeEndpoints<S extends TObject>(
   resource: Resource<S>,
-  crud: Crud<D>,
-  { path, tag, noun, one }: CrudNames,
-): Endpoint[] {
-  const answer = named(noun, resource.schema as TSchema);
+  crud: Crud,
+  names: CrudNames,
+): [create: Endpoint, update: Endpoint, remove: Endpoint] {
+  const { path, tag, noun, one } = names;
+  const answer = answerOf(resource, names);
   const common = { tag, level: "EDITOR", answer } as const;
   return [
     defineEndpoint({
@@ -68,12 +81,13 @@ export function writeEndpoints<S extends TObject, D>(
 }
 
 /** Get and list. */
-export function readEndpoints<S extends TObject, D>(
+export function readEndpoints<S extends TObject>(
   resource: Resource<S>,
-  crud: Crud<D>,
-  { path, tag, noun, nouns, one, many }: CrudNames,
+  crud: Crud,
+  names: CrudNames,
 ): { readonly get: Endpoint; readonly list: Endpoint } {
-  const schema = named(noun, resource.schema as TSchema);
+  const { path, tag, noun, nouns, one, many } = names;
+  const schema = answerOf(resource, names);
   return {
     get: defineEndpoint({
       operationId: `get${noun}`,
@@ -99,3 +113,28 @@ export function readEndpoints<S extends TObject, D>(
     }),
   };
 }
+
+/** A list by what its path says. */
+export const listBy = <const Path extends string>(
+  resource: Answered,
+  crud: Crud,
+  names: CrudNames,
+  {
+    filters,
+    ...list
+  }: {
+    readonly operationId: string;
+    readonly path: Path;
+    readonly summary: string;
+    readonly filters: (params: PathParams<Path>) => Filters;
+  },
+): Endpoint =>
+  defineEndpoint({
+    ...list,
+    methods: ["GET"],
+    tag: names.tag,
+    level: "VIEWER",
+    query: LIST_PAGING,
+    answer: listOf(answerOf(resource, names)),
+    handle: (request) => crud.list(request, filters(request.params)),
+  });

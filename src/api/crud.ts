@@ -3,9 +3,14 @@ import type { Static, TObject } from "typebox";
 import { AppError, notFound } from "../model/errors.ts";
 import { canRead, canWrite } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
-import type { FilterField, Resource } from "../model/resource.ts";
+import { formatInstant } from "../model/instant.ts";
+import type { Resource } from "../model/resource.ts";
 import { newId } from "../runtime/ids.ts";
-import type { StoredDocument } from "../store/ports/document-store.ts";
+import type {
+  Filters,
+  NewDocument,
+  StoredDocument,
+} from "../store/ports/document-store.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiRequest, EndpointDeps } from "./endpoint.ts";
 import { assertMatches } from "./entity-tag.ts";
@@ -27,50 +32,62 @@ export interface CrudHooks<D> {
   readonly prepare?: (change: Change, document: D, before?: D) => Promise<D>;
   readonly written?: (change: Change, document: D, before?: D) => Promise<void>;
   readonly removed?: (store: Store, id: string) => Promise<void>;
+  /** What of documents that may be read their reader is shown. */
+  readonly shown?: (
+    store: Store,
+    reader: Principal,
+    found: readonly StoredDocument<D>[],
+  ) => Promise<readonly unknown[]>;
 }
 
 type ObjectRequest = ApiRequest<"/:id/">;
-type Filters = Partial<Record<FilterField, string>>;
 
-export interface Crud<D> {
-  create(request: ApiRequest): Promise<D>;
-  get(request: ObjectRequest): Promise<D>;
-  update(request: ObjectRequest): Promise<D>;
+export interface Crud {
+  create(request: ApiRequest): Promise<unknown>;
+  get(request: ObjectRequest): Promise<unknown>;
+  update(request: ObjectRequest): Promise<unknown>;
   remove(request: ObjectRequest): Promise<{ readonly status: "OK" }>;
   list(
     request: ApiRequest<string, typeof LIST_PAGING>,
     filters: Filters,
-  ): Promise<List<D>>;
+  ): Promise<List<unknown>>;
 }
 
 export function createCrud<S extends TObject>(
   { store, cursors }: EndpointDeps,
   resource: Resource<S>,
   hooks: CrudHooks<Static<S>> = {},
-): Crud<Static<S>> {
+): Crud {
   type Document = Static<S>;
   const { kind, label } = resource;
+
+  const shown = async (
+    within: Store,
+    reader: Principal,
+    found: readonly StoredDocument[],
+  ): Promise<readonly unknown[]> =>
+    hooks.shown
+      ? hooks.shown(within, reader, found as StoredDocument<Document>[])
+      : found.map(({ document }) => document);
 
   const write = async (
     verb: "insert" | "replace",
     change: Change,
     made: Document,
     before?: StoredDocument<Document>,
-  ): Promise<Document> => {
+  ): Promise<unknown> => {
+    const { store: within, principal } = change;
     const document = hooks.prepare
       ? await hooks.prepare(change, made, before?.document)
       : made;
-    await change.store.documents[verb]({
-      id: (document as Identified).id,
-      kind,
-      owner: before?.owner ?? change.principal.owner,
-      owner_org: before ? before.owner_org : change.principal.org,
-      document,
-      filters: resource.filters(document),
-      ...resource.sharing(document),
-    });
+    const { owner, owner_org } = before ?? {
+      owner: principal.owner,
+      owner_org: principal.org,
+    };
+    const row = toRow(resource, { owner, owner_org }, document);
+    await within.documents[verb](row);
     await hooks.written?.(change, document, before?.document);
-    return document;
+    return (await shown(within, principal, [row]))[0];
   };
 
   const lockOwn = async (
@@ -84,7 +101,7 @@ export function createCrud<S extends TObject>(
         "forbidden",
         `Only its owner may change or delete this ${label}`,
       );
-    assertMatches(ifMatch, found.document);
+    assertMatches(ifMatch, (await shown(within, principal, [found]))[0]);
     return found as StoredDocument<Document>;
   };
 
@@ -101,7 +118,8 @@ export function createCrud<S extends TObject>(
 
     async get({ principal, params }) {
       const stored = await store.documents.get(kind, params.id);
-      return visible(label, stored, principal).document as Document;
+      const found = visible(label, stored, principal);
+      return (await shown(store, principal, [found]))[0];
     },
 
     update: (request) =>
@@ -130,10 +148,7 @@ export function createCrud<S extends TObject>(
       const { meta, results } = await listPage(cursors, request, (page) =>
         store.documents.list(kind, request.principal, filters, page),
       );
-      return {
-        meta,
-        results: results.map(({ document }) => document as Document),
-      };
+      return { meta, results: await shown(store, request.principal, results) };
     },
   };
 }
@@ -141,6 +156,44 @@ export function createCrud<S extends TObject>(
 /** Every resource's schema has an id. */
 interface Identified {
   readonly id: string;
+}
+
+function toRow<S extends TObject>(
+  resource: Resource<S>,
+  owned: Pick<StoredDocument, "owner" | "owner_org">,
+  document: Static<S>,
+): NewDocument {
+  return {
+    id: (document as Identified).id,
+    kind: resource.kind,
+    owner: owned.owner,
+    owner_org: owned.owner_org,
+    document,
+    filters: resource.filters(document),
+    ...(resource.callIds && { callIds: resource.callIds(document) }),
+    ...resource.sharing(document),
+  };
+}
+
+interface Dated {
+  readonly meta: { readonly last_update: string };
+}
+
+/** A change that another object's change or removal brings with it: whoever owns the document, and unchecked. */
+export async function follow<S extends TObject>(
+  store: Store,
+  resource: Resource<S>,
+  before: StoredDocument,
+  change: (document: Static<S>) => Static<S>,
+): Promise<void> {
+  const document = change(before.document as Static<S>) as Static<S> & Dated;
+  const last_update = formatInstant(await store.now());
+  await store.documents.replace(
+    toRow(resource, before, {
+      ...document,
+      meta: { ...document.meta, last_update },
+    }),
+  );
 }
 
 /** A document that may not be read is answered like one that does not exist. */

@@ -22,7 +22,9 @@ export interface EndpointDeps {
 export type PathParams<Path extends string> =
   Path extends `${string}:${infer Name}/${infer Rest}`
     ? Readonly<Record<Name, string>> & PathParams<Rest>
-    : unknown;
+    : Path extends `${string}:${infer Name}`
+      ? Readonly<Record<Name, string>>
+      : unknown;
 
 export interface ApiRequest<
   Path extends string = string,
@@ -40,6 +42,12 @@ export interface ApiRequest<
   readonly scope: string;
 }
 
+/** An answer with the status that it is sent with. */
+export interface Reply {
+  readonly status: 200 | 201;
+  readonly answer: unknown;
+}
+
 interface EndpointShape<Path extends string, P extends Parameters> {
   readonly operationId: string;
   /** The first is the documented way; the others do the same. */
@@ -53,7 +61,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly level: AccessLevel;
   readonly query?: P;
   readonly body?: TSchema;
-  readonly status?: 200 | 201;
+  /** "of the answer": the handler gives a `Reply`. */
+  readonly status?: 200 | 201 | "of the answer";
   readonly answer: TSchema;
   /** The answer is an object of which several versions may exist. */
   readonly versioned?: boolean;

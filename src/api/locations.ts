@@ -8,7 +8,18 @@ export async function resolveLocation(
   field: string,
   wanted: string,
 ): Promise<{ readonly id: string } | { readonly fault: string }> {
-  const known = (await store.locations.list()).map(({ id }) => id);
+  return chooseLocation(await knownLocations(store), field, wanted);
+}
+
+export const knownLocations = async (store: Store): Promise<string[]> =>
+  (await store.locations.list()).map(({ id }) => id);
+
+/** The same, of locations that are `known`, oldest first. */
+export function chooseLocation(
+  known: readonly string[],
+  field: string,
+  wanted: string,
+): { readonly id: string } | { readonly fault: string } {
   const id = wanted === "" ? known[0] : known.find((one) => one === wanted);
   if (id !== undefined) return { id };
   const shown = known.map((one) => show(one)).join(", ");

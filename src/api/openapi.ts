@@ -134,11 +134,13 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
     500,
     503,
   ];
+  const statuses = status === "of the answer" ? [200, 201] : [status];
+  const done = {
+    "x-response-description": "Done",
+    ...(referTo(answer) as object),
+  };
   return {
-    [status]: {
-      "x-response-description": "Done",
-      ...(referTo(answer) as object),
-    },
+    ...Object.fromEntries(statuses.map((code) => [code, done])),
     ...Object.fromEntries(
       errors.map((code) => [
         code,

@@ -100,6 +100,14 @@ export const instant = (
   },
 });
 
+const TRUE = ["true", "t", "1"];
+
+/** Whatever does not say yes says no. */
+export const truth = (description: string): Parameter<boolean> => ({
+  schema: Type.String({ description: `${description}: true, t or 1` }),
+  read: (given = "") => TRUE.includes(given.toLowerCase()),
+});
+
 /** An empty value is as good as none. */
 export const text = (description: string): Parameter<string | undefined> => ({
   schema: Type.String({ description }),

@@ -6,7 +6,7 @@ import type { AccessLevel, Principal } from "../model/access.ts";
 import type { Store } from "../store/store.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { createChanges } from "./change.ts";
-import type { ApiRequest, Endpoint } from "./endpoint.ts";
+import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
 import { entityTag } from "./entity-tag.ts";
 import { toRepeatable } from "./idempotency.ts";
 import { describe } from "./openapi.ts";
@@ -48,14 +48,20 @@ export function serveEndpoint(
         },
         async handler(request, reply) {
           const principal = principals.get(request) as Principal;
-          const answer = await endpoint.handle(
-            toApiRequest(endpoint, request, reply, principal, serving),
+          const { status, answer } = toReply(
+            endpoint,
+            await endpoint.handle(
+              toApiRequest(endpoint, request, reply, principal, serving),
+            ),
           );
           if (endpoint.versioned) void reply.header("etag", entityTag(answer));
-          return reply.code(endpoint.status ?? 200).send(answer);
+          return reply.code(status).send(answer);
         },
       });
 }
+
+const toReply = ({ status = 200 }: Endpoint, answer: unknown): Reply =>
+  status === "of the answer" ? (answer as Reply) : { status, answer };
 
 function assertLevel(principal: Principal, needed: AccessLevel): void {
   if (!hasLevel(principal, needed))

@@ -20,12 +20,18 @@ import { createCursors } from "./paging.ts";
 import { observeRequests } from "./request-log.ts";
 import { API_PREFIX, serveEndpoint } from "./serve-endpoint.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
+import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
 import { deploymentEndpoints } from "./routes/deployments.ts";
+import { environmentEndpoints } from "./routes/environment.ts";
+import { insightEndpoints } from "./routes/insights.ts";
 import { locationEndpoints } from "./routes/locations.ts";
+import { reportEndpoints } from "./routes/reports.ts";
 import { resultEndpoints } from "./routes/results.ts";
 import { runEndpoints } from "./routes/runs.ts";
 import { statEndpoints } from "./routes/stats.ts";
+import { tokenEndpoints } from "./routes/tokens.ts";
+import { workflowEndpoints } from "./routes/workflows.ts";
 
 export interface ApiConfig {
   readonly host: string;
@@ -65,7 +71,13 @@ export function createApi(deps: ApiDeps): Api {
     runEndpoints,
     statEndpoints,
     resultEndpoints,
+    workflowEndpoints,
     deploymentEndpoints,
+    authSettingEndpoints,
+    tokenEndpoints,
+    environmentEndpoints,
+    reportEndpoints,
+    insightEndpoints,
     locationEndpoints,
     apiKeyEndpoints,
   ].flatMap((make) => make({ store, dispatcher, clock, cursors }));

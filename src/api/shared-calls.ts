@@ -2,18 +2,45 @@
 import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
+import type { StoredDocument } from "../store/ports/document-store.ts";
 import type { Store } from "../store/store.ts";
+
+type Part = "results" | "stats";
 
 /** The call, when `principal` may read this part of it. */
 export async function callSharing(
-  part: "results" | "stats",
+  part: Part,
   store: Store,
   principal: Principal,
   callId: string,
 ): Promise<Call | undefined> {
   const stored = await store.documents.get("call", callId);
-  if (!stored) return undefined;
-  const call = stored.document as Call;
-  const shared = { ...stored, community: call.access[part] };
-  return canRead(principal, shared) ? call : undefined;
+  return stored && isOpen(part, principal, stored)
+    ? (stored.document as Call)
+    : undefined;
 }
+
+/** Those of the calls whose part `principal` may read. */
+export async function callsSharing(
+  part: Part,
+  store: Store,
+  principal: Principal,
+  callIds: Iterable<string>,
+): Promise<ReadonlySet<string>> {
+  const found = await store.documents.getMany("call", [...new Set(callIds)]);
+  return new Set(
+    found
+      .filter((stored) => isOpen(part, principal, stored))
+      .map(({ id }) => id),
+  );
+}
+
+const isOpen = (
+  part: Part,
+  principal: Principal,
+  stored: StoredDocument,
+): boolean =>
+  canRead(principal, {
+    ...stored,
+    community: (stored.document as Call).access[part],
+  });

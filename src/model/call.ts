@@ -22,7 +22,7 @@ const Method = Type.String({
   fault: (shown: string) => `${shown} is not an HTTP method`,
 });
 
-const Url = Type.Refine(
+export const UrlField = Type.Refine(
   Type.String({
     maxLength: 16 * 1024,
     fault: (shown: string) => `${shown} is not a valid http or https URL`,
@@ -54,7 +54,7 @@ export const CallSchema = Type.Object(
     request: Type.Object(
       {
         method: Method,
-        url: Url,
+        url: UrlField,
         parameters: Pairs,
         headers: Pairs,
         body: withDefault(
@@ -88,6 +88,7 @@ export const callResource = defineResource({
   filters: (call) => ({
     domain: call.meta.domain,
     auth_id: call.request.auth_id,
+    token_id: call.request.token_id,
   }),
 });
 

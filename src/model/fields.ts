@@ -10,6 +10,11 @@ export const LIMITS = {
   pairs: 100,
   pair: 8 * 1024,
   callBody: 512 * 1024,
+  callIds: 100,
+  groups: 50,
+  rows: 500,
+  variables: 100,
+  secret: 64 * 1024,
 } as const;
 
 /** Set by the service; never part of a create or update body. */
@@ -23,6 +28,12 @@ export const withDefault = <S extends TSchema>(
   schema: S,
   value: unknown,
 ): S => ({ ...schema, default: value });
+
+/** Part of every body, of an update too. */
+export const requiredAlways = <S extends TSchema>(schema: S): S => ({
+  ...schema,
+  requiredAlways: true,
+});
 
 /** Encrypted wherever it is stored, masked wherever it is shown to others than its owner. */
 export const secret = <S extends TSchema>(schema: S): S => ({
@@ -46,6 +57,10 @@ export const Tags = withDefault(
   Type.Array(Type.String({ maxLength: LIMITS.tag }), { maxItems: LIMITS.tags }),
   [],
 );
+export const Link = withDefault(
+  nullable(Type.String({ maxLength: LIMITS.description })),
+  null,
+);
 export const Flag = withDefault(Type.Boolean(), false);
 
 const Pair = Type.Object(
@@ -55,10 +70,28 @@ const Pair = Type.Object(
   },
   { additionalProperties: false },
 );
-export const Pairs = withDefault(
-  Type.Array(Pair, { maxItems: LIMITS.pairs }),
-  [],
-);
+export const PairList = Type.Array(Pair, { maxItems: LIMITS.pairs });
+export const Pairs = withDefault(PairList, []);
+
+const fitsKib =
+  (kib: number) =>
+  (value: unknown): boolean =>
+    JSON.stringify(value).length <= kib * 1024;
+
+const tooLarge = (kib: number) => ({
+  fault: (shown: string) => `${shown} is larger than ${kib} KiB`,
+});
+
+/** Anything that JSON holds, bounded in size. */
+export const freeValue = (kib: number) =>
+  Type.Refine(Type.Unknown(tooLarge(kib)), fitsKib(kib));
+
+/** An object of any content, bounded in size. */
+export const freeForm = (kib: number) =>
+  Type.Refine(
+    Type.Record(Type.String(), Type.Unknown(), tooLarge(kib)),
+    fitsKib(kib),
+  );
 
 export interface KeyValue {
   readonly key: string;

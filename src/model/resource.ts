@@ -6,10 +6,18 @@ import { createValidator, summarizeFaults } from "./validate.ts";
 import type { Validator } from "./validate.ts";
 import { invalid } from "./errors.ts";
 
-export type ResourceKind = "call" | "deployment";
+export type ResourceKind =
+  | "call"
+  | "deployment"
+  | "workflow"
+  | "auth_setting"
+  | "token"
+  | "report"
+  | "variable";
 
 /** The columns, beside the document, that lists filter by. */
-export type FilterField = "domain" | "auth_id" | "target_id";
+export type FilterField =
+  "domain" | "auth_id" | "token_id" | "target_id" | "workspace" | "name";
 
 export interface Sharing {
   /** Readable by the members of the owner's organization. */
@@ -30,6 +38,8 @@ export interface ResourceDefinition<S extends TObject> {
   readonly filters: (
     document: Static<S>,
   ) => Partial<Record<FilterField, string | null>>;
+  /** The calls that it names, where it may name several: it is found by each of them. */
+  readonly callIds?: (document: Static<S>) => readonly string[];
 }
 
 export interface Resource<S extends TObject> extends ResourceDefinition<S> {
@@ -54,7 +64,9 @@ interface Node {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Node>>;
   readonly required?: readonly string[];
+  readonly items?: Node;
   readonly readOnly?: boolean;
+  readonly requiredAlways?: boolean;
   readonly default?: unknown;
 }
 
@@ -67,6 +79,7 @@ export function defineResource<S extends TObject>(
   const validators = {
     create: createValidator(createBody),
     update: createValidator(updateBody),
+    whole: createValidator(schema as TObject),
   };
   const stamp = (document: Json, meta: Json): Json => ({
     ...document,
@@ -90,9 +103,12 @@ export function defineResource<S extends TObject>(
         validators.update,
         withoutUnchanged(schema, body, document),
       );
-      const merged = stamp(merge(document, given), {
+      const filled = withItemDefaults(schema, given) as Json;
+      const merged = stamp(merge(document, filled), {
         last_update: formatInstant(now),
       });
+      // Each of several changes may be small enough, and what they add up to is not.
+      checked(validators.whole, merged);
       return definition.derive(merged as Static<S>);
     },
   };
@@ -104,7 +120,7 @@ function checked(validator: Validator<unknown>, body: unknown): Json {
   return body as Json;
 }
 
-/** The schema of a body: without read-only properties; on update everything may be left out. */
+/** The schema of a body: without read-only properties; on update all may be left out but what is marked otherwise. */
 function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
   const properties: Record<string, TSchema> = {};
   for (const [name, child] of Object.entries(schema.properties)) {
@@ -122,8 +138,9 @@ function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
 }
 
 function isRequired(node: Node, verb: "create" | "update"): boolean {
-  if (verb === "update" || "default" in node) return false;
-  return node.properties === undefined || (node.required ?? []).length > 0;
+  if ("default" in node) return false;
+  if (node.properties !== undefined) return (node.required ?? []).length > 0;
+  return verb === "create" || node.requiredAlways === true;
 }
 
 const isObject = (schema: TSchema): boolean =>
@@ -132,7 +149,7 @@ const isObject = (schema: TSchema): boolean =>
 function withDefaults(schema: Node, value: unknown): unknown {
   if (value === undefined && schema.default !== undefined)
     return structuredClone(schema.default);
-  if (!schema.properties) return value;
+  if (!schema.properties) return withItemDefaults(schema, value);
   const given = (value ?? {}) as Json;
   const filled: Json = { ...given };
   for (const [name, child] of Object.entries(schema.properties)) {
@@ -143,6 +160,22 @@ function withDefaults(schema: Node, value: unknown): unknown {
     if (inner !== undefined) filled[name] = inner;
   }
   return filled;
+}
+
+/** Fills in the items of arrays, which are always given whole, and nothing else. */
+function withItemDefaults(schema: Node, value: unknown): unknown {
+  const { items, properties } = schema;
+  if (items && Array.isArray(value))
+    return value.map((item) => withDefaults(items, item));
+  if (!properties || !isPlain(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      Object.hasOwn(properties, name)
+        ? withItemDefaults(properties[name] as Node, inner)
+        : inner,
+    ]),
+  );
 }
 
 /** Objects merge, anything else is replaced. */

@@ -44,7 +44,7 @@ export function createSealedDocumentStore(
       openAll(kind, await documents.list(kind, ...query)),
     listAll: async (kind, ...query) =>
       openAll(kind, await documents.listAll(kind, ...query)),
-    count: documents.count,
+    count: (...query) => documents.count(...query),
   };
 }
 

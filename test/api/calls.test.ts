@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createCall, startApi } from "../support/api.ts";
+import { createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { CallAnswer, List } from "../support/api.ts";
 
 it("creates a call with every default and server-set field", async () => {
@@ -222,10 +222,12 @@ it("deletes a call with its deployments and their schedules", async () => {
 
 it("lists the calls of an Authentication Setting", async () => {
   await using api = await startApi();
+  const setting = await createAuthSetting(api);
   await createCall(api);
   const { id } = await createCall(api, {
-    request: { method: "GET", url: "http://a.test", auth_id: "setting-1" },
+    request: { method: "GET", url: "http://a.test", auth_id: setting.id },
   });
-  const { body } = await api.send<List>({ path: "/calls/auth/setting-1/" });
+  const path = `/calls/auth/${setting.id}/`;
+  const { body } = await api.send<List>({ path });
   expect(body.results.map((one) => one.id)).toEqual([id]);
 });

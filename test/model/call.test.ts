@@ -70,13 +70,19 @@ describe("a call in lists", () => {
       {
         meta: { name: "n" },
         access: { settings: true, org: true },
-        request: { method: "GET", url: "http://h.test/", auth_id: "a" },
+        request: {
+          method: "GET",
+          url: "http://h.test/",
+          auth_id: "a",
+          token_id: "t",
+        },
       },
       { id: "i", owner: "o", now: 0 },
     );
     expect(callResource.filters(call)).toEqual({
       domain: "h.test",
       auth_id: "a",
+      token_id: "t",
     });
     expect(callResource.sharing(call)).toEqual({ org: true, community: true });
   });

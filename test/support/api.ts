@@ -185,25 +185,50 @@ export interface CallAnswer {
   readonly request: Readonly<Record<string, unknown>>;
 }
 
-/** Creates a call; `body` is merged over the least that one needs. */
-export async function createCall(
+type Body = Readonly<Record<string, unknown>>;
+
+/** Posts a body that must be taken. */
+export async function create<T extends { readonly id: string } = Created>(
   { send, ann }: TestApi,
-  body: Readonly<Record<string, unknown>> = {},
+  path: string,
+  body: Body,
   as: Caller = ann,
-): Promise<CallAnswer> {
-  const answer = await send<CallAnswer>({
-    method: "POST",
-    path: "/calls/",
-    body: {
-      meta: { name: "a call" },
-      request: { method: "get", url: "https://target.test/path" },
-      ...body,
-    },
-    as,
-  });
+): Promise<T> {
+  const answer = await send<T>({ method: "POST", path, body, as });
   if (answer.status !== 201) throw new Error(answer.text);
   return answer.body;
 }
+
+export interface Created {
+  readonly id: string;
+  readonly [part: string]: string | Json;
+}
+
+/** Creates a call; `body` is merged over the least that one needs. */
+export const createCall = (
+  api: TestApi,
+  body: Body = {},
+  as?: Caller,
+): Promise<CallAnswer> => {
+  const least = {
+    meta: { name: "a call" },
+    request: { method: "get", url: "https://target.test/path" },
+  };
+  return create<CallAnswer>(api, "/calls/", { ...least, ...body }, as);
+};
+
+/** The same of an Authentication Setting. */
+export const createAuthSetting = (
+  api: TestApi,
+  body: Body = {},
+  as?: Caller,
+): Promise<Created> => {
+  const least = {
+    meta: { name: "a setting", domain: "target.test" },
+    settings: { auth_type: "OAUTH2" },
+  };
+  return create(api, "/auth/", { ...least, ...body }, as);
+};
 
 export interface List<T = { readonly id: string }> {
   readonly meta: { readonly more: boolean; readonly next_cursor: string };

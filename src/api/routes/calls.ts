@@ -1,6 +1,5 @@
 // API Calls. `GET calls/<id>/` answers with statistics instead when the query has `kind`.
 import { callResource } from "../../model/call.ts";
-import type { Call } from "../../model/call.ts";
 import { createCrud } from "../crud.ts";
 import type { Crud } from "../crud.ts";
 import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
@@ -9,7 +8,7 @@ import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf } from "../lists.ts";
 import { named } from "../openapi.ts";
 import { LIST_PAGING, text } from "../parameters.ts";
-import { removeDeploymentsOf } from "./deployments.ts";
+import { assertCredentials, forgetCall } from "../references.ts";
 import { callOrStat } from "./stats.ts";
 
 const names = {
@@ -22,7 +21,13 @@ const names = {
 } as const;
 
 export function callEndpoints(deps: EndpointDeps): Endpoint[] {
-  const crud = createCrud(deps, callResource, { removed: removeDeploymentsOf });
+  const crud = createCrud(deps, callResource, {
+    async prepare(change, call, before) {
+      await assertCredentials(change, call, before);
+      return call;
+    },
+    removed: forgetCall,
+  });
   return [
     ...writeEndpoints(callResource, crud, names),
     callOrStat(deps, readEndpoints(callResource, crud, names).get),
@@ -32,7 +37,7 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
 
 const CALL_LIST = listOf(named(names.noun, callResource.schema));
 
-const lists = (crud: Crud<Call>): Endpoint[] => [
+const lists = (crud: Crud): Endpoint[] => [
   defineEndpoint({
     operationId: "listCalls",
     methods: ["GET"],

@@ -17,10 +17,15 @@ export interface StoredDocument<D = unknown> extends Owned {
 
 export interface NewDocument extends StoredDocument {
   readonly filters: Partial<Record<FilterField, string | null>>;
+  /** Of the kinds that name several calls: those that it is found by. */
+  readonly callIds?: readonly string[];
 }
 
+export type Filters = Partial<Record<FilterField | "call_id", string>>;
+
 export interface DocumentStore {
-  insert(document: NewDocument): Promise<void>;
+  /** False when there is one already with this id, or with this name in its workspace. */
+  insert(document: NewDocument): Promise<boolean>;
   /** Locks the row until the end of the transaction, so that concurrent updates follow one another. */
   getForUpdate(
     kind: ResourceKind,
@@ -37,13 +42,19 @@ export interface DocumentStore {
   list(
     kind: ResourceKind,
     reader: Principal,
-    filters: Partial<Record<FilterField, string>>,
+    filters: Filters,
     page: Page,
   ): Promise<StoredDocument[]>;
   /** Every document of the kind with this filter value, whoever owns it. */
   listAll(
     kind: ResourceKind,
-    filter: FilterField,
+    filter: keyof Filters,
     value: string,
   ): Promise<StoredDocument[]>;
+  /** How many `listAll` would give. */
+  count(
+    kind: ResourceKind,
+    filter: keyof Filters,
+    value: string,
+  ): Promise<number>;
 }

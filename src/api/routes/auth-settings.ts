@@ -1,0 +1,82 @@
+// Authentication Settings. Tokens copy what they need of theirs, and follow its changes.
+import { Type } from "typebox";
+import {
+  AuthSettingSchema,
+  authSettingResource,
+  shownAuthSetting,
+  toDomain,
+} from "../../model/auth-setting.ts";
+import type { AuthSetting } from "../../model/auth-setting.ts";
+import { nullable } from "../../model/fields.ts";
+import { ofSetting, tokenResource } from "../../model/token.ts";
+import type { Store } from "../../store/store.ts";
+import { createCrud, follow } from "../crud.ts";
+import type { CrudHooks } from "../crud.ts";
+import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { assertUnused } from "../references.ts";
+
+const names = {
+  path: "/auth/",
+  tag: "Authentication Settings",
+  noun: "AuthSetting",
+  nouns: "AuthSettings",
+  one: "an Authentication Setting",
+  many: "Authentication Settings",
+  answer: Type.Object({
+    ...AuthSettingSchema.properties,
+    keys: nullable(AuthSettingSchema.properties.keys),
+  }),
+} as const;
+
+export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
+  const crud = createCrud(deps, authSettingResource, hooks);
+  const { get, list } = readEndpoints(authSettingResource, crud, names);
+  return [
+    ...writeEndpoints(authSettingResource, crud, names),
+    get,
+    list,
+    listBy(authSettingResource, crud, names, {
+      operationId: "listAuthSettingsOfDomain",
+      path: "/auth/domain/:domain/",
+      summary: "List the Authentication Settings of a domain",
+      filters: ({ domain }) => ({ domain: toDomain(domain) ?? domain }),
+    }),
+  ];
+}
+
+const hooks: CrudHooks<AuthSetting> = {
+  async written({ store }, after, before) {
+    const same =
+      before?.meta.domain === after.meta.domain &&
+      before.settings.auth_type === after.settings.auth_type;
+    if (before && !same) await changeTokensOf(store, after);
+  },
+
+  removed: (store, id) =>
+    assertUnused(store, "Authentication Setting", "auth_id", id, [
+      "call",
+      "token",
+    ]),
+
+  shown: async (_store, reader, found) =>
+    found.map((stored) => shownAuthSetting(stored.document, reader, stored)),
+};
+
+async function changeTokensOf(
+  store: Store,
+  setting: AuthSetting,
+): Promise<void> {
+  const { documents } = store;
+  for (const { id } of await documents.listAll(
+    "token",
+    "auth_id",
+    setting.id,
+  )) {
+    const token = await documents.getForUpdate("token", id);
+    if (token)
+      await follow(store, tokenResource, token, (document) =>
+        ofSetting(document, setting),
+      );
+  }
+}

@@ -1,0 +1,179 @@
+// Environment variables of the caller's organization, or of the owner where there is none: all of its members set them.
+import { Type } from "typebox";
+import {
+  VariableName,
+  VariableSchema,
+  VariableValue,
+  WorkspaceName,
+  workspaceKey,
+} from "../../model/environment.ts";
+import type { Variable } from "../../model/environment.ts";
+import type { Principal } from "../../model/access.ts";
+import { invalid, notFound } from "../../model/errors.ts";
+import { formatInstant } from "../../model/instant.ts";
+import { createValidator, summarizeFaults } from "../../model/validate.ts";
+import { newId } from "../../runtime/ids.ts";
+import type {
+  NewDocument,
+  StoredDocument,
+} from "../../store/ports/document-store.ts";
+import type { Store } from "../../store/store.ts";
+import { StatusSchema } from "../crud-endpoints.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../endpoint.ts";
+import { listOf, listPage } from "../lists.ts";
+import { named } from "../openapi.ts";
+import { LIST_PAGING } from "../parameters.ts";
+
+const Body = Type.Object(
+  { value: VariableValue },
+  { additionalProperties: false },
+);
+const bodyValidator = createValidator(Body);
+const placeValidator = createValidator(
+  Type.Object({ workspace: WorkspaceName, variable_name: VariableName }),
+);
+
+const path = "/environment/:workspace/:variable_name";
+const schema = named("EnvironmentVariable", VariableSchema);
+const common = { tag: "Environment variables", path, answer: schema } as const;
+
+type OfVariable = ApiRequest<typeof path>;
+
+export const environmentEndpoints = ({
+  store,
+  cursors,
+}: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    ...common,
+    operationId: "listEnvironment",
+    methods: ["GET"],
+    path: "/environment/:workspace",
+    summary: "List the variables of a workspace",
+    level: "VIEWER",
+    query: LIST_PAGING,
+    answer: listOf(schema),
+    async handle(request) {
+      const { principal, params } = request;
+      const filters = { workspace: workspaceKey(principal, params.workspace) };
+      const { meta, results } = await listPage(cursors, request, (page) =>
+        store.documents.list("variable", principal, filters, page),
+      );
+      return { meta, results: results.map(({ document }) => document) };
+    },
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "getVariable",
+    methods: ["GET"],
+    summary: "Get a variable",
+    level: "VIEWER",
+    handle: async (request) => (await findVariable(store, request)).document,
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "setVariable",
+    methods: ["POST", "PUT"],
+    summary: "Set a variable; it and its workspace are made where they are not",
+    level: "EDITOR",
+    body: Body,
+    status: "of the answer",
+    handle: setVariable,
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "deleteVariable",
+    methods: ["DELETE"],
+    summary: "Delete a variable",
+    level: "EDITOR",
+    answer: StatusSchema,
+    handle: (request) =>
+      request.change(async (within) => {
+        const { id } = await findVariable(within, request);
+        await within.documents.remove("variable", id);
+        return { status: "OK" };
+      }),
+  }),
+];
+
+async function findVariable(
+  store: Store,
+  request: OfVariable,
+): Promise<StoredDocument> {
+  const found = await lookUp(store, request);
+  if (!found) throw notFound("Environment variable");
+  return found;
+}
+
+async function lookUp(
+  store: Store,
+  { principal, params }: OfVariable,
+): Promise<StoredDocument | undefined> {
+  const [found] = await store.documents.list(
+    "variable",
+    principal,
+    {
+      workspace: workspaceKey(principal, params.workspace),
+      name: params.variable_name,
+    },
+    { after: "", limit: 1 },
+  );
+  return found;
+}
+
+async function setVariable(request: OfVariable): Promise<Reply> {
+  const faults = [
+    ...placeValidator.faults(request.params),
+    ...bodyValidator.faults(request.body),
+  ];
+  if (faults.length > 0) throw invalid(summarizeFaults(faults));
+  const { value } = bodyValidator.parse(request.body);
+  return request.change(async (within): Promise<Reply> => {
+    const now = await within.now();
+    const made = newVariable(request, value, now);
+    if (await within.documents.insert(toRow(request.principal, made)))
+      return { status: 201, answer: made };
+    const found = await findVariable(within, request);
+    const answer = changed(found.document as Variable, value, now);
+    await within.documents.replace(toRow(request.principal, answer, found));
+    return { status: 200, answer };
+  });
+}
+
+const newVariable = (
+  { params: { workspace, variable_name } }: OfVariable,
+  value: string,
+  now: number,
+): Variable => ({
+  meta: {
+    updated: formatInstant(now),
+    created: formatInstant(now),
+    workspace,
+  },
+  workspace_variable: { name: variable_name, value },
+  id: newId(now),
+});
+
+const changed = (before: Variable, value: string, now: number): Variable => ({
+  ...before,
+  meta: { ...before.meta, updated: formatInstant(now) },
+  workspace_variable: { ...before.workspace_variable, value },
+});
+
+const toRow = (
+  principal: Principal,
+  document: Variable,
+  before?: StoredDocument,
+): NewDocument => ({
+  id: document.id,
+  kind: "variable",
+  owner: before?.owner ?? principal.owner,
+  owner_org: before ? before.owner_org : principal.org,
+  org: true,
+  community: false,
+  document,
+  filters: {
+    workspace: workspaceKey(principal, document.meta.workspace),
+    name: document.workspace_variable.name,
+  },
+});

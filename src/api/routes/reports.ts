@@ -1,0 +1,72 @@
+// Reports. Their readers are shown the rows of calls whose statistics they may see.
+import { invalid } from "../../model/errors.ts";
+import { callIdsOf, reportResource, withRows } from "../../model/report.ts";
+import type { Report } from "../../model/report.ts";
+import { show, summarizeFaults } from "../../model/validate.ts";
+import { createCrud } from "../crud.ts";
+import type { Change, CrudHooks } from "../crud.ts";
+import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { chooseLocation, knownLocations } from "../locations.ts";
+import { callsSharing } from "../shared-calls.ts";
+
+const names = {
+  path: "/reports/",
+  tag: "Reports",
+  noun: "Report",
+  nouns: "Reports",
+  one: "a Report",
+  many: "Reports",
+} as const;
+
+export function reportEndpoints(deps: EndpointDeps): Endpoint[] {
+  const crud = createCrud(deps, reportResource, hooks);
+  const { get, list } = readEndpoints(reportResource, crud, names);
+  return [...writeEndpoints(reportResource, crud, names), get, list];
+}
+
+const hooks: CrudHooks<Report> = {
+  prepare: withKnownRows,
+
+  async shown(store, reader, found) {
+    const callIds = found.flatMap(({ document }) => callIdsOf(document));
+    const open = await callsSharing("stats", store, reader, callIds);
+    return found.map(({ document }) =>
+      withRows(document, ({ call_id }) => open.has(call_id)),
+    );
+  },
+};
+
+/** With every location by its id. Throws `invalid` for calls and locations that are new to the report and not known. */
+async function withKnownRows(
+  { store, principal }: Change,
+  report: Report,
+  before?: Report,
+): Promise<Report> {
+  const named = new Set(before && callIdsOf(before));
+  const added = callIdsOf(report).filter((id) => !named.has(id));
+  const open = await callsSharing("stats", store, principal, added);
+  const locations = await knownLocations(store);
+  const faults: string[] = [];
+  const groups = report.groups.map((group, g) => ({
+    ...group,
+    rows: group.rows.map((row, r) => {
+      const place = `groups[${g}].rows[${r}]`;
+      const { call_id } = row;
+      if (!named.has(call_id) && !open.has(call_id))
+        faults.push(
+          `${place}.call_id: ${show(call_id)} is not an API Call whose statistics you may see`,
+        );
+      const location = chooseLocation(
+        locations,
+        `${place}.location_id`,
+        row.location_id,
+      );
+      if ("id" in location) return { ...row, location_id: location.id };
+      faults.push(location.fault);
+      return row;
+    }),
+  }));
+  if (faults.length > 0) throw invalid(summarizeFaults(faults));
+  return { ...report, groups };
+}

@@ -1,0 +1,172 @@
+// An Authentication Setting: how calls to a domain authenticate, and what of it others than its owner may see.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import type { Owned, Principal } from "./access.ts";
+import { isColleague, isOwner } from "./access.ts";
+import { UrlField, hostOf } from "./call.ts";
+import { defineResource } from "./resource.ts";
+import {
+  Description,
+  Flag,
+  LIMITS,
+  Link,
+  Name,
+  OWNERSHIP,
+  Tags,
+  freeValue,
+  nullable,
+  readOnly,
+  requiredAlways,
+  secret,
+  withDefault,
+} from "./fields.ts";
+
+export const AUTH_TYPES = [
+  "MANUAL",
+  "BASIC",
+  "OAUTH1",
+  "OAUTH2",
+  "NONE",
+  "OAUTH2_JWS",
+  "OAUTH2_JWT",
+  "AMAZON",
+] as const;
+export type AuthType = (typeof AUTH_TYPES)[number];
+
+/** As a setting's `meta.domain` is compared and listed by; undefined for what is no hostname. */
+export function toDomain(text: string): string | undefined {
+  return /^[^/?#@:%{}\s\\]+$|^\[[0-9a-f:.]+\]$/i.test(text)
+    ? hostOf(`http://${text}/`)
+    : undefined;
+}
+
+const Domain = Type.Refine(
+  Type.String({
+    maxLength: 255,
+    description: "calls to this host and below it may use the setting",
+    fault: (shown: string) => `${shown} is not a hostname`,
+  }),
+  (text) => toDomain(text) !== undefined,
+);
+
+const Text = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
+const Switch = Type.Optional(nullable(Type.Boolean()));
+const Pem = Type.String({ maxLength: LIMITS.secret });
+
+const Settings = Type.Object(
+  {
+    auth_type: Type.Enum([...AUTH_TYPES]),
+    custom_variables: withDefault(
+      Type.Record(Type.String(), Type.String({ maxLength: LIMITS.pair }), {
+        maxProperties: LIMITS.variables,
+      }),
+      {},
+    ),
+    access_token_url: Type.Optional(nullable(UrlField)),
+    authorize_url: Text,
+    scope: Text,
+    audience: Text,
+    get_token_method: Type.Optional(
+      nullable(Type.Union([Type.Enum(["GET", "POST"]), Type.Boolean()])),
+    ),
+    basic_auth_get_token_method: Switch,
+    issuer: Text,
+    subject: Text,
+    algorithm: Text,
+    key_id: Text,
+    header_name: Text,
+    detached: Switch,
+    signature_method: Type.Optional(
+      nullable(Type.Enum(["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"])),
+    ),
+    realm: Text,
+    region: Text,
+    service: Text,
+    ssl_cert: Type.Optional(nullable(Pem)),
+    ssl_key: Type.Optional(secret(nullable(Pem))),
+  },
+  {
+    additionalProperties: freeValue(LIMITS.secret / 1024),
+    maxProperties: 100,
+    description: "which keys matter depends on auth_type",
+  },
+);
+
+export const AuthSettingSchema = Type.Object(
+  {
+    id: readOnly(Type.String()),
+    meta: Type.Object(
+      {
+        domain: requiredAlways(Domain),
+        name: Name,
+        tags: Tags,
+        description: Description,
+        ...OWNERSHIP,
+        documentation: Type.Object(
+          { keys: Link, docs: Link, apps: Link, provider: Link },
+          { additionalProperties: false },
+        ),
+      },
+      { additionalProperties: false, missedFor: "domain" },
+    ),
+    access: Type.Object(
+      { settings: Flag, keys: Flag, org_settings: Flag, org_keys: Flag },
+      { additionalProperties: false },
+    ),
+    keys: Type.Object(
+      {
+        client_id: withDefault(
+          nullable(Type.String({ maxLength: LIMITS.pair })),
+          null,
+        ),
+        client_secret: withDefault(
+          secret(nullable(Type.String({ maxLength: LIMITS.secret }))),
+          null,
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    settings: Settings,
+  },
+  { additionalProperties: false },
+);
+
+export type AuthSetting = Static<typeof AuthSettingSchema>;
+
+export const authSettingResource = defineResource({
+  kind: "auth_setting",
+  label: "Authentication Setting",
+  schema: AuthSettingSchema,
+  derive: (setting) => ({
+    ...setting,
+    meta: { ...setting.meta, domain: toDomain(setting.meta.domain) ?? "" },
+  }),
+  sharing: ({ access }) => ({
+    org: access.org_settings,
+    community: access.settings,
+  }),
+  filters: ({ meta }) => ({ domain: meta.domain }),
+});
+
+export type ShownAuthSetting = Omit<AuthSetting, "keys"> & {
+  readonly keys: AuthSetting["keys"] | null;
+};
+
+/** Whoever reads a setting that was shared sees its keys where they are shared the same way, and never its private key. */
+export function shownAuthSetting(
+  setting: AuthSetting,
+  reader: Principal,
+  owned: Owned,
+): ShownAuthSetting {
+  if (isOwner(reader, owned)) return setting;
+  const { access, settings } = setting;
+  const keysShown =
+    (access.settings && access.keys) ||
+    (access.org_settings && access.org_keys && isColleague(reader, owned));
+  const { ssl_key, ...others } = settings;
+  return {
+    ...setting,
+    keys: keysShown ? setting.keys : null,
+    settings: ssl_key === undefined ? others : { ...others, ssl_key: null },
+  } as ShownAuthSetting;
+}

@@ -1,0 +1,34 @@
+// Environment variables: named values, kept by workspace. A workspace belongs to an organization, or to an owner without one.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import type { Principal } from "./access.ts";
+import { LIMITS, Timestamp, secret } from "./fields.ts";
+
+export const WorkspaceName = Type.String({ minLength: 1, maxLength: 100 });
+export const VariableName = Type.String({
+  pattern: "^[a-zA-Z_][a-zA-Z_0-9]*$",
+  maxLength: LIMITS.name,
+});
+export const VariableValue = Type.String({ maxLength: LIMITS.secret });
+
+export const VariableSchema = Type.Object({
+  meta: Type.Object({
+    updated: Timestamp,
+    created: Timestamp,
+    workspace: WorkspaceName,
+  }),
+  workspace_variable: Type.Object({
+    name: VariableName,
+    value: secret(VariableValue),
+  }),
+  id: Type.String(),
+});
+
+export type Variable = Static<typeof VariableSchema>;
+
+/** Whose workspace of this name is meant: as variables are found by it. */
+export const workspaceKey = (
+  { owner, org }: Pick<Principal, "owner" | "org">,
+  workspace: string,
+): string =>
+  JSON.stringify(org === null ? { owner, workspace } : { org, workspace });

@@ -1,0 +1,73 @@
+// A Report: named groups of (call, location) rows whose statistics are shown together.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { defineResource } from "./resource.ts";
+import {
+  Description,
+  Flag,
+  Id,
+  LIMITS,
+  Name,
+  OWNERSHIP,
+  Tags,
+  readOnly,
+  withDefault,
+} from "./fields.ts";
+
+const Row = Type.Object(
+  { call_id: Id, location_id: Type.String({ maxLength: 100 }) },
+  { additionalProperties: false },
+);
+
+const Group = Type.Object(
+  {
+    name: Name,
+    rows: withDefault(Type.Array(Row, { maxItems: LIMITS.rows }), []),
+  },
+  { additionalProperties: false },
+);
+
+export const ReportSchema = Type.Object(
+  {
+    id: readOnly(Type.String()),
+    meta: Type.Object(
+      { name: Name, description: Description, tags: Tags, ...OWNERSHIP },
+      { additionalProperties: false },
+    ),
+    access: Type.Object(
+      { public: Flag, org: Flag },
+      { additionalProperties: false },
+    ),
+    groups: withDefault(Type.Array(Group, { maxItems: LIMITS.groups }), []),
+  },
+  { additionalProperties: false },
+);
+
+export type Report = Static<typeof ReportSchema>;
+export type ReportRow = Static<typeof Row>;
+
+export const callIdsOf = ({ groups }: Report): string[] => [
+  ...new Set(groups.flatMap(({ rows }) => rows.map(({ call_id }) => call_id))),
+];
+
+export const reportResource = defineResource({
+  kind: "report",
+  label: "Report",
+  schema: ReportSchema,
+  derive: (report) => report,
+  sharing: ({ access }) => ({ org: access.org, community: access.public }),
+  filters: () => ({}),
+  callIds: callIdsOf,
+});
+
+/** The report with those of its rows that `keep` lets pass. */
+export const withRows = (
+  report: Report,
+  keep: (row: ReportRow) => boolean,
+): Report => ({
+  ...report,
+  groups: report.groups.map((group) => ({
+    ...group,
+    rows: group.rows.filter(keep),
+  })),
+});

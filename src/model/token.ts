@@ -1,0 +1,106 @@
+// A Token: what was obtained for an Authentication Setting, applied to the calls that name it. Never shared.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { AUTH_TYPES } from "./auth-setting.ts";
+import type { AuthSetting } from "./auth-setting.ts";
+import { formatInstant, parseInstant } from "./instant.ts";
+import { defineResource } from "./resource.ts";
+import {
+  Id,
+  LIMITS,
+  Name,
+  OWNERSHIP,
+  PairList,
+  freeForm,
+  nullable,
+  readOnly,
+  secret,
+  withDefault,
+} from "./fields.ts";
+
+const Instant = Type.Refine(
+  Type.String({
+    maxLength: 100,
+    fault: (shown: string) => `${shown} is not an ISO 8601 date-time`,
+  }),
+  (text) => parseInstant(text) !== undefined,
+);
+
+const Secret = secret(Type.String({ maxLength: LIMITS.secret }));
+const OptionalSecret = Type.Optional(
+  secret(nullable(Type.String({ maxLength: LIMITS.secret }))),
+);
+const OptionalText = Type.Optional(
+  nullable(Type.String({ maxLength: LIMITS.pair })),
+);
+
+export const TokenSchema = Type.Object(
+  {
+    id: readOnly(Type.String()),
+    meta: Type.Object(
+      {
+        name: Name,
+        auth_id: Id,
+        ...OWNERSHIP,
+        domain: readOnly(Type.String({ description: "of the setting" })),
+        auth_type: readOnly(
+          Type.Enum([...AUTH_TYPES], { description: "of the setting" }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    token: Type.Object(
+      {
+        expire_time: withDefault(nullable(Instant), null),
+        access_token: Type.Optional(Secret),
+        grant_type: Type.Optional(Type.String({ maxLength: LIMITS.pair })),
+        expires_in: Type.Optional(
+          Type.Integer({ minimum: 0, description: "seconds" }),
+        ),
+        token_type: OptionalText,
+        scope: OptionalText,
+        token_secret: OptionalSecret,
+        refresh_token: OptionalSecret,
+        username: OptionalText,
+        password: OptionalSecret,
+        headers: Type.Optional(secret(PairList)),
+        parameters: Type.Optional(secret(PairList)),
+      },
+      { additionalProperties: false },
+    ),
+    api_response: withDefault(secret(freeForm(LIMITS.secret / 1024)), {}),
+  },
+  { additionalProperties: false },
+);
+
+export type Token = Static<typeof TokenSchema>;
+
+export const tokenResource = defineResource({
+  kind: "token",
+  label: "Token",
+  schema: TokenSchema,
+  derive: (token) => ({
+    ...token,
+    token: { ...token.token, expire_time: inUtc(token.token.expire_time) },
+  }),
+  sharing: () => ({ org: false, community: false }),
+  filters: ({ meta }) => ({ auth_id: meta.auth_id }),
+});
+
+const inUtc = (time: string | null): string | null => {
+  const ms = time === null ? undefined : parseInstant(time);
+  return ms === undefined ? null : formatInstant(ms);
+};
+
+/** The token with what it copies of its setting. */
+export const ofSetting = (
+  token: Token,
+  { meta, settings }: AuthSetting,
+): Token => ({
+  ...token,
+  meta: {
+    ...token.meta,
+    domain: meta.domain,
+    auth_type: settings.auth_type,
+  },
+});

@@ -1,0 +1,65 @@
+// A Workflow: API Calls that run one after another.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { defineResource } from "./resource.ts";
+import {
+  Description,
+  Flag,
+  Id,
+  LIMITS,
+  Name,
+  OWNERSHIP,
+  Tags,
+  readOnly,
+  withDefault,
+} from "./fields.ts";
+
+export const WorkflowSchema = Type.Object(
+  {
+    id: readOnly(Type.String()),
+    meta: Type.Object(
+      { name: Name, description: Description, tags: Tags, ...OWNERSHIP },
+      { additionalProperties: false },
+    ),
+    access: Type.Object(
+      { public: Flag, org: Flag },
+      { additionalProperties: false },
+    ),
+    workflow: Type.Object(
+      {
+        call_ids: withDefault(
+          Type.Array(Id, {
+            maxItems: LIMITS.callIds,
+            description: "in the order in which they are called",
+          }),
+          [],
+        ),
+        stop_on_failure: withDefault(Type.Boolean(), true),
+        handle_cookies: Flag,
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type Workflow = Static<typeof WorkflowSchema>;
+
+export const workflowResource = defineResource({
+  kind: "workflow",
+  label: "Workflow",
+  schema: WorkflowSchema,
+  derive: (workflow) => workflow,
+  sharing: ({ access }) => ({ org: access.org, community: access.public }),
+  filters: () => ({}),
+  callIds: ({ workflow }) => workflow.call_ids,
+});
+
+/** The workflow when a call is no more. */
+export const withoutCall = (workflow: Workflow, callId: string): Workflow => ({
+  ...workflow,
+  workflow: {
+    ...workflow.workflow,
+    call_ids: workflow.workflow.call_ids.filter((id) => id !== callId),
+  },
+});
