@@ -1,6 +1,7 @@
 // What the agent says of a call: from what was observed to a result, secrets masked.
 import type { KeyValue } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
+import { MASK } from "../model/mask.ts";
 import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
 import type { Result, ResultCode, RunReport } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
@@ -21,6 +22,8 @@ export interface Span {
   readonly start: number;
   readonly end: number;
 }
+
+type Mask = (text: string) => string;
 
 /** A result keeps this much of a request's body. */
 const MAX_KEPT_BODY = 8 * 1024;
@@ -74,6 +77,7 @@ export function resultOfCall(
   call: TickCall,
   { result, message, hops, last }: CallOutcome,
   span: Span,
+  mask: Mask = (text) => text,
 ): Result {
   const [first = last] = hops;
   const category = categoryOf(result);
@@ -85,8 +89,8 @@ export function resultOfCall(
       end_time: formatInstant(span.end),
       result,
       result_category: category,
-      message,
-      url: maskUrl(first.request.url.href),
+      message: message && mask(message),
+      url: mask(maskUrl(first.request.url.href)),
       http_code: last.response?.status_code ?? null,
       source_ip: last.sourceIp,
       dest_ip: last.destIp,
@@ -96,9 +100,9 @@ export function resultOfCall(
       is_late: span.start - tick.due_time > LATE_AFTER_MS,
     },
     timing: category === null ? NO_TIMING : timingOf(last, first.started),
-    request: shownRequest(last.request),
-    response: shownResponse(last.response),
-    hops: hops.map(hopOf),
+    request: shownRequest(last.request, mask),
+    response: shownResponse(last.response, mask),
+    hops: hops.map((hop) => hopOf(hop, mask)),
   };
 }
 
@@ -109,8 +113,8 @@ function originOf(
 ) {
   return {
     call_id: call.call_id,
-    workflow_id: null,
-    workflow_result_id: null,
+    workflow_id: tick.workflow?.workflow_id ?? null,
+    workflow_result_id: tick.workflow ? tick.result_id : null,
     deployment_id: tick.deployment_id,
     location_id: locationId,
     agent_id: agentId,
@@ -121,32 +125,47 @@ function originOf(
   };
 }
 
-const hopOf = (trace: Trace): Result["hops"][number] => ({
-  url: maskUrl(trace.request.url.href),
+const hopOf = (trace: Trace, mask: Mask): Result["hops"][number] => ({
+  url: mask(maskUrl(trace.request.url.href)),
   http_code: trace.response?.status_code ?? null,
   dest_ip: trace.destIp,
   timing: timingOf(trace, trace.started),
 });
 
-const shownRequest = ({
+const shownRequest = (
+  { method, url, headers, body, confidential }: HttpRequest,
+  mask: Mask,
+): Result["request"] => ({
+  url: mask(maskUrl(url.href)),
   method,
-  url,
-  headers,
-  body,
-}: HttpRequest): Result["request"] => ({
-  url: maskUrl(url.href),
-  method,
-  headers: maskPairs(headers),
-  body: body === null ? null : shownBody(body),
+  headers: maskPairs(headers).map(({ key, value }) => ({
+    key: mask(key),
+    value: confidential?.headers.includes(key.toLowerCase())
+      ? MASK
+      : mask(value),
+  })),
+  body: body === null ? null : shownBody(body, mask),
 });
 
-const shownBody = (body: Buffer): string =>
-  body.length <= MAX_KEPT_BODY
-    ? body.toString()
-    : `${body.subarray(0, MAX_KEPT_BODY).toString()}… (${body.length} bytes)`;
+/** Masked before it is cut, so that no part of a secret is left. */
+function shownBody(body: Buffer, mask: Mask): string {
+  const shown = Buffer.from(mask(body.toString()));
+  return body.length <= MAX_KEPT_BODY && shown.length <= MAX_KEPT_BODY
+    ? shown.toString()
+    : `${shown.subarray(0, MAX_KEPT_BODY).toString()}… (${body.length} bytes)`;
+}
 
-const shownResponse = (response: Result["response"]): Result["response"] =>
-  response && { ...response, headers: maskPairs(response.headers).map(masked) };
+const shownResponse = (
+  response: Result["response"],
+  mask: Mask,
+): Result["response"] =>
+  response && {
+    ...response,
+    status_string: mask(response.status_string),
+    headers: maskPairs(response.headers)
+      .map(masked)
+      .map(({ key, value }) => ({ key, value: mask(value) })),
+  };
 
 const masked = ({ key, value }: KeyValue): KeyValue => ({
   key,

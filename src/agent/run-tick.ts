@@ -1,11 +1,12 @@
 // One tick to its report. A tick's calls are made here, one after the other.
+import { randomUUID } from "node:crypto";
 import type { Result, RunReport } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { readBehaviour } from "./behaviour.ts";
-import { buildRequest } from "./build-request.ts";
 import type { HttpCaller } from "./http-call.ts";
+import { prepareRequest } from "./prepare-request.ts";
 import { reportOf, resultOfCall, resultWithoutCall } from "./report.ts";
 import type { Reporter } from "./report.ts";
 
@@ -44,12 +45,21 @@ export function createTickRunner({
   ): Promise<Result> => {
     const behaviour = readBehaviour(call.tags);
     if (typeof behaviour === "string") return unable(tick, call, behaviour);
-    const built = buildRequest(call, version);
-    if ("reason" in built) return unable(tick, call, built.reason);
+    const guid = randomUUID();
+    const prepared = await prepareRequest(tick, call, {
+      version,
+      now: clock.now(),
+      guid,
+    });
+    if ("result" in prepared)
+      return resultWithoutCall(reporter, tick, call, prepared);
+    const { request, note, mask } = prepared;
     const start = clock.now();
-    const outcome = await caller.call(built.request, behaviour, cancel);
+    const made = await caller.call(request, behaviour, cancel);
     const span = { start, end: clock.now() };
-    return resultOfCall(reporter, tick, call, outcome, span);
+    const message = [made.message, note].filter(Boolean).join("; ") || null;
+    const outcome = { ...made, message };
+    return resultOfCall(reporter, tick, call, outcome, span, mask);
   };
 
   return {

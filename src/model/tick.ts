@@ -1,6 +1,7 @@
 // A tick: the self-contained order to run one target at one location at one instant.
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { AuthorizationSchema } from "./authorization.ts";
 import { createValidator } from "./validate.ts";
 
 export const TRIGGERS = ["SCHEDULE", "MANUAL"] as const;
@@ -25,6 +26,7 @@ const TickCall = Type.Object({
     headers: Type.Array(Pair),
     body: nullableText,
   }),
+  authorization: Type.Optional(Type.Union([AuthorizationSchema, Type.Null()])),
   /** Why there is nothing to call: reported as UNABLE_TO_RUN. */
   unable: Type.Optional(Type.String()),
 });
@@ -50,6 +52,8 @@ export const TickSchema = Type.Object({
   deployment_id: nullableText,
   location_id: Type.String(),
   context: Type.Record(Type.String(), Type.Unknown()),
+  /** The environment values that the calls name. */
+  environment: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** Made in this order. */
   calls: Type.Array(TickCall, { minItems: 1 }),
   /** Absent or null where the target is one call. */

@@ -19,6 +19,8 @@ export type Landing = "text" | "url" | "json" | "form" | "xml";
 export interface Expansion {
   /** Throws a `VariableFault`. */
   expand(text: string, landing: Landing): string;
+  /** Counts a value among the secrets. */
+  hide(value: string): void;
   /** Secret values that were filled in. */
   readonly secrets: ReadonlySet<string>;
   /** As they were written; a name without a value stays as it is. */
@@ -58,6 +60,7 @@ export function createExpansion(scope: Scope): Expansion {
   return {
     secrets,
     unknown,
+    hide: (value) => void secrets.add(value),
     expand(text, landing) {
       const pattern = landing === "url" ? IN_URL : IN_TEXT;
       const encoder = createEncoder(landing);
