@@ -1,6 +1,6 @@
 // What an empty store gets: its first location and its first key.
-import { hashApiKey, newApiKey } from "./runtime/api-key.ts";
 import type { DataDir } from "./data-dir.ts";
+import { issueKey } from "./issue-key.ts";
 import type { Store } from "./store/store.ts";
 
 export const FIRST_OWNER = "owner";
@@ -34,21 +34,14 @@ export async function ensureFirstKey(
   preset: string | undefined,
 ): Promise<string | undefined> {
   if ((await store.apiKeys.count()) > 0) return undefined;
-  const key = preset ?? newApiKey();
-  const now = await store.now();
-  const issued = await store.apiKeys.insert(
-    {
-      key_id: FIRST_KEY_ID,
-      owner: FIRST_OWNER,
-      org: null,
-      access_level: "OWNER",
-      created: now,
-      last_update: now,
-      revoked: false,
-    },
-    hashApiKey(key),
-  );
+  const issued = await issueKey(store, "first start", {
+    key_id: FIRST_KEY_ID,
+    owner: FIRST_OWNER,
+    org: null,
+    access_level: "OWNER",
+    api_key: preset,
+  });
   if (!issued) return undefined; // another process was first
-  dataDir.write(KEY_FILE, `${key}\n`);
-  return preset === undefined ? key : undefined;
+  dataDir.write(KEY_FILE, `${issued.api_key}\n`);
+  return preset === undefined ? issued.api_key : undefined;
 }

@@ -17,8 +17,10 @@ const USAGE = `sonde ${VERSION}: watches APIs from many places
   sonde keys create [--level VIEWER|EDITOR|OWNER] [--owner NAME] [--org NAME]
   sonde keys list
   sonde keys revoke ID
+  sonde keys rotate-master      encrypts everything anew: see docs/security.md
   sonde locations add ID [--label TEXT] [--region TEXT]
   sonde locations list
+  sonde audit list [--since TIME] [--owner NAME] [--limit N]
   sonde config print            the settings in force, without secrets
 
 Settings are environment variables, SONDE_*: see docs/configuration.md.

@@ -1,17 +1,19 @@
-// The commands that read or change the store and end: migrate, keys, locations.
+// The commands that read or change the store and end: migrate, keys, locations, audit.
 import type { ParsedOptions } from "./arguments.ts";
+import { listAudit } from "./audit.ts";
+import { rotateMaster } from "./rotate-master.ts";
 import { openConfiguredStore } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { openDataDir } from "../data-dir.ts";
 import { FIRST_OWNER } from "../first-start.ts";
+import { issueKey, revokeKey as revokeLocally } from "../issue-key.ts";
+import type { IssuedKey } from "../issue-key.ts";
 import { ACCESS_LEVELS } from "../model/access.ts";
 import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { locationIdValidator } from "../model/location.ts";
 import { show } from "../model/validate.ts";
-import { hashApiKey, newApiKey } from "../runtime/api-key.ts";
-import { newId } from "../runtime/ids.ts";
 import { createLogger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
 
@@ -26,6 +28,8 @@ type Work = (
   administration: Administration,
 ) => Promise<void>;
 
+const ACTOR = "command line";
+
 /** By the words of the command line. */
 export const ADMINISTRATION: Readonly<Record<string, Work>> = {
   migrate: async (_store, _options, { print }) =>
@@ -33,8 +37,10 @@ export const ADMINISTRATION: Readonly<Record<string, Work>> = {
   "keys create": createKey,
   "keys list": listKeys,
   "keys revoke": revokeKey,
+  "keys rotate-master": rotateMaster,
   "locations add": addLocation,
   "locations list": listLocations,
+  "audit list": listAudit,
 };
 
 export async function administer(
@@ -47,6 +53,7 @@ export async function administer(
     config,
     openDataDir(config.dataDir),
     createLogger("silent"),
+    { usesSecrets: false },
   );
   try {
     await work(store, options, administration);
@@ -65,18 +72,9 @@ async function createKey(
     throw invalid(
       `--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`,
     );
-  const [api_key, now] = [newApiKey(), await store.now()];
-  const key = {
-    key_id: newId(now),
-    owner: values.owner ?? FIRST_OWNER,
-    org: values.org ?? null,
-    access_level,
-    created: now,
-    last_update: now,
-    revoked: false,
-  };
-  await store.apiKeys.insert(key, hashApiKey(api_key));
-  const { key_id, owner, org } = key;
+  const { owner = FIRST_OWNER, org = null } = values;
+  const issued = await issueKey(store, ACTOR, { owner, org, access_level });
+  const { key_id, api_key } = issued as IssuedKey; // its id is new
   print(
     `${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`,
   );
@@ -109,7 +107,7 @@ async function revokeKey(
     throw invalid(
       "keys revoke needs the id of a key; `sonde keys list` shows them",
     );
-  if (!(await store.apiKeys.revoke(id, null, await store.now())))
+  if (!(await revokeLocally(store, ACTOR, id)))
     throw invalid(
       `${show(id)} is no key in force; \`sonde keys list\` shows them`,
     );
@@ -131,14 +129,23 @@ async function addLocation(
       `${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`,
     );
   const { label = id, region = "" } = values;
-  if (
-    !(await store.locations.insert({
-      id,
-      label,
-      region,
-      created: await store.now(),
-    }))
-  )
+  const time = await store.now();
+  const isNew = await store.transaction(async (within) => {
+    const location = { id, label, region, created: time };
+    if (!(await within.locations.insert(location))) return false;
+    await within.audit.record({
+      time,
+      actor: ACTOR,
+      owner: null,
+      address: null,
+      action: "create",
+      kind: "location",
+      object_id: id,
+      fields: [],
+    });
+    return true;
+  });
+  if (!isNew)
     throw invalid(
       `there is a location ${show(id)} already; \`sonde locations list\` shows them`,
     );

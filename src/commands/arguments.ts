@@ -9,6 +9,8 @@ const OPTIONS = {
   org: { type: "string" },
   label: { type: "string" },
   region: { type: "string" },
+  since: { type: "string" },
+  limit: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;
@@ -18,6 +20,7 @@ const TAKES: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   serve: ["roles", "demo"],
   "keys create": ["level", "owner", "org"],
   "locations add": ["label", "region"],
+  "audit list": ["since", "owner", "limit"],
 };
 
 type Values = ReturnType<typeof parse>["values"];

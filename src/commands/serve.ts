@@ -8,8 +8,8 @@ import { createDemoTarget } from "../demo/demo-target.ts";
 import type { DemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
 import { FIRST_OWNER, KEY_FILE } from "../first-start.ts";
-import { hashApiKey, newApiKey } from "../runtime/api-key.ts";
-import { newId } from "../runtime/ids.ts";
+import { issueKey, revokeKey } from "../issue-key.ts";
+import type { IssuedKey } from "../issue-key.ts";
 import { createLogger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
 
@@ -130,20 +130,14 @@ async function seed(
   },
 ): Promise<void> {
   const { apiUrl, target, locationId } = options;
-  const [apiKey, now] = [newApiKey(), await store.now()];
-  const key_id = newId(now);
-  const principal = {
-    key_id,
+  const issued = await issueKey(store, "demo", {
     owner: FIRST_OWNER,
     org: null,
     access_level: "EDITOR",
-  } as const;
-  await store.apiKeys.insert(
-    { ...principal, created: now, last_update: now, revoked: false },
-    hashApiKey(apiKey),
-  );
+  });
+  const { api_key: apiKey, key_id } = issued as IssuedKey; // its id is new
   await seedDemo({ apiUrl, apiKey, target: target.address(), locationId });
-  await store.apiKeys.revoke(key_id, null, await store.now());
+  await revokeKey(store, "demo", key_id);
 }
 
 /** Terminals and process managers may send a signal more than once: what follows the first one changes nothing. */
