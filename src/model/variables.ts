@@ -80,7 +80,7 @@ export function createExpansion(scope: Scope): Expansion {
         add(before);
         const reference = referenceOf(match, scope);
         const value = valueOf(reference);
-        if (value === undefined) encoder.pass(reference.written);
+        if (value === undefined) encoder.leave(reference.written);
         add(
           value === undefined
             ? reference.written
@@ -130,6 +130,8 @@ function decoded(text: string): string {
 /** Told of all text around the values, in order, so that it knows where a value lands. */
 interface Encoder {
   pass(text: string): void;
+  /** A name without a value. */
+  leave(written: string): void;
   encode(value: string, written: string): string;
 }
 
@@ -137,7 +139,7 @@ function createEncoder(landing: Landing): Encoder {
   if (landing === "url") return createUrlEncoder();
   if (landing === "json") return createJsonEncoder();
   const encode = landing === "form" ? asForm : landing === "xml" ? asXml : asIs;
-  return { pass: () => undefined, encode };
+  return { pass: () => undefined, leave: () => undefined, encode };
 }
 
 const asIs = (value: string): string => value;
@@ -171,6 +173,10 @@ function createUrlEncoder(): Encoder {
       passed += text;
       inAuthority = !/^\w+:\/\/[^/?#]*[/?#]/.test(passed);
     },
+    leave(written) {
+      if (inAuthority && !written.startsWith("__"))
+        throw new VariableFault("the host of the URL is incomplete");
+    },
     encode(value, written) {
       if (!inAuthority) return percentEncoded(value);
       if (!HOST.test(value))
@@ -185,6 +191,7 @@ function createUrlEncoder(): Encoder {
 function createJsonEncoder(): Encoder {
   let inString = false;
   return {
+    leave: () => undefined,
     pass(text) {
       for (const [token] of text.matchAll(/\\.|"/gs))
         if (token === '"') inString = !inString;

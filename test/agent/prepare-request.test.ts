@@ -1,0 +1,257 @@
+import { createSecureContext } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { createHttpCaller } from "../../src/agent/http-call.ts";
+import { createTickRunner } from "../../src/agent/run-tick.ts";
+import type { Authorization } from "../../src/model/authorization.ts";
+import type { Result } from "../../src/model/result.ts";
+import { tickValidator } from "../../src/model/tick.ts";
+import type { Tick, TickCall } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { createCertificates } from "../support/certificates.ts";
+import { startTarget } from "../support/target-server.ts";
+import { newAuthorization, newToken } from "./authorize/authorizing.ts";
+import { newCall, newTick } from "./calling.ts";
+
+interface Order {
+  readonly request: Partial<TickCall["request"]>;
+  readonly authorization?: Authorization;
+  readonly tags?: string[];
+  readonly tick?: Partial<Tick>;
+  readonly caller?: ReturnType<typeof createHttpCaller>;
+}
+
+const egress = parseEgressAllow(["127.0.0.0/8"]);
+
+async function run({ request, tick, caller, ...rest }: Order): Promise<Result> {
+  const runner = createTickRunner({
+    clock: systemClock,
+    log: createLogger("silent"),
+    caller: caller ?? createHttpCaller({ clock: systemClock, egress }),
+    reporter: { locationId: "here", agentId: "agent" },
+    version: "1.2.3",
+  });
+  const given = { ...newTick(newCall(request, rest)), ...tick };
+  const report = await runner.run(tickValidator.parse(given));
+  return report.results[0] as Result;
+}
+
+const pair = (key: string, value: string) => ({ key, value });
+
+const setting = (auth_type: string, rest: Partial<Authorization> = {}) =>
+  newAuthorization(auth_type, { domain: "127.0.0.1", ...rest });
+
+describe("the variables of a call", () => {
+  it("are filled in everywhere, and the secret ones are masked in its result", async () => {
+    await using target = await startTarget((request, response) =>
+      response.setHeader("X-Echo", request.url ?? "").end(),
+    );
+    const result = await run({
+      request: {
+        method: "POST",
+        url: `http://{{ host }}:${target.port}/%7B%7Bpath%7D%7D/__CITY__`,
+        parameters: [pair("%%CITY%%", "{{path}}")],
+        headers: [
+          pair("X-{{host}}", "<{{path}}>"),
+          pair("X-Run", "%%RESULT_ID%%"),
+        ],
+        body: '{"a":"{{path}}","b":"%%NO%% {{no}}"}',
+      },
+      tick: {
+        context: { CITY: "Bad Ems" },
+        environment: { host: "127.0.0.1", path: 'hush "/' },
+      },
+    });
+    expect(target.requests[0]).toMatchObject({
+      url: "/hush%20%22%2F/Bad%20Ems?Bad%20Ems=hush%20%22%2F",
+      headers: { "x-127.0.0.1": '<hush "/>', "x-run": "result" },
+      body: '{"a":"hush \\"/","b":"%%NO%% {{no}}"}',
+    });
+    expect(result.meta).toMatchObject({
+      result: "COMPLETE",
+      message: "unknown_variable: %%NO%%, {{no}} have no value",
+      url: `http://********:${target.port}/********/Bad%20Ems?Bad%20Ems=********`,
+    });
+    expect(result.request?.body).toBe('{"a":"********","b":"%%NO%% {{no}}"}');
+    expect(JSON.stringify(result)).not.toContain("hush");
+  });
+
+  it.each([
+    [
+      { headers: [pair("X-A", "%%LINES%%")] },
+      'the value of header "X-A" has a control character (line break or NUL)',
+    ],
+    [{ url: "http://%%LINES%%/" }, "the value of %%LINES%% is no host"],
+    [
+      { url: "http://{{gone}}/" },
+      "the host of the URL is incomplete; unknown_variable: {{gone}} has no value",
+    ],
+  ])("make no request of %j", async (request, message) => {
+    const context = { LINES: "a\r\nX-Evil: b" };
+    const result = await run({ request, tick: { context } });
+    expect(result.meta).toMatchObject({ result: "UNABLE_TO_RUN", message });
+  });
+
+  it("stand in the headers and parameters of a token", async () => {
+    await using target = await startTarget();
+    const result = await run({
+      request: { url: target.url },
+      authorization: setting("MANUAL", {
+        settings: { custom_variables: { tenant: "blue-team" } },
+        token: newToken({
+          headers: [
+            pair("X-Key", "%%CLIENT_SECRET%%"),
+            pair("X-To", "{{tenant}}"),
+          ],
+          parameters: [pair("appid", "hush-hush")],
+        }),
+      }),
+    });
+    expect(target.requests[0]).toMatchObject({
+      url: "/?appid=hush-hush",
+      headers: { "x-key": "secret", "x-to": "blue-team" },
+    });
+    expect(result.meta.url).toBe(`${target.url}/?appid=********`);
+    expect(JSON.stringify(result)).not.toMatch(/hush|blue-team|"secret"/);
+  });
+});
+
+describe("the credentials of a call", () => {
+  it("are sent to the setting's domain and masked in the result", async () => {
+    await using target = await startTarget((request, response) =>
+      response.setHeader("X-Echo", request.headers.authorization ?? "").end(),
+    );
+    const result = await run({
+      request: { url: target.url },
+      authorization: setting("OAUTH2", {
+        token: newToken({ access_token: "hush-hush" }),
+      }),
+    });
+    expect(target.requests[0]?.headers.authorization).toBe("Bearer hush-hush");
+    expect(JSON.stringify(result)).not.toContain("hush");
+    expect(result.response?.headers).toContainEqual(
+      pair("X-Echo", "Bearer ********"),
+    );
+  });
+
+  it.each([
+    ["BASIC", {}],
+    ["NONE", { headers: [pair("X-A", "%%CLIENT_SECRET%%")] }],
+    ["NONE", { body: "{{own}}" }],
+  ])(
+    "of %s, used in %j, are sent to no other host",
+    async (auth_type, used) => {
+      await using target = await startTarget();
+      const authorization = setting(auth_type, {
+        domain: "a.example",
+        settings: { custom_variables: { own: "hush" } },
+      });
+      const result = await run({
+        request: { url: target.url, ...used },
+        authorization,
+      });
+      expect(result.meta).toMatchObject({
+        result: "UNABLE_TO_RUN",
+        message:
+          "the authentication setting is for a.example and the hosts below it, and the call is to 127.0.0.1",
+      });
+      expect(target.connections()).toBe(0);
+    },
+  );
+
+  it("that have expired make no call, and it is not the target's fault", async () => {
+    await using target = await startTarget();
+    const result = await run({
+      request: { url: target.url },
+      authorization: setting("OAUTH2", { token: newToken({ expires_at: 1 }) }),
+    });
+    expect(result.meta).toMatchObject({
+      result: "SKIPPED",
+      result_category: null,
+      message:
+        "credential_expired: the token 'A token' expired at 1970-01-01T00:00:00.001Z",
+    });
+    expect(target.connections()).toBe(0);
+  });
+
+  it("do not follow a redirect to another host", async () => {
+    await using other = await startTarget();
+    await using target = await startTarget((_, response) => {
+      response.writeHead(307, { location: `${other.url}/next` }).end();
+    });
+    const result = await run({
+      request: { url: target.url, headers: [pair("X-Own", "a {{key}}")] },
+      authorization: setting("OAUTH2_JWS", {
+        settings: { header_name: "x-proof" },
+        token: newToken(),
+      }),
+      tick: { environment: { key: "hush" } },
+    });
+    const [before, after] = [target.requests[0], other.requests[0]].map(
+      (request) => Object.keys(request?.headers ?? {}),
+    );
+    const secret = ["authorization", "x-own", "x-proof"];
+    expect(before).toEqual(expect.arrayContaining(secret));
+    expect(after).not.toEqual(expect.arrayContaining([secret[0]]));
+    expect(after).not.toEqual(expect.arrayContaining([secret[1]]));
+    expect(after).not.toEqual(expect.arrayContaining([secret[2]]));
+    expect(result.meta.result).toBe("COMPLETE");
+  });
+
+  it("in a body stop a redirect that would take it to another host", async () => {
+    await using other = await startTarget();
+    await using target = await startTarget((_, response) => {
+      response.writeHead(308, { location: other.url }).end();
+    });
+    const result = await run({
+      request: { url: target.url, method: "POST", body: "key={{key}}" },
+      tick: { environment: { key: "hush" } },
+    });
+    expect(result.meta).toMatchObject({
+      result: "HTTP_REDIRECT_ERROR",
+      message: `redirect_invalid: the redirect leads to ${other.authority}, where the secret in the body must not go`,
+    });
+    expect(other.connections()).toBe(0);
+  });
+});
+
+describe("a client certificate", () => {
+  const { good, authority } = createCertificates();
+  const caller = createHttpCaller({
+    clock: systemClock,
+    egress,
+    certifiedContext: (certificate) =>
+      createSecureContext({ ca: [authority.cert], ...certificate }),
+  });
+  const tls = { ...good, ca: authority.cert, requestCert: true };
+
+  it("is shown to the hosts of its domain", async () => {
+    await using target = await startTarget(undefined, { tls });
+    const result = await run({
+      request: { url: target.url },
+      authorization: setting("NONE", {
+        settings: { ssl_cert: good.cert, ssl_key: good.key },
+      }),
+      caller,
+    });
+    expect(result.meta).toMatchObject({ result: "COMPLETE", message: null });
+  });
+
+  it("that cannot be read makes no call", async () => {
+    await using target = await startTarget(undefined, { tls });
+    const result = await run({
+      request: { url: target.url },
+      authorization: setting("NONE", {
+        settings: { ssl_cert: good.cert, ssl_key: "nonsense" },
+      }),
+      caller,
+    });
+    expect(result.meta).toMatchObject({
+      result: "UNABLE_TO_RUN",
+      message:
+        "request_invalid: the client certificate or its key cannot be read, or they do not belong together",
+    });
+    expect(target.connections()).toBe(0);
+  });
+});
