@@ -7,6 +7,8 @@ import type { Behaviour } from "./behaviour.ts";
 import type { HttpRequest } from "./build-request.ts";
 import { connect } from "./connect.ts";
 import type { Network } from "./connect.ts";
+import { createCookies, setCookiesOf, withCookies } from "./cookie-jar.ts";
+import type { Cookies } from "./cookie-jar.ts";
 import { createDeadline } from "./deadline.ts";
 import type { EgressRules } from "./egress.ts";
 import { exchange } from "./exchange.ts";
@@ -16,6 +18,7 @@ import { createHostResolver } from "./resolve-host.ts";
 import type { HostResolver } from "./resolve-host.ts";
 import { newTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
+import { createUplink } from "./uplink.ts";
 
 export interface CallOutcome {
   readonly result: ResultCode;
@@ -32,6 +35,8 @@ export interface HttpCaller {
     request: HttpRequest,
     behaviour: Behaviour,
     cancel?: AbortSignal,
+    /** What it finds there it sends, and leaves there what it is given; by default its own. */
+    cookies?: Cookies,
   ): Promise<CallOutcome>;
 }
 
@@ -41,12 +46,15 @@ export function createHttpCaller({
   resolver = createHostResolver({ clock }),
   secureContext = createSecureContext(),
   certifiedContext = createSecureContext,
+  uplinkCheck = [],
 }: {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver?: HostResolver;
   readonly secureContext?: SecureContext;
   readonly certifiedContext?: Network["certifiedContext"];
+  /** `host:port` of what answers wherever the agent's own network works. */
+  readonly uplinkCheck?: readonly string[];
 }): HttpCaller {
   const network: Network = {
     clock,
@@ -55,23 +63,31 @@ export function createHttpCaller({
     secureContext,
     certifiedContext,
   };
+  const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {
-    async call(request, behaviour, cancel) {
+    async call(request, behaviour, cancel, cookies = createCookies()) {
       const hops: Trace[] = [];
-      let last = newTrace(request, clock);
+      let bare = request;
+      let last = newTrace(withCookies(bare, cookies), clock);
       const deadline = createDeadline(behaviour.timeoutMs, cancel);
       try {
         for (;;) {
           await visit(network, last, behaviour, deadline.signal);
-          const next = nextRequest(last, behaviour, hops.length);
+          const { response } = last;
+          cookies.store(bare.url, setCookiesOf(response?.headers ?? []));
+          const seen = { request: bare, response };
+          const next = nextRequest(seen, behaviour, hops.length);
           if (!next) break;
           hops.push(last);
-          last = newTrace(next, clock);
+          bare = next;
+          last = newTrace(withCookies(bare, cookies), clock);
         }
         return { result: resultOf(last), message: null, hops, last };
       } catch (cause) {
         cancel?.throwIfAborted();
-        const failure = failureOf(cause, spentBy(last, hops), behaviour);
+        const failure = await uplink.judge(
+          failureOf(cause, spentBy(last, hops), behaviour),
+        );
         return {
           result: failure.result,
           message: failure.message,

@@ -14,7 +14,7 @@ const KEEPS_METHOD = new Set([307, 308]);
  * not to be followed.
  */
 export function nextRequest(
-  { request, response }: Trace,
+  { request, response }: Pick<Trace, "request" | "response">,
   behaviour: Behaviour,
   followed: number,
 ): HttpRequest | undefined {

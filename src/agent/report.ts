@@ -3,11 +3,17 @@ import type { KeyValue } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { MASK } from "../model/mask.ts";
 import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
-import type { Result, ResultCode, RunReport } from "../model/result.ts";
+import type {
+  ReportedResult,
+  Result,
+  ResultCode,
+  RunReport,
+} from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { HttpRequest } from "./build-request.ts";
 import { maskPairs, maskUrl } from "./credentials.ts";
 import type { CallOutcome } from "./http-call.ts";
+import { maskedContent, withinReport } from "./reported-content.ts";
 import { timingOf } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
@@ -36,7 +42,7 @@ export const reportOf = (
   run_id: tick.result_id,
   location_id: locationId,
   agent_id: agentId,
-  results,
+  results: withinReport(results),
 });
 
 /** Of a call that was not made. */
@@ -68,6 +74,7 @@ export function resultWithoutCall(
     request: null,
     response: null,
     hops: [],
+    certificate: null,
   };
 }
 
@@ -78,7 +85,7 @@ export function resultOfCall(
   { result, message, hops, last }: CallOutcome,
   span: Span,
   mask: Mask = (text) => text,
-): Result {
+): ReportedResult {
   const [first = last] = hops;
   const category = categoryOf(result);
   return {
@@ -103,6 +110,8 @@ export function resultOfCall(
     request: shownRequest(last.request, mask),
     response: shownResponse(last.response, mask),
     hops: hops.map((hop) => hopOf(hop, mask)),
+    certificate: last.certificate,
+    content: maskedContent([...hops, last], mask),
   };
 }
 

@@ -7,6 +7,9 @@ import type { AgentMetrics } from "./metrics.ts";
 import type { ReportPublisher } from "./report-publisher.ts";
 import { createRunSlots } from "./run-slots.ts";
 import type { TickRunner } from "./run-tick.ts";
+import type { RunControl } from "./run-workflow.ts";
+
+const NEVER = new AbortController().signal;
 
 export interface TickRunsSettings {
   readonly clock: Clock;
@@ -43,6 +46,16 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
   const cancelled = new AbortController();
   let inFlight = 0;
 
+  /** A run that waits leaves its place to others, and takes one again. */
+  const aside = async (wait: () => Promise<void>): Promise<void> => {
+    slots.release();
+    try {
+      await wait();
+    } finally {
+      await slots.take(NEVER);
+    }
+  };
+
   const run = async (tick: Tick, { signal, onStart }: Hold) => {
     metrics.heldTicks.inc();
     try {
@@ -54,7 +67,8 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
     onStart();
     metrics.inFlightRuns.set((inFlight += 1));
     try {
-      return await runInTime(tick, settings, cancelled.signal);
+      const cancel = cancelled.signal;
+      return await runInTime(tick, settings, { cancel, aside });
     } finally {
       metrics.inFlightRuns.set((inFlight -= 1));
       slots.release();
@@ -63,7 +77,10 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
 
   const runAndPublish = async (tick: Tick, hold: Hold): Promise<void> => {
     const report = await run(tick, hold);
-    for (const { meta } of report.results)
+    const { results, workflow } = report;
+    for (const { meta } of workflow && results.length === 0
+      ? [workflow]
+      : results)
       metrics.runs.inc({ result: meta.result });
     kept.keep(report);
     await publisher.publish(report);
@@ -90,10 +107,10 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
 async function runInTime(
   tick: Tick,
   { clock, runner, metrics }: TickRunsSettings,
-  cancel: AbortSignal,
+  control: RunControl,
 ): Promise<RunReport> {
   const now = clock.now();
   if (now > tick.latest_start) return runner.miss(tick);
   metrics.startLateness.observe(Math.max(0, now - tick.due_time) / 1000);
-  return runner.run(tick, cancel);
+  return runner.run(tick, control);
 }

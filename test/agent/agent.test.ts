@@ -195,6 +195,36 @@ describe("an agent", () => {
     expect(target.connections()).toBe(1);
   });
 
+  it("lends the place of a workflow between its calls", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    await startAgent(system, { concurrency: 1 });
+    const call = newCall({ url: target.url });
+    const workflow: Tick = {
+      ...tickFor(target.url, "workflow-run"),
+      calls: [0, 1].map((n) => ({ ...call, result_id: `step-${n}` })),
+      workflow: {
+        workflow_id: "workflow",
+        name: "A workflow",
+        stop_on_failure: true,
+        handle_cookies: false,
+        between_calls_delay: 60,
+      },
+    };
+    await system.bus.publishTicks([workflow]);
+    await expect.poll(() => system.clock.waiting()).toEqual([NOW + 60_000]);
+    await system.bus.publishTicks([tickFor(target.url, "run-1")]);
+    await expect.poll(() => system.results()).toHaveLength(1);
+    await system.clock.advance(60_000);
+    await expect.poll(() => system.reports).toHaveLength(2);
+    expect(system.results().map(({ id }) => id)).toEqual([
+      "run-1",
+      "step-0",
+      "step-1",
+    ]);
+    expect(system.reports[1]?.workflow?.meta.result).toBe("COMPLETE");
+  });
+
   it("does not let a slow target hold up a fast one", async () => {
     await using slow = await startHeldTarget();
     await using fast = await startTarget();

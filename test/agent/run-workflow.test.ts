@@ -1,0 +1,377 @@
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { createHttpCaller } from "../../src/agent/http-call.ts";
+import type { RunControl } from "../../src/agent/run-workflow.ts";
+import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { runReportValidator } from "../../src/model/result.ts";
+import type { RunReport } from "../../src/model/result.ts";
+import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import {
+  startRawTarget,
+  silent,
+  startTarget,
+} from "../support/target-server.ts";
+import { newCall, newTick } from "./calling.ts";
+
+interface Setting {
+  readonly clock?: Clock;
+  readonly callsLimitMs?: number;
+}
+
+const newRunner = ({ clock = systemClock, callsLimitMs }: Setting = {}) =>
+  createTickRunner({
+    clock,
+    log: createLogger("silent"),
+    caller: createHttpCaller({
+      clock,
+      egress: parseEgressAllow(["127.0.0.1"]),
+    }),
+    reporter: { locationId: "here", agentId: "agent" },
+    version: "1.2.3",
+    ...(callsLimitMs !== undefined && { callsLimitMs }),
+  });
+
+const stepOf = (
+  url: string,
+  step: number,
+  rest: Partial<TickCall> = {},
+): TickCall =>
+  newCall(
+    { url, ...rest.request },
+    { ...rest, result_id: `step-${step}`, call_id: `call-${step}` },
+  );
+
+const workflowTick = (
+  calls: readonly TickCall[],
+  workflow: Partial<TickWorkflow> = {},
+): Tick => ({
+  ...newTick(newCall()),
+  result_id: "run",
+  due_time: systemClock.now(),
+  calls: [...calls],
+  workflow: {
+    workflow_id: "workflow",
+    name: "A workflow",
+    stop_on_failure: true,
+    handle_cookies: false,
+    between_calls_delay: 0,
+    ...workflow,
+  },
+});
+
+async function run(
+  tick: Tick,
+  { control, ...setting }: Setting & { readonly control?: RunControl } = {},
+): Promise<RunReport> {
+  const report = await newRunner(setting).run(tick, control);
+  return runReportValidator.parse(report);
+}
+
+const codesOf = ({ results }: RunReport): string[] =>
+  results.map(({ meta }) => meta.result);
+
+/** Answers `/<status>` with the status. */
+const byPath: RequestListener = (request, response) => {
+  response.writeHead(Number(/\d{3}/.exec(request.url ?? "")) || 200).end();
+};
+
+describe("a workflow's run", () => {
+  it("makes its calls in order and tells of each and of the whole", async () => {
+    await using target = await startTarget();
+    const report = await run(
+      workflowTick(
+        ["/a", "/b", "/c"].map((path, n) => stepOf(target.url + path, n)),
+      ),
+    );
+    expect(target.requests.map(({ url }) => url)).toEqual(["/a", "/b", "/c"]);
+    expect(report).toMatchObject({
+      run_id: "run",
+      location_id: "here",
+      workflow: {
+        id: "run",
+        meta: {
+          workflow_id: "workflow",
+          name: "A workflow",
+          result: "COMPLETE",
+          result_category: "PASS",
+          message: null,
+          start_time: expect.any(String),
+          is_late: false,
+        },
+        counts: { calls: 3, passed: 3, warnings: 0, failed: 0, not_made: 0 },
+      },
+    });
+    expect(report.results.map(({ id, meta }) => [id, meta.call_id])).toEqual([
+      ["step-0", "call-0"],
+      ["step-1", "call-1"],
+      ["step-2", "call-2"],
+    ]);
+    for (const { meta } of report.results)
+      expect(meta).toMatchObject({
+        workflow_id: "workflow",
+        workflow_result_id: "run",
+        result: "COMPLETE",
+      });
+  });
+
+  it("may make the same call twice", async () => {
+    await using target = await startTarget();
+    const twice = [0, 1].map((n) => ({
+      ...stepOf(target.url, n),
+      call_id: "same",
+    }));
+    const report = await run(workflowTick(twice));
+    expect(report.results.map(({ id, meta }) => [id, meta.call_id])).toEqual([
+      ["step-0", "same"],
+      ["step-1", "same"],
+    ]);
+    expect(target.connections()).toBe(2);
+  });
+
+  const [ok, bad, worse, gone] = [
+    "COMPLETE",
+    "HTTP_CLIENT_ERROR",
+    "HTTP_SERVER_ERROR",
+    "SKIPPED",
+  ];
+  it.each([
+    [true, [500, 200, 200], [worse, gone, gone], worse],
+    [true, [200, 404, 200], [ok, bad, gone], bad],
+    [true, [200, 200, 500], [ok, ok, worse], worse],
+    [false, [500, 200, 404], [worse, ok, bad], worse],
+    [false, [404, 500, 200], [bad, worse, ok], worse],
+    [false, [200, 200, 404], [ok, ok, bad], bad],
+  ])(
+    "with stop_on_failure %s and answers %j has the results %j and ends as %s",
+    async (stop_on_failure, answers, codes, whole) => {
+      await using target = await startTarget(byPath);
+      const calls = answers.map((status, n) =>
+        stepOf(`${target.url}/${status}`, n),
+      );
+      const report = await run(workflowTick(calls, { stop_on_failure }));
+      expect(codesOf(report)).toEqual(codes);
+      expect(report.workflow?.meta.result).toBe(whole);
+      const made = codes.filter((code) => code !== gone).length;
+      expect(target.requests).toHaveLength(made);
+      for (const { meta } of report.results.slice(made))
+        expect(meta).toMatchObject({
+          message: `not reached: call ${made} of the workflow ended with ${codes[made - 1]}`,
+          result_category: null,
+          start_time: null,
+        });
+    },
+  );
+
+  it.each<[string, (url: string) => Partial<TickCall>, string]>([
+    [
+      "that cannot be built",
+      () => ({ tags: ["timeout:none"] }),
+      "UNABLE_TO_RUN",
+    ],
+    ["that is gone", () => ({ unable: "it was deleted" }), "UNABLE_TO_RUN"],
+  ])("goes on after a call %s", async (_what, change, code) => {
+    await using target = await startTarget();
+    const report = await run(
+      workflowTick([
+        stepOf(target.url, 0, change(target.url)),
+        stepOf(target.url, 1),
+      ]),
+    );
+    expect(codesOf(report)).toEqual([code, "COMPLETE"]);
+    expect(report.workflow?.meta).toMatchObject({
+      result: code,
+      result_category: null,
+    });
+  });
+
+  it("tells its calls of the run, and each of the one before it", async () => {
+    await using target = await startTarget(byPath);
+    const url = (path: string): string =>
+      `${target.url}/${path}?code=%%HTTP_CODE%%&was=%%RESULT%%&run=%%WORKFLOW_RESULT_ID%%&own=%%RESULT_ID%%&user=%%USER%%`;
+    const tick = workflowTick(
+      [stepOf(url("204"), 0), stepOf(url("404"), 1), stepOf(url("200"), 2)],
+      { stop_on_failure: false },
+    );
+    await run({ ...tick, context: { USER: "ann" } });
+    const seen = target.requests.map((request) =>
+      Object.fromEntries(new URL(request.url, target.url).searchParams),
+    );
+    expect(seen.slice(1)).toEqual([
+      { code: "204", was: "COMPLETE", run: "run", own: "step-1", user: "ann" },
+      {
+        code: "404",
+        was: "HTTP_CLIENT_ERROR",
+        run: "run",
+        own: "step-2",
+        user: "ann",
+      },
+    ]);
+  });
+
+  it("waits between its calls, and lends its place meanwhile", async () => {
+    await using target = await startTarget();
+    const clock = createManualClock(systemClock.now());
+    const waits: string[] = [];
+    const running = run(
+      workflowTick(
+        [0, 1, 2].map((n) => stepOf(target.url, n)),
+        { between_calls_delay: 600 },
+      ),
+      {
+        clock,
+        control: {
+          async aside(wait) {
+            waits.push("lent");
+            await wait();
+            waits.push("taken");
+          },
+        },
+      },
+    );
+    for (const made of [1, 2]) {
+      const until = clock.now() + 600_000;
+      await expect.poll(() => clock.waiting()).toEqual([until]);
+      expect(target.requests).toHaveLength(made);
+      await clock.advance(599_999);
+      expect(target.requests).toHaveLength(made);
+      await clock.advance(1);
+    }
+    expect(codesOf(await running)).toEqual([
+      "COMPLETE",
+      "COMPLETE",
+      "COMPLETE",
+    ]);
+    expect(waits).toEqual(["lent", "taken", "lent", "taken"]);
+  });
+
+  it("is stopped by its deadline in the middle of a call", async () => {
+    await using target = await startTarget();
+    await using stuck = await startRawTarget(silent);
+    const began = performance.now();
+    const report = await run(
+      workflowTick(
+        [
+          stepOf(target.url, 0),
+          stepOf(stuck.url, 1),
+          stepOf(target.url, 2),
+          stepOf(target.url, 3),
+        ],
+        { stop_on_failure: false },
+      ),
+      { callsLimitMs: 300 },
+    );
+    expect(performance.now() - began).toBeLessThan(3000);
+    expect(codesOf(report)).toEqual([
+      "COMPLETE",
+      "SKIPPED",
+      "SKIPPED",
+      "SKIPPED",
+    ]);
+    expect(report.results[2]?.meta.message).toBe(
+      "workflow_timeout: the workflow's time of 0.3 s was over",
+    );
+    expect(report.workflow?.meta.result).toBe("SKIPPED");
+    await expect.poll(() => stuck.open()).toBe(0);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  it("ends with the reason of its cancellation, also while it waits", async () => {
+    await using target = await startTarget();
+    const cancel = new AbortController();
+    const running = run(
+      workflowTick([stepOf(target.url, 0), stepOf(target.url, 1)], {
+        between_calls_delay: 3600,
+      }),
+      { control: { cancel: cancel.signal } },
+    );
+    await expect.poll(() => target.requests).toHaveLength(1);
+    cancel.abort(new Error("stopping"));
+    await expect(running).rejects.toThrow("stopping");
+  });
+
+  it("that is missed has no results of its calls", () => {
+    const tick = workflowTick([stepOf("http://target.example/", 0)]);
+    const report = runReportValidator.parse(newRunner().miss(tick));
+    expect(report.results).toEqual([]);
+    expect(report.workflow).toMatchObject({
+      id: "run",
+      meta: { result: "MISSED", result_category: null, start_time: null },
+      counts: { calls: 0 },
+    });
+    expect(report.workflow?.meta.message).toMatch(/^started too late: /);
+  });
+});
+
+describe("cookies", () => {
+  const login: RequestListener = (request, response) => {
+    if (request.url === "/login")
+      response.setHeader("set-cookie", [
+        "session=abc; Path=/",
+        "narrow=1; Path=/other",
+        "safe=1; Path=/; Secure",
+        "foreign=1; Path=/; Domain=example.com",
+      ]);
+    response.end();
+  };
+  const visit = (url: string, handle_cookies: boolean) =>
+    workflowTick(
+      ["/login", "/home"].map((path, n) => stepOf(url + path, n)),
+      { handle_cookies },
+    );
+
+  it("are carried from call to call where the workflow handles them", async () => {
+    await using target = await startTarget(login);
+    const report = await run(visit(target.url, true));
+    const cookies = target.requests.map(({ headers }) => headers.cookie);
+    expect(cookies).toEqual([undefined, "session=abc"]);
+    expect(JSON.stringify(report)).not.toContain("abc");
+  });
+
+  it("are not carried where it does not", async () => {
+    await using target = await startTarget(login);
+    await run(visit(target.url, false));
+    const cookies = target.requests.map(({ headers }) => headers.cookie);
+    expect(cookies).toEqual([undefined, undefined]);
+  });
+
+  it("are not shared between runs", async () => {
+    await using target = await startTarget(login);
+    const runner = newRunner();
+    await runner.run(visit(target.url, true));
+    await runner.run(visit(target.url, true));
+    const cookies = target.requests.map(({ headers }) => headers.cookie);
+    expect(cookies).toEqual([
+      undefined,
+      "session=abc",
+      undefined,
+      "session=abc",
+    ]);
+  });
+
+  it("are kept from redirect to redirect within one call", async () => {
+    await using target = await startTarget((request, response) => {
+      if (request.url === "/in")
+        response.writeHead(302, {
+          "set-cookie": "session=abc; Path=/",
+          location: "/on",
+        });
+      else if (request.url === "/on")
+        response.writeHead(302, {
+          "set-cookie": "session=def; Path=/",
+          location: "/end",
+        });
+      response.end();
+    });
+    const { results } = await newRunner().run(
+      newTick(newCall({ url: `${target.url}/in` })),
+    );
+    expect(results[0]?.meta.result).toBe("COMPLETE");
+    const cookies = target.requests.map(({ headers }) => headers.cookie);
+    expect(cookies).toEqual([undefined, "session=abc", "session=def"]);
+  });
+});
