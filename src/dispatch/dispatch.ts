@@ -8,6 +8,7 @@ import type { MissedRun } from "../store/ports/result-store.ts";
 import type { PendingRun, RunPlan } from "../store/ports/run-store.ts";
 import type { Store } from "../store/store.ts";
 import { buildTick } from "./build-tick.ts";
+import { withCredentials } from "./credentials.ts";
 import { expiryOf } from "./pending-run.ts";
 import { loadTargets } from "./targets.ts";
 
@@ -53,9 +54,10 @@ export function createDispatcher({
       }
       if (missed.length > 0) await store.results.recordMissed(missed);
       await plan(store, planned);
+      const ticks = planned.map(({ tick }) => tick);
       await publish(
         { store, bus },
-        planned.map(({ tick }) => tick),
+        await withCredentials(store.documents, ticks, targets.calls),
       );
     },
   };

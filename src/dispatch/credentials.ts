@@ -1,0 +1,200 @@
+// The credentials and environment values that ticks carry, as they are stored now: only what their calls use.
+import type { Principal } from "../model/access.ts";
+import { canRead } from "../model/access.ts";
+import { shownAuthSetting } from "../model/auth-setting.ts";
+import type { AuthSetting } from "../model/auth-setting.ts";
+import type { Authorization, TickToken } from "../model/authorization.ts";
+import type { Call } from "../model/call.ts";
+import { workspaceKey } from "../model/environment.ts";
+import type { Variable } from "../model/environment.ts";
+import { parseInstant } from "../model/instant.ts";
+import type { Tick, TickCall } from "../model/tick.ts";
+import type { Token } from "../model/token.ts";
+import { environmentNames } from "../model/variables.ts";
+import type {
+  DocumentStore,
+  StoredDocument,
+} from "../store/ports/document-store.ts";
+
+const DEFAULT_WORKSPACE = "global";
+
+interface Credentials {
+  readonly settings: ReadonlyMap<string, StoredDocument>;
+  readonly tokens: ReadonlyMap<string, StoredDocument>;
+}
+
+/** `calls`: the stored calls of the ticks, by id. */
+export async function withCredentials(
+  documents: DocumentStore,
+  ticks: readonly Tick[],
+  calls: ReadonlyMap<string, StoredDocument>,
+): Promise<Tick[]> {
+  const requests = [...calls.values()].map(requestOf);
+  const credentials: Credentials = {
+    settings: await byId(
+      documents,
+      "auth_setting",
+      requests.map(({ auth_id }) => auth_id),
+    ),
+    tokens: await byId(
+      documents,
+      "token",
+      requests.map(({ token_id }) => token_id),
+    ),
+  };
+  const authorized = ticks.map((tick) => ({
+    ...tick,
+    calls: tick.calls.map((call) => authorizedCall(call, calls, credentials)),
+  }));
+  return withEnvironment(documents, authorized, calls);
+}
+
+const requestOf = ({ document }: StoredDocument) => (document as Call).request;
+
+async function byId(
+  documents: DocumentStore,
+  kind: "auth_setting" | "token",
+  ids: readonly (string | null)[],
+): Promise<ReadonlyMap<string, StoredDocument>> {
+  const named = new Set(ids.filter((id) => id !== null));
+  if (named.size === 0) return new Map();
+  const found = await documents.getMany(kind, [...named]);
+  return new Map(found.map((stored) => [stored.id, stored]));
+}
+
+function authorizedCall(
+  call: TickCall,
+  calls: ReadonlyMap<string, StoredDocument>,
+  credentials: Credentials,
+): TickCall {
+  const stored = calls.get(call.call_id);
+  if (!stored || call.unable !== undefined) return call;
+  const { auth_id } = requestOf(stored);
+  if (auth_id === null) return call;
+  const authorization = authorizationOf(stored, credentials);
+  return typeof authorization === "string"
+    ? { ...call, unable: authorization }
+    : { ...call, authorization };
+}
+
+/** A call has what its owner may use, whoever runs it. */
+function authorizationOf(
+  call: StoredDocument,
+  { settings, tokens }: Credentials,
+): Authorization | string {
+  const { auth_id, token_id } = requestOf(call);
+  const setting = settings.get(auth_id ?? "");
+  const user = ownerOf(call);
+  if (!setting || !canRead(user, setting))
+    return "the authentication setting was deleted, or the call's owner may no longer use it";
+  const token = tokens.get(token_id ?? "");
+  if (token_id !== null && !isUsable(token, call))
+    return "the token was deleted, or is not the call's owner's for this setting";
+  const document = setting.document as AuthSetting;
+  const {
+    meta,
+    settings: known,
+    keys,
+  } = shownAuthSetting(document, user, setting);
+  return {
+    auth_type: known.auth_type,
+    domain: meta.domain,
+    settings: known,
+    keys: keys ?? {},
+    token: token ? tickToken(token.document as Token) : null,
+  };
+}
+
+function isUsable(
+  token: StoredDocument | undefined,
+  call: StoredDocument,
+): boolean {
+  return (
+    token?.owner === call.owner &&
+    (token.document as Token).meta.auth_id === requestOf(call).auth_id
+  );
+}
+
+const ownerOf = ({ owner, owner_org }: StoredDocument): Principal => ({
+  key_id: "",
+  owner,
+  org: owner_org,
+  access_level: "EDITOR",
+});
+
+function tickToken({ meta, token }: Token): TickToken {
+  const { access_token, token_secret, headers, parameters } = token;
+  return {
+    name: meta.name,
+    expires_at: parseInstant(token.expire_time ?? "") ?? null,
+    ...(access_token !== undefined && { access_token }),
+    ...(token_secret !== undefined && { token_secret }),
+    ...(headers && { headers }),
+    ...(parameters && { parameters }),
+  };
+}
+
+/** The workspace of the run first, then the default one. */
+async function withEnvironment(
+  documents: DocumentStore,
+  ticks: readonly Tick[],
+  calls: ReadonlyMap<string, StoredDocument>,
+): Promise<Tick[]> {
+  const workspaces = createWorkspaces(documents);
+  const equipped: Tick[] = [];
+  for (const tick of ticks) {
+    const names = environmentNames(tick.calls.flatMap(textsOf));
+    const stored = tick.calls
+      .map(({ call_id }) => calls.get(call_id))
+      .find((call) => call !== undefined);
+    if (names.length === 0 || !stored) {
+      equipped.push(tick);
+      continue;
+    }
+    const given = tick.context["WORKSPACE"];
+    const own = typeof given === "string" ? given : DEFAULT_WORKSPACE;
+    const user = ownerOf(stored);
+    const values = {
+      ...(await workspaces.valuesOf(workspaceKey(user, DEFAULT_WORKSPACE))),
+      ...(await workspaces.valuesOf(workspaceKey(user, own))),
+    };
+    const named = names.filter((name) => Object.hasOwn(values, name));
+    const environment = Object.fromEntries(
+      named.map((name) => [name, values[name] ?? ""]),
+    );
+    equipped.push({ ...tick, environment });
+  }
+  return equipped;
+}
+
+/** Reads each workspace once. */
+function createWorkspaces(documents: DocumentStore) {
+  const read = new Map<string, Promise<Record<string, string>>>();
+  const load = async (key: string): Promise<Record<string, string>> => {
+    const found = await documents.listAll("variable", "workspace", key);
+    return Object.fromEntries(
+      found.map(({ document }) => {
+        const { name, value } = (document as Variable).workspace_variable;
+        return [name, value];
+      }),
+    );
+  };
+  return {
+    valuesOf(key: string): Promise<Record<string, string>> {
+      const values = read.get(key) ?? load(key);
+      read.set(key, values);
+      return values;
+    },
+  };
+}
+
+const textsOf = ({ request, authorization }: TickCall): string[] => [
+  request.url,
+  request.body ?? "",
+  ...[
+    request.parameters,
+    request.headers,
+    authorization?.token?.headers ?? [],
+    authorization?.token?.parameters ?? [],
+  ].flatMap((pairs) => pairs.flatMap(({ key, value }) => [key, value])),
+];

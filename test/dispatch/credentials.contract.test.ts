@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { withCredentials } from "../../src/dispatch/credentials.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+
+const newDocument = (
+  kind: NewDocument["kind"],
+  document: object,
+  rest: Partial<NewDocument> = {},
+): NewDocument => ({
+  id: newId(Date.now()),
+  kind,
+  owner: "ann",
+  owner_org: "acme",
+  org: false,
+  community: false,
+  document,
+  filters: {},
+  ...rest,
+});
+
+const newSetting = (access: object, owned: Partial<NewDocument> = {}) =>
+  newDocument(
+    "auth_setting",
+    {
+      meta: { domain: "a.example" },
+      access,
+      keys: { client_id: "me", client_secret: "hush" },
+      settings: { auth_type: "BASIC", custom_variables: {} },
+    },
+    owned,
+  );
+
+const newCall = (auth_id: string, token_id: string | null = null) =>
+  newDocument("call", {
+    meta: { name: "call" },
+    request: { auth_id, token_id },
+  });
+
+const tickOf = (call: NewDocument): Tick => ({
+  result_id: "run",
+  trigger: "MANUAL",
+  trigger_time: 0,
+  due_time: 0,
+  latest_start: 0,
+  deployment_id: null,
+  location_id: "here",
+  context: {},
+  calls: [
+    {
+      result_id: "run",
+      call_id: call.id,
+      name: "call",
+      domain: "a.example",
+      tags: [],
+      request: {
+        method: "GET",
+        url: "http://a.example/",
+        parameters: [],
+        headers: [],
+        body: null,
+      },
+    },
+  ],
+});
+
+const HUSH = { client_id: "me", client_secret: "hush" };
+const GONE =
+  "the authentication setting was deleted, or the call's owner may no longer use it";
+const NO_TOKEN =
+  "the token was deleted, or is not the call's owner's for this setting";
+
+describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
+  const authorize = async (
+    call: NewDocument,
+    ...stored: readonly NewDocument[]
+  ) => {
+    await using database = await createTestDatabase(kind);
+    const { documents } = await database.open();
+    for (const document of stored) await documents.insert(document);
+    const [tick] = await withCredentials(
+      documents,
+      [tickOf(call)],
+      new Map([[call.id, call]]),
+    );
+    return tick?.calls[0];
+  };
+
+  const shared = { org_settings: true, org_keys: true };
+  it.each<[string, NewDocument, object]>([
+    ["its owner's own", newSetting({}), { authorization: { keys: HUSH } }],
+    [
+      "a colleague's with its keys",
+      newSetting(shared, { owner: "bob", org: true }),
+      { authorization: { keys: HUSH } },
+    ],
+    [
+      "a colleague's without its keys",
+      newSetting({ org_settings: true }, { owner: "bob", org: true }),
+      { authorization: { keys: {} } },
+    ],
+    [
+      "the community's without its keys",
+      newSetting(
+        { settings: true, org_keys: true },
+        { owner: "eve", owner_org: null, community: true },
+      ),
+      { authorization: { keys: {} } },
+    ],
+    [
+      "a stranger's",
+      newSetting({ keys: true }, { owner: "eve", owner_org: null }),
+      { unable: GONE },
+    ],
+  ])("are those of a setting: %s", async (_, setting, expected) => {
+    const call = await authorize(newCall(setting.id), setting);
+    expect(call).toMatchObject(expected);
+    if ("unable" in expected) expect(call).not.toHaveProperty("authorization");
+  });
+
+  it.each<[string, Partial<NewDocument>, string | null]>([
+    ["the owner's own", {}, null],
+    ["a colleague's", { owner: "bob" }, NO_TOKEN],
+  ])("are those of a token: %s", async (_, owned, unable) => {
+    const setting = newSetting({});
+    const token = newDocument(
+      "token",
+      {
+        meta: { name: "t", auth_id: setting.id },
+        token: { access_token: "x", expire_time: "1970-01-01T00:00:01Z" },
+      },
+      owned,
+    );
+    const call = await authorize(newCall(setting.id, token.id), setting, token);
+    if (unable === null)
+      expect(call?.authorization?.token).toEqual({
+        name: "t",
+        access_token: "x",
+        expires_at: 1000,
+      });
+    else expect(call).toMatchObject({ unable });
+  });
+
+  it("do not come from a setting or a token that is gone, or a token of another setting", async () => {
+    expect(await authorize(newCall("gone"))).toMatchObject({ unable: GONE });
+    const setting = newSetting({});
+    const token = newDocument("token", {
+      meta: { name: "t", auth_id: "other" },
+      token: { expire_time: null },
+    });
+    for (const token_id of ["gone", token.id])
+      expect(
+        await authorize(newCall(setting.id, token_id), setting, token),
+      ).toMatchObject({ unable: NO_TOKEN });
+  });
+});
