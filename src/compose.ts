@@ -6,17 +6,18 @@ import { createAgentMetrics } from "./agent/metrics.ts";
 import { createAggregator } from "./aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "./aggregator/metrics.ts";
 import { createApiMetrics } from "./api/metrics.ts";
+import { createAnswerPruning } from "./api/answer-pruning.ts";
 import { createApi } from "./api/server.ts";
 import type { Api } from "./api/server.ts";
 import type { Bus } from "./bus/bus.ts";
 import { createInProcessBus } from "./bus/in-process.ts";
 import { createNatsBus } from "./bus/nats.ts";
 import type { Config, Role } from "./config.ts";
+import { masterKeyOf, openConfiguredStore } from "./configured-store.ts";
 import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
 import { systemClock } from "./runtime/clock.ts";
-import { createSealer } from "./runtime/secrets.ts";
 import { createLifecycle } from "./runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
 import type { Logger } from "./runtime/logger.ts";
@@ -26,7 +27,6 @@ import { createOpsServer } from "./runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
 import { createSchedulerMetrics } from "./scheduler/metrics.ts";
 import { createScheduler } from "./scheduler/scheduler.ts";
-import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { VERSION } from "./version.ts";
 
@@ -102,29 +102,6 @@ export async function compose(options: ComposeOptions): Promise<System> {
   );
   return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
 }
-
-export function openConfiguredStore(
-  config: Config,
-  dataDir: DataDir,
-  log: Logger,
-  { usesSecrets = true }: { readonly usesSecrets?: boolean } = {},
-): Promise<Store> {
-  return openStore({
-    sealer: createSealer({
-      current: masterKeyOf(config, dataDir),
-      ...(config.masterKeysOld && { old: config.masterKeysOld }),
-    }),
-    usesSecrets,
-    location: config.databaseUrl
-      ? { url: config.databaseUrl }
-      : { file: dataDir.path("sonde.db") },
-    clock: systemClock,
-    onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
-  });
-}
-
-const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>
-  config.masterKey ?? dataDir.key("master-key");
 
 async function openBus(
   config: Config,
@@ -233,7 +210,7 @@ function composeRoles(parts: Parts): {
         version: VERSION,
       },
     });
-    services.push(api);
+    services.push(api, createAnswerPruning({ store, log: log("api") }));
   }
   return { services, api };
 }

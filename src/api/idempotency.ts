@@ -7,6 +7,10 @@ import { show } from "../model/validate.ts";
 /** How long an answer is kept for whoever repeats the request. */
 export const KEPT_FOR_MS = 24 * 3_600_000;
 
+/** The others do no more when they are repeated. */
+export const isRepeatable = (method: string): boolean =>
+  method === "POST" || method === "PUT";
+
 export interface Repeatable {
   /** As the caller gave it. */
   readonly key: string;

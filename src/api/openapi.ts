@@ -3,6 +3,7 @@ import type { FastifySchema } from "fastify";
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import type { TSchema } from "typebox";
 import type { Endpoint, Method } from "./endpoint.ts";
+import { isRepeatable } from "./idempotency.ts";
 
 const ERROR_SCHEMA = {
   $id: "Error",
@@ -82,12 +83,18 @@ export const openApiOptions = (
 });
 
 const IF_MATCH = {
-  type: "object",
-  properties: {
-    "If-Match": {
-      type: "string",
-      description: "ETag of the version that is to be changed; others are kept",
-    },
+  "If-Match": {
+    type: "string",
+    description: "ETag of the version that is to be changed; others are kept",
+  },
+};
+
+const IDEMPOTENCY_KEY = {
+  "Idempotency-Key": {
+    type: "string",
+    pattern: "^[!-~]{1,255}$",
+    description:
+      "a request that is repeated with the same key and body within 24 hours is carried out once, and answered the same",
   },
 };
 
@@ -115,10 +122,23 @@ export function describe(
         ),
       },
     }),
-    ...(endpoint.conditional && { headers: IF_MATCH }),
+    ...headersOf(endpoint, method),
     ...(body && { body: referTo(body) }),
     response: answersOf(endpoint),
   };
+}
+
+function headersOf(
+  { conditional }: Endpoint,
+  method: Method,
+): Pick<FastifySchema, "headers"> {
+  const properties = {
+    ...(conditional && IF_MATCH),
+    ...(isRepeatable(method) && IDEMPOTENCY_KEY),
+  };
+  return Object.keys(properties).length > 0
+    ? { headers: { type: "object", properties } }
+    : {};
 }
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {

@@ -8,14 +8,11 @@ import type { Authenticate } from "./authenticate.ts";
 import { createChanges } from "./change.ts";
 import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
 import { entityTag } from "./entity-tag.ts";
-import { toRepeatable } from "./idempotency.ts";
+import { isRepeatable, toRepeatable } from "./idempotency.ts";
 import { describe } from "./openapi.ts";
 import { readParameters } from "./parameters.ts";
 
 export const API_PREFIX = "/api/2";
-
-// The others do no more when they are repeated.
-const REPEATABLE_METHODS = ["POST", "PUT"];
 
 export interface Serving {
   readonly store: Store;
@@ -86,7 +83,7 @@ function toApiRequest(
   const body = request.body ?? {};
   const { method, headers, ip: address } = request;
   const { operationId } = endpoint;
-  const repeatable = REPEATABLE_METHODS.includes(method)
+  const repeatable = isRepeatable(method)
     ? toRepeatable(headers["idempotency-key"], {
         method,
         operationId,

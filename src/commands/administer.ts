@@ -2,7 +2,7 @@
 import type { ParsedOptions } from "./arguments.ts";
 import { listAudit } from "./audit.ts";
 import { rotateMaster } from "./rotate-master.ts";
-import { openConfiguredStore } from "../compose.ts";
+import { openConfiguredStore } from "../configured-store.ts";
 import type { Config } from "../config.ts";
 import { openDataDir } from "../data-dir.ts";
 import { FIRST_OWNER } from "../first-start.ts";

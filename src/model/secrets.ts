@@ -13,14 +13,14 @@ interface Node {
   readonly allOf?: readonly Node[];
 }
 
-export const hasSecrets = (schema: TSchema): boolean => marks(schema as Node);
+export const hasSecrets = (schema: TSchema): boolean => marks(schema);
 
 /**
  * The paths of the values that are marked, null and absent ones left out. They depend on the outline of the document
  * alone: whatever stands in for the values, the same paths are found.
  */
 export function secretPaths(schema: TSchema, document: unknown): Path[] {
-  return pathsBelow([schema as Node], document, []);
+  return pathsBelow([schema], document, []);
 }
 
 /** The document with the values at these paths replaced, all at the same time; what is unchanged is shared with it. */

@@ -7,6 +7,17 @@ import type {
   AuditStore,
 } from "./ports/audit-store.ts";
 
+const COLUMNS = [
+  "time",
+  "actor",
+  "owner",
+  "address",
+  "action",
+  "kind",
+  "object_id",
+  "fields",
+] as const;
+
 export function createAuditStore({ kysely }: Database): AuditStore {
   return {
     async record({ fields, ...entry }) {
@@ -22,7 +33,7 @@ export function createAuditStore({ kysely }: Database): AuditStore {
     async list({ since = 0, owner, limit }) {
       const rows = await kysely
         .selectFrom("audit")
-        .selectAll()
+        .select(COLUMNS)
         .where("time", ">=", since)
         .$if(owner !== undefined, (query) =>
           query.where("owner", "=", owner as string),
@@ -31,13 +42,11 @@ export function createAuditStore({ kysely }: Database): AuditStore {
         .orderBy("id", "desc")
         .limit(limit)
         .execute();
-      return rows
-        .toReversed()
-        .map(({ id: _id, action, fields, ...row }): AuditEntry => ({
-          ...row,
-          action: action as AuditAction,
-          fields: JSON.parse(fields) as string[],
-        }));
+      return rows.toReversed().map((row): AuditEntry => ({
+        ...row,
+        action: row.action as AuditAction,
+        fields: JSON.parse(row.fields) as string[],
+      }));
     },
   };
 }

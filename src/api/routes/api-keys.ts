@@ -56,7 +56,8 @@ export const apiKeyEndpoints = ({
     body: KeyBody,
     status: 201,
     answer: NewKeySchema,
-    async handle({ principal, body, change }) {
+    async handle(request) {
+      const { principal, body } = request;
       const { access_level = "VIEWER" } = keyBody.parse(body);
       const now = await store.now();
       const api_key = newApiKey();
@@ -69,7 +70,7 @@ export const apiKeyEndpoints = ({
         last_update: now,
         revoked: false,
       };
-      return change(async (within, audit) => {
+      return request.change(async (within, audit) => {
         await within.apiKeys.insert(key, hashApiKey(api_key));
         await audit("issue", "api_key", key.key_id);
         return { ...toAnswer(key), api_key };
@@ -96,10 +97,11 @@ export const apiKeyEndpoints = ({
     path: "/api_keys/:id/",
     summary: "Revoke a key, at once",
     answer: StatusSchema,
-    handle: ({ principal, params, change }) =>
-      change(async ({ apiKeys, now }, audit) => {
-        const { id } = params;
-        if (!(await apiKeys.revoke(id, principal.owner, await now())))
+    handle: (request) =>
+      request.change(async (within, audit) => {
+        const { id } = request.params;
+        const { owner } = request.principal;
+        if (!(await within.apiKeys.revoke(id, owner, await within.now())))
           throw notFound("API key");
         await audit("revoke", "api_key", id);
         return { status: "OK" };
