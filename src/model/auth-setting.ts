@@ -107,7 +107,7 @@ export const AuthSettingSchema = Type.Object(
           { additionalProperties: false },
         ),
       },
-      { additionalProperties: false, missedFor: "domain" },
+      { additionalProperties: false },
     ),
     access: Type.Object(
       { settings: Flag, keys: Flag, org_settings: Flag, org_keys: Flag },
@@ -168,5 +168,5 @@ export function shownAuthSetting(
     ...setting,
     keys: keysShown ? setting.keys : null,
     settings: ssl_key === undefined ? others : { ...others, ssl_key: null },
-  } as ShownAuthSetting;
+  };
 }

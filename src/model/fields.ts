@@ -17,29 +17,28 @@ export const LIMITS = {
   secret: 64 * 1024,
 } as const;
 
+/** The same schema with a mark; what its validator keeps on it out of sight included. */
+const mark = <S extends TSchema>(schema: S, marks: object): S =>
+  Object.assign(
+    Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)),
+    marks,
+  ) as S;
+
 /** Set by the service; never part of a create or update body. */
-export const readOnly = <S extends TSchema>(schema: S): S => ({
-  ...schema,
-  readOnly: true,
-});
+export const readOnly = <S extends TSchema>(schema: S): S =>
+  mark(schema, { readOnly: true });
 
 /** May be left out on creation; `value` is stored instead. */
-export const withDefault = <S extends TSchema>(
-  schema: S,
-  value: unknown,
-): S => ({ ...schema, default: value });
+export const withDefault = <S extends TSchema>(schema: S, value: unknown): S =>
+  mark(schema, { default: value });
 
 /** Part of every body, of an update too. */
-export const requiredAlways = <S extends TSchema>(schema: S): S => ({
-  ...schema,
-  requiredAlways: true,
-});
+export const requiredAlways = <S extends TSchema>(schema: S): S =>
+  mark(schema, { requiredAlways: true });
 
 /** Encrypted wherever it is stored, masked wherever it is shown to others than its owner. */
-export const secret = <S extends TSchema>(schema: S): S => ({
-  ...schema,
-  secret: true,
-});
+export const secret = <S extends TSchema>(schema: S): S =>
+  mark(schema, { secret: true });
 
 export const nullable = <S extends TSchema>(schema: S) =>
   Type.Union([schema, Type.Null()]);

@@ -23,10 +23,7 @@ export interface Validator<T> {
   parse(value: unknown): T;
 }
 
-/**
- * A schema may carry `fault: (shown) => string` to word a failed `pattern`, `format` or `refine` in its own terms, and
- * an object `missedFor`, the property that a fault names when the whole object is missing.
- */
+/** A schema may carry `fault: (shown) => string` to word a failed `pattern`, `format` or `refine` in its own terms. */
 export function createValidator<S extends TSchema>(
   schema: S,
 ): Validator<Static<S>> {
@@ -193,7 +190,6 @@ interface SchemaNode {
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
   readonly fault?: (shown: string) => string;
-  readonly missedFor?: string;
 }
 
 function schemaAt(schema: TSchema, pointer: string): SchemaNode | undefined {

@@ -86,7 +86,7 @@ export function createDocumentStore(database: Database): DocumentStore {
         .clearSelect()
         .select((eb) => eb.fn.countAll<number>().as("count"))
         .executeTakeFirstOrThrow();
-      return Number(count);
+      return count;
     },
   };
 }

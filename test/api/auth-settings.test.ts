@@ -1,0 +1,350 @@
+import { expect, it } from "vitest";
+import {
+  create,
+  createAuthSetting,
+  createCall,
+  startApi,
+} from "../support/api.ts";
+import type { List } from "../support/api.ts";
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+const TYPES =
+  "['MANUAL', 'BASIC', 'OAUTH1', 'OAUTH2', 'NONE', 'OAUTH2_JWS', 'OAUTH2_JWT', 'AMAZON']";
+const least = {
+  meta: { name: "login", domain: "Target.test" },
+  settings: { auth_type: "OAUTH2" },
+};
+
+it("creates a setting with every default and server-set field", async () => {
+  await using api = await startApi();
+  const answer = await api.send({
+    method: "POST",
+    path: "/auth/",
+    body: least,
+  });
+  const instant = expect.stringMatching(INSTANT);
+  expect([answer.status, answer.body]).toEqual([
+    201,
+    {
+      id: expect.any(String),
+      meta: {
+        name: "login",
+        domain: "target.test",
+        description: null,
+        tags: [],
+        owner: "ann",
+        created: instant,
+        last_update: instant,
+        documentation: { keys: null, docs: null, apps: null, provider: null },
+      },
+      access: {
+        settings: false,
+        keys: false,
+        org_settings: false,
+        org_keys: false,
+      },
+      keys: { client_id: null, client_secret: null },
+      settings: { auth_type: "OAUTH2", custom_variables: {} },
+    },
+  ]);
+  const path = `/auth/${String(answer.body["id"])}/`;
+  expect((await api.send({ path })).body).toEqual(answer.body);
+});
+
+it("keeps every setting that it knows, and any other, as given", async () => {
+  await using api = await startApi();
+  const settings = {
+    auth_type: "OAUTH2_JWT",
+    custom_variables: { region: "eu" },
+    access_token_url: "https://login.target.test/token",
+    authorize_url: "https://login.target.test/",
+    scope: "read write",
+    audience: "api",
+    get_token_method: "POST",
+    basic_auth_get_token_method: true,
+    issuer: "me",
+    subject: "you",
+    algorithm: "RS256",
+    key_id: "k1",
+    header_name: "x-jws",
+    detached: false,
+    signature_method: "HMAC-SHA256",
+    realm: "r",
+    region: "eu-west-1",
+    service: "s3",
+    ssl_cert: "cert",
+    ssl_key: "key",
+    vendor: { anything: [1, null, "x"] },
+  };
+  const { id } = await createAuthSetting(api, { settings });
+  const { body } = await api.send({ path: `/auth/${id}/` });
+  expect(body["settings"]).toEqual(settings);
+});
+
+const REQUIRED = "'meta.domain' is a required property";
+it.each<[string, object, string]>([
+  ["no domain", { meta: { name: "n" }, settings: least.settings }, REQUIRED],
+  ["no meta", { settings: least.settings }, REQUIRED],
+  ["nothing but access", { access: {} }, REQUIRED],
+  [
+    "null for a domain",
+    { ...least, meta: { name: "n", domain: null } },
+    "meta.domain: null is not of type string",
+  ],
+  [
+    "a URL for a domain",
+    { ...least, meta: { name: "n", domain: "http://a.test/" } },
+    "meta.domain: 'http://a.test/' is not a hostname",
+  ],
+  [
+    "a domain with a port",
+    { ...least, meta: { name: "n", domain: "a.test:80" } },
+    "meta.domain: 'a.test:80' is not a hostname",
+  ],
+  [
+    "an empty domain",
+    { ...least, meta: { name: "n", domain: "" } },
+    "meta.domain: '' is not a hostname",
+  ],
+  [
+    "an id",
+    { ...least, id: "x" },
+    "Additional properties are not allowed ('id' was unexpected)",
+  ],
+  [
+    "another owner",
+    { ...least, meta: { ...least.meta, owner: "eve" } },
+    "Additional properties are not allowed ('owner' was unexpected) in meta",
+  ],
+  [
+    "an unknown flag",
+    { ...least, access: { org: true } },
+    "Additional properties are not allowed ('org' was unexpected) in access",
+  ],
+  [
+    "an unknown link",
+    { ...least, meta: { ...least.meta, documentation: { faq: "x" } } },
+    "Additional properties are not allowed ('faq' was unexpected) in meta.documentation",
+  ],
+  [
+    "an unknown key",
+    { ...least, keys: { api_key: "x" } },
+    "Additional properties are not allowed ('api_key' was unexpected) in keys",
+  ],
+  [
+    "an unknown type",
+    { ...least, settings: { auth_type: "KERBEROS" } },
+    `settings.auth_type: 'KERBEROS' is not one of ${TYPES}`,
+  ],
+  [
+    "a variable that is no string",
+    { ...least, settings: { auth_type: "NONE", custom_variables: { n: 5 } } },
+    "settings.custom_variables.n: 5 is not of type string",
+  ],
+  [
+    "a setting of another type",
+    { ...least, settings: { auth_type: "NONE", detached: "yes" } },
+    "settings.detached: 'yes' is not of type boolean or null",
+  ],
+  [
+    "a token URL of another scheme",
+    {
+      ...least,
+      settings: { auth_type: "OAUTH2", access_token_url: "ftp://x" },
+    },
+    "settings.access_token_url: 'ftp://x' is not a valid http or https URL",
+  ],
+  [
+    "a signature method that is not known",
+    { ...least, settings: { auth_type: "OAUTH1", signature_method: "MD5" } },
+    "settings.signature_method: 'MD5' is not one of ['HMAC-SHA1', 'HMAC-SHA256', 'PLAINTEXT']",
+  ],
+])("refuses %s, on creation and on change", async (_what, body, error_msg) => {
+  await using api = await startApi();
+  const { id } = await createAuthSetting(api);
+  for (const path of ["/auth/", `/auth/${id}/`]) {
+    const answer = await api.send({ method: "PUT", path, body });
+    expect(answer.status).toBe(400);
+    expect(String(answer.body["error_msg"]).replace(/ \(and .*/, "")).toBe(
+      error_msg,
+    );
+  }
+});
+
+it.each<[string, object, string]>([
+  [
+    "no name",
+    { ...least, meta: { domain: "a.test" } },
+    "'meta.name' is a required property",
+  ],
+  [
+    "no type",
+    { meta: least.meta, settings: {} },
+    "'settings.auth_type' is a required property",
+  ],
+  [
+    "no settings",
+    { meta: least.meta },
+    "'settings.auth_type' is a required property",
+  ],
+])("needs more on creation than %s", async (_what, body, error_msg) => {
+  await using api = await startApi();
+  const answer = await api.send({ method: "POST", path: "/auth/", body });
+  expect([answer.status, answer.body]).toEqual([
+    400,
+    { error_msg, error: 400 },
+  ]);
+});
+
+it("merges a change that names its domain, variables too", async () => {
+  await using api = await startApi();
+  const made = await createAuthSetting(api, {
+    keys: { client_id: "id", client_secret: "secret" },
+    settings: { auth_type: "OAUTH2", custom_variables: { a: "1" }, scope: "s" },
+  });
+  const { status, body } = await api.send({
+    method: "PUT",
+    path: `/auth/${made.id}/`,
+    body: {
+      meta: { domain: "other.test" },
+      keys: { client_secret: null },
+      settings: { custom_variables: { b: "2" }, scope: null },
+    },
+  });
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    ...made,
+    meta: {
+      ...(made["meta"] as object),
+      domain: "other.test",
+      last_update: expect.stringMatching(INSTANT),
+    },
+    keys: { client_id: "id", client_secret: null },
+    settings: {
+      auth_type: "OAUTH2",
+      custom_variables: { a: "1", b: "2" },
+      scope: null,
+    },
+  });
+});
+
+it("bounds what many changes add up to", async () => {
+  await using api = await startApi();
+  const { id } = await createAuthSetting(api);
+  const add = (prefix: string) =>
+    api.send({
+      method: "PUT",
+      path: `/auth/${id}/`,
+      body: {
+        meta: { domain: "a.test" },
+        settings: {
+          custom_variables: Object.fromEntries(
+            Array.from({ length: 60 }, (_, n) => [`${prefix}${n}`, "v"]),
+          ),
+        },
+      },
+    });
+  expect((await add("a")).status).toBe(200);
+  const answer = await add("b");
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain("settings.custom_variables");
+});
+
+const KEYS = { client_id: "id", client_secret: "secret" };
+it.each<[string, Record<string, boolean>, unknown, unknown]>([
+  ["nothing", {}, undefined, undefined],
+  ["keys alone", { keys: true, org_keys: true }, undefined, undefined],
+  ["settings", { settings: true }, null, null],
+  ["settings and keys", { settings: true, keys: true }, KEYS, KEYS],
+  [
+    "settings and the organization's keys",
+    { settings: true, org_keys: true },
+    null,
+    null,
+  ],
+  ["the organization's settings", { org_settings: true }, null, undefined],
+  [
+    "the organization's settings and keys",
+    { org_settings: true, org_keys: true },
+    KEYS,
+    undefined,
+  ],
+  [
+    "all",
+    { settings: true, keys: true, org_settings: true, org_keys: true },
+    KEYS,
+    KEYS,
+  ],
+])(
+  "shares with %s (%o) its keys with a colleague: %o, a stranger: %o",
+  async (_with, access, colleague, stranger) => {
+    await using api = await startApi();
+    const ann = await api.caller("ann", "org");
+    const settings = { auth_type: "NONE", ssl_key: "private" };
+    const { id } = await createAuthSetting(
+      api,
+      { access, keys: KEYS, settings },
+      ann,
+    );
+    const path = `/auth/${id}/`;
+    for (const [as, keys] of [
+      [await api.caller("bob", "org"), colleague],
+      [await api.caller("eve"), stranger],
+    ] as const) {
+      const got = await api.send({ path, as });
+      const listed = (await api.send<List>({ path: "/auth/", as })).body
+        .results;
+      if (keys === undefined) {
+        expect([got.status, listed]).toEqual([404, []]);
+        continue;
+      }
+      expect([got.status, got.body["keys"]]).toEqual([200, keys]);
+      expect(got.body["settings"]?.["ssl_key"]).toBeNull();
+      expect(listed).toEqual([got.body]);
+      const change = { method: "PUT", path, body: least, as } as const;
+      expect((await api.send(change)).status).toBe(403);
+    }
+    const own = await api.send({ path, as: ann });
+    expect([own.body["keys"], own.body["settings"]?.["ssl_key"]]).toEqual([
+      KEYS,
+      "private",
+    ]);
+  },
+);
+
+it("lists the settings of a domain, in any letter case", async () => {
+  await using api = await startApi();
+  const one = await createAuthSetting(api);
+  await createAuthSetting(api, { meta: { name: "n", domain: "other.test" } });
+  const { body } = await api.send<List>({ path: "/auth/domain/TARGET.test/" });
+  expect(body.results.map(({ id }) => id)).toEqual([one.id]);
+});
+
+it("is not deleted while calls or tokens use it, and says how many do", async () => {
+  await using api = await startApi();
+  const { id } = await createAuthSetting(api);
+  const request = { method: "GET", url: "http://target.test", auth_id: id };
+  const calls = [
+    await createCall(api, { request }),
+    await createCall(api, { request }),
+  ];
+  const token = await create(api, "/tokens/", {
+    meta: { name: "t", auth_id: id },
+  });
+  const remove = async (path: string): Promise<unknown> => {
+    const { status, body } = await api.send({ method: "DELETE", path });
+    return [status, body["error_msg"] ?? body["status"]];
+  };
+  expect(await remove(`/auth/${id}/`)).toEqual([
+    400,
+    "This Authentication Setting is used by 2 API Calls and 1 Token",
+  ]);
+  for (const call of calls) await remove(`/calls/${call.id}/`);
+  expect(await remove(`/auth/${id}/`)).toEqual([
+    400,
+    "This Authentication Setting is used by 1 Token",
+  ]);
+  await remove(`/tokens/${token.id}/`);
+  expect(await remove(`/auth/${id}/`)).toEqual([200, "OK"]);
+  expect((await api.send({ path: `/auth/${id}/` })).status).toBe(404);
+});

@@ -1,0 +1,267 @@
+import { expect, it } from "vitest";
+import {
+  create,
+  createAuthSetting,
+  createCall,
+  startApi,
+} from "../support/api.ts";
+import type { Caller, Created, List, TestApi } from "../support/api.ts";
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+const createToken = (
+  api: TestApi,
+  auth_id: string,
+  body: object = {},
+  as?: Caller,
+): Promise<Created> =>
+  create(api, "/tokens/", { meta: { name: "t", auth_id }, ...body }, as);
+
+it("creates a token with every default and what it copies of its setting", async () => {
+  await using api = await startApi();
+  const setting = await createAuthSetting(api);
+  const instant = expect.stringMatching(INSTANT);
+  const token = await createToken(api, setting.id);
+  expect(token).toEqual({
+    id: expect.any(String),
+    meta: {
+      name: "t",
+      auth_id: setting.id,
+      owner: "ann",
+      domain: "target.test",
+      auth_type: "OAUTH2",
+      created: instant,
+      last_update: instant,
+    },
+    token: { expire_time: null },
+    api_response: {},
+  });
+  expect((await api.send({ path: `/tokens/${token.id}/` })).body).toEqual(
+    token,
+  );
+});
+
+it("keeps what it is given, gives it back, and merges changes", async () => {
+  await using api = await startApi();
+  const { id: auth_id } = await createAuthSetting(api);
+  const token = {
+    expire_time: "2026-10-01T12:00:00+02:00",
+    access_token: "a",
+    grant_type: "password",
+    expires_in: 3600,
+    token_type: "Bearer",
+    scope: "s",
+    token_secret: "ts",
+    refresh_token: "r",
+    username: "u",
+    password: "p",
+    headers: [{ key: "X-Key", value: "{{key}}" }],
+    parameters: [{ key: "q", value: "1" }],
+  };
+  const api_response = { access_token: "a", nested: { n: [1, null] } };
+  const made = await createToken(api, auth_id, { token, api_response });
+  const expire_time = "2026-10-01T10:00:00.000000Z";
+  expect(made["token"]).toEqual({ ...token, expire_time });
+  expect(made["api_response"]).toEqual(api_response);
+  const path = `/tokens/${made.id}/`;
+  const { body } = await api.send({
+    method: "PUT",
+    path,
+    body: {
+      meta: made["meta"],
+      token: { access_token: "b", expire_time: null },
+    },
+  });
+  expect(body["token"]).toEqual({
+    ...token,
+    access_token: "b",
+    expire_time: null,
+  });
+  expect((await api.send({ path })).body).toEqual(body);
+  const list = await api.send<List>({ path: "/tokens/" });
+  expect(list.body.results).toEqual([body]);
+});
+
+it.each<[string, (meta: object) => object, string]>([
+  [
+    "an id",
+    (meta) => ({ meta, id: "x" }),
+    "Additional properties are not allowed ('id' was unexpected)",
+  ],
+  [
+    "another domain",
+    (meta) => ({ meta: { ...meta, domain: "x.test" } }),
+    "Additional properties are not allowed ('domain' was unexpected) in meta",
+  ],
+  [
+    "another type",
+    (meta) => ({ meta: { ...meta, auth_type: "BASIC" } }),
+    "Additional properties are not allowed ('auth_type' was unexpected) in meta",
+  ],
+  [
+    "an unknown property",
+    (meta) => ({ meta, token: { id_token: "x" } }),
+    "Additional properties are not allowed ('id_token' was unexpected) in token",
+  ],
+  [
+    "a setting that is not there",
+    () => ({ meta: { name: "t", auth_id: "x" } }),
+    "meta.auth_id: 'x' is not an Authentication Setting that you may read",
+  ],
+  [
+    "a time that is none",
+    (meta) => ({ meta, token: { expire_time: "soon" } }),
+    "token.expire_time: 'soon' is not an ISO 8601 date-time",
+  ],
+  [
+    "a number in quotes",
+    (meta) => ({ meta, token: { expires_in: "60" } }),
+    "token.expires_in: '60' is not of type integer",
+  ],
+  [
+    "null for its access token",
+    (meta) => ({ meta, token: { access_token: null } }),
+    "token.access_token: null is not of type string",
+  ],
+  [
+    "half a header",
+    (meta) => ({ meta, token: { headers: [{ key: "a" }] } }),
+    "'token.headers[0].value' is a required property",
+  ],
+  [
+    "a response that is no object",
+    (meta) => ({ meta, api_response: [1] }),
+    "api_response: [1] is not of type object",
+  ],
+  [
+    "a response that is too large",
+    (meta) => ({ meta, api_response: { x: "x".repeat(64 * 1024) } }),
+    `api_response: {"x":"${"x".repeat(91)}... is larger than 64 KiB`,
+  ],
+])(
+  "refuses %s, on creation and on change",
+  async (_what, bodyOf, error_msg) => {
+    await using api = await startApi();
+    const { id: auth_id } = await createAuthSetting(api);
+    const { id } = await createToken(api, auth_id);
+    const body = bodyOf({ name: "t", auth_id });
+    for (const path of ["/tokens/", `/tokens/${id}/`]) {
+      const answer = await api.send({ method: "PUT", path, body });
+      expect([answer.status, answer.body]).toEqual([
+        400,
+        { error_msg, error: 400 },
+      ]);
+    }
+  },
+);
+
+it.each([
+  ["auth_id", { name: "t" }],
+  ["name", { auth_id: "x" }],
+])("needs %s", async (field, meta) => {
+  await using api = await startApi();
+  const answer = await api.send({
+    method: "POST",
+    path: "/tokens/",
+    body: { meta },
+  });
+  expect(answer.body["error_msg"]).toBe(
+    `'meta.${field}' is a required property`,
+  );
+});
+
+it("follows its setting, other owners' tokens too", async () => {
+  await using api = await startApi();
+  const bob = await api.caller("bob");
+  const setting = await createAuthSetting(api, { access: { settings: true } });
+  const own = await createToken(api, setting.id, {
+    token: { access_token: "a" },
+  });
+  const bobs = await createToken(api, setting.id, {}, bob);
+  await api.send({
+    method: "PUT",
+    path: `/auth/${setting.id}/`,
+    body: { meta: { domain: "new.test" }, settings: { auth_type: "BASIC" } },
+  });
+  for (const [token, as] of [
+    [own, api.ann],
+    [bobs, bob],
+  ] as const) {
+    const { body } = await api.send({ path: `/tokens/${token.id}/`, as });
+    expect(body).toEqual({
+      ...token,
+      meta: {
+        ...(token["meta"] as object),
+        domain: "new.test",
+        auth_type: "BASIC",
+        last_update: expect.stringMatching(INSTANT),
+      },
+    });
+  }
+});
+
+it("is seen by nobody but its owner, whatever its setting shares", async () => {
+  await using api = await startApi();
+  const ann = await api.caller("ann", "org");
+  const access = {
+    settings: true,
+    keys: true,
+    org_settings: true,
+    org_keys: true,
+  };
+  const setting = await createAuthSetting(api, { access }, ann);
+  const { id } = await createToken(api, setting.id, {}, ann);
+  for (const as of [await api.caller("bob", "org"), await api.caller("eve")]) {
+    const path = `/tokens/${id}/`;
+    for (const method of ["GET", "PUT", "DELETE"] as const)
+      expect((await api.send({ method, path, body: {}, as })).status).toBe(404);
+    for (const list of ["/tokens/", `/tokens/auth/${setting.id}/`])
+      expect((await api.send<List>({ path: list, as })).body.results).toEqual(
+        [],
+      );
+  }
+});
+
+it("lists the tokens of a setting", async () => {
+  await using api = await startApi();
+  const [one, other] = [
+    await createAuthSetting(api),
+    await createAuthSetting(api),
+  ];
+  const tokens = [
+    await createToken(api, one.id),
+    await createToken(api, other.id),
+    await createToken(api, one.id),
+  ];
+  const { body } = await api.send<List>({ path: `/tokens/auth/${one.id}/` });
+  expect(body.results).toEqual([tokens[0], tokens[2]]);
+});
+
+it("neither leaves its setting nor is deleted while calls use it", async () => {
+  await using api = await startApi();
+  const [one, other] = [
+    await createAuthSetting(api),
+    await createAuthSetting(api),
+  ];
+  const { id } = await createToken(api, one.id);
+  const request = {
+    method: "GET",
+    url: "http://target.test",
+    auth_id: one.id,
+    token_id: id,
+  };
+  const call = await createCall(api, { request });
+  const path = `/tokens/${id}/`;
+  const used = { error_msg: "This Token is used by 1 API Call", error: 400 };
+  const move = () =>
+    api.send({ method: "PUT", path, body: { meta: { auth_id: other.id } } });
+  expect((await move()).body).toEqual(used);
+  const removed = await api.send({ method: "DELETE", path });
+  expect([removed.status, removed.body]).toEqual([400, used]);
+  await api.send({ method: "DELETE", path: `/calls/${call.id}/` });
+  expect((await move()).body["meta"]?.["auth_id"]).toBe(other.id);
+  expect((await api.send({ method: "DELETE", path })).body).toEqual({
+    status: "OK",
+  });
+  expect((await api.send({ path })).status).toBe(404);
+});
