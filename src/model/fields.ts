@@ -17,11 +17,11 @@ export const LIMITS = {
   secret: 64 * 1024,
 } as const;
 
-/** The same schema with a mark; what its validator keeps on it out of sight included. */
-const mark = <S extends TSchema>(schema: S, marks: object): S =>
+/** The same schema with other keywords; what its validator keeps on it out of sight included. */
+export const mark = <S extends TSchema>(schema: S, keywords: object): S =>
   Object.assign(
     Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)),
-    marks,
+    keywords,
   ) as S;
 
 /** Set by the service; never part of a create or update body. */

@@ -1,6 +1,7 @@
 // What makes a resource: one schema, from which the bodies of create and update, the defaults and the answer follow.
 import { Type } from "typebox";
-import type { Static, TObject, TSchema } from "typebox";
+import type { Static, TArray, TObject, TSchema } from "typebox";
+import { mark } from "./fields.ts";
 import { formatInstant } from "./instant.ts";
 import { createValidator, summarizeFaults } from "./validate.ts";
 import type { Validator } from "./validate.ts";
@@ -125,7 +126,7 @@ function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
   const properties: Record<string, TSchema> = {};
   for (const [name, child] of Object.entries(schema.properties)) {
     if ((child as Node).readOnly) continue;
-    const inner = isObject(child) ? bodySchema(child as TObject, verb) : child;
+    const inner = innerSchema(child, verb);
     properties[name] = isRequired(inner, verb) ? inner : Type.Optional(inner);
   }
   const {
@@ -135,6 +136,15 @@ function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
     ...options
   } = schema as TObject & { required: string[] };
   return Type.Object(properties, options);
+}
+
+function innerSchema(child: TSchema, verb: "create" | "update"): TSchema {
+  if (isObject(child)) return bodySchema(child as TObject, verb);
+  const { items } = child as Partial<TArray>;
+  // Arrays are replaced whole: each item is a new one.
+  return items && isObject(items)
+    ? mark(child, { items: innerSchema(items, "create") })
+    : child;
 }
 
 function isRequired(node: Node, verb: "create" | "update"): boolean {

@@ -1,0 +1,178 @@
+import { expect, it } from "vitest";
+import { startApi } from "../support/api.ts";
+import type { Answer, Caller, List, TestApi } from "../support/api.ts";
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+const set = (
+  api: TestApi,
+  name: string,
+  value: unknown,
+  as: Caller = api.ann,
+): Promise<Answer> =>
+  api.send({
+    method: "POST",
+    path: `/environment/global/${name}`,
+    body: { value },
+    as,
+  });
+
+it.each(["POST", "PUT"] as const)(
+  "makes a variable and its workspace with %s, then changes it",
+  async (method) => {
+    await using api = await startApi();
+    const path = "/environment/staging/HOST_1";
+    const instant = expect.stringMatching(INSTANT);
+    const made = await api.send({ method, path, body: { value: "a.test" } });
+    expect([made.status, made.body]).toEqual([
+      201,
+      {
+        meta: { updated: instant, created: instant, workspace: "staging" },
+        workspace_variable: { name: "HOST_1", value: "a.test" },
+        id: expect.any(String),
+      },
+    ]);
+    const changed = await api.send({ method, path, body: { value: "" } });
+    expect([changed.status, changed.body]).toEqual([
+      200,
+      {
+        ...made.body,
+        meta: { ...made.body["meta"], updated: instant },
+        workspace_variable: { name: "HOST_1", value: "" },
+      },
+    ]);
+    expect((await api.send({ path })).body).toEqual(changed.body);
+    expect((await api.send({ path: `${path}/` })).body).toEqual(changed.body);
+  },
+);
+
+it.each<[string, string, object, string]>([
+  [
+    "a name that begins with a digit",
+    "1a",
+    { value: "v" },
+    "variable_name: '1a' does not match '^[a-zA-Z_][a-zA-Z_0-9]*$'",
+  ],
+  [
+    "a name with a dash",
+    "a-b",
+    { value: "v" },
+    "variable_name: 'a-b' does not match '^[a-zA-Z_][a-zA-Z_0-9]*$'",
+  ],
+  ["no value", "a", {}, "'value' is a required property"],
+  ["a number", "a", { value: 5 }, "value: 5 is not of type string"],
+  ["null", "a", { value: null }, "value: null is not of type string"],
+  [
+    "an id",
+    "a",
+    { value: "v", id: "x" },
+    "Additional properties are not allowed ('id' was unexpected)",
+  ],
+])("refuses %s", async (_what, name, body, error_msg) => {
+  await using api = await startApi();
+  const path = `/environment/global/${name}`;
+  const answer = await api.send({ method: "POST", path, body });
+  expect([answer.status, answer.body]).toEqual([
+    400,
+    { error_msg, error: 400 },
+  ]);
+  expect((await api.send({ path })).status).toBe(404);
+});
+
+it("lists the variables of one workspace in the order of their creation", async () => {
+  await using api = await startApi();
+  for (const name of ["b", "a", "c"]) await set(api, name, name);
+  await set(api, "a", "changed");
+  await api.send({
+    method: "POST",
+    path: "/environment/other/d",
+    body: { value: "d" },
+  });
+  const page = async (query: string) =>
+    (
+      await api.send<List<{ workspace_variable: { name: string } }>>({
+        path: `/environment/global${query}`,
+      })
+    ).body;
+  const names = ({ results }: Awaited<ReturnType<typeof page>>) =>
+    results.map((one) => one.workspace_variable.name);
+  expect(names(await page(""))).toEqual(["b", "a", "c"]);
+  const first = await page("?limit=2");
+  expect(first.meta.more).toBe(true);
+  expect(
+    names(await page(`?limit=2&cursor=${first.meta.next_cursor}`)),
+  ).toEqual(["c"]);
+  expect(await page("nothing")).toEqual({
+    meta: { more: false, next_cursor: "" },
+    results: [],
+  });
+});
+
+it("deletes a variable, once", async () => {
+  await using api = await startApi();
+  await set(api, "a", "v");
+  const sent = { method: "DELETE", path: "/environment/global/a" } as const;
+  expect((await api.send(sent)).body).toEqual({ status: "OK" });
+  expect((await api.send(sent)).status).toBe(404);
+  expect((await set(api, "a", "again")).status).toBe(201);
+});
+
+it("keeps a workspace of the organization for its members, and each owner's own apart", async () => {
+  await using api = await startApi();
+  const callers = {
+    annOfOrg: await api.caller("ann", "org"),
+    bobOfOrg: await api.caller("bob", "org"),
+    ann: api.ann,
+    eve: await api.caller("eve"),
+    other: await api.caller("ann", "other"),
+  };
+  expect((await set(api, "a", "of org", callers.annOfOrg)).status).toBe(201);
+  expect((await set(api, "a", "of ann", callers.ann)).status).toBe(201);
+  expect((await set(api, "a", "by bob", callers.bobOfOrg)).status).toBe(200);
+  const seen = async (as: Caller): Promise<unknown> => {
+    const { body } = await api.send({ path: "/environment/global/a", as });
+    return body["workspace_variable"]?.["value"] ?? body["error"];
+  };
+  expect([
+    await seen(callers.annOfOrg),
+    await seen(callers.bobOfOrg),
+    await seen(callers.ann),
+    await seen(callers.eve),
+    await seen(callers.other),
+  ]).toEqual(["by bob", "by bob", "of ann", 404, 404]);
+  const removed = await api.send({
+    method: "DELETE",
+    path: "/environment/global/a",
+    as: callers.eve,
+  });
+  expect(removed.status).toBe(404);
+});
+
+it("makes a variable once when it is set many times at once", async () => {
+  await using api = await startApi();
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => set(api, "a", String(n))),
+  );
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([
+    ...Array<number>(7).fill(200),
+    201,
+  ]);
+  const list = await api.send<List>({ path: "/environment/global" });
+  expect(list.body.results).toHaveLength(1);
+});
+
+it.each(["POST", "DELETE"] as const)(
+  "needs an EDITOR to %s",
+  async (method) => {
+    await using api = await startApi();
+    const as = await api.caller("ann", null, "VIEWER");
+    const path = "/environment/global/a";
+    const { status } = await api.send({
+      method,
+      path,
+      body: { value: "v" },
+      as,
+    });
+    expect(status).toBe(403);
+  },
+);

@@ -1,0 +1,253 @@
+import { expect, it } from "vitest";
+import { create, createCall, startApi } from "../support/api.ts";
+import type { Caller, Created, List, TestApi } from "../support/api.ts";
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+const createReport = (
+  api: TestApi,
+  body: object = {},
+  as?: Caller,
+): Promise<Created> =>
+  create(api, "/reports/", { meta: { name: "r" }, ...body }, as);
+
+const row = (call_id: string, location_id = "local") => ({
+  call_id,
+  location_id,
+});
+
+it("creates a report with every default and server-set field", async () => {
+  await using api = await startApi();
+  const instant = expect.stringMatching(INSTANT);
+  const report = await createReport(api);
+  expect(report).toEqual({
+    id: expect.any(String),
+    meta: {
+      name: "r",
+      description: null,
+      tags: [],
+      owner: "ann",
+      created: instant,
+      last_update: instant,
+    },
+    access: { public: false, org: false },
+    groups: [],
+  });
+  expect((await api.send({ path: `/reports/${report.id}/` })).body).toEqual(
+    report,
+  );
+});
+
+it("fills in the rows of its groups, and the default location, and replaces groups whole", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const groups = [
+    { name: "empty" },
+    { name: "full", rows: [row(id, ""), row(id, "far")] },
+  ];
+  const filled = [
+    { name: "empty", rows: [] },
+    { name: "full", rows: [row(id, "local"), row(id, "far")] },
+  ];
+  const report = await createReport(api, { groups });
+  expect(report["groups"]).toEqual(filled);
+  const path = `/reports/${report.id}/`;
+  const change = async (body: object): Promise<unknown> =>
+    (await api.send({ method: "PUT", path, body })).body["groups"];
+  expect(await change({ meta: { description: "d" } })).toEqual(filled);
+  expect(await change({ groups: [{ name: "new" }] })).toEqual([
+    { name: "new", rows: [] },
+  ]);
+  expect(await change({ groups: [] })).toEqual([]);
+});
+
+it.each<[string, object, string]>([
+  [
+    "an id",
+    { id: "x" },
+    "Additional properties are not allowed ('id' was unexpected)",
+  ],
+  [
+    "another creation",
+    { meta: { name: "r", created: "2026-01-01" } },
+    "Additional properties are not allowed ('created' was unexpected) in meta",
+  ],
+  [
+    "an unknown property of a group",
+    { groups: [{ name: "g", color: "red" }] },
+    "Additional properties are not allowed ('color' was unexpected) in groups[0]",
+  ],
+  [
+    "an unknown property of a row",
+    { groups: [{ name: "g", rows: [{ ...row("x"), n: 1 }] }] },
+    "Additional properties are not allowed ('n' was unexpected) in groups[0].rows[0]",
+  ],
+  [
+    "a group without a name",
+    { groups: [{ rows: [] }] },
+    "'groups[0].name' is a required property",
+  ],
+  [
+    "a row without a call",
+    { groups: [{ name: "g", rows: [{ location_id: "local" }] }] },
+    "'groups[0].rows[0].call_id' is a required property",
+  ],
+  [
+    "a row without a location",
+    { groups: [{ name: "g", rows: [{ call_id: "x" }] }] },
+    "'groups[0].rows[0].location_id' is a required property",
+  ],
+  [
+    "null for its groups",
+    { groups: null },
+    "groups: null is not of type array",
+  ],
+  [
+    "51 groups",
+    { groups: Array(51).fill({ name: "g" }) },
+    "groups: 51 items are too many (at most 50)",
+  ],
+  [
+    "501 rows",
+    { groups: [{ name: "g", rows: Array(501).fill(row("x")) }] },
+    "groups[0].rows: 501 items are too many (at most 500)",
+  ],
+  [
+    "a call that is not there",
+    { groups: [{ name: "g", rows: [row("x")] }] },
+    "groups[0].rows[0].call_id: 'x' is not an API Call whose statistics you may see",
+  ],
+  [
+    "neither call nor location",
+    { groups: [{ name: "g" }, { name: "h", rows: [row("x", "moon")] }] },
+    "groups[1].rows[0].call_id: 'x' is not an API Call whose statistics you may see (and 1 other fault)",
+  ],
+])("refuses %s, on creation and on change", async (_what, part, error_msg) => {
+  await using api = await startApi();
+  const { id } = await createReport(api);
+  for (const [path, body] of [
+    ["/reports/", { meta: { name: "r" }, ...part }],
+    [`/reports/${id}/`, part],
+  ] as const) {
+    const answer = await api.send({ method: "PUT", path, body });
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      { error_msg, error: 400 },
+    ]);
+  }
+});
+
+it("names the locations that there are, when a row names another", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const answer = await api.send({
+    method: "POST",
+    path: "/reports/",
+    body: {
+      meta: { name: "r" },
+      groups: [{ name: "g", rows: [row(id, "moon")] }],
+    },
+  });
+  expect([answer.status, answer.body["error_msg"]]).toEqual([
+    400,
+    "groups[0].rows[0].location_id: 'moon' is not one of ['local', 'far']",
+  ]);
+});
+
+it("shows each reader the rows of calls whose statistics they may see", async () => {
+  await using api = await startApi();
+  const ann = await api.caller("ann", "org");
+  const calls = [
+    await createCall(api, {}, ann),
+    await createCall(api, { access: { org: true } }, ann),
+    await createCall(api, { access: { stats: true } }, ann),
+    await createCall(api, { access: { settings: true, results: true } }, ann),
+  ];
+  const rows = calls.map(({ id }) => row(id));
+  const access = { public: true, org: true };
+  const report = await createReport(
+    api,
+    { access, groups: [{ name: "g", rows }] },
+    ann,
+  );
+  const seen = async (as: Caller): Promise<unknown> => {
+    const { body } = await api.send({ path: `/reports/${report.id}/`, as });
+    const list = await api.send<List>({ path: "/reports/", as });
+    expect(list.body.results).toEqual([body]);
+    return body["groups"];
+  };
+  const shown = (...numbers: number[]) => [
+    { name: "g", rows: numbers.map((n) => rows[n]) },
+  ];
+  expect(await seen(ann)).toEqual(shown(0, 1, 2, 3));
+  expect(await seen(await api.caller("bob", "org"))).toEqual(shown(1, 2));
+  expect(await seen(await api.caller("eve"))).toEqual(shown(2));
+});
+
+it.each<[string, object, readonly number[]]>([
+  ["nobody", {}, [404, 404]],
+  ["the organization", { org: true }, [200, 404]],
+  ["the community", { public: true }, [200, 200]],
+])(
+  "is read when shared with %s, and changed by its owner only",
+  async (_with, access, expected) => {
+    await using api = await startApi();
+    const ann = await api.caller("ann", "org");
+    const { id } = await createReport(api, { access }, ann);
+    const readers = [await api.caller("bob", "org"), await api.caller("eve")];
+    const path = `/reports/${id}/`;
+    for (const [n, as] of readers.entries()) {
+      expect((await api.send({ path, as })).status).toBe(expected[n]);
+      const refused = expected[n] === 200 ? 403 : 404;
+      for (const method of ["PUT", "DELETE"] as const)
+        expect((await api.send({ method, path, body: {}, as })).status).toBe(
+          refused,
+        );
+    }
+  },
+);
+
+it("is changed by the version that was shown, rows left out included", async () => {
+  await using api = await startApi();
+  const bob = await api.caller("bob");
+  const call = await createCall(api, { access: { stats: true } }, bob);
+  const groups = [{ name: "g", rows: [row(call.id)] }];
+  const { id } = await createReport(api, { groups });
+  await api.send({
+    method: "PUT",
+    path: `/calls/${call.id}/`,
+    body: { access: { stats: false } },
+    as: bob,
+  });
+  const path = `/reports/${id}/`;
+  const shown = await api.send({ path });
+  expect(shown.body["groups"]).toEqual([{ name: "g", rows: [] }]);
+  const changed = await api.send({
+    method: "PUT",
+    path,
+    headers: { "if-match": String(shown.headers["etag"]) },
+    body: { meta: { name: "new" } },
+  });
+  expect(changed.status).toBe(200);
+});
+
+it("loses the rows of a call that is deleted", async () => {
+  await using api = await startApi();
+  const [gone, kept] = [await createCall(api), await createCall(api)];
+  const rows = [row(gone.id), row(kept.id), row(gone.id, "far")];
+  const { id } = await createReport(api, { groups: [{ name: "g", rows }] });
+  await api.send({ method: "DELETE", path: `/calls/${gone.id}/` });
+  const stored = await api.store.documents.get("report", id);
+  expect(stored?.document).toMatchObject({
+    groups: [{ name: "g", rows: [row(kept.id)] }],
+  });
+});
+
+it("is deleted", async () => {
+  await using api = await startApi();
+  const { id } = await createReport(api);
+  const path = `/reports/${id}/`;
+  const answer = await api.send({ method: "DELETE", path });
+  expect([answer.status, answer.body]).toEqual([200, { status: "OK" }]);
+  expect((await api.send({ path })).status).toBe(404);
+});
