@@ -4,7 +4,6 @@ import { keyIdOf, SealError } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
-import { toStoredDocument } from "./documents.ts";
 import { resealAnswer } from "./kept-answers.ts";
 import type { MasterKeyStore, RotationStep } from "./ports/master-key-store.ts";
 import { resealDocument, SEALED_KINDS } from "./sealed-documents.ts";
@@ -35,12 +34,8 @@ export function createMasterKeyStore(
 
     async rotate(onStep) {
       for (const kind of SEALED_KINDS)
-        await inBatches(kind, onStep, (after) =>
-          resealDocuments(database, sealer, kind, after),
-        );
-      await inBatches("kept answers", onStep, (after) =>
-        resealAnswers(database, sealer, after),
-      );
+        await resealColumn(documentsOf(database, sealer, kind), onStep);
+      await resealColumn(keptAnswers(database, sealer), onStep);
       await database.kysely
         .deleteFrom("master_keys")
         .where("key_id", "<>", sealer.keyId)
@@ -68,87 +63,96 @@ export async function assertKeysHeld(
   }
 }
 
-interface Batch {
-  readonly checked: number;
-  readonly resealed: number;
-  /** The last id of the batch; undefined when nothing follows. */
-  readonly last: string | undefined;
+interface Row {
+  readonly id: string;
+  readonly text: string;
 }
 
-async function inBatches(
-  what: string,
+/** A column of sealed texts, or of texts with sealed parts. */
+interface Column {
+  readonly what: string;
+  read(after: string): Promise<Row[]>;
+  /** Undefined where the current key is the only one in it. */
+  reseal(row: Row): Promise<string | undefined>;
+  /** False when the row is not as it was any more. */
+  replace(row: Row, text: string): Promise<boolean>;
+}
+
+/** Nothing is locked meanwhile: a row that was changed between reading and writing is read once more. */
+async function resealColumn(
+  column: Column,
   onStep: (step: RotationStep) => void,
-  next: (after: string) => Promise<Batch>,
 ): Promise<void> {
+  const { what } = column;
   let [checked, resealed] = [0, 0];
-  for (let after: string | undefined = ""; after !== undefined;) {
-    const batch: Batch = await next(after);
-    checked += batch.checked;
-    resealed += batch.resealed;
-    after = batch.last;
+  for (let after = ""; ;) {
+    const rows = await column.read(after);
+    for (const row of rows) {
+      const text = await column.reseal(row);
+      if (text !== undefined) {
+        if (!(await column.replace(row, text))) break;
+        resealed += 1;
+      }
+      checked += 1;
+      after = row.id;
+    }
     onStep({ what, checked, resealed });
+    if (rows.length < BATCH && after === (rows.at(-1)?.id ?? after)) return;
   }
 }
 
-const batchOf = (
-  rows: readonly { readonly id: string }[],
-  resealed: number,
-): Batch => ({
-  checked: rows.length,
-  resealed,
-  last: rows.length < BATCH ? undefined : rows.at(-1)?.id,
-});
-
-const resealDocuments = (
-  database: Database,
+const documentsOf = (
+  { kysely }: Database,
   sealer: Sealer,
   kind: string,
-  after: string,
-): Promise<Batch> =>
-  inTransaction(database, async ({ kysely, rowLocks }) => {
-    const query = kysely
+): Column => ({
+  what: kind,
+  read: (after) =>
+    kysely
       .selectFrom("documents")
-      .selectAll()
+      .select(["id", "document as text"])
       .where("kind", "=", kind)
       .where("id", ">", after)
       .orderBy("id")
-      .limit(BATCH);
-    const rows = await (rowLocks ? query.forUpdate() : query).execute();
-    let resealed = 0;
-    for (const row of rows) {
-      const changed = await resealDocument(toStoredDocument(row), sealer);
-      if (!changed) continue;
-      resealed += 1;
-      await kysely
-        .updateTable("documents")
-        .set({ document: JSON.stringify(changed.document) })
-        .where("id", "=", row.id)
-        .execute();
-    }
-    return batchOf(rows, resealed);
-  });
+      .limit(BATCH)
+      .execute(),
+  async reseal({ id, text }) {
+    const document: unknown = JSON.parse(text);
+    const changed = await resealDocument({ kind, id, document }, sealer);
+    return changed && JSON.stringify(changed.document);
+  },
+  async replace({ id, text }, document) {
+    const { numUpdatedRows } = await kysely
+      .updateTable("documents")
+      .set({ document })
+      .where("id", "=", id)
+      .where("document", "=", text)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  },
+});
 
-const resealAnswers = (
-  database: Database,
-  sealer: Sealer,
-  after: string,
-): Promise<Batch> =>
-  inTransaction(database, async ({ kysely, rowLocks }) => {
-    const query = kysely
+const keptAnswers = ({ kysely }: Database, sealer: Sealer): Column => ({
+  what: "kept answers",
+  read: (after) =>
+    kysely
       .selectFrom("kept_answers")
-      .selectAll()
+      .select(["id", "sealed as text"])
       .where("id", ">", after)
       .orderBy("id")
-      .limit(BATCH);
-    const rows = await (rowLocks ? query.forUpdate() : query).execute();
-    const old = rows.filter(
-      ({ sealed }) => sealed !== "" && keyIdOf(sealed) !== sealer.keyId,
-    );
-    for (const row of old)
-      await kysely
-        .updateTable("kept_answers")
-        .set({ sealed: await resealAnswer(row, sealer) })
-        .where("id", "=", row.id)
-        .execute();
-    return batchOf(rows, old.length);
-  });
+      .limit(BATCH)
+      .execute(),
+  reseal: async ({ id, text }) =>
+    keyIdOf(text) === sealer.keyId
+      ? undefined
+      : resealAnswer({ id, sealed: text }, sealer),
+  async replace({ id, text }, sealed) {
+    const { numUpdatedRows } = await kysely
+      .updateTable("kept_answers")
+      .set({ sealed })
+      .where("id", "=", id)
+      .where("sealed", "=", text)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  },
+});

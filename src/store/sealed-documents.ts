@@ -18,6 +18,12 @@ const SEALED = new Map(
 
 export const SEALED_KINDS: readonly string[] = [...SEALED.keys()];
 
+interface Sealable {
+  readonly kind: string;
+  readonly id: string;
+  readonly document: unknown;
+}
+
 export function createSealedDocumentStore(
   documents: DocumentStore,
   sealer: Sealer,
@@ -48,7 +54,7 @@ export function createSealedDocumentStore(
   };
 }
 
-const sealDocument = <D extends StoredDocument>(
+const sealDocument = <D extends Sealable>(
   stored: D,
   sealer: Sealer,
 ): Promise<D> =>
@@ -56,7 +62,7 @@ const sealDocument = <D extends StoredDocument>(
     sealer.seal(JSON.stringify(value), place),
   );
 
-const openDocument = <D extends StoredDocument>(
+const openDocument = <D extends Sealable>(
   stored: D,
   sealer: Sealer,
 ): Promise<D> =>
@@ -64,7 +70,7 @@ const openDocument = <D extends StoredDocument>(
     JSON.parse(await sealer.open(String(value), place)),
   );
 
-async function replaceSecrets<D extends StoredDocument>(
+async function replaceSecrets<D extends Sealable>(
   stored: D,
   replace: (value: unknown, place: string) => Promise<unknown>,
 ): Promise<D> {
@@ -83,9 +89,9 @@ async function replaceSecrets<D extends StoredDocument>(
 
 /** Sealed anew where some of its secrets are sealed with another key than the current one; otherwise undefined. */
 export async function resealDocument(
-  stored: StoredDocument,
+  stored: Sealable,
   sealer: Sealer,
-): Promise<StoredDocument | undefined> {
+): Promise<Sealable | undefined> {
   let others = 0;
   await replaceSecrets(stored, async (value) => {
     if (keyIdOf(String(value)) !== sealer.keyId) others += 1;

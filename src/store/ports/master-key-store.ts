@@ -7,8 +7,9 @@ export interface MasterKeyStore {
    */
   claim(): Promise<void>;
   /**
-   * Seals anew, under the current key, what is sealed under others: one short transaction a step, which `onStep` is told
-   * of. Steps that were done before an interruption are not done again. Afterwards only the current key is registered.
+   * Seals anew, under the current key, what is sealed under others, row by row and without locks; `onStep` is told of
+   * every hundred or so. After an interruption it goes on with what is left. In the end only the current key is
+   * registered.
    */
   rotate(onStep: (step: RotationStep) => void): Promise<void>;
 }

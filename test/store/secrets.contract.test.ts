@@ -1,0 +1,428 @@
+import { randomBytes } from "node:crypto";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ResourceKind } from "../../src/model/resource.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createSealer, keyIdOf } from "../../src/runtime/secrets.ts";
+import type { MasterKeys } from "../../src/runtime/secrets.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import type { RotationStep } from "../../src/store/ports/master-key-store.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aCall, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const ann = {
+  key_id: "k",
+  owner: "ann",
+  org: null,
+  access_level: "EDITOR",
+} as const;
+const ALL = { after: "", limit: 1000 };
+
+/** As much of one as the store looks at. */
+const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
+  ...aCall(),
+  kind: "token",
+  document: { meta: { name: "a token" }, token },
+});
+
+async function settleInTurn<T>(
+  works: readonly (() => Promise<T>)[],
+): Promise<PromiseSettledResult<T>[]> {
+  const outcomes: PromiseSettledResult<T>[] = [];
+  for (const work of works)
+    outcomes.push(...(await Promise.allSettled([work()])));
+  return outcomes;
+}
+
+describe.each(storeKinds)("secrets on %s", (kind) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open();
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  const connect = (to = database) =>
+    "url" in to.location
+      ? openPostgres({ url: to.location.url })
+      : openSqlite({ path: to.location.file, clock: systemClock });
+
+  const inDatabase = async <T>(
+    work: (raw: ReturnType<typeof connect>["kysely"]) => Promise<T>,
+    to = database,
+  ): Promise<T> => {
+    const { kysely } = connect(to);
+    try {
+      return await work(kysely);
+    } finally {
+      await kysely.destroy();
+    }
+  };
+
+  const storedText = (id: string, to = database): Promise<string> =>
+    inDatabase(async (raw) => {
+      const row = await raw
+        .selectFrom("documents")
+        .select("document")
+        .where("id", "=", id)
+        .executeTakeFirstOrThrow();
+      return row.document;
+    }, to);
+
+  it("are sealed where they are stored, and given back by every way to read", async () => {
+    const token = aToken({
+      access_token: "s3cret-a",
+      refresh_token: null,
+      password: "",
+      grant_type: "password",
+    });
+    await store.documents.insert(token);
+    const text = await storedText(token.id);
+    expect(text).not.toContain("s3cret");
+    expect(text).toContain('"grant_type":"password"');
+    expect(text).toContain('"refresh_token":null');
+
+    const { documents } = store;
+    const documentsRead = [
+      await documents.get("token", token.id),
+      await documents.getForUpdate("token", token.id),
+      (await documents.getMany("token", [token.id]))[0],
+      (await documents.list("token", ann, {}, ALL))[0],
+      await store.transaction((within) =>
+        within.documents.get("token", token.id),
+      ),
+    ];
+    for (const read of documentsRead)
+      expect(read?.document).toEqual(token.document);
+
+    const changed = {
+      ...token,
+      document: { meta: {}, token: { access_token: "s3cret-b" } },
+    };
+    await documents.replace(changed);
+    expect(await storedText(token.id)).not.toContain("s3cret");
+    expect((await documents.get("token", token.id))?.document).toEqual(
+      changed.document,
+    );
+  });
+
+  it("leaves documents without any as they are", async () => {
+    const call = aCall();
+    await store.documents.insert(call);
+    expect(JSON.parse(await storedText(call.id))).toEqual(call.document);
+  });
+
+  it.each([
+    ["another row", "token", "access_token"],
+    ["another field of its row", "token", "password"],
+  ])(
+    "cannot be read after they were moved to %s",
+    async (where, kindOfRow, field) => {
+      const [from, to] = [
+        aToken({ access_token: "s3cret-a", password: "s3cret-b" }),
+        aToken({ access_token: "s3cret-c", password: "s3cret-d" }),
+      ];
+      await store.documents.insert(from);
+      await store.documents.insert(to);
+      const sealed = JSON.parse(await storedText(from.id)) as {
+        token: Record<string, string>;
+      };
+      const target = where === "another row" ? to : from;
+      const moved = {
+        ...sealed,
+        token: { ...sealed.token, [field]: sealed.token["access_token"] },
+      };
+      await inDatabase((raw) =>
+        raw
+          .updateTable("documents")
+          .set({ document: JSON.stringify(moved) })
+          .where("id", "=", target.id)
+          .execute(),
+      );
+      const read = store.documents.get(kindOfRow as ResourceKind, target.id);
+      await expect(read).rejects.toThrow(/was sealed for another/);
+      await store.documents.remove("token", from.id);
+      await store.documents.remove("token", to.id);
+    },
+  );
+
+  describe("with more than one master key", () => {
+    const [first, second, third] = [
+      randomBytes(32),
+      randomBytes(32),
+      randomBytes(32),
+    ];
+    const open = (to: TestDatabase, keys: MasterKeys): Promise<Store> =>
+      openStore({
+        location: to.location,
+        clock: systemClock,
+        sealer: createSealer(keys),
+      });
+    const use = async <T>(
+      to: TestDatabase,
+      keys: MasterKeys,
+      work: (opened: Store) => Promise<T>,
+    ): Promise<T> => {
+      const opened = await open(to, keys);
+      try {
+        return await work(opened);
+      } finally {
+        await opened.close();
+      }
+    };
+
+    it("refuses a key that is not the database's, and touches nothing", async () => {
+      await using own = await createTestDatabase(kind);
+      await use(own, { current: first }, async () => undefined);
+      const registered = () =>
+        inDatabase(
+          (raw) => raw.selectFrom("master_keys").selectAll().execute(),
+          own,
+        );
+      const before = await registered();
+      await inDatabase(
+        (raw) =>
+          sql`delete from kysely_migration where name > '0002-keys-audit-answers'`.execute(
+            raw,
+          ),
+        own,
+      );
+      const [{ keyId: ours }, { keyId: theirs }] = [
+        createSealer({ current: second }),
+        createSealer({ current: first }),
+      ];
+      await expect(open(own, { current: second })).rejects.toThrow(
+        `the database is encrypted with the master key ${theirs}, and this process has ${ours}: set SONDE_MASTER_KEY to the same key in every process`,
+      );
+      expect(await registered()).toEqual(before);
+      const applied = await inDatabase(
+        (raw) =>
+          sql<{
+            n: number;
+          }>`select count(*) as n from kysely_migration`.execute(raw),
+        own,
+      );
+      expect(Number(applied.rows[0]?.n)).toBe(2);
+    });
+
+    it("lets one of two processes with keys of their own start on an empty database", async () => {
+      await using own = await createTestDatabase(kind);
+      const keys = [first, second, third];
+      await use(own, { current: first }, (opened) =>
+        Promise.resolve(opened.ping()),
+      );
+      await inDatabase((raw) => raw.deleteFrom("master_keys").execute(), own);
+      const starts = keys.map((current) => () => open(own, { current }));
+      // The embedded database is one process's alone.
+      const stores =
+        kind === "postgres"
+          ? await Promise.allSettled(starts.map((start) => start()))
+          : await settleInTurn(starts);
+      const started = stores.filter(({ status }) => status === "fulfilled");
+      expect(started).toHaveLength(1);
+      for (const outcome of stores)
+        if (outcome.status === "fulfilled") await outcome.value.close();
+        else expect(String(outcome.reason)).toContain("SONDE_MASTER_KEY");
+    });
+
+    it("rotates everything to the current one, while processes that hold both keep working", async () => {
+      await using own = await createTestDatabase(kind);
+      const tokens = Array.from({ length: 230 }, (_, n) =>
+        aToken({ access_token: `s3cret-${n}` }),
+      );
+      const answer = { fingerprint: "f", answer: { api_key: "s3cret" } };
+      await use(own, { current: first }, (opened) =>
+        opened.transaction(async (within) => {
+          for (const token of tokens) await within.documents.insert(token);
+          await within.answers.claim("a", T0, T0);
+          await within.answers.keep("a", answer);
+        }),
+      );
+      const keys = { current: second, old: [first] };
+      const serving = await open(own, keys);
+      const steps: RotationStep[] = [];
+      const rotation = use(own, keys, ({ masterKeys }) =>
+        masterKeys.rotate((step) => void steps.push(step)),
+      );
+      const added = aToken({ access_token: "s3cret-new" });
+      const [changed] = tokens as [NewDocument];
+      await serving.documents.insert(added);
+      await serving.documents.replace({
+        ...changed,
+        document: { token: { access_token: "s3cret-changed" } },
+      });
+      await rotation;
+      await serving.close();
+      expect(steps.filter(({ what }) => what === "token")).toEqual([
+        expect.objectContaining({ checked: 100 }),
+        expect.objectContaining({ checked: 200 }),
+        expect.objectContaining({ checked: 231 }),
+      ]);
+
+      const { keyId } = createSealer({ current: second });
+      for (const { id } of [...tokens, added]) {
+        const document = JSON.parse(await storedText(id, own)) as {
+          token: { access_token: string };
+        };
+        expect(keyIdOf(document.token.access_token)).toBe(keyId);
+      }
+      await use(own, { current: second }, async (opened) => {
+        const read = await opened.documents.getMany(
+          "token",
+          [changed, ...tokens.slice(-1)].map(({ id }) => id),
+        );
+        expect(read.map(({ document }) => document)).toEqual([
+          { token: { access_token: "s3cret-changed" } },
+          tokens.at(-1)?.document,
+        ]);
+        expect(
+          await opened.transaction(({ answers }) => answers.claim("a", T0, T0)),
+        ).toEqual(answer);
+        const again: RotationStep[] = [];
+        await opened.masterKeys.rotate((step) => void again.push(step));
+        expect(again.every(({ resealed }) => resealed === 0)).toBe(true);
+      });
+      await expect(open(own, { current: first })).rejects.toThrow(
+        "is encrypted with the master key",
+      );
+    });
+
+    it("refuses to go without the old key before the rotation is done", async () => {
+      await using own = await createTestDatabase(kind);
+      await use(own, { current: first }, async () => undefined);
+      await use(own, { current: second, old: [first] }, async () => undefined);
+      await expect(open(own, { current: second })).rejects.toThrow(
+        "SONDE_MASTER_KEYS_OLD",
+      );
+      await expect(open(own, { current: first })).rejects.toThrow(
+        "SONDE_MASTER_KEYS_OLD",
+      );
+      await use(own, { current: second, old: [first] }, ({ masterKeys }) =>
+        masterKeys.rotate(() => undefined),
+      );
+      await use(own, { current: second }, async () => undefined);
+    });
+  });
+
+  describe("of kept answers", () => {
+    const answer = { fingerprint: "f", answer: { api_key: "s3cret" } };
+
+    it("are sealed, and bound to their request", async () => {
+      const [id, other] = [newId(T0), newId(T0)];
+      await store.transaction(async ({ answers }) => {
+        expect(await answers.claim(id, T0, T0 - 1)).toBeUndefined();
+        await answers.keep(id, answer);
+        await answers.claim(other, T0, T0 - 1);
+        await answers.keep(other, answer);
+      });
+      const claim = (of: string) =>
+        store.transaction(({ answers }) => answers.claim(of, T0, T0 - 1));
+      expect(await claim(id)).toEqual(answer);
+      await inDatabase(async (raw) => {
+        const rows = await raw.selectFrom("kept_answers").selectAll().execute();
+        expect(JSON.stringify(rows)).not.toContain("s3cret");
+        await raw
+          .updateTable("kept_answers")
+          .set({ sealed: rows.find((row) => row.id === id)?.sealed ?? "" })
+          .where("id", "=", other)
+          .execute();
+      });
+      await expect(claim(other)).rejects.toThrow("was sealed for another");
+      await store.answers.forget(other);
+    });
+
+    it("go with a transaction that fails", async () => {
+      const id = newId(T0);
+      const failing = store.transaction(async ({ answers }) => {
+        await answers.claim(id, T0, T0);
+        throw new Error("a fault");
+      });
+      await expect(failing).rejects.toThrow("a fault");
+      expect(
+        await store.transaction(({ answers }) => answers.claim(id, T0, T0)),
+      ).toBeUndefined();
+      await store.answers.forget(id);
+    });
+
+    it("are awaited by those that ask at the same time", async () => {
+      const id = newId(T0);
+      const carriedOut: number[] = [];
+      const ask = (n: number) =>
+        store.transaction(async ({ answers }) => {
+          const kept = await answers.claim(id, T0, T0);
+          if (kept) return kept;
+          carriedOut.push(n);
+          await answers.keep(id, answer);
+          return answer;
+        });
+      const asked = await Promise.all(
+        Array.from({ length: 8 }, (_, n) => ask(n)),
+      );
+      expect(asked).toEqual(Array.from({ length: 8 }, () => answer));
+      expect(carriedOut).toHaveLength(1);
+    });
+
+    it("are old when their time is over, and pruned", async () => {
+      const [old, recent] = [newId(T0), newId(T0)];
+      await store.transaction(async ({ answers }) => {
+        for (const [id, time] of [
+          [old, T0],
+          [recent, T0 + 10],
+        ] as const) {
+          await answers.claim(id, time, time);
+          await answers.keep(id, answer);
+        }
+        expect(await answers.claim(old, T0 + 10, T0)).toEqual(answer);
+        expect(await answers.claim(old, T0 + 10, T0 + 1)).toBeUndefined();
+        await answers.keep(old, answer);
+      });
+      await store.answers.prune(T0 + 10);
+      await store.transaction(async ({ answers }) => {
+        expect(await answers.claim(recent, T0 + 20, T0)).toEqual(answer);
+      });
+      await store.answers.prune(T0 + 11);
+      await store.transaction(async ({ answers }) => {
+        expect(await answers.claim(recent, T0 + 20, T0)).toBeUndefined();
+      });
+    });
+  });
+
+  it("keeps an audit trail that is asked by time, owner and number", async () => {
+    const entry = {
+      actor: "key",
+      owner: "ann",
+      address: "192.0.2.1",
+      action: "update",
+      kind: "call",
+      object_id: "c",
+      fields: ["meta.name", "request.headers"],
+    } as const;
+    const entries = [
+      { ...entry, time: T0 },
+      { ...entry, time: T0 + 1, owner: "bob" },
+      {
+        ...entry,
+        time: T0 + 2,
+        actor: "command line",
+        owner: null,
+        address: null,
+      },
+      { ...entry, time: T0 + 2, fields: [] },
+    ];
+    for (const one of entries) await store.audit.record(one);
+    const { audit } = store;
+    expect(await audit.list({ limit: 10 })).toEqual(entries);
+    expect(await audit.list({ limit: 2 })).toEqual(entries.slice(2));
+    expect(await audit.list({ since: T0 + 1, limit: 10 })).toEqual(
+      entries.slice(1),
+    );
+    expect(await audit.list({ owner: "bob", limit: 10 })).toEqual([entries[1]]);
+  });
+});
