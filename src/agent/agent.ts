@@ -20,8 +20,14 @@ export interface AgentSettings {
   readonly locationId: string;
   readonly agentId: string;
   readonly version: string;
-  /** What may be called beyond public addresses; see `parseEgressAllow`. */
-  readonly egress: { readonly allow: readonly string[] };
+  readonly egress: {
+    /** What may be called beyond public addresses; see `parseEgressAllow`. */
+    readonly allow: readonly string[];
+    /** Where Sonde itself listens on this machine. */
+    readonly ownPorts?: () => readonly number[];
+  };
+  /** `host:port` of what answers wherever the agent's own network works; default none, which is not to check. */
+  readonly uplinkCheck?: readonly string[];
   /** Runs made at a time; default 500. */
   readonly concurrency?: number;
 }
@@ -36,11 +42,13 @@ export function createAgent(settings: AgentSettings): Service {
     location_id: locationId,
     agent_id: agentId,
   });
-  const egress = parseEgressAllow(settings.egress.allow);
+  const { allow, ownPorts } = settings.egress;
+  const egress = parseEgressAllow(allow, ownPorts);
+  const { uplinkCheck = [] } = settings;
   const runner = createTickRunner({
     clock,
     log,
-    caller: createHttpCaller({ clock, egress }),
+    caller: createHttpCaller({ clock, egress, uplinkCheck }),
     reporter: { locationId, agentId },
     version,
   });

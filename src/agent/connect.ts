@@ -1,14 +1,14 @@
 // A fresh connection: lookup, egress check, TCP, TLS, each timed. What is dialled is always a checked address.
 import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 import type { SecureContext } from "node:tls";
 import type { Clock } from "../runtime/clock.ts";
 import type { HttpRequest } from "./build-request.ts";
 import type { EgressRules } from "./egress.ts";
 import type { HostResolver } from "./resolve-host.ts";
+import { secure } from "./secure.ts";
 import type { Trace } from "./trace.ts";
-import { CallFailure, connectFailure, handshakeFailure } from "./failure.ts";
+import { CallFailure, connectFailure } from "./failure.ts";
 import { untilAborted } from "./deadline.ts";
 
 export interface Network {
@@ -53,7 +53,7 @@ export async function connect(
   trace.sourceIp = socket.localAddress ?? null;
   trace.destIp = socket.remoteAddress ?? null;
   if (url.protocol !== "https:") return socket;
-  return await secure(network, trace, {
+  return await secure(network.clock, trace, {
     socket,
     host,
     secureContext,
@@ -140,11 +140,27 @@ function dialOne(
     // Stays for the life of the socket: an error after the call was settled must not end the process.
     socket.on("error", (cause) => fail(connectFailure(cause, target)));
     socket.once("connect", () => {
+      if (isSelfConnection(socket))
+        return fail(
+          new CallFailure("connect_refused", `${target} is not listened on`),
+        );
       settle();
       resolve(socket);
     });
   });
 }
+
+/**
+ * TCP connects a socket with itself (simultaneous open, RFC 9293 section 3.5) when the port that it was given happens to
+ * be the one that it calls.
+ */
+export const isSelfConnection = ({
+  localAddress,
+  localPort,
+  remoteAddress,
+  remotePort,
+}: Socket): boolean =>
+  localPort === remotePort && localAddress === remoteAddress;
 
 function contextOf(
   { secureContext, certifiedContext }: Network,
@@ -160,52 +176,4 @@ function contextOf(
       { cause },
     );
   }
-}
-
-interface Handshake {
-  readonly socket: Socket;
-  readonly host: string;
-  readonly secureContext: SecureContext;
-  readonly insecureTls: boolean;
-  readonly signal: AbortSignal;
-}
-
-function secure(
-  { clock }: Network,
-  trace: Trace,
-  { socket, host, secureContext, insecureTls, signal }: Handshake,
-): Promise<Socket> {
-  const started = clock.monotonic();
-  return new Promise((resolve, reject) => {
-    const secured = connectTls({
-      socket,
-      host,
-      // RFC 6066 section 3: an address is no server name, and a name ends without a dot.
-      servername: isIP(host) === 0 ? host.replace(/\.$/, "") : "",
-      secureContext,
-      ALPNProtocols: ["http/1.1"],
-      rejectUnauthorized: !insecureTls,
-    });
-    const fail = (failure: CallFailure): void => {
-      signal.removeEventListener("abort", expire);
-      secured.destroy();
-      socket.destroy();
-      reject(failure);
-    };
-    const expire = (): void =>
-      fail(
-        new CallFailure(
-          "timeout",
-          "the TLS handshake was not complete in time",
-        ),
-      );
-    if (signal.aborted) return expire();
-    signal.addEventListener("abort", expire, { once: true });
-    secured.on("error", (cause) => fail(handshakeFailure(cause)));
-    secured.once("secureConnect", () => {
-      signal.removeEventListener("abort", expire);
-      trace.phases.handshake = clock.monotonic() - started;
-      resolve(secured);
-    });
-  });
 }

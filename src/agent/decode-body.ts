@@ -45,14 +45,19 @@ export const knownCodings = (contentEncoding: string): string[] =>
     .map((coding) => coding.trim())
     .filter((coding) => Object.hasOwn(DECODERS, coding));
 
-/** `onFailure` is called for a body that does not decode, or to more than `maxBytes`. */
+export interface DecodedBody {
+  readonly maxBytes: number;
+  readonly onData: (chunk: Buffer) => void;
+  /** For a body that does not decode, or to more than `maxBytes`. */
+  readonly onFailure: (failure: CallFailure) => void;
+}
+
 export function createBodyDecoder(
   codings: readonly string[],
   firstChunk: Buffer,
-  maxBytes: number,
-  onFailure: (failure: CallFailure) => void,
+  { maxBytes, onData, onFailure }: DecodedBody,
 ): BodyDecoder {
-  const sink = countingSink(maxBytes);
+  const sink = countingSink(maxBytes, onData);
   const stages = codings
     .toReversed()
     .flatMap(
@@ -76,11 +81,15 @@ export function createBodyDecoder(
   };
 }
 
-function countingSink(maxBytes: number): Writable {
+function countingSink(
+  maxBytes: number,
+  onData: (chunk: Buffer) => void,
+): Writable {
   let size = 0;
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       size += chunk.length;
+      onData(chunk);
       done(
         size > maxBytes
           ? new CallFailure(

@@ -1,5 +1,6 @@
 // Which addresses a call may connect to: public unicast ones, and what the operator names. Checked on the address that
 // is dialled, so that no spelling of a URL and no answer of a name server gets around it.
+import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { invalid } from "../model/errors.ts";
 
@@ -21,17 +22,22 @@ export interface EgressRules {
  * Entries are an address (`10.1.2.3`), a range (`10.0.0.0/8`), or one of them at a port (`127.0.0.1:8080`,
  * `[::1]:8080`); `localhost` stands for both loopback addresses. Throws `invalid` naming the first entry that is none.
  *
- * Loopback is opened only by an entry inside it, a metadata address only by itself: a wide range opens neither.
+ * Loopback is opened only by an entry inside it, a metadata address only by itself: a wide range opens neither. Nor does
+ * a range, or an address without its port, open `ownPorts` of this machine: where Sonde itself listens.
  */
-export function parseEgressAllow(entries: readonly string[]): EgressRules {
+export function parseEgressAllow(
+  entries: readonly string[],
+  ownPorts: () => readonly number[] = () => [],
+): EgressRules {
   const rules = entries.flatMap(parseEntry);
   return {
     allows(text, port) {
       if (!ipaddr.isValid(text)) return false;
       const address = canonical(ipaddr.parse(text));
-      return (
-        isPublic(address) || rules.some((rule) => opens(rule, address, port))
-      );
+      const opening = rules.filter((rule) => opens(rule, address, port));
+      if (ownPorts().includes(port) && isOwnMachine(address))
+        return opening.some((rule) => isExact(rule, address));
+      return isPublic(address) || opening.length > 0;
     },
   };
 }
@@ -98,6 +104,19 @@ function opens(rule: Rule, address: Address, port: number): boolean {
 
 const bits = (address: Address): number =>
   address.kind() === "ipv4" ? 32 : 128;
+
+const isExact = (rule: Rule, address: Address): boolean =>
+  rule.port !== null && rule.prefix === bits(address);
+
+/** Asked for own ports only, so that addresses may come and go. */
+const isOwnMachine = (address: Address): boolean =>
+  OWN_MACHINE.some(([network, length]) => within(address, network, length)) ||
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .some((own) => isSame(ipaddr.parse(own.address), address));
+
+const isSame = (a: Address, b: Address): boolean =>
+  a.toNormalizedString() === b.toNormalizedString();
 
 const GLOBAL_UNICAST_6 = ipaddr.parseCIDR("2000::/3");
 

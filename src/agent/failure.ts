@@ -25,6 +25,7 @@ export type FailureCode =
   | "redirect_invalid"
   | "egress_refused"
   | "request_invalid"
+  | "uplink_down"
   | "agent_error";
 
 const RESULTS: Partial<Record<FailureCode, ResultCode>> = {
@@ -33,6 +34,7 @@ const RESULTS: Partial<Record<FailureCode, ResultCode>> = {
   redirect_invalid: "HTTP_REDIRECT_ERROR",
   egress_refused: "UNABLE_TO_RUN",
   request_invalid: "UNABLE_TO_RUN",
+  uplink_down: "AGENT_ERROR",
   agent_error: "AGENT_ERROR",
 };
 

@@ -4,6 +4,7 @@ import type { KeyValue } from "../model/fields.ts";
 import { createBodyDecoder, knownCodings, MAX_CODINGS } from "./decode-body.ts";
 import type { BodyDecoder } from "./decode-body.ts";
 import { CallFailure } from "./failure.ts";
+import { createKeptBody } from "./kept-body.ts";
 import type { Trace } from "./trace.ts";
 
 const MAX_HEADERS = 1000;
@@ -40,6 +41,13 @@ export function createReceiver(
   let codings: readonly string[] = [];
   let decoder: BodyDecoder | undefined;
   let size = 0;
+  const body = createKeptBody();
+  const decoded = { maxBytes: MAX_BODY_BYTES, onData: body.add, onFailure };
+  const finish = (): void => {
+    const headers = trace.response?.headers ?? [];
+    trace.content = body.content(valueOf(headers, "content-type") || null);
+    onDone();
+  };
   return {
     head({ rawHeaders }, status, statusText) {
       if (status >= 100 && status < 200) {
@@ -55,7 +63,7 @@ export function createReceiver(
         status_string: statusText,
         headers,
       };
-      codings = knownCodings(contentEncoding(headers));
+      codings = knownCodings(valueOf(headers, "content-encoding"));
       const fault = headFault(status, headers.length);
       if (fault) onFailure(fault);
     },
@@ -64,17 +72,17 @@ export function createReceiver(
       trace.responseSize = Math.min(size, MAX_BODY_BYTES);
       const fault = bodyFault(size, codings);
       if (fault) return onFailure(fault);
-      if (codings.length === 0) return;
+      if (codings.length === 0) return body.add(chunk);
       // Made by the first byte: a response to HEAD has the header, and no body to decode.
-      decoder ??= createBodyDecoder(codings, chunk, MAX_BODY_BYTES, onFailure);
+      decoder ??= createBodyDecoder(codings, chunk, decoded);
       if (decoder.write(chunk)) return;
       controller.pause();
       decoder.onceReady(() => controller.resume());
     },
     end() {
       onEnd();
-      if (decoder) decoder.end(onDone);
-      else onDone();
+      if (decoder) decoder.end(finish);
+      else finish();
     },
     free: () => decoder?.destroy(),
   };
@@ -92,9 +100,10 @@ function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
 const latin1 = (text: string | Buffer | undefined): string =>
   typeof text === "string" ? text : (text?.toString("latin1") ?? "");
 
-const contentEncoding = (headers: readonly KeyValue[]): string =>
+/** All values of a header in one (RFC 9110 section 5.3); "" where there is none. */
+const valueOf = (headers: readonly KeyValue[], name: string): string =>
   headers
-    .filter(({ key }) => key.toLowerCase() === "content-encoding")
+    .filter(({ key }) => key.toLowerCase() === name)
     .map(({ value }) => value)
     .join(",");
 

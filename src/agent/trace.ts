@@ -1,4 +1,6 @@
 // What one exchange did so far. It is filled in as the exchange proceeds, so that a failure leaves what was reached.
+import type { Certificate } from "../model/certificate.ts";
+import type { Content } from "../model/content.ts";
 import type { Result, Timing } from "../model/result.ts";
 import type { HttpRequest } from "./build-request.ts";
 import type { Phase } from "../model/summary.ts";
@@ -13,10 +15,14 @@ export interface Trace {
   ended: number;
   sourceIp: string | null;
   destIp: string | null;
+  /** Of the server, over https. */
+  certificate: Certificate | null;
   /** Body bytes; null where nothing was sent, or received. */
   requestSize: number | null;
   responseSize: number | null;
   response: Result["response"];
+  /** The response's body, decoded; null until it is complete. */
+  content: Content | null;
 }
 
 export function newTrace(request: HttpRequest, clock: Clock): Trace {
@@ -35,9 +41,11 @@ export function newTrace(request: HttpRequest, clock: Clock): Trace {
     ended: started,
     sourceIp: null,
     destIp: null,
+    certificate: null,
     requestSize: null,
     responseSize: null,
     response: null,
+    content: null,
   };
 }
 

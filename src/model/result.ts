@@ -1,6 +1,8 @@
 // The outcome of one call, and the report of one run. What a target did is data, never an error.
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { CertificateSchema } from "./certificate.ts";
+import { ContentSchema } from "./content.ts";
 import { TRIGGERS } from "./tick.ts";
 import { createValidator } from "./validate.ts";
 import { parseInstant } from "./instant.ts";
@@ -164,8 +166,17 @@ export const ResultSchema = Type.Object({
       timing: TimingSchema,
     }),
   ),
+  /** Absent in results of agents that did not look at it. */
+  certificate: Type.Optional(Type.Union([CertificateSchema, Type.Null()])),
 });
 export type Result = Static<typeof ResultSchema>;
+
+/** A result with what is stored beside it. */
+export const ReportedResultSchema = Type.Object({
+  ...ResultSchema.properties,
+  content: Type.Optional(Type.Union([ContentSchema, Type.Null()])),
+});
+export type ReportedResult = Static<typeof ReportedResultSchema>;
 
 /** The outcome of a workflow's run as a whole. */
 export const WorkflowResultSchema = Type.Object({
@@ -195,7 +206,7 @@ export const RunReportSchema = Type.Refine(
     location_id: Type.String(),
     agent_id: Type.String(),
     /** One per call, in order; none where a whole workflow was MISSED. */
-    results: Type.Array(ResultSchema),
+    results: Type.Array(ReportedResultSchema),
     workflow: Type.Optional(Type.Union([WorkflowResultSchema, Type.Null()])),
   }),
   ({ results, workflow }) => workflow != null || results.length > 0,

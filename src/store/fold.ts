@@ -2,7 +2,7 @@
 import type { Selectable } from "kysely";
 import { PERIOD_KINDS, periodStart } from "../model/periods.ts";
 import { rawOf, summarizeResults, timeOf } from "../model/result.ts";
-import type { Result } from "../model/result.ts";
+import type { ReportedResult, Result } from "../model/result.ts";
 import { countOnly, mergeSummaries } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
 import type { Database } from "./database.ts";
@@ -15,7 +15,7 @@ type Key = Pick<Row, "call_id" | "kind" | "period" | "location_id" | "result">;
 /** A result as it goes into the ledger; `replaces` when it takes the place of a MISSED. */
 export interface NewResult {
   readonly owner: string;
-  readonly result: Result;
+  readonly result: ReportedResult;
   readonly replaces: Result | undefined;
 }
 

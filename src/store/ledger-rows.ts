@@ -8,6 +8,7 @@ import { chunksOf } from "./database.ts";
 import { foldResults } from "./fold.ts";
 import type { NewResult } from "./fold.ts";
 import { toPendingRun } from "./pending-runs.ts";
+import { storeContents, withoutContent } from "./result-contents.ts";
 
 /** What was ordered, as far as a report must agree with it. */
 export interface Order {
@@ -142,6 +143,10 @@ export async function storeOutcomes(
 ): Promise<void> {
   const results = accepted.flatMap((outcome) => outcome.results);
   await storeResults(database, results);
+  await storeContents(
+    database,
+    results.map(({ result }) => result),
+  );
   await storeWorkflows(database, accepted);
   await foldResults(database, results);
 }
@@ -224,6 +229,6 @@ function toRow({ owner, result }: NewResult) {
     http_code: meta.http_code,
     content_length: meta.response_size,
     ...phases,
-    document: JSON.stringify(result),
+    document: JSON.stringify(withoutContent(result)),
   };
 }

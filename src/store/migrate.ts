@@ -6,6 +6,7 @@ import type { Schema } from "./schema.ts";
 import * as initial from "./migrations/0001-initial.ts";
 import * as keysAuditAnswers from "./migrations/0002-keys-audit-answers.ts";
 import * as resources from "./migrations/0004-resources.ts";
+import * as resultContents from "./migrations/0005-result-contents.ts";
 import * as workflowRuns from "./migrations/0003-workflow-runs.ts";
 
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -13,6 +14,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0002-keys-audit-answers": keysAuditAnswers,
   "0003-workflow-runs": workflowRuns,
   "0004-resources": resources,
+  "0005-result-contents": resultContents,
 };
 
 /** Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a newer Sonde. */

@@ -40,6 +40,7 @@ export const missedResult = (missed: MissedRun): Result => ({
   request: null,
   response: null,
   hops: [],
+  certificate: null,
 });
 
 export const missedWorkflow = (missed: MissedRun): WorkflowResult => ({

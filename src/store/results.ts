@@ -3,6 +3,7 @@ import type { Result, WorkflowResult } from "../model/result.ts";
 import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
 import { recordMissedRuns, recordReports } from "./record.ts";
+import { contentOf } from "./result-contents.ts";
 import type { ResultStore, WorkflowResultStore } from "./ports/result-store.ts";
 
 export function createResultStore(database: Database): ResultStore {
@@ -15,6 +16,7 @@ export function createResultStore(database: Database): ResultStore {
       const row = await documents().where("id", "=", id).executeTakeFirst();
       return row && (JSON.parse(row.document) as Result);
     },
+    content: (id) => contentOf(database, id),
     async getMany(ids) {
       const found = new Map<string, Result>();
       for (const chunk of chunksOf(ids))

@@ -1,4 +1,5 @@
 // The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0 or 1.
+import type { Content } from "../model/content.ts";
 
 interface DocumentsTable {
   id: string;
@@ -74,6 +75,15 @@ interface ResultsTable {
   processing: number | null;
   download: number | null;
   document: string;
+}
+
+interface ResultContentsTable {
+  result_id: string;
+  content_type: string | null;
+  encoding: string | null;
+  size: number;
+  content: string | null;
+  reason: Content["reason"];
 }
 
 interface WorkflowResultsTable {
@@ -170,6 +180,7 @@ export interface Schema {
   schedules: SchedulesTable;
   pending_runs: PendingRunsTable;
   results: ResultsTable;
+  result_contents: ResultContentsTable;
   workflow_results: WorkflowResultsTable;
   stats: StatsTable;
   api_keys: ApiKeysTable;

@@ -1,10 +1,44 @@
 import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/agent/egress.ts";
 import { call, codeOf } from "./calling.ts";
 
 const allows = (address: string, port: number, allow: string[] = []): boolean =>
   parseEgressAllow(allow).allows(address, port);
+
+describe("a port where Sonde itself listens", () => {
+  const outward = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ internal }) => !internal)?.address;
+  const allowsOwn = (address: string, port: number, allow: string[]): boolean =>
+    parseEgressAllow(allow, () => [4222, 9464]).allows(address, port);
+
+  it.each([
+    ["127.0.0.1", ["127.0.0.0/8"]],
+    ["127.0.0.1", ["127.0.0.0/8:4222"]],
+    ["127.0.0.1", ["127.0.0.1"]],
+    ["127.0.0.1", ["127.0.0.1:9464"]],
+    ["127.0.0.2", ["127.0.0.1:4222"]],
+    ["::1", ["localhost"]],
+    ["::ffff:127.0.0.1", ["127.0.0.0/8"]],
+    [outward ?? "127.0.0.3", [outward ?? "127.0.0.3", "0.0.0.0/0", "::/0"]],
+  ])("is not called at %s though %j is allowed", (address, allow) => {
+    expect(allowsOwn(address, 4222, allow)).toBe(false);
+  });
+
+  it.each([
+    ["127.0.0.1", 4222, ["127.0.0.1:4222"]],
+    ["::1", 4222, ["localhost:4222"]],
+    ["127.0.0.1", 4223, ["127.0.0.0/8"]],
+    ["8.8.8.8", 4222, []],
+  ])(
+    "does not keep %s:%i from being called with %j",
+    (address, port, allow) => {
+      expect(allowsOwn(address, port, allow)).toBe(true);
+    },
+  );
+});
 
 describe("without an exception", () => {
   it.each([

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { isSelfConnection } from "../../src/agent/connect.ts";
 import { startBlackHole } from "../support/black-hole.ts";
 import { createCertificates } from "../support/certificates.ts";
 import {
@@ -166,6 +169,26 @@ describe("the request on the wire", () => {
       Buffer.from(body ?? "").toString("latin1"),
     ]);
   });
+});
+
+it("knows a connection that TCP made of a socket with itself", async () => {
+  const closed = await startTarget();
+  await closed[Symbol.asyncDispose]();
+  const end = { port: closed.port, host: "127.0.0.1" };
+  const itself = connect({
+    ...end,
+    localPort: end.port,
+    localAddress: end.host,
+  });
+  await once(itself, "connect");
+  expect(isSelfConnection(itself)).toBe(true);
+  itself.destroy();
+
+  await using target = await startTarget();
+  const other = connect(target.port, "127.0.0.1");
+  await once(other, "connect");
+  expect(isSelfConnection(other)).toBe(false);
+  other.destroy();
 });
 
 describe("a connection", () => {

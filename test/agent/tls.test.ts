@@ -51,6 +51,39 @@ const FAULTS: [string, TargetOptions["tls"], string][] = [
   ],
 ];
 
+describe("the certificate of a result", () => {
+  const certificateOf = async (url: string) =>
+    (await call(url, { secureContext })).last.certificate;
+
+  it("tells who it is for, whose it is and how long it holds", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.good,
+    });
+    const shown = await certificateOf(target.url);
+    expect(shown).toEqual({
+      issuer: expect.stringMatching(/CN=/) as string,
+      subject: expect.stringMatching(/CN=/) as string,
+      valid_from: expect.any(String) as string,
+      expiry: expect.any(String) as string,
+      days: expect.any(Number) as number,
+    });
+    const left = Date.parse(shown?.expiry ?? "") - Date.now();
+    expect(shown?.days).toBe(Math.floor(left / 86_400_000));
+  });
+
+  it("is there though it has expired", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.expired,
+    });
+    expect((await certificateOf(target.url))?.days).toBeLessThan(0);
+  });
+
+  it("is null over plain http", async () => {
+    await using target = await startTarget();
+    expect(await certificateOf(target.url)).toBeNull();
+  });
+});
+
 describe("a target with", () => {
   it.each(FAULTS)(
     "%s is a connection error of its own",

@@ -88,6 +88,10 @@ it.each<[string, (ids: Ids) => Sent]>([
   ],
   ["get a result", ({ result }) => ({ path: `/results/${result}/` })],
   [
+    "get the content of a result",
+    ({ result }) => ({ path: `/results/${result}/content` }),
+  ],
+  [
     "change a call",
     ({ call }) => ({ method: "PUT", path: `/calls/${call}/`, body: {} }),
   ],

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ResultSchema } from "../../src/model/result.ts";
 import { createValidator } from "../../src/model/validate.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -113,4 +113,58 @@ it("does not answer for a result that is not there, nor for one of a call that i
       { error_msg: "Result not found", error: 404 },
     ]);
   }
+});
+
+describe("the body of a response", () => {
+  const content = {
+    content_type: "text/html",
+    encoding: "utf-8",
+    size: 27,
+    content: "<script>alert('')</script>",
+    reason: null,
+  };
+
+  async function recordWith(api: TestApi, id: string): Promise<void> {
+    const run = await api.store.pendingRuns.get(id);
+    if (!run) throw new Error(`${id} is not pending`);
+    const report = aReport(run);
+    const results = report.results.map((result) => ({ ...result, content }));
+    await api.store.results.record([{ ...report, results }]);
+  }
+
+  it.each(["content", "content/"])(
+    "is answered at %s as JSON, which no browser runs",
+    async (end) => {
+      await using api = await startApi();
+      const id = await order(api, (await createCall(api)).id);
+      await recordWith(api, id);
+      const answer = await api.send({ path: `/results/${id}/${end}` });
+      expect([answer.status, answer.body]).toEqual([200, content]);
+      expect(answer.headers["content-type"]).toMatch(/^application\/json/);
+    },
+  );
+
+  it("is in no other answer", async () => {
+    await using api = await startApi();
+    const call = await createCall(api);
+    const id = await order(api, call.id);
+    await recordWith(api, id);
+    for (const path of [`/results/${id}/`, `/calls/${call.id}/results/`]) {
+      const { status, body } = await api.send({ path });
+      expect(status).toBe(200);
+      expect(JSON.stringify(body)).not.toContain("script");
+    }
+  });
+
+  it("is not found where none is kept", async () => {
+    await using api = await startApi();
+    const id = await order(api, (await createCall(api)).id);
+    const queued = await api.send({ path: `/results/${id}/content` });
+    await finish(api, id);
+    const finished = await api.send({ path: `/results/${id}/content` });
+    expect([queued.body, finished.body]).toEqual([
+      { error_msg: "Result not found", error: 404 },
+      { error_msg: "Content not found", error: 404 },
+    ]);
+  });
 });

@@ -77,6 +77,48 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run!.result_id)).toBeUndefined();
   });
 
+  it("keeps the body of a response beside its result, and out of every list", async () => {
+    const target_id = aCallId();
+    const [run, other] = await ordered(
+      aRun({ target_id }),
+      aRun({ target_id, due_time: T0 + 60_000 }),
+    );
+    const content = {
+      content_type: "text/plain",
+      encoding: "utf-8",
+      size: 7,
+      content: "grüße",
+      reason: null,
+    };
+    const report = aReport(run!);
+    const results = report.results.map((result) => ({ ...result, content }));
+    await store.results.record([{ ...report, results }, aReport(other!)]);
+    expect(await store.results.content(run!.result_id)).toEqual(content);
+    expect(await store.results.content(other!.result_id)).toBeUndefined();
+    const listed = await store.results.listOfCall(target_id, {
+      after: "",
+      limit: 10,
+    });
+    expect(listed).toEqual([...report.results, ...aReport(other!).results]);
+    expect(await store.results.get(run!.result_id)).toEqual(report.results[0]);
+  });
+
+  it("keeps the body of a response that comes after its run was MISSED", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const content = {
+      content_type: null,
+      encoding: null,
+      size: 40_000,
+      content: null,
+      reason: "too_large" as const,
+    };
+    await store.results.record([aReport(run!, { result: "MISSED" })]);
+    const report = aReport(run!);
+    const results = report.results.map((result) => ({ ...result, content }));
+    await store.results.record([{ ...report, results }]);
+    expect(await store.results.content(run!.result_id)).toEqual(content);
+  });
+
   it("stores a result once and counts it once, however often it arrives", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const report = aReport(run!, { total: 80.4 });

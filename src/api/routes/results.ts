@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
+import { ContentSchema } from "../../model/content.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { NO_TIMING, ResultSchema } from "../../model/result.ts";
 import type { Result } from "../../model/result.ts";
@@ -62,6 +63,25 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
       return result ?? queuedResult(pending as PendingRun, call);
     },
   }),
+  defineEndpoint({
+    operationId: "getResultContent",
+    methods: ["GET"],
+    path: "/results/:result_id/content",
+    tag,
+    summary: "Get the body of the response, as far as it was kept",
+    level: "VIEWER",
+    answer: named("ResultContent", ContentSchema),
+    async handle({ principal, params }) {
+      const { store } = deps;
+      const result = await store.results.get(params.result_id);
+      const callId = result?.meta.call_id ?? "";
+      const call = await callSharing("results", store, principal, callId);
+      if (!call) throw notFound("Result");
+      const content = await store.results.content(params.result_id);
+      if (!content) throw notFound("Content");
+      return content;
+    },
+  }),
 ];
 
 /** Pending runs are read first: one that gets its outcome in between is then seen twice, never missed. */
@@ -118,5 +138,6 @@ function queuedResult(run: PendingRun, call: Call): Result {
     request: null,
     response: null,
     hops: [],
+    certificate: null,
   };
 }

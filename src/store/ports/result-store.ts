@@ -1,4 +1,5 @@
 // The port of the closed side of the ledger: outcomes of runs.
+import type { Content } from "../../model/content.ts";
 import type { Result, RunReport, WorkflowResult } from "../../model/result.ts";
 import type { Page } from "./document-store.ts";
 import type { PendingRun } from "./run-store.ts";
@@ -24,6 +25,8 @@ export interface ResultStore {
   /** One transaction, by the same rules; a run that has an outcome keeps it. Returns how many are new. */
   recordMissed(runs: readonly MissedRun[]): Promise<number>;
   get(id: string): Promise<Result | undefined>;
+  /** The body of the response; undefined where none was kept. */
+  content(id: string): Promise<Content | undefined>;
   /** Those that there are, in the order of their ids in the list. */
   getMany(ids: readonly string[]): Promise<Result[]>;
   /** In creation order; runs without an outcome are not among them. */

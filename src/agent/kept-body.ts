@@ -1,0 +1,54 @@
+// The body of a response while it comes in: kept as far as it may be text of a size that is stored.
+import { MAX_CONTENT_BYTES, withoutText } from "../model/content.ts";
+import type { Content } from "../model/content.ts";
+
+export interface KeptBody {
+  /** Decoded bytes, in order. */
+  add(chunk: Buffer): void;
+  /** To be called when all have come. */
+  content(contentType: string | null): Content;
+}
+
+export function createKeptBody(): KeptBody {
+  let chunks: Buffer[] = [];
+  let size = 0;
+  return {
+    add(chunk) {
+      size += chunk.length;
+      if (size > MAX_CONTENT_BYTES) chunks = [];
+      else chunks.push(chunk);
+    },
+    content(contentType) {
+      const bare: Content = {
+        content_type: contentType,
+        encoding: null,
+        size,
+        content: null,
+        reason: null,
+      };
+      if (size > MAX_CONTENT_BYTES) return withoutText(bare, "too_large");
+      const text = textOf(Buffer.concat(chunks), contentType ?? "");
+      return text ? { ...bare, ...text } : withoutText(bare, "binary");
+    },
+  };
+}
+
+type Read = Pick<Content, "encoding" | "content">;
+
+/** Undefined for what is no text in the encoding that the server names, or else in UTF-8. */
+function textOf(bytes: Buffer, contentType: string): Read | undefined {
+  const [, label = "utf-8"] =
+    /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType) ?? [];
+  try {
+    const decoder = new TextDecoder(label, { fatal: true });
+    const content = decoder.decode(bytes);
+    return CONTROL.test(content)
+      ? undefined
+      : { encoding: decoder.encoding, content };
+  } catch {
+    return undefined;
+  }
+}
+
+// Text has tabs, line breaks, form feeds and escape sequences.
+const CONTROL = /[^\P{Cc}\t\n\f\r\u{1b}\u{80}-\u{9f}]/u;

@@ -1,0 +1,95 @@
+import { beforeAll, afterAll, describe, expect, it } from "vitest";
+import { DEFAULT_BEHAVIOUR } from "../../src/agent/behaviour.ts";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { CallFailure } from "../../src/agent/failure.ts";
+import { createHttpCaller } from "../../src/agent/http-call.ts";
+import { createHostResolver } from "../../src/agent/resolve-host.ts";
+import { createUplink } from "../../src/agent/uplink.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { startBlackHole } from "../support/black-hole.ts";
+import type { BlackHole } from "../support/black-hole.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { startRawTarget, startTarget } from "../support/target-server.ts";
+import { codeOf, requestOf } from "./calling.ts";
+
+const resolver = createHostResolver({ clock: systemClock });
+const failed = new CallFailure("connect_timeout", "nobody answered");
+
+let hole: BlackHole;
+let down: string;
+beforeAll(async () => {
+  hole = await startBlackHole();
+  down = `127.0.0.1:${hole.port}`;
+});
+afterAll(() => hole[Symbol.asyncDispose]());
+
+const uplinkOf = (...addresses: string[]) =>
+  createUplink({ addresses, clock: systemClock, resolver });
+
+describe("a failure to reach the target", () => {
+  it("is the agent's own when its uplink is down", async () => {
+    const judged = await uplinkOf(down).judge(failed);
+    expect(judged.result).toBe("AGENT_ERROR");
+    expect(judged.message).toBe(
+      "uplink_down: the agent's own network does not work, so this says nothing of the target: connect_timeout: nobody answered",
+    );
+  });
+
+  it("is the agent's own when the name of the uplink is not found", async () => {
+    const judged = await uplinkOf("hub.invalid:4222").judge(failed);
+    expect(judged.code).toBe("uplink_down");
+  });
+
+  it("is the target's when one of several addresses answers", async () => {
+    await using hub = await startRawTarget(() => undefined);
+    const uplink = uplinkOf(down, `localhost:${hub.port}`);
+    expect(await uplink.judge(failed)).toBe(failed);
+  });
+
+  it("is the target's when the uplink refuses, which takes a network", async () => {
+    const hub = await startRawTarget(() => undefined);
+    await hub[Symbol.asyncDispose]();
+    expect(await uplinkOf(hub.authority).judge(failed)).toBe(failed);
+  });
+
+  it("is the target's where there is nothing to check", async () => {
+    expect(await uplinkOf().judge(failed)).toBe(failed);
+  });
+});
+
+it.each(["reset", "timeout", "tls_expired", "malformed_response"] as const)(
+  "a %s is the target's without a check: there was a connection",
+  async (code) => {
+    await using hub = await startRawTarget(() => undefined);
+    await uplinkOf(hub.authority).judge(new CallFailure(code, "it was so"));
+    expect(hub.connections()).toBe(0);
+  },
+);
+
+it("is checked once for calls that fail together, and again later", async () => {
+  const clock = createManualClock(0);
+  await using hub = await startRawTarget(() => undefined);
+  const uplink = createUplink({ addresses: [hub.authority], clock, resolver });
+  const judge = () =>
+    Promise.all(Array.from({ length: 50 }, () => uplink.judge(failed)));
+  await judge();
+  await judge();
+  expect(hub.connections()).toBe(1);
+  await clock.advance(1001);
+  await judge();
+  await expect.poll(() => hub.connections()).toBe(2);
+});
+
+it("makes a call whose target does not answer an AGENT_ERROR", async () => {
+  const target = await startTarget();
+  await target[Symbol.asyncDispose]();
+  const caller = createHttpCaller({
+    clock: systemClock,
+    egress: parseEgressAllow(["127.0.0.1"]),
+    uplinkCheck: [down],
+  });
+  const outcome = await caller.call(requestOf(target.url), DEFAULT_BEHAVIOUR);
+  expect(outcome.result).toBe("AGENT_ERROR");
+  expect(codeOf(outcome)).toBe("uplink_down");
+  expect(outcome.message).toContain("connect_refused");
+});
