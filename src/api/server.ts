@@ -32,6 +32,7 @@ import { runEndpoints } from "./routes/runs.ts";
 import { statEndpoints } from "./routes/stats.ts";
 import { tokenEndpoints } from "./routes/tokens.ts";
 import { workflowEndpoints } from "./routes/workflows.ts";
+import { workflowResultEndpoints } from "./routes/workflow-results.ts";
 
 export interface ApiConfig {
   readonly host: string;
@@ -72,6 +73,7 @@ export function createApi(deps: ApiDeps): Api {
     statEndpoints,
     resultEndpoints,
     workflowEndpoints,
+    workflowResultEndpoints,
     deploymentEndpoints,
     authSettingEndpoints,
     tokenEndpoints,

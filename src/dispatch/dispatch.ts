@@ -10,6 +10,7 @@ import type { Store } from "../store/store.ts";
 import { buildTick } from "./build-tick.ts";
 import { withCredentials } from "./credentials.ts";
 import { expiryOf } from "./pending-run.ts";
+import type { TickSealer } from "./seal-tick.ts";
 import { loadTargets } from "./targets.ts";
 
 /** A tick waits with the bus and the agent for at most so long; a run that is further ahead stays in the store. */
@@ -32,9 +33,12 @@ interface Planned {
 export function createDispatcher({
   store,
   bus,
+  sealTick = async (tick) => tick,
 }: {
   readonly store: Store;
   readonly bus: Bus;
+  /** Needed where the bus leaves this process. */
+  readonly sealTick?: TickSealer;
 }): Dispatcher {
   return {
     async dispatch(pending) {
@@ -55,10 +59,10 @@ export function createDispatcher({
       if (missed.length > 0) await store.results.recordMissed(missed);
       await plan(store, planned);
       const ticks = planned.map(({ tick }) => tick);
-      await publish(
-        { store, bus },
-        await withCredentials(store.documents, ticks, targets.calls),
-      );
+      const { documents } = store;
+      const complete = await withCredentials(documents, ticks, targets.calls);
+      const sealed = await Promise.all(complete.map((tick) => sealTick(tick)));
+      await publish({ store, bus }, sealed);
     },
   };
 }

@@ -9,7 +9,7 @@ export interface StoredWorkflow {
   readonly id: string;
   readonly document: Workflow;
   /** The stored call, where the workflow's owner may run it. */
-  call(id: string): StoredDocument | undefined;
+  readonly call: (id: string) => StoredDocument | undefined;
 }
 
 export interface Targets {

@@ -11,7 +11,11 @@ import type {
 } from "../../src/model/result.ts";
 import type { NewDocument } from "../../src/store/ports/document-store.ts";
 import type { PendingRun } from "../../src/store/ports/run-store.ts";
-import { newId } from "../../src/runtime/ids.ts";
+import {
+  countsOfWorkflow,
+  outcomeOfWorkflow,
+} from "../../src/model/workflow-result.ts";
+import { newId, stepIds } from "../../src/runtime/ids.ts";
 
 export const T0 = Date.UTC(2026, 9, 1, 12, 0, 0);
 
@@ -51,6 +55,53 @@ export function aReport(run: PendingRun, outcome: Outcome = {}): RunReport {
     location_id,
     agent_id: "agent",
     results: [aResult(run, outcome)],
+  };
+}
+
+/** Of a planned run of a workflow, whose calls end as told; COMPLETE where nothing is. */
+export function aWorkflowReport(
+  run: PendingRun,
+  outcomes: readonly Outcome[] = [],
+): RunReport {
+  const callIds = run.call_ids ?? [];
+  const ids = stepIds(run.due_time, run.result_id, callIds.length);
+  const results = callIds.map((call_id, step): Result => {
+    const { meta, ...rest } = aResult(run, outcomes[step]);
+    return {
+      ...rest,
+      id: ids[step] as string,
+      meta: {
+        ...meta,
+        call_id,
+        workflow_id: run.target_id,
+        workflow_result_id: run.result_id,
+      },
+    };
+  });
+  const { location_id } = run;
+  return {
+    run_id: run.result_id,
+    location_id,
+    agent_id: "agent",
+    results,
+    workflow: {
+      id: run.result_id,
+      meta: {
+        workflow_id: run.target_id,
+        name: "a workflow",
+        deployment_id: run.deployment_id,
+        location_id,
+        agent_id: "agent",
+        trigger: run.trigger,
+        trigger_time: formatInstant(run.trigger_time),
+        due_time: formatInstant(run.due_time),
+        start_time: formatInstant(run.due_time),
+        end_time: formatInstant(run.due_time + 1000),
+        ...outcomeOfWorkflow(results),
+        is_late: false,
+      },
+      counts: countsOfWorkflow(results),
+    },
   };
 }
 

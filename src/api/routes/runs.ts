@@ -1,10 +1,8 @@
-// "Run now": orders a run, hands it to the bus at once, and where asked to, waits for its end.
+// Runs of a call at a caller's request.
 import { Type } from "typebox";
-import type { Static } from "typebox";
 import { AppError, invalid } from "../../model/errors.ts";
 import { canRun } from "../../model/access.ts";
-import { Id, withDefault } from "../../model/fields.ts";
-import { DelaySeconds } from "../../model/deployment.ts";
+import { Id } from "../../model/fields.ts";
 import { createValidator } from "../../model/validate.ts";
 import { manualRun } from "../../dispatch/pending-run.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
@@ -13,27 +11,9 @@ import { defineEndpoint } from "../endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
 import { resolveLocation } from "../locations.ts";
 import { named } from "../openapi.ts";
-import { integer } from "../parameters.ts";
+import { inUpperCase, RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
 
-const MAX_WAIT_SECONDS = 60;
-const FIRST_POLL_MS = 50;
-const SLOWEST_POLL_MS = 250;
-
-const Context = Type.Record(Type.String(), Type.Unknown(), {
-  maxProperties: 100,
-  description: "variables of this run; names are read in upper case",
-});
-
-const RunBody = Type.Object(
-  {
-    location_id: Type.Optional(
-      withDefault(Type.String({ maxLength: 100 }), ""),
-    ),
-    context: Type.Optional(withDefault(Context, {})),
-    run_delay: Type.Optional(DelaySeconds),
-  },
-  { additionalProperties: false },
-);
+const RunBody = Type.Object(RUN_FIELDS, { additionalProperties: false });
 const runBody = createValidator(RunBody);
 
 const RunSchema = named(
@@ -45,14 +25,6 @@ const RunSchema = named(
     context: Type.Record(Type.String(), Type.Unknown()),
   }),
 );
-
-const RUN_PARAMETERS = {
-  wait: integer(
-    "seconds to wait for the end of the run before answering",
-    { minimum: 0, maximum: MAX_WAIT_SECONDS },
-    0,
-  ),
-};
 
 export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
   defineEndpoint({
@@ -66,10 +38,13 @@ export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
     body: RunBody,
     answer: RunSchema,
     async handle(request) {
-      const answer = await startRun(deps, request);
-      const { wait } = request.query;
-      await endOf(deps, answer.result_id, wait, request.ended);
-      return answer;
+      const run = await orderedRun(deps, request);
+      const { target_id: call_id, result_id, location_id, context } = run;
+      return runNow(deps, request, run, {
+        answer: { call_id, result_id, location_id, context: { ...context } },
+        idOf: (answer) => answer.result_id,
+        wait: request.query.wait,
+      });
     },
   }),
 ];
@@ -98,56 +73,4 @@ async function orderedRun(
     run_delay,
     now: await store.now(),
   });
-}
-
-const inUpperCase = (
-  context: Readonly<Record<string, unknown>>,
-): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]),
-  );
-
-/** A run that the bus did not take is forgotten again: its caller is told, and may repeat the request. */
-async function startRun(
-  deps: EndpointDeps,
-  request: ApiRequest<"/:id/">,
-): Promise<Static<typeof RunSchema>> {
-  const run = await orderedRun(deps, request);
-  const { store, dispatcher } = deps;
-  const answer = await request.change(async (within, audit) => {
-    await within.pendingRuns.insert([run]);
-    await audit("run", "call", run.target_id);
-    const { target_id: call_id, result_id, location_id, context } = run;
-    return { call_id, result_id, location_id, context: { ...context } };
-  });
-  const isRepeated = answer.result_id !== run.result_id;
-  if (isRepeated) return answer;
-  try {
-    await dispatcher.dispatch([run]);
-  } catch (cause) {
-    await store.pendingRuns.remove(run.result_id);
-    await request.forget();
-    throw cause;
-  }
-  return answer;
-}
-
-/** Resolves when the run has an outcome, `seconds` are over, or nobody waits any more. */
-async function endOf(
-  { store, clock }: EndpointDeps,
-  resultId: string,
-  seconds: number,
-  ended: AbortSignal,
-): Promise<void> {
-  const deadline = clock.monotonic() + seconds * 1000;
-  let pause = FIRST_POLL_MS;
-  for (;;) {
-    const left = deadline - clock.monotonic();
-    if (left <= 0 || ended.aborted) return;
-    if (await store.results.get(resultId)) return;
-    await clock
-      .waitUntil(clock.now() + Math.min(pause, left), ended)
-      .catch(() => undefined); // rejects when `ended` aborts, which the next turn sees
-    pause = Math.min(pause * 1.5, SLOWEST_POLL_MS);
-  }
 }

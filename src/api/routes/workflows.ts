@@ -5,6 +5,7 @@ import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertRunnable } from "../references.ts";
 import { removeDeploymentsOf } from "./deployments.ts";
+import { workflowRunEndpoints } from "./workflow-runs.ts";
 
 const names = {
   path: "/workflows/",
@@ -31,7 +32,8 @@ export function workflowEndpoints(deps: EndpointDeps): Endpoint[] {
   const { get, list } = readEndpoints(workflowResource, crud, names);
   return [
     create,
-    update,
+    { ...update, methods: ["PUT"] },
+    ...workflowRunEndpoints(deps, update),
     remove,
     get,
     list,

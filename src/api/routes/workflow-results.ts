@@ -1,0 +1,156 @@
+// Results of a workflow's runs. One that was ordered and has no outcome yet is listed as QUEUED, in its place.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { canRead } from "../../model/access.ts";
+import type { Principal } from "../../model/access.ts";
+import { notFound } from "../../model/errors.ts";
+import { formatInstant, parseInstant } from "../../model/instant.ts";
+import { ResultSchema, WorkflowResultSchema } from "../../model/result.ts";
+import type { Result, WorkflowResult } from "../../model/result.ts";
+import type { Workflow } from "../../model/workflow.ts";
+import { countsOfWorkflow } from "../../model/workflow-result.ts";
+import { stepIds } from "../../runtime/ids.ts";
+import type { Page, StoredDocument } from "../../store/ports/document-store.ts";
+import type { PendingRun } from "../../store/ports/run-store.ts";
+import type { Store } from "../../store/store.ts";
+import { visible } from "../crud.ts";
+import { defineEndpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { listOf, listPage } from "../lists.ts";
+import { named } from "../openapi.ts";
+import { LIST_PAGING } from "../parameters.ts";
+import { callsSharing } from "../shared-calls.ts";
+
+const tag = "Results";
+
+const StepSchema = Type.Omit(ResultSchema, ["request"]);
+
+const WithSteps = named(
+  "WorkflowResultWithCalls",
+  Type.Object({
+    ...WorkflowResultSchema.properties,
+    results: Type.Array(StepSchema, {
+      description:
+        "of its calls, in order; others than the owner of the Workflow see those of the calls whose results they may read",
+    }),
+  }),
+);
+
+export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "listResultsOfWorkflow",
+    methods: ["GET"],
+    path: "/workflows/:id/results/",
+    tag,
+    summary: "List the results of a Workflow",
+    level: "VIEWER",
+    query: LIST_PAGING,
+    answer: listOf(named("WorkflowResult", WorkflowResultSchema)),
+    async handle(request) {
+      const { principal, params } = request;
+      const stored = await deps.store.documents.get("workflow", params.id);
+      const workflow = visible("Workflow", stored, principal);
+      return listPage(deps.cursors, request, (page) =>
+        resultsOf(deps.store, workflow, page),
+      );
+    },
+  }),
+  defineEndpoint({
+    operationId: "getWorkflowResult",
+    methods: ["GET"],
+    path: "/workflows/results/:workflow_result_id/",
+    tag,
+    summary: "Get the result of a Workflow, with those of its calls",
+    level: "VIEWER",
+    answer: WithSteps,
+    handle: ({ principal, params }) =>
+      resultOf(deps.store, principal, params.workflow_result_id),
+  }),
+];
+
+/** Pending runs are read first: one that gets its outcome in between is then seen twice, never missed. */
+async function resultsOf(
+  store: Store,
+  workflow: StoredDocument,
+  page: Page,
+): Promise<WorkflowResult[]> {
+  const pending = await store.pendingRuns.listOfCall(workflow.id, page);
+  const recorded = await store.workflowResults.listOfWorkflow(
+    workflow.id,
+    page,
+  );
+  const known = new Set(recorded.map(({ id }) => id));
+  return pending
+    .filter(({ result_id }) => !known.has(result_id))
+    .map((run) => queuedResult(run, workflow))
+    .concat(recorded)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(0, page.limit);
+}
+
+async function resultOf(
+  store: Store,
+  principal: Principal,
+  id: string,
+): Promise<Static<typeof WithSteps>> {
+  const pending = await store.pendingRuns.get(id);
+  const recorded = await store.workflowResults.get(id);
+  const workflow = await store.documents.get(
+    "workflow",
+    recorded?.meta.workflow_id ?? pending?.target_id ?? "",
+  );
+  if (!workflow || !canRead(principal, workflow))
+    throw notFound("Workflow result");
+  if (!recorded)
+    return { ...queuedResult(pending as PendingRun, workflow), results: [] };
+  const results = await stepsOf(store, principal, workflow, recorded);
+  return { ...recorded, results };
+}
+
+/** A workflow may be shared more widely than its calls are. */
+async function stepsOf(
+  store: Store,
+  principal: Principal,
+  workflow: StoredDocument,
+  { id, meta, counts }: WorkflowResult,
+): Promise<Static<typeof StepSchema>[]> {
+  const due = parseInstant(meta.due_time) as number;
+  const steps = await store.results.getMany(stepIds(due, id, counts.calls));
+  const callIds = steps.map((step) => step.meta.call_id);
+  const open = await callsSharing("results", store, principal, callIds);
+  return steps
+    .filter(
+      (step) =>
+        principal.owner === workflow.owner || open.has(step.meta.call_id),
+    )
+    .map(withoutRequest);
+}
+
+const withoutRequest = ({
+  request: _request,
+  ...rest
+}: Result): Omit<Result, "request"> => rest;
+
+const queuedResult = (
+  run: PendingRun,
+  workflow: StoredDocument,
+): WorkflowResult => ({
+  id: run.result_id,
+  meta: {
+    workflow_id: workflow.id,
+    name: (workflow.document as Workflow).meta.name,
+    deployment_id: run.deployment_id,
+    location_id: run.location_id,
+    agent_id: null,
+    trigger: run.trigger,
+    trigger_time: formatInstant(run.trigger_time),
+    due_time: formatInstant(run.due_time),
+    start_time: null,
+    end_time: null,
+    result: "QUEUED",
+    result_category: null,
+    message: null,
+    is_late: false,
+  },
+  counts: countsOfWorkflow([]),
+});
