@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import type { Result, ResultCode } from "../../src/model/result.ts";
+import {
+  countsOfWorkflow,
+  LONGEST_CALL_MS,
+  LONGEST_CALLS_MS,
+  outcomeOfWorkflow,
+  stopsWorkflow,
+  workflowLimitMs,
+} from "../../src/model/workflow-result.ts";
+import { aResult, aRun } from "../support/runs.ts";
+
+const results = (codes: readonly ResultCode[]): Result[] =>
+  codes.map((result) => aResult(aRun(), { result }));
+
+it.each<[string, ResultCode[], ResultCode, string | null]>([
+  ["that all passed", ["COMPLETE", "COMPLETE"], "COMPLETE", "PASS"],
+  [
+    "of which one failed",
+    ["COMPLETE", "HTTP_SERVER_ERROR", "SKIPPED"],
+    "HTTP_SERVER_ERROR",
+    "FAIL",
+  ],
+  [
+    "that failed twice",
+    ["CONNECTION_ERROR", "HTTP_SERVER_ERROR"],
+    "CONNECTION_ERROR",
+    "FAIL",
+  ],
+  [
+    "with a warning before a failure",
+    ["HTTP_CLIENT_ERROR", "CONNECTION_ERROR"],
+    "CONNECTION_ERROR",
+    "FAIL",
+  ],
+  [
+    "with a warning and one that could not run",
+    ["UNABLE_TO_RUN", "HTTP_REDIRECT_ERROR"],
+    "HTTP_REDIRECT_ERROR",
+    "WARNING",
+  ],
+  ["with our own fault", ["COMPLETE", "AGENT_ERROR"], "AGENT_ERROR", null],
+  [
+    "of which one could not run",
+    ["COMPLETE", "SKIPPED", "UNABLE_TO_RUN"],
+    "UNABLE_TO_RUN",
+    null,
+  ],
+  ["that was cut off", ["COMPLETE", "SKIPPED"], "SKIPPED", null],
+])("a workflow %s ends as the worst did", (_what, codes, result, category) => {
+  const outcome = outcomeOfWorkflow(results(codes));
+  expect(outcome).toMatchObject({ result, result_category: category });
+});
+
+it("says which call ended it, and why", () => {
+  const [first, second] = results(["COMPLETE", "CONNECTION_ERROR"]);
+  const told = {
+    ...second!,
+    meta: { ...second!.meta, message: "timeout: no response came in time" },
+  };
+  expect(outcomeOfWorkflow([first!, told]).message).toBe(
+    "call 2 of 2 ended with CONNECTION_ERROR: timeout: no response came in time",
+  );
+  expect(outcomeOfWorkflow([first!]).message).toBeNull();
+});
+
+it("counts how calls ended", () => {
+  const codes: ResultCode[] = [
+    "COMPLETE",
+    "COMPLETE",
+    "HTTP_CLIENT_ERROR",
+    "HTTP_SERVER_ERROR",
+    "SKIPPED",
+    "UNABLE_TO_RUN",
+  ];
+  expect(countsOfWorkflow(results(codes))).toEqual({
+    calls: 6,
+    passed: 2,
+    warnings: 1,
+    failed: 1,
+    not_made: 2,
+  });
+});
+
+it.each<[ResultCode, boolean]>([
+  ["COMPLETE", false],
+  ["HTTP_REDIRECT_ERROR", true],
+  ["HTTP_CLIENT_ERROR", true],
+  ["HTTP_SERVER_ERROR", true],
+  ["CONNECTION_ERROR", true],
+  ["UNABLE_TO_RUN", false],
+  ["SKIPPED", false],
+  ["AGENT_ERROR", false],
+])("%s stops a workflow: %s", (code, stops) => {
+  expect(results([code]).map(stopsWorkflow)).toEqual([stops]);
+});
+
+describe("the time of a workflow", () => {
+  it.each<[string, number[], number, number]>([
+    ["none without calls", [], 60, 0],
+    ["a call's and a second", [30_000], 60, 31_000],
+    ["its calls' and the delays between them", [30_000, 5000], 60, 97_000],
+    [
+      "at most 15 minutes and the delays",
+      Array.from({ length: 20 }, () => LONGEST_CALL_MS),
+      3600,
+      LONGEST_CALLS_MS + 19 * 3_600_000,
+    ],
+  ])("is %s", (_what, timeouts, delay, limit) => {
+    expect(workflowLimitMs(timeouts, delay)).toBe(limit);
+  });
+});
