@@ -13,7 +13,12 @@ import type { Bus } from "./bus/bus.ts";
 import { createInProcessBus } from "./bus/in-process.ts";
 import { createNatsBus } from "./bus/nats.ts";
 import type { Config, Role } from "./config.ts";
-import { masterKeyOf, openConfiguredStore } from "./configured-store.ts";
+import {
+  locationKeysOf,
+  masterKeyOf,
+  openConfiguredStore,
+  tickSealerOf,
+} from "./configured-store.ts";
 import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
@@ -177,12 +182,19 @@ function composeRoles(parts: Parts): {
         locationId: config.location,
         agentId: holder,
         version: VERSION,
+        locationKeys: locationKeysOf(config, dataDir, {
+          hasMaster: store !== undefined,
+        }),
         egress: { allow: [...config.egressAllow, ...egressAllow] },
         concurrency: config.agentConcurrency,
       }),
     );
   if (!store) return { services, api };
-  const dispatcher = createDispatcher({ store, bus });
+  const dispatcher = createDispatcher({
+    store,
+    bus,
+    sealTick: tickSealerOf(config, dataDir),
+  });
   if (has("scheduler"))
     services.push(
       createScheduler({

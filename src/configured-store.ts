@@ -1,7 +1,10 @@
-// The store that the configuration names, with the master key that its secrets are sealed with.
+// The store that the configuration names, the master key that its secrets are sealed with, and the keys made from that.
 import type { Config } from "./config.ts";
 import type { DataDir } from "./data-dir.ts";
+import { createTickSealer } from "./dispatch/seal-tick.ts";
+import type { TickSealer } from "./dispatch/seal-tick.ts";
 import { systemClock } from "./runtime/clock.ts";
+import { locationKeyOf } from "./runtime/location-key.ts";
 import type { Logger } from "./runtime/logger.ts";
 import { createSealer } from "./runtime/secrets.ts";
 import { openStore } from "./store/open-store.ts";
@@ -26,6 +29,29 @@ export const openConfiguredStore = (
     usesSecrets,
     onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
   });
+
+/** Of the location that this process serves: what its agent opens the credentials in its ticks with, newest first. */
+export function locationKeysOf(
+  config: Config,
+  dataDir: DataDir,
+  { hasMaster }: { readonly hasMaster: boolean },
+): readonly Uint8Array[] {
+  const masters = hasMaster
+    ? [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])]
+    : [];
+  return (
+    config.locationKeys ??
+    masters.map((master) => locationKeyOf(master, config.location))
+  );
+}
+
+/** Within the process nothing is sealed. */
+export const tickSealerOf = (config: Config, dataDir: DataDir): TickSealer =>
+  config.natsUrls
+    ? createTickSealer((location) =>
+        locationKeyOf(masterKeyOf(config, dataDir), location),
+      )
+    : async (tick) => tick;
 
 /** Made in the data folder on first use, where the configuration has none. */
 export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>

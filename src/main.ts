@@ -20,6 +20,7 @@ const USAGE = `sonde ${VERSION}: watches APIs from many places
   sonde keys rotate-master      encrypts everything anew: see docs/security.md
   sonde locations add ID [--label TEXT] [--region TEXT]
   sonde locations list
+  sonde locations env ID        what an agent of the location needs
   sonde audit list [--since TIME] [--owner NAME] [--limit N]
   sonde config print            the settings in force, without secrets
 

@@ -135,6 +135,16 @@ export const SETTINGS = {
     allowed: "a location id (1 to 64 letters, digits, _ or -)",
     parse: (text) => (location.accepts(text) ? text : undefined),
   }),
+  locationKeys: optional({
+    env: "SONDE_LOCATION_KEY",
+    secret: true,
+    defaultMeaning: "follows from the master key, where there is one",
+    meaning:
+      "Key that credentials on their way to the location's agents are encrypted with, as `sonde locations add` prints it; older ones may follow, separated by commas",
+    allowed:
+      "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
+    parse: atLeastOne(listOf(keyBytes)),
+  }),
   bootstrapKey: optional({
     env: "SONDE_BOOTSTRAP_KEY",
     secret: true,

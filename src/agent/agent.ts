@@ -8,6 +8,7 @@ import { parseEgressAllow } from "./egress.ts";
 import { sendHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http-call.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import { createTickOpener } from "./open-tick.ts";
 import { createReportPublisher } from "./report-publisher.ts";
 import { createTickRunner } from "./run-tick.ts";
 import { createTickRuns } from "./tick-runs.ts";
@@ -20,6 +21,8 @@ export interface AgentSettings {
   readonly locationId: string;
   readonly agentId: string;
   readonly version: string;
+  /** Of the location, newest first: what secrets of ticks are sealed with where they come from another process. */
+  readonly locationKeys?: readonly Uint8Array[];
   readonly egress: {
     /** What may be called beyond public addresses; see `parseEgressAllow`. */
     readonly allow: readonly string[];
@@ -51,6 +54,7 @@ export function createAgent(settings: AgentSettings): Service {
     caller: createHttpCaller({ clock, egress, uplinkCheck }),
     reporter: { locationId, agentId },
     version,
+    openTick: createTickOpener(settings.locationKeys ?? []),
   });
   const publisher = createReportPublisher({ bus, log, metrics });
   const concurrency = settings.concurrency ?? DEFAULT_CONCURRENCY;

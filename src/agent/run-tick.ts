@@ -6,6 +6,8 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { readBehaviour } from "./behaviour.ts";
 import type { HttpCaller } from "./http-call.ts";
+import { createTickOpener } from "./open-tick.ts";
+import type { TickOpener } from "./open-tick.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import { isWorkflow, missedWorkflow } from "./workflow-report.ts";
 import { runWorkflow } from "./run-workflow.ts";
@@ -27,6 +29,7 @@ export function createTickRunner({
   reporter,
   version,
   callsLimitMs,
+  openTick = createTickOpener([]),
 }: {
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,6 +38,8 @@ export function createTickRunner({
   readonly version: string;
   /** What the calls of a workflow may take together at most; default `LONGEST_CALLS_MS`. */
   readonly callsLimitMs?: number;
+  /** By default, one without a key. */
+  readonly openTick?: TickOpener;
 }): TickRunner {
   // The lines of calls hold ids, codes and numbers only. Looking for secrets in them costs as much as a fifth of a call.
   const lines = log.child({}, { redact: [] });
@@ -48,11 +53,16 @@ export function createTickRunner({
     if (call.unable !== undefined) return unable(tick, call, call.unable);
     const behaviour = readBehaviour(call.tags);
     if (typeof behaviour === "string") return unable(tick, call, behaviour);
-    const guid = randomUUID();
-    const prepared = await prepareRequest(tick, call, {
+    const opened = await openTick(tick, call);
+    if (typeof opened === "string")
+      return resultWithoutCall(reporter, tick, call, {
+        result: "AGENT_ERROR",
+        message: opened,
+      });
+    const prepared = await prepareRequest(opened.tick, opened.call, {
       version,
       now: clock.now(),
-      guid,
+      guid: randomUUID(),
     });
     if ("result" in prepared)
       return resultWithoutCall(reporter, tick, call, prepared);

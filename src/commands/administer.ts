@@ -1,6 +1,7 @@
 // The commands that read or change the store and end: migrate, keys, locations, audit.
 import type { ParsedOptions } from "./arguments.ts";
 import { listAudit } from "./audit.ts";
+import { agentEnvironment, showLocation } from "./locations.ts";
 import { rotateMaster } from "./rotate-master.ts";
 import { openConfiguredStore } from "../configured-store.ts";
 import type { Config } from "../config.ts";
@@ -40,6 +41,7 @@ export const ADMINISTRATION: Readonly<Record<string, Work>> = {
   "keys rotate-master": rotateMaster,
   "locations add": addLocation,
   "locations list": listLocations,
+  "locations env": showLocation,
   "audit list": listAudit,
 };
 
@@ -149,17 +151,8 @@ async function addLocation(
     throw invalid(
       `there is a location ${show(id)} already; \`sonde locations list\` shows them`,
     );
-  const nats =
-    administration.config.natsUrls?.join(",") ?? "nats://<host>:4222";
-  administration.print(
-    [
-      `# Environment of an agent at location ${id}: sonde serve`,
-      "SONDE_ROLES=agent",
-      `SONDE_LOCATION=${id}`,
-      `SONDE_NATS_URL=${nats}`,
-      "",
-    ].join("\n"),
-  );
+  const { config, print } = administration;
+  print(await agentEnvironment(store, config, id));
 }
 
 async function listLocations(

@@ -23,6 +23,8 @@ const TAKES: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   "audit list": ["since", "owner", "limit"],
 };
 
+const TAKE_WORD = new Set(["keys revoke", "locations add", "locations env"]);
+
 type Values = ReturnType<typeof parse>["values"];
 
 export interface ParsedOptions {
@@ -52,8 +54,7 @@ export function commandOf(positionals: readonly string[]): {
   const single = first === "serve" || first === "migrate";
   const command = single ? first : `${first} ${second}`;
   const words = positionals.slice(single ? 1 : 2);
-  const takesWord = command === "keys revoke" || command === "locations add";
-  if (words.length > (takesWord ? 1 : 0))
+  if (words.length > (TAKE_WORD.has(command) ? 1 : 0))
     throw new Error(`${command} does not take '${words.join(" ")}'`);
   return { command, words };
 }

@@ -54,6 +54,8 @@ export const TickSchema = Type.Object({
   context: Type.Record(Type.String(), Type.Unknown()),
   /** The environment values that the calls name. */
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
+  /** In the place of `environment` and of the calls' `authorization`: see tick-secrets.ts. */
+  sealed: Type.Optional(Type.String()),
   /** Made in this order. */
   calls: Type.Array(TickCall, { minItems: 1 }),
   /** Absent or null where the target is one call. */

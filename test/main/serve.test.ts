@@ -138,7 +138,10 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
 
     expect(
       await command("locations", "add", "paris", "--label", "Paris, FR"),
-    ).toContain("SONDE_LOCATION=paris\n");
+    ).toMatch(/SONDE_LOCATION=paris\nSONDE_LOCATION_KEY=[\w+/]{43}=\n/);
+    expect(await command("locations", "env", "paris")).toBe(
+      await command("locations", "env", "paris"),
+    );
     expect(printed(await command("locations", "list"))).toEqual([
       { id: "local", label: "local", region: "" },
       { id: "paris", label: "Paris, FR", region: "" },

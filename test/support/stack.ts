@@ -8,6 +8,8 @@ import { createApiMetrics } from "../../src/api/metrics.ts";
 import { createApi } from "../../src/api/server.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createDispatcher } from "../../src/dispatch/dispatch.ts";
+import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
+import { locationKeyOf } from "../../src/runtime/location-key.ts";
 import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -67,6 +69,7 @@ export async function startStack({
     stack.defer(() => service.stop());
   };
 
+  const master = randomBytes(32);
   await store.locations.insert({
     id: LOCATION,
     label: "",
@@ -87,10 +90,15 @@ export async function startStack({
         locationId: LOCATION,
         agentId: `agent-${n}`,
         version: "0.0.0",
+        locationKeys: [locationKeyOf(master, LOCATION)],
         egress: { allow: egressAllow },
       }),
     );
-  const dispatcher = createDispatcher({ store, bus });
+  const dispatcher = createDispatcher({
+    store,
+    bus,
+    sealTick: createTickSealer((location) => locationKeyOf(master, location)),
+  });
   const scheduling = {
     store,
     dispatcher,

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { createTickOpener } from "../../src/agent/open-tick.ts";
+import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
+import { tickValidator } from "../../src/model/tick.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { locationKeyOf } from "../../src/runtime/location-key.ts";
+import { newAuthorization, newToken } from "./authorize/authorizing.ts";
+import { newCall, newTick } from "./calling.ts";
+
+const [MASTER, OTHER] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [
+  Uint8Array,
+  Uint8Array,
+];
+const authorization = newAuthorization("OAUTH2", {
+  token: newToken({ access_token: "hush-token" }),
+});
+const plain = newCall({}, { result_id: "plain" });
+const secret = newCall({}, { result_id: "secret", authorization });
+const tick: Tick = {
+  ...newTick(plain),
+  calls: [plain, secret],
+  environment: { name: "hush-value" },
+};
+
+const seal = createTickSealer((location) => locationKeyOf(MASTER, location));
+const openWith = (...masters: readonly Uint8Array[]) =>
+  createTickOpener(masters.map((master) => locationKeyOf(master, "here")));
+
+describe("a sealed tick", () => {
+  it("shows no secret, and all else", async () => {
+    const sealed = tickValidator.parse(await seal(tick));
+    expect(JSON.stringify(sealed)).not.toContain("hush");
+    expect(sealed).toEqual({
+      ...newTick(plain),
+      calls: [plain, newCall({}, { result_id: "secret" })],
+      sealed: expect.stringMatching(
+        /^eyJ[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/,
+      ) as string,
+    });
+  });
+
+  it("is not sealed where it has no secrets", async () => {
+    expect(await seal(newTick(plain))).toEqual(newTick(plain));
+    expect(await openWith()(newTick(plain), plain)).toEqual({
+      tick: newTick(plain),
+      call: plain,
+    });
+  });
+
+  it.each([
+    ["the key of its location", openWith(MASTER)],
+    ["an older key beside the one in force", openWith(OTHER, MASTER)],
+  ])("is opened with %s", async (_, open) => {
+    const sealed = await seal(tick);
+    const [first, second] = sealed.calls as [typeof plain, typeof plain];
+    expect(await open(sealed, first)).toMatchObject({
+      call: plain,
+      tick: { environment: tick.environment },
+    });
+    expect(await open(sealed, second)).toMatchObject({ call: secret });
+  });
+
+  it.each([
+    ["no key", openWith(), tick, /^no_location_key: /],
+    ["another key", openWith(OTHER), tick, /^wrong_location_key: /],
+    [
+      "the key of another location",
+      openWith(MASTER),
+      { ...tick, location_id: "there" },
+      /^wrong_location_key: /,
+    ],
+  ])("is not opened with %s", async (_, open, given, reason) => {
+    expect(await open(await seal(given), secret)).toMatch(reason);
+  });
+
+  it("does not open in the place of another run's", async () => {
+    const { sealed = "" } = await seal(tick);
+    const other = { ...(await seal(tick)), result_id: "other", sealed };
+    expect(await openWith(MASTER)(other, secret)).toMatch(
+      /^wrong_location_key/,
+    );
+  });
+});
