@@ -5,7 +5,7 @@ import {
   createCall,
   startApi,
 } from "../support/api.ts";
-import type { List } from "../support/api.ts";
+import type { Created, List } from "../support/api.ts";
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const TYPES =
@@ -17,7 +17,7 @@ const least = {
 
 it("creates a setting with every default and server-set field", async () => {
   await using api = await startApi();
-  const answer = await api.send({
+  const answer = await api.send<Created>({
     method: "POST",
     path: "/auth/",
     body: least,
@@ -47,7 +47,7 @@ it("creates a setting with every default and server-set field", async () => {
       settings: { auth_type: "OAUTH2", custom_variables: {} },
     },
   ]);
-  const path = `/auth/${String(answer.body["id"])}/`;
+  const path = `/auth/${answer.body.id}/`;
   expect((await api.send({ path })).body).toEqual(answer.body);
 });
 
@@ -163,11 +163,13 @@ it.each<[string, object, string]>([
   await using api = await startApi();
   const { id } = await createAuthSetting(api);
   for (const path of ["/auth/", `/auth/${id}/`]) {
-    const answer = await api.send({ method: "PUT", path, body });
+    const answer = await api.send<{ error_msg: string }>({
+      method: "PUT",
+      path,
+      body,
+    });
     expect(answer.status).toBe(400);
-    expect(String(answer.body["error_msg"]).replace(/ \(and .*/, "")).toBe(
-      error_msg,
-    );
+    expect(answer.body.error_msg.replace(/ \(and .*/, "")).toBe(error_msg);
   }
 });
 

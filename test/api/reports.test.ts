@@ -104,7 +104,7 @@ it.each<[string, object, string]>([
   ],
   [
     "51 groups",
-    { groups: Array(51).fill({ name: "g" }) },
+    { groups: Array.from({ length: 51 }, () => ({ name: "g" })) },
     "groups: 51 items are too many (at most 50)",
   ],
   [

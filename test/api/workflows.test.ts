@@ -14,7 +14,7 @@ const createWorkflow = (
 
 it("creates a workflow with every default and server-set field", async () => {
   await using api = await startApi();
-  const answer = await api.send({
+  const answer = await api.send<Created>({
     method: "POST",
     path: "/workflows/",
     body: { meta: { name: "checkout" } },
@@ -36,7 +36,7 @@ it("creates a workflow with every default and server-set field", async () => {
       workflow: { call_ids: [], stop_on_failure: true, handle_cookies: false },
     },
   ]);
-  const path = `/workflows/${String(answer.body["id"])}/`;
+  const path = `/workflows/${answer.body.id}/`;
   expect((await api.send({ path })).body).toEqual(answer.body);
 });
 

@@ -1,6 +1,11 @@
 import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Principal } from "../../src/model/access.ts";
+import type { ResourceKind } from "../../src/model/resource.ts";
+import type {
+  Filters,
+  NewDocument,
+} from "../../src/store/ports/document-store.ts";
 import { createDocumentStore, listQuery } from "../../src/store/documents.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -23,6 +28,23 @@ const ann: Principal = {
 const bob: Principal = { ...ann, owner: "bob" };
 const eve: Principal = { ...ann, owner: "eve", org: null };
 const ALL = { after: "", limit: 1000 };
+
+/** The nth of many: what it is found by, others have as well. */
+function aDocument(kind: ResourceKind, n: number): NewDocument {
+  const key = String(n % 100);
+  return {
+    ...aCall({ owner: `owner${n % 50}`, owner_org: `org${n % 20}` }),
+    kind,
+    filters: {
+      domain: key,
+      auth_id: key,
+      token_id: key,
+      target_id: key,
+      ...(kind === "variable" && { workspace: key, name: String(n) }),
+    },
+    ...(kind === "workflow" && { callIds: [key, `other${n}`] }),
+  };
+}
 
 describe.each(storeKinds)("resources on %s", (kind) => {
   let database: TestDatabase;
@@ -99,52 +121,88 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     ).toEqual([]);
   });
 
-  it.each([
-    ["a whole list", {}],
-    ["a list by domain", { domain: "d1.test" }],
+  it.each<[string, ResourceKind, Filters]>([
+    ["a whole list", "call", {}],
+    ["the calls of a domain", "call", { domain: "7" }],
+    ["the calls of a setting", "call", { auth_id: "7" }],
+    ["the calls of a token", "call", { token_id: "7" }],
+    ["the tokens of a setting", "token", { auth_id: "7" }],
+    ["the deployments of a target", "deployment", { target_id: "7" }],
+    ["the workflows of a call", "workflow", { call_id: "7" }],
+    ["the variables of a workspace", "variable", { workspace: "7" }],
+    ["a variable", "variable", { workspace: "7", name: "7" }],
   ])(
     "reads %s by an index, with many documents of others around",
-    async (_, filters) => {
+    async (_, ofKind, filters) => {
       const raw = connect();
-      const documents = createDocumentStore(raw);
       await raw.kysely.transaction().execute(async (transaction) => {
         const inside = createDocumentStore({ ...raw, kysely: transaction });
         for (let n = 0; n < 1500; n += 1)
-          await inside.insert(
-            aCall({
-              owner: `owner${n % 50}`,
-              owner_org: `org${n % 20}`,
-              url: `https://d${n % 9}.test/`,
-            }),
-          );
+          await inside.insert(aDocument(ofKind, n));
       });
       await (kind === "postgres" ? sql`analyze` : sql`pragma optimize`).execute(
         raw.kysely,
       );
       const reader: Principal = { ...ann, owner: "owner7", org: "org7" };
-      const query = listQuery(raw, "call", reader, filters, {
-        after: "",
-        limit: 10,
-      });
-      const { sql: text, parameters } = query.compile();
+      const page = { after: "", limit: 10 };
+      const { sql: text, parameters } = listQuery(
+        raw,
+        ofKind,
+        reader,
+        filters,
+        page,
+      ).compile();
       const explain = kind === "postgres" ? "explain" : "explain query plan";
       const { rows } = await raw.kysely.executeQuery(
         CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
       );
       const plan = JSON.stringify(rows);
-      expect(plan).toMatch(/documents_(owner|domain)/);
-      expect(plan).not.toMatch(/Seq Scan|SCAN documents(?! USING)/);
-      expect(
-        (
-          await documents.list("call", reader, filters, {
-            after: "",
-            limit: 10,
-          })
-        ).length,
-      ).toBeGreaterThan(0);
+      expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
+      expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
+      const documents = createDocumentStore(raw);
+      const listed = await documents.list(ofKind, reader, filters, page);
+      expect(listed.length).toBeGreaterThan(0);
       await raw.kysely.destroy();
     },
   );
+
+  it("finds a document by each call that it names, as long as it does", async () => {
+    const workflow = { ...aCall(), kind: "workflow", callIds: [] } as const;
+    const [one, other] = [newId(T0), newId(T0)];
+    const found = async (callId: string): Promise<unknown[]> => {
+      const { documents } = store;
+      const listed = await documents.listAll("workflow", "call_id", callId);
+      expect(await documents.count("workflow", "call_id", callId)).toBe(
+        listed.length,
+      );
+      expect(await documents.listAll("report", "call_id", callId)).toEqual([]);
+      return listed.map(({ id }) => id);
+    };
+    await store.documents.insert({ ...workflow, callIds: [one, other, one] });
+    expect([await found(one), await found(other)]).toEqual([
+      [workflow.id],
+      [workflow.id],
+    ]);
+    await store.documents.replace({ ...workflow, callIds: [other] });
+    expect([await found(one), await found(other)]).toEqual([[], [workflow.id]]);
+    await store.documents.remove("workflow", workflow.id);
+    expect(await found(other)).toEqual([]);
+  });
+
+  it("keeps a name once in a workspace, and an id once", async () => {
+    const workspace = newId(T0);
+    const named = (name: string) => ({
+      ...aCall(),
+      filters: { workspace, name },
+    });
+    const first = named("a");
+    expect(await store.documents.insert(first)).toBe(true);
+    expect(await store.documents.insert(named("a"))).toBe(false);
+    expect(await store.documents.insert(named("b"))).toBe(true);
+    expect(await store.documents.insert({ ...named("c"), id: first.id })).toBe(
+      false,
+    );
+  });
 
   it("lets concurrent changes of one document follow one another", async () => {
     const call = aCall();
