@@ -1,11 +1,13 @@
 // What of a document an update changed: paths, never values.
 
 /** Set by every update. */
-const ALWAYS_CHANGED = "meta.last_update";
+const ALWAYS_CHANGED = ["meta.last_update", "meta.updated"];
 
 /** In reading order. Objects are compared field by field, arrays as a whole. */
 export const changedPaths = (before: unknown, after: unknown): string[] =>
-  differences(before, after, "").filter((path) => path !== ALWAYS_CHANGED);
+  differences(before, after, "").filter(
+    (path) => !ALWAYS_CHANGED.includes(path),
+  );
 
 function differences(before: unknown, after: unknown, path: string): string[] {
   if (!isObject(before) || !isObject(after))

@@ -17,6 +17,7 @@ import { Registry } from "../../src/runtime/metrics.ts";
 import type { Store } from "../../src/store/store.ts";
 import { track } from "./no-leftovers.ts";
 import { createTestDatabase } from "./stores.ts";
+import type { TestDatabase } from "./stores.ts";
 
 export interface Caller {
   readonly key: string;
@@ -49,6 +50,7 @@ export interface Json {
 export interface TestApi extends AsyncDisposable {
   readonly api: Api;
   readonly store: Store;
+  readonly database: TestDatabase;
   readonly bus: Bus;
   readonly registry: Registry;
   /** An OWNER key of the owner "ann", without an organization. */
@@ -129,6 +131,7 @@ export async function startApi({
   return {
     api,
     store,
+    database,
     bus,
     registry,
     ann,

@@ -1,0 +1,139 @@
+import { expect, it } from "vitest";
+import {
+  create,
+  createAuthSetting,
+  createCall,
+  startApi,
+} from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+
+const trail = async ({ store }: TestApi) =>
+  (await store.audit.list({ limit: 1000 })).map(
+    ({ action, kind, object_id, fields }) => [action, kind, object_id, fields],
+  );
+
+it("holds who changed what, when and from where", async () => {
+  await using api = await startApi();
+  const before = await api.store.now();
+  const { id } = await createCall(api);
+  const entries = await api.store.audit.list({ limit: 10 });
+  expect(entries).toEqual([
+    {
+      time: expect.any(Number),
+      actor: api.ann.key_id,
+      owner: "ann",
+      address: "127.0.0.1",
+      action: "create",
+      kind: "call",
+      object_id: id,
+      fields: [],
+    },
+  ]);
+  expect(entries[0]?.time).toBeGreaterThanOrEqual(before);
+});
+
+it("does not believe a header about where a request comes from", async () => {
+  await using api = await startApi();
+  await api.send({
+    method: "POST",
+    path: "/calls/",
+    body: {
+      meta: { name: "a call" },
+      request: { method: "GET", url: "https://target.test/" },
+    },
+    headers: { "x-forwarded-for": "203.0.113.9" },
+  });
+  const [entry] = await api.store.audit.list({ limit: 1 });
+  expect(entry?.address).toBe("127.0.0.1");
+});
+
+it("holds updates with the paths that they changed, runs, and deletions with what they bring", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const deployment = await create(api, "/deployments/", {
+    deployment: { target_id: id, frequency: 5, location_id: "local" },
+  });
+  const path = `/calls/${id}/`;
+  const body = {
+    meta: { name: "other", tags: [] },
+    request: { headers: [{ key: "A", value: "b" }] },
+  };
+  expect((await api.send({ method: "PUT", path, body })).status).toBe(200);
+  const run = await api.send({ method: "POST", path: `/calls/${id}/run` });
+  expect(run.status).toBe(200);
+  expect((await api.send({ method: "DELETE", path })).status).toBe(200);
+  expect(await trail(api)).toEqual([
+    ["create", "call", id, []],
+    ["create", "deployment", deployment.id, []],
+    ["update", "call", id, ["meta.name", "request.headers"]],
+    ["run", "call", id, []],
+    ["delete", "deployment", deployment.id, []],
+    ["delete", "call", id, []],
+  ]);
+});
+
+it("holds no values", async () => {
+  await using api = await startApi();
+  const { id } = await createAuthSetting(api, {
+    keys: { client_id: "cl1ent", client_secret: "s3cret" },
+  });
+  const path = `/auth/${id}/`;
+  const body = {
+    meta: { domain: "target.test" },
+    keys: { client_secret: "s3cret-2" },
+    access: { keys: true },
+  };
+  expect((await api.send({ method: "PUT", path, body })).status).toBe(200);
+  const value = "v4lue";
+  const variable = "/environment/global/NAME";
+  await api.send({ method: "POST", path: variable, body: { value } });
+  await api.send({
+    method: "POST",
+    path: variable,
+    body: { value: "v4lue-2" },
+  });
+  await api.send({ method: "DELETE", path: variable });
+  const entries = await api.store.audit.list({ limit: 10 });
+  expect(
+    entries.map(({ action, kind, fields }) => [action, kind, fields]),
+  ).toEqual([
+    ["create", "auth_setting", []],
+    ["update", "auth_setting", ["access.keys", "keys.client_secret"]],
+    ["create", "variable", []],
+    ["update", "variable", ["workspace_variable.value"]],
+    ["delete", "variable", []],
+  ]);
+  expect(JSON.stringify(entries)).not.toMatch(/s3cret|cl1ent|v4lue/);
+});
+
+it("holds keys that are issued and revoked", async () => {
+  await using api = await startApi();
+  const issued = await create(api, "/api_keys/", { access_level: "EDITOR" });
+  const path = `/api_keys/${issued.id}/`;
+  await api.send({ method: "DELETE", path });
+  expect(await trail(api)).toEqual([
+    ["issue", "api_key", issued.id, []],
+    ["revoke", "api_key", issued.id, []],
+  ]);
+  const entries = await api.store.audit.list({ limit: 10 });
+  expect(JSON.stringify(entries)).not.toContain(issued["api_key"]);
+});
+
+it("holds nothing of requests that were refused", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const before = await trail(api);
+  const bob = await api.caller("bob");
+  const path = `/calls/${id}/`;
+  const answers = [
+    await api.send({ method: "POST", path: "/calls/", body: {} }),
+    await api.send({ method: "PUT", path, body: { meta: { name: 1 } } }),
+    await api.send({ method: "DELETE", path, as: bob }),
+    await api.send({ method: "DELETE", path: "/api_keys/none/" }),
+    await api.send({ path }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([
+    400, 400, 404, 404, 200,
+  ]);
+  expect(await trail(api)).toEqual(before);
+});
