@@ -10,9 +10,8 @@ import { createAnswerPruning } from "./api/answer-pruning.ts";
 import { createApi } from "./api/server.ts";
 import type { Api } from "./api/server.ts";
 import type { Bus } from "./bus/bus.ts";
-import { createInProcessBus } from "./bus/in-process.ts";
-import { createNatsBus } from "./bus/nats.ts";
 import type { Config, Role } from "./config.ts";
+import { openConfiguredBus } from "./configured-bus.ts";
 import {
   locationKeysOf,
   masterKeyOf,
@@ -22,11 +21,12 @@ import {
 import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
+import { ownPortsOf, uplinkCheckOf } from "./own-network.ts";
 import { systemClock } from "./runtime/clock.ts";
 import { createLifecycle } from "./runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
 import type { Logger } from "./runtime/logger.ts";
-import { Counter, createRegistry } from "./runtime/metrics.ts";
+import { createRegistry } from "./runtime/metrics.ts";
 import type { Registry } from "./runtime/metrics.ts";
 import { createOpsServer } from "./runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
@@ -69,7 +69,7 @@ export async function compose(options: ComposeOptions): Promise<System> {
     : undefined;
   let bus: Bus;
   try {
-    bus = await openBus(config, log, registry, holder);
+    bus = await openConfiguredBus(config, log, registry, holder);
     const served = config.roles.includes("agent");
     if (store) await ensureLocation(store, config.location, { served });
     if (store && !bus.durable) await store.pendingRuns.markAllUnpublished();
@@ -77,7 +77,15 @@ export async function compose(options: ComposeOptions): Promise<System> {
     await store?.close();
     throw cause;
   }
-  const roles = composeRoles({ ...options, store, bus, registry, holder });
+  const roles = composeRoles({
+    ...options,
+    store,
+    bus,
+    registry,
+    holder,
+    ownPorts: () =>
+      ownPortsOf(config, { ops: ops.address(), api: roles.api?.address() }),
+  });
   const services: Service[] = [...companions, ...roles.services];
   let firstKey: string | undefined;
   if (store && roles.api)
@@ -108,38 +116,12 @@ export async function compose(options: ComposeOptions): Promise<System> {
   return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
 }
 
-async function openBus(
-  config: Config,
-  log: Logger,
-  registry: Registry,
-  name: string,
-): Promise<Bus> {
-  const dropped = new Counter({
-    name: "sonde_bus_dropped_messages_total",
-    help: "Messages that could not be decoded, or that nobody took in time.",
-    labelNames: ["kind"],
-    registers: [registry],
-  });
-  const options = {
-    clock: systemClock,
-    log,
-    onDropped: (kind: string) => dropped.inc({ kind }),
-  };
-  if (!config.natsUrls) return createInProcessBus(options);
-  const { natsUrls: servers, natsCredentials: credentials } = config;
-  return createNatsBus({
-    ...options,
-    servers,
-    name,
-    ...(credentials && { credentials }),
-  });
-}
-
 interface Parts extends ComposeOptions {
   readonly store: Store | undefined;
   readonly bus: Bus;
   readonly registry: Registry;
   readonly holder: string;
+  readonly ownPorts: () => readonly number[];
 }
 
 /** In the order to start: what takes results before what makes them, what orders runs last. */
@@ -185,7 +167,11 @@ function composeRoles(parts: Parts): {
         locationKeys: locationKeysOf(config, dataDir, {
           hasMaster: store !== undefined,
         }),
-        egress: { allow: [...config.egressAllow, ...egressAllow] },
+        egress: {
+          allow: [...config.egressAllow, ...egressAllow],
+          ownPorts: parts.ownPorts,
+        },
+        uplinkCheck: uplinkCheckOf(config),
         concurrency: config.agentConcurrency,
       }),
     );

@@ -180,6 +180,15 @@ export const SETTINGS = {
     allowed: "a comma-separated list of addresses, ranges or host:port",
     parse: listOf(destination),
   }),
+  uplinkCheck: setting({
+    env: "SONDE_UPLINK_CHECK",
+    default: "",
+    defaultMeaning: "the NATS servers, where there are any",
+    meaning:
+      "What the agent tries to reach before it blames a target that it cannot reach, `host:port`, separated by commas: when none of them answers, the agent's own network is down",
+    allowed: "a comma-separated list of host:port",
+    parse: listOf(hostAndPort),
+  }),
   logLevel: setting({
     env: "SONDE_LOG_LEVEL",
     default: "info",
@@ -228,6 +237,10 @@ function destination(text: string): string | undefined {
   const version = isIP(address);
   if (version)
     return Number(prefix) <= (version === 4 ? 32 : 128) ? text : undefined;
+  return hostAndPort(text);
+}
+
+function hostAndPort(text: string): string | undefined {
   const [, bracketed, name, hostPort] =
     /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text) ?? [];
   const isHost = name !== undefined || isIP(bracketed ?? "") === 6;

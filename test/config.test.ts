@@ -48,6 +48,7 @@ describe("the configuration", () => {
       masterKey: undefined,
       masterKeysOld: undefined,
       egressAllow: [],
+      uplinkCheck: [],
       logLevel: "info",
       tokenInQuery: true,
       agentConcurrency: 500,
@@ -271,6 +272,12 @@ describe("a value that is not allowed", () => {
       "SONDE_EGRESS_ALLOW",
       "localhost:0",
       "a comma-separated list of addresses, ranges or host:port",
+    ],
+    [
+      "a hub without a port",
+      "SONDE_UPLINK_CHECK",
+      "192.0.2.1",
+      "a comma-separated list of host:port",
     ],
     [
       "a level that does not exist",
