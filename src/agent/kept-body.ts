@@ -4,7 +4,7 @@ import type { Content } from "../model/content.ts";
 
 export interface KeptBody {
   /** Decoded bytes, in order. */
-  add(chunk: Buffer): void;
+  readonly add: (chunk: Buffer) => void;
   /** To be called when all have come. */
   content(contentType: string | null): Content;
 }
@@ -50,5 +50,5 @@ function textOf(bytes: Buffer, contentType: string): Read | undefined {
   }
 }
 
-// Text has tabs, line breaks, form feeds and escape sequences.
-const CONTROL = /[^\P{Cc}\t\n\f\r\u{1b}\u{80}-\u{9f}]/u;
+// Of the control characters of ASCII, text has tabs, line breaks and form feeds.
+const CONTROL = /[^\P{Cc}\t\n\f\r\u{80}-\u{9f}]/u;

@@ -175,6 +175,29 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
   });
 });
 
+describe("its own agent", { timeout: 60_000 }, () => {
+  it("does not call what Sonde itself listens on, though its addresses are allowed", async () => {
+    await using target = await startTarget();
+    await using sonde = startSonde(["serve"], {
+      env: { SONDE_BOOTSTRAP_KEY: KEY, SONDE_EGRESS_ALLOW: "127.0.0.0/8" },
+    });
+    await sonde.ready();
+    const api = await sonde.api();
+    const client = httpClient(api, KEY);
+    const resultOf = async (url: string): Promise<string | undefined> => {
+      const call = await client.createCall(url);
+      await client.send("POST", `/calls/${call}/run?wait=10`, {});
+      const [result] = await client.results(call);
+      return result?.meta.result;
+    };
+    expect([
+      await resultOf(target.url),
+      await resultOf(`${api}/docs`),
+      await resultOf(`${await sonde.ops()}/livez`),
+    ]).toEqual(["COMPLETE", "UNABLE_TO_RUN", "UNABLE_TO_RUN"]);
+  });
+});
+
 describe("a signal", { timeout: 60_000 }, () => {
   it.each([
     ["SIGINT", 1],
