@@ -64,6 +64,7 @@ export function createWorkflowResultStore({
     async latestOfDeployment(deploymentId) {
       const row = await documents()
         .where("deployment_id", "=", deploymentId)
+        .where("result", "not in", ["MISSED", "UNABLE_TO_RUN"])
         .orderBy("id", "desc")
         .limit(1)
         .executeTakeFirst();

@@ -318,6 +318,9 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     const page = await list("");
     const rest = await list(page.at(-1)?.id ?? "");
     expect([...page, ...rest].map(({ id }) => id)).toEqual(ids);
+    const due_time = T0 + 3 * MINUTE;
+    const after = await planned({ target_id, deployment_id, due_time });
+    await store.results.recordMissed([missed(after)]);
     const latest =
       await store.workflowResults.latestOfDeployment(deployment_id);
     expect(latest?.id).toBe(ids[2]);

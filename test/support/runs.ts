@@ -1,6 +1,7 @@
 // Makers of runs, reports and documents with ids of their own.
 import { randomUUID } from "node:crypto";
 import { callResource } from "../../src/model/call.ts";
+import { workflowResource } from "../../src/model/workflow.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { categoryOf } from "../../src/model/result.ts";
 import type {
@@ -154,6 +155,30 @@ export function aResult(run: PendingRun, outcome: Outcome = {}): Result {
     request: null,
     response: null,
     hops: [],
+  };
+}
+
+/** A stored workflow of `owner`, which makes these calls. */
+export function aWorkflow(
+  call_ids: readonly string[],
+  change: Partial<NewDocument> = {},
+): NewDocument {
+  const id = change.id ?? newId(T0);
+  const owner = change.owner ?? "ann";
+  const document = workflowResource.create(
+    { meta: { name: `workflow ${randomUUID()}` }, workflow: { call_ids } },
+    { id, owner, now: T0 },
+  );
+  return {
+    id,
+    kind: "workflow",
+    owner,
+    owner_org: null,
+    org: false,
+    community: false,
+    document,
+    filters: {},
+    ...change,
   };
 }
 

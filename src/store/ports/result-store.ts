@@ -38,7 +38,7 @@ export interface WorkflowResultStore {
   get(id: string): Promise<WorkflowResult | undefined>;
   /** In creation order; runs without an outcome are not among them. */
   listOfWorkflow(workflowId: string, page: Page): Promise<WorkflowResult[]>;
-  /** The newest one of a deployment. */
+  /** The newest one of a deployment that an agent carried out. */
   latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined>;
 }
 
