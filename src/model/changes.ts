@@ -3,11 +3,11 @@
 /** Set by every update. */
 const ALWAYS_CHANGED = ["meta.last_update", "meta.updated"];
 
-/** In reading order. Objects are compared field by field, arrays as a whole. */
+/** In alphabetical order. Objects are compared field by field, arrays as a whole. */
 export const changedPaths = (before: unknown, after: unknown): string[] =>
-  differences(before, after, "").filter(
-    (path) => !ALWAYS_CHANGED.includes(path),
-  );
+  differences(before, after, "")
+    .filter((path) => !ALWAYS_CHANGED.includes(path))
+    .toSorted();
 
 function differences(before: unknown, after: unknown, path: string): string[] {
   if (!isObject(before) || !isObject(after))

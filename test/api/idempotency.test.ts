@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
-import type { List, Sent, TestApi } from "../support/api.ts";
+import type { Created, List, Sent, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { T0 } from "../support/runs.ts";
 
@@ -58,14 +58,14 @@ it("tells callers, keys, methods and paths apart", async () => {
   await using api = await startApi();
   const bob = await api.caller("bob");
   const answers = [
-    await api.send(post("k1")),
-    await api.send(post("k2")),
-    await api.send(post("k1", { as: bob })),
-    await api.send(post("k1", { method: "PUT" })),
+    await api.send<Created>(post("k1")),
+    await api.send<Created>(post("k2")),
+    await api.send<Created>(post("k1", { as: bob })),
+    await api.send<Created>(post("k1", { method: "PUT" })),
   ];
   expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
-  expect(new Set(answers.map(({ body }) => body["id"])).size).toBe(4);
-  const ids = answers.slice(0, 2).map(({ body }) => String(body["id"]));
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(4);
+  const ids = answers.slice(0, 2).map(({ body }) => body.id);
   const changes = await Promise.all(
     ids.map((id) =>
       api.send(

@@ -8,7 +8,7 @@ import { createDocumentStore } from "../../src/store/documents.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { SEALED_KINDS } from "../../src/store/sealed-documents.ts";
 import { startApi } from "../support/api.ts";
-import type { Json, TestApi } from "../support/api.ts";
+import type { Created, TestApi } from "../support/api.ts";
 
 const marker = (name: string): string => `m4rk3r-${name}-0123456789`;
 const pairs = (name: string) => [{ key: "k", value: marker(name) }];
@@ -87,12 +87,12 @@ it("shows secrets to their owner, and has none in its files and its log", async 
   for (const [kind, { path, body, secrets }] of Object.entries(RESOURCES)) {
     const headers = { "idempotency-key": `key-${kind}` };
     const sent = { method: "POST", path, body: body(ids), headers } as const;
-    const made = await api.send<Json>(sent);
+    const made = await api.send<Created>(sent);
     expect(made.status, made.text).toBe(201);
     const schema = RESOURCE_SCHEMAS[kind as keyof typeof RESOURCE_SCHEMAS];
     const found = secretPaths(schema, made.body).map((at) => at.join("."));
     expect(found.toSorted(), kind).toEqual(secrets);
-    ids[kind] = String(made.body["id"]);
+    ids[kind] = made.body.id;
 
     const again = await api.send(sent);
     expect([again.status, again.text]).toEqual([201, made.text]);
@@ -124,15 +124,12 @@ it("shows secrets to their owner, and has none in its files and its log", async 
 it("answers 500, and shows nothing, where what is stored was changed", async () => {
   await using api = await startApi();
   const body = { value: marker("variable") };
-  const made = await api.send({
+  const made = await api.send<Created>({
     method: "POST",
     path: "/environment/global/ONE",
     body,
   });
-  const stored = await api.store.documents.get(
-    "variable",
-    String(made.body["id"]),
-  );
+  const stored = await api.store.documents.get("variable", made.body.id);
   if (!stored) throw new Error("not stored");
   const other = "another-row";
   await api.store.documents.insert({
