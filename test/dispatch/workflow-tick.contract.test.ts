@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildTick } from "../../src/dispatch/build-tick.ts";
+import { manualRun } from "../../src/dispatch/pending-run.ts";
+import { loadTargets } from "../../src/dispatch/targets.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { stepIds } from "../../src/runtime/ids.ts";
+import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aCall, aWorkflow, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open();
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  const stored = async (...documents: NewDocument[]): Promise<void> => {
+    for (const document of documents) await store.documents.insert(document);
+  };
+  const tickOf = async (target_id: string): Promise<Tick | string> => {
+    const run = manualRun({
+      target_id,
+      target_kind: "workflow",
+      between_calls_delay: 5,
+      location_id: "local",
+      owner: "ann",
+      context: { A: 1 },
+      run_delay: 0,
+      now: T0,
+    });
+    return buildTick(run, await loadTargets(store, [run]));
+  };
+
+  it("has its calls in order, each with an id that follows from the run's", async () => {
+    const [one, two] = [aCall(), aCall({ url: "https://two.test/" })];
+    const workflow = aWorkflow([two.id, one.id, two.id]);
+    await stored(one, two, workflow);
+    const tick = (await tickOf(workflow.id)) as Tick;
+    expect(tick).toMatchObject({
+      trigger: "MANUAL",
+      context: { A: 1 },
+      calls: [
+        { call_id: two.id, domain: "two.test" },
+        { call_id: one.id, domain: "target.test" },
+        { call_id: two.id, domain: "two.test" },
+      ],
+      workflow: { workflow_id: workflow.id, between_calls_delay: 5 },
+    });
+    expect(tick.calls.map(({ result_id }) => result_id)).toEqual(
+      stepIds(tick.due_time, tick.result_id, 3),
+    );
+    expect(new Set(tick.calls.map(({ result_id }) => result_id)).size).toBe(3);
+  });
+
+  it("says of a call that is gone, or is another's and no more shared, that it cannot run", async () => {
+    const shared = { owner: "bob", owner_org: "acme", org: true };
+    const [own, open, foreign] = [
+      aCall({ owner_org: "acme" }),
+      aCall(shared),
+      aCall({ ...shared, org: false }),
+    ];
+    const ids = [own.id, open.id, foreign.id, "gone"];
+    const workflow = aWorkflow(ids, { owner_org: "acme" });
+    await stored(own, open, foreign, workflow);
+    const tick = (await tickOf(workflow.id)) as Tick;
+    expect(tick.calls.map(({ call_id }) => call_id)).toEqual(ids);
+    expect(tick.calls.map(({ unable }) => unable !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect(tick.calls[2]?.request.url).toBe("");
+  });
+
+  it("is none without calls, and without the workflow", async () => {
+    const workflow = aWorkflow([]);
+    await stored(workflow);
+    expect(await tickOf(workflow.id)).toBe("the workflow has no calls");
+    expect(await tickOf("gone")).toBe(
+      "the workflow was deleted before its run",
+    );
+  });
+});
