@@ -76,17 +76,19 @@ const hooks: CrudHooks<Deployment> = {
   removed: (store, id) => store.schedules.remove(id),
 };
 
-/** Locks the target, so that it cannot be deleted before its new deployment is there to be deleted with it. */
+/**
+ * Locks the target, so that it cannot be deleted before its new deployment is there to be deleted with it. What may not
+ * be run is looked for as long as what does not exist.
+ */
 async function faultOfTarget(
   { store, principal }: Change,
   targetId: string,
 ): Promise<string | undefined> {
-  const target =
-    (await store.documents.getForUpdate("call", targetId)) ??
-    (await store.documents.getForUpdate("workflow", targetId));
-  return target && canRun(principal, target)
-    ? undefined
-    : `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
+  for (const kind of ["call", "workflow"] as const) {
+    const target = await store.documents.getForUpdate(kind, targetId);
+    if (target && canRun(principal, target)) return undefined;
+  }
+  return `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
 }
 
 /** Part of deleting a call or workflow: nothing stays that would run it. */

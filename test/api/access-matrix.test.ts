@@ -1,0 +1,406 @@
+// Every endpoint, for every kind of caller and of sharing: the rules of access as a table of their own.
+import { StatementSync } from "node:sqlite";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { ACCESS_LEVELS } from "../../src/model/access.ts";
+import type { AccessLevel } from "../../src/model/access.ts";
+import type { Endpoint } from "../../src/api/endpoint.ts";
+import { startApi } from "../support/api.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import type { Caller, Sent, TestApi } from "../support/api.ts";
+import { makeObjects, NOTHING } from "../support/owned-objects.ts";
+import type { Objects, Sharing } from "../support/owned-objects.ts";
+
+type Who = "owner" | "colleague" | "stranger";
+
+/** Whom something is open to. */
+type Right =
+  | "everybody"
+  | "its readers"
+  | "its runners"
+  | "its organization"
+  | "its owner"
+  | "nobody";
+
+interface Row {
+  readonly level: AccessLevel;
+  readonly right: Right;
+  /** What stands in the path for every parameter. */
+  readonly of?: keyof Objects | ((objects: Objects) => string);
+  readonly query?: string;
+  readonly body?: (objects: Objects) => object;
+  readonly done?: number;
+  /** Without the right: 403 to those who may read the thing, this to others. */
+  readonly refused?: 400 | 404;
+  /** To be told 403, one must be able to read it. */
+  readonly writes?: true;
+  /** What the answer lists to those who may see it. */
+  readonly shows?: readonly [keyof Objects, Right];
+  readonly destroys?: true;
+}
+
+const meta = { name: "n" };
+const read = (of: keyof Objects, more: Partial<Row> = {}): Row => ({
+  level: "VIEWER",
+  right: "its readers",
+  of,
+  ...more,
+});
+const list = (
+  shows: Row["shows"],
+  of?: Row["of"],
+  more: Partial<Row> = {},
+): Row => ({
+  level: "VIEWER",
+  right: "everybody",
+  query: "?limit=1000",
+  ...(shows && { shows }),
+  ...(of && { of }),
+  ...more,
+});
+const write = (of: keyof Objects, body: object = {}): Row => ({
+  level: "EDITOR",
+  right: "its owner",
+  writes: true,
+  of,
+  body: () => body,
+});
+const remove = (of: keyof Objects): Row => ({ ...write(of), destroys: true });
+const make = (
+  right: Right,
+  body: (objects: Objects) => object,
+  more: Partial<Row> = {},
+): Row => ({
+  level: "EDITOR",
+  right,
+  body,
+  done: 201,
+  refused: 400,
+  ...more,
+});
+const run = (of: keyof Objects): Row => ({
+  ...write(of),
+  right: "its runners",
+});
+/** Of what is never shared, there is nothing to be told. */
+const hidden = (row: Row): Row => {
+  const { writes: _writes, ...rest } = row;
+  return { ...rest, right: "its owner" };
+};
+
+let names = 0;
+
+const ROWS: Readonly<Record<string, readonly Row[]>> = {
+  createCall: [
+    make("its readers", ({ setting }) => ({
+      meta,
+      request: { method: "GET", url: "http://a.test/", auth_id: setting },
+    })),
+    make("its owner", ({ setting, token }) => ({
+      meta,
+      request: {
+        method: "GET",
+        url: "http://a.test/",
+        auth_id: setting,
+        token_id: token,
+      },
+    })),
+  ],
+  updateCall: [write("call")],
+  deleteCall: [remove("call")],
+  getCall: [read("call"), read("call", { query: "?kind=DAY" })],
+  listCalls: [list(["call", "its readers"])],
+  listCallsOfAuthSetting: [list(["call", "its readers"], "setting")],
+  runCall: [run("call")],
+  getStat: [read("call")],
+  listStatsSince: [read("call")],
+  listStatsBefore: [read("call"), read("call", { query: "?kind=RAW" })],
+  listResultsOfCall: [read("call", { shows: ["result", "its readers"] })],
+  getResult: [read("result")],
+  getResultContent: [read("result")],
+  createWorkflow: [
+    make("its runners", ({ call }) => ({
+      meta,
+      workflow: { call_ids: [call] },
+    })),
+  ],
+  updateWorkflow: [write("workflow")],
+  runWorkflow: [run("workflow")],
+  changeOrRunWorkflow: [run("workflow"), write("workflow", { meta: {} })],
+  deleteWorkflow: [remove("workflow")],
+  getWorkflow: [read("workflow")],
+  listWorkflows: [list(["workflow", "its readers"])],
+  listWorkflowsOfCall: [list(["workflow", "its readers"], "call")],
+  listResultsOfWorkflow: [
+    read("workflow", { shows: ["workflowResult", "its readers"] }),
+  ],
+  getWorkflowResult: [read("workflowResult")],
+  createDeployment: [
+    make("its runners", ({ call }) => ({
+      deployment: { target_id: call, location_id: "", frequency: 60 },
+    })),
+    make("its runners", ({ workflow }) => ({
+      deployment: { target_id: workflow, location_id: "", frequency: 60 },
+    })),
+  ],
+  updateDeployment: [hidden(write("deployment"))],
+  deleteDeployment: [hidden(remove("deployment"))],
+  getDeployment: [hidden(read("deployment"))],
+  listDeployments: [list(["deployment", "its owner"])],
+  listDeploymentsOfCall: [list(["deployment", "its owner"], "call")],
+  listDeploymentsOfWorkflow: [list(["deployment", "its owner"], "call")],
+  createAuthSetting: [
+    make("everybody", () => ({
+      meta: { ...meta, domain: "a.test" },
+      settings: { auth_type: "NONE" },
+    })),
+  ],
+  updateAuthSetting: [write("setting", { meta: { domain: "target.test" } })],
+  deleteAuthSetting: [remove("unusedSetting")],
+  getAuthSetting: [read("setting")],
+  listAuthSettings: [list(["setting", "its readers"])],
+  listAuthSettingsOfDomain: [
+    list(["setting", "its readers"], () => "target.test"),
+  ],
+  createToken: [
+    make("its readers", ({ setting }) => ({
+      meta: { ...meta, auth_id: setting },
+    })),
+  ],
+  updateToken: [hidden(write("token"))],
+  deleteToken: [hidden(remove("unusedToken"))],
+  getToken: [hidden(read("token"))],
+  listTokens: [list(["token", "its owner"])],
+  listTokensOfAuthSetting: [list(["token", "its owner"], "setting")],
+  listEnvironment: [list(["variable", "its organization"], "variable")],
+  getVariable: [read("variable", { right: "its organization" })],
+  setVariable: [
+    make("everybody", () => ({ value: "v" }), {
+      of: () => `a_new_one_${(names += 1)}`,
+    }),
+  ],
+  deleteVariable: [
+    {
+      level: "EDITOR",
+      right: "its organization",
+      of: "variable",
+      destroys: true,
+    },
+  ],
+  createReport: [
+    make("its readers", ({ call: call_id }) => ({
+      meta,
+      groups: [{ name: "g", rows: [{ call_id, location_id: "" }] }],
+    })),
+  ],
+  updateReport: [write("report")],
+  deleteReport: [remove("report")],
+  getReport: [read("report", { shows: ["call", "its readers"] })],
+  listReports: [list(["report", "its readers"])],
+  listInsights: [list(undefined)],
+  rankInsights: [list(undefined)],
+  getLatestInsight: [read("call")],
+  // Nothing has been computed.
+  getInsight: [read("call", { right: "nobody" })],
+  listLocations: [list(undefined)],
+  getLocationInfo: [list(undefined)],
+  createApiKey: [make("everybody", () => ({}), { level: "OWNER" })],
+  listApiKeys: [list(["key", "its owner"], undefined, { level: "OWNER" })],
+  revokeApiKey: [{ ...hidden(remove("key")), level: "OWNER" }],
+};
+
+function isOpen(right: Right, who: Who, sharing: Sharing): boolean {
+  if (right === "everybody") return true;
+  if (right === "nobody") return false;
+  if (who === "owner") return true;
+  const inOrganization = who === "colleague";
+  const sharedWithIt = inOrganization && sharing === "with the organization";
+  if (right === "its organization") return inOrganization;
+  if (right === "its runners") return sharedWithIt;
+  return (
+    right === "its readers" && (sharedWithIt || sharing === "with everyone")
+  );
+}
+
+function expectedStatus(
+  row: Row,
+  who: Who,
+  level: AccessLevel,
+  sharing: Sharing,
+): number {
+  const { right, done = 200, refused = 404, writes } = row;
+  if (ACCESS_LEVELS.indexOf(level) < ACCESS_LEVELS.indexOf(row.level))
+    return 403;
+  if (isOpen(right, who, sharing)) return done;
+  return writes && isOpen("its readers", who, sharing) ? 403 : refused;
+}
+
+const PEOPLE: Readonly<Record<Who, readonly [owner: string, org: string]>> = {
+  owner: ["ann", "org"],
+  colleague: ["bob", "org"],
+  stranger: ["eve", "another"],
+};
+const SHARINGS: readonly Sharing[] = [
+  "not shared",
+  "with the organization",
+  "with everyone",
+];
+/** Each kind of caller that sharing makes a difference to. */
+const CASES: readonly (readonly [Who, Sharing])[] = (
+  ["owner", "colleague", "stranger"] as const
+).flatMap((who) => SHARINGS.map((sharing) => [who, sharing] as const));
+
+let api: TestApi;
+const keys = new Map<string, Caller>();
+const objects = new Map<Sharing, Objects>();
+const keyOf = (who: Who, level: AccessLevel): Caller =>
+  keys.get(`${who} ${level}`) as Caller;
+const objectsOf = (sharing: Sharing): Objects =>
+  objects.get(sharing) as Objects;
+const makeNew = (sharing: Sharing): Promise<Objects> =>
+  makeObjects(api, keyOf("owner", "OWNER"), sharing);
+
+beforeAll(async () => {
+  api = await startApi();
+  for (const who of ["owner", "colleague", "stranger"] as const)
+    for (const level of ACCESS_LEVELS)
+      keys.set(`${who} ${level}`, await api.caller(...PEOPLE[who], level));
+  for (const sharing of SHARINGS) objects.set(sharing, await makeNew(sharing));
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+type Request = Pick<Sent, "path" | "body"> & {
+  readonly method: Endpoint["methods"][number];
+};
+
+/** The request of a row in each way that leads to its endpoint. */
+function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
+  const endpoint = api.api.endpoints.find(
+    (one) => one.operationId === operationId,
+  );
+  if (!endpoint) throw new Error(`no endpoint ${operationId}`);
+  const { of = () => "", query = "", body } = row;
+  const paths = [endpoint.path, ...(endpoint.aliases ?? [])];
+  return paths.flatMap((path) =>
+    endpoint.methods.map((method) => {
+      const id = typeof of === "function" ? of(ids) : ids[of];
+      return {
+        method,
+        path: path.replaceAll(/:\w+/g, id) + query,
+        ...(body && { body: body(ids) }),
+      };
+    }),
+  );
+}
+
+const operations = Object.entries(ROWS).flatMap(([operationId, rows]) =>
+  rows.map((row, n) => ({ operationId, row, n })),
+);
+
+it("has a row for every endpoint, and for no other", () => {
+  const served = api.api.endpoints.map(({ operationId }) => operationId);
+  expect(Object.keys(ROWS).sort()).toEqual(served.sort());
+});
+
+it.each(operations)(
+  "$operationId ($n) answers every caller as the rules of access say",
+  async ({ operationId, row }) => {
+    const [expected, actual]: string[][] = [[], []];
+    for (const [who, sharing] of CASES)
+      for (const level of ACCESS_LEVELS)
+        for (const index of requestsOf(operationId, row, NOTHING).keys()) {
+          const status = expectedStatus(row, who, level, sharing);
+          const ids =
+            row.destroys && status === 200
+              ? await makeNew(sharing)
+              : objectsOf(sharing);
+          const request = requestsOf(operationId, row, ids)[index] as Request;
+          const as = keyOf(who, level);
+          const answer = await api.send({ ...request, as });
+          const told = `${request.method} ${level} ${who}, ${sharing}:`;
+          expected?.push(`${told} ${status}`);
+          actual?.push(`${told} ${answer.status}`);
+          if (!row.shows || answer.status !== 200) continue;
+          const [what, right] = row.shows;
+          expected?.push(`${told} shown ${isOpen(right, who, sharing)}`);
+          actual?.push(`${told} shown ${answer.text.includes(ids[what])}`);
+        }
+    expect(actual).toEqual(expected);
+  },
+);
+
+it.each(operations)(
+  "$operationId ($n) answers 401 to who has no key that is in force",
+  async ({ operationId, row }) => {
+    const revoked = await api.caller("ann", "org");
+    await api.store.apiKeys.revoke(revoked.key_id, "ann", 1);
+    const unknown = { key: "x".repeat(32), key_id: "" };
+    for (const as of [null, unknown, revoked])
+      for (const request of requestsOf(
+        operationId,
+        row,
+        objectsOf("with everyone"),
+      )) {
+        const { status, body } = await api.send({ ...request, as });
+        expect([status, body]).toEqual([
+          401,
+          { error_msg: "Unauthorized", error: 401 },
+        ]);
+      }
+  },
+);
+
+/** SQL statements that the database was given meanwhile. */
+async function countStatements(work: () => Promise<unknown>): Promise<number> {
+  const spies = (["all", "run", "get", "iterate"] as const).map((method) =>
+    vi.spyOn(StatementSync.prototype, method),
+  );
+  try {
+    await work();
+    return spies.reduce((count, spy) => count + spy.mock.calls.length, 0);
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+async function asked(request: Request) {
+  const as = keyOf("stranger", "OWNER");
+  let answer: Awaited<ReturnType<TestApi["send"]>> | undefined;
+  const statements = await countStatements(async () => {
+    answer = await api.send({ ...request, as });
+  });
+  const { date: _date, ...headers } = answer?.headers ?? {};
+  return { status: answer?.status, text: answer?.text, headers, statements };
+}
+
+it.each(operations.filter(({ row }) => row.right !== "everybody"))(
+  "$operationId ($n) tells what is not shared from what does not exist by nothing: answer, headers, statements",
+  async ({ operationId, row }) => {
+    const ids = objectsOf("not shared");
+    const missing = requestsOf(operationId, row, NO_OBJECTS);
+    for (const [index, request] of requestsOf(
+      operationId,
+      row,
+      ids,
+    ).entries()) {
+      const foreign = await asked(request);
+      expect(foreign.status).toBe(row.refused ?? 404);
+      expect(foreign.statements).toBeGreaterThan(0);
+      const text = nameNothing(foreign.text ?? "", ids);
+      expect({ ...foreign, text }).toEqual(
+        await asked(missing[index] as Request),
+      );
+    }
+  },
+);
+
+/** As long as the ids of objects. */
+const NO_OBJECTS = Object.fromEntries(
+  Object.entries(NOTHING).map(([what]) => [what, newId(0)]),
+) as unknown as Objects;
+
+/** Messages name what was asked for. */
+const nameNothing = (text: string, ids: Objects): string =>
+  (Object.keys(ids) as (keyof Objects)[]).reduce(
+    (named, what) => named.replaceAll(ids[what], NO_OBJECTS[what]),
+    text,
+  );

@@ -1,0 +1,136 @@
+// One of everything that a caller can own, made through the API and shared as told.
+import { create, createAuthSetting, createCall } from "./api.ts";
+import type { Caller, Json, TestApi } from "./api.ts";
+import { aReport, aWorkflowReport } from "./runs.ts";
+
+export type Sharing = "not shared" | "with the organization" | "with everyone";
+
+/** Ids, by what they are of. */
+export interface Objects {
+  readonly call: string;
+  readonly workflow: string;
+  readonly deployment: string;
+  /** That the call uses, and the token is of. */
+  readonly setting: string;
+  readonly unusedSetting: string;
+  readonly token: string;
+  readonly unusedToken: string;
+  readonly report: string;
+  readonly result: string;
+  readonly workflowResult: string;
+  /** Of an environment variable; a name in the workspace of the same name. */
+  readonly variable: string;
+  readonly key: string;
+}
+
+/** Where there is nothing. */
+export const NOTHING: Objects = {
+  call: "none",
+  workflow: "none",
+  deployment: "none",
+  setting: "none",
+  unusedSetting: "none",
+  token: "none",
+  unusedToken: "none",
+  report: "none",
+  result: "none",
+  workflowResult: "none",
+  variable: "none",
+  key: "none",
+};
+
+let made = 0;
+
+export async function makeObjects(
+  api: TestApi,
+  as: Caller,
+  sharing: Sharing,
+): Promise<Objects> {
+  const org = sharing === "with the organization";
+  const everyone = sharing === "with everyone";
+  const post = async (path: string, body: object): Promise<string> =>
+    (await create(api, path, body as Record<string, unknown>, as)).id;
+  const meta = { name: "one of everything" };
+
+  const settingOf = async (): Promise<string> =>
+    (
+      await createAuthSetting(
+        api,
+        { access: { settings: everyone, org_settings: org } },
+        as,
+      )
+    ).id;
+  const setting = await settingOf();
+  const tokenOf = (): Promise<string> =>
+    post("/tokens/", { meta: { ...meta, auth_id: setting } });
+  const token = await tokenOf();
+  const { id: call } = await createCall(
+    api,
+    {
+      access: { org, settings: everyone, results: everyone, stats: everyone },
+      request: {
+        method: "GET",
+        url: "https://target.test/",
+        auth_id: setting,
+        token_id: token,
+      },
+    },
+    as,
+  );
+  const workflow = await post("/workflows/", {
+    meta,
+    access: { org, public: everyone },
+    workflow: { call_ids: [call] },
+  });
+  const key = await create(api, "/api_keys/", {}, as);
+  made += 1;
+  const variable = `variable_${made}`;
+  await post(`/environment/${variable}/${variable}`, { value: "secret" });
+  return {
+    call,
+    workflow,
+    setting,
+    unusedSetting: await settingOf(),
+    token,
+    unusedToken: await tokenOf(),
+    variable,
+    deployment: await post("/deployments/", {
+      deployment: { target_id: call, location_id: "", frequency: 1440 },
+    }),
+    report: await post("/reports/", {
+      meta,
+      access: { org, public: everyone },
+      groups: [{ name: "g", rows: [{ call_id: call, location_id: "local" }] }],
+    }),
+    key: key.id,
+    result: await resultOf(api, as, `/calls/${call}/run`),
+    workflowResult: await resultOf(api, as, `/workflows/${workflow}/run`),
+  };
+}
+
+/** Of a run that has ended, with the content of its answer. */
+async function resultOf(
+  { send, store }: TestApi,
+  as: Caller,
+  path: string,
+): Promise<string> {
+  const { body } = await send<Json>({ method: "POST", path, body: {}, as });
+  const id = String(body["result_id"] ?? body["workflow_result_id"]);
+  const pending = await store.pendingRuns.get(id);
+  if (!pending) throw new Error(`no run ${id} of ${path}`);
+  const report = pending.call_ids ? aWorkflowReport(pending) : aReport(pending);
+  const content = {
+    content_type: "text/plain",
+    encoding: "utf-8",
+    size: 5,
+    content: "hello",
+    reason: null,
+  };
+  await store.results.record([
+    {
+      ...report,
+      results: report.results.map((result) => ({ ...result, content })),
+    },
+  ]);
+  return id;
+}
