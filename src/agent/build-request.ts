@@ -1,5 +1,5 @@
 // From a call's definition to the request that goes on the wire, or the reason why there is none.
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import type { TickCall } from "../model/tick.ts";
 
@@ -120,6 +120,9 @@ function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
 
 /** W3C Trace Context: version 00, random trace and parent ids, sampled. */
 function traceparent(): string {
-  const ids = randomBytes(24).toString("hex");
-  return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
+  // Of all sources of randomness the one that costs a call the least.
+  const [trace = "", parent = ""] = [randomUUID(), randomUUID()].map((uuid) =>
+    uuid.replaceAll("-", ""),
+  );
+  return `00-${trace}-${parent.slice(16)}-01`;
 }

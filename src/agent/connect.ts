@@ -123,7 +123,9 @@ function dialOne(
     isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   return new Promise((resolve, reject) => {
     const socket = connectTcp({ host: address, port, noDelay: true });
+    let settled = false;
     const settle = (): void => {
+      settled = true;
       clearTimeout(timer);
       signal.removeEventListener("abort", expire);
     };
@@ -138,7 +140,9 @@ function dialOne(
     if (signal.aborted) return expire();
     signal.addEventListener("abort", expire, { once: true });
     // Stays for the life of the socket: an error after the call was settled must not end the process.
-    socket.on("error", (cause) => fail(connectFailure(cause, target)));
+    socket.on("error", (cause) => {
+      if (!settled) fail(connectFailure(cause, target));
+    });
     socket.once("connect", () => {
       if (isSelfConnection(socket))
         return fail(

@@ -30,7 +30,10 @@ export function exchange(
       socket.destroy();
     };
     const receiver = createReceiver(trace, {
-      onEnd: () => watch.complete(),
+      onEnd() {
+        watch.complete();
+        socket.destroy(); // undici would do so with an error, which costs a stack trace
+      },
       onDone: settle,
       onFailure: settle,
     });
