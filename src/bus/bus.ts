@@ -1,7 +1,18 @@
 // The port between hub and agents. Adapters: in-process and NATS JetStream.
+import { AppError } from "../model/errors.ts";
 import type { Tick } from "../model/tick.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Heartbeat } from "../model/location.ts";
+
+/** Of runs that the bus can never carry. */
+export class TooLargeError extends AppError {
+  readonly runIds: readonly string[];
+
+  constructor(runIds: readonly string[], message: string) {
+    super("invalid", message);
+    this.runIds = runIds;
+  }
+}
 
 /** A running consumer. */
 export interface Consumer {
@@ -26,7 +37,8 @@ export interface Bus {
 
   /**
    * Resolves when the message is stored. The ticks are of one location. Publishing the same ticks again within
-   * `DEDUPLICATION_WINDOW_MS` stores nothing new. Rejects with `unavailable` when the bus does not answer in 5 s.
+   * `DEDUPLICATION_WINDOW_MS` stores nothing new. Rejects with `unavailable` when the bus does not answer in 5 s, and
+   * with a `TooLargeError` when some of them fit into no message; the others are then stored.
    */
   publishTicks(ticks: readonly Tick[]): Promise<void>;
 

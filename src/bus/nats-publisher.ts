@@ -2,8 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { JetStreamClient } from "@nats-io/jetstream";
 import type { Clock } from "../runtime/clock.ts";
-import { invalid, unavailable } from "../model/errors.ts";
-import { redeliveryDelayMs } from "./bus.ts";
+import { unavailable } from "../model/errors.ts";
+import { redeliveryDelayMs, TooLargeError } from "./bus.ts";
 import type { Encoded, EncodedMessage } from "./codec.ts";
 import type { NatsLink } from "./nats-connection.ts";
 import { isForbidden, isNoResponders } from "./nats-topology.ts";
@@ -19,7 +19,7 @@ export interface PublisherOptions {
 export interface Publisher {
   /** The largest message that the server takes, in bytes. */
   maxBytes(): number;
-  /** Resolves when all are stored. Rejects with `unavailable` after 5 s, with `invalid` for what is too large. */
+  /** Resolves when all are stored. Rejects with `unavailable` after 5 s, with a `TooLargeError` for what is too large. */
   publish(subject: string, encoded: Encoded): Promise<void>;
 }
 
@@ -100,7 +100,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
         messages.map((message) => publishOne(subject, message)),
       );
       if (tooLarge.length > 0)
-        throw invalid(
+        throw new TooLargeError(
+          tooLarge,
           `too large for NATS, which takes ${maxBytes()} bytes (raise max_payload in its configuration): ${tooLarge.join(", ")}`,
         );
     },

@@ -1,4 +1,5 @@
 // The one way from ordered runs to ticks on the bus: of the scheduler's beat and of the API's "run now".
+import { TooLargeError } from "../bus/bus.ts";
 import type { Bus } from "../bus/bus.ts";
 import { parseInstant } from "../model/instant.ts";
 import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
@@ -62,10 +63,19 @@ export function createDispatcher({
       const { documents } = store;
       const complete = await withCredentials(documents, ticks, targets.calls);
       const sealed = await Promise.all(complete.map((tick) => sealTick(tick)));
-      await publish({ store, bus }, sealed);
+      const refused = await publish({ store, bus }, sealed);
+      const tooLarge = runs.filter(({ result_id }) => refused.has(result_id));
+      if (tooLarge.length > 0)
+        await store.results.recordMissed(tooLarge.map(tooLargeToRun));
     },
   };
 }
+
+const tooLargeToRun = (run: PendingRun): MissedRun => ({
+  run,
+  result: "UNABLE_TO_RUN",
+  message: `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,
+});
 
 const STILL_RUNNING =
   "still_running: the deployment's run before this one was under way when this one was due";
@@ -114,18 +124,35 @@ const longestMs = ({ calls, workflow }: Tick): number =>
     workflow?.between_calls_delay ?? 0,
   );
 
+/** Resolves with the ids of runs whose ticks are too large for the bus. */
 async function publish(
   { store, bus }: { readonly store: Store; readonly bus: Bus },
   ticks: readonly Tick[],
-): Promise<void> {
+): Promise<Set<string>> {
+  const refused = new Set<string>();
   const outcomes = await Promise.allSettled(
     groupTicks(ticks).map(async (group) => {
-      await bus.publishTicks(group);
+      for (const id of await publishGroup(bus, group)) refused.add(id);
+      const ids = group.map((tick) => tick.result_id);
       await store.pendingRuns.markPublished(
-        group.map((tick) => tick.result_id),
+        ids.filter((id) => !refused.has(id)),
       );
     }),
   );
   for (const outcome of outcomes)
     if (outcome.status === "rejected") throw outcome.reason;
+  return refused;
+}
+
+async function publishGroup(
+  bus: Bus,
+  group: readonly Tick[],
+): Promise<readonly string[]> {
+  try {
+    await bus.publishTicks(group);
+    return [];
+  } catch (cause) {
+    if (cause instanceof TooLargeError) return cause.runIds;
+    throw cause;
+  }
 }

@@ -294,6 +294,37 @@ describe("a workflow's run", () => {
     await expect(running).rejects.toThrow("stopping");
   });
 
+  it("is reported within what a message may hold, however much its calls sent and received", async () => {
+    await using target = await startTarget((_, response) => {
+      response.setHeader("x-much", "x".repeat(14_000));
+      response.end("y".repeat(20_000));
+    });
+    const calls = Array.from({ length: 50 }, (_, n) =>
+      stepOf(target.url, n, {
+        request: {
+          ...newCall().request,
+          url: `${target.url}/${"z".repeat(8000)}`,
+          method: "POST",
+          body: "b".repeat(20_000),
+        },
+      }),
+    );
+    const report = await run(workflowTick(calls));
+    expect(JSON.stringify(report).length).toBeLessThan(1_000_000);
+    expect(report.workflow?.counts).toMatchObject({ calls: 50, passed: 50 });
+    expect(report.results[0]?.response?.headers).toContainEqual({
+      key: "x-much",
+      value: "x".repeat(14_000),
+    });
+    expect(report.results[49]).toMatchObject({
+      meta: {
+        result: "COMPLETE",
+        message: "the report had no room for its details",
+      },
+      response: null,
+    });
+  });
+
   it("that is missed has no results of its calls", () => {
     const tick = workflowTick([stepOf("http://target.example/", 0)]);
     const report = runReportValidator.parse(newRunner().miss(tick));

@@ -1,4 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TooLargeError } from "../../src/bus/bus.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { createDispatcher } from "../../src/dispatch/dispatch.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
 import { buildTick } from "../../src/dispatch/build-tick.ts";
 import { manualRun } from "../../src/dispatch/pending-run.ts";
 import { loadTargets } from "../../src/dispatch/targets.ts";
@@ -6,9 +12,31 @@ import type { Tick } from "../../src/model/tick.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/ports/document-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { aCall, aWorkflow, T0 } from "../support/runs.ts";
+import { aCall, aRun, aWorkflow, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
+
+/** Takes no tick that calls large.test. */
+function boundedBus(published: string[]): Bus & AsyncDisposable {
+  const log = createLogger("silent");
+  const bus = createInProcessBus({ clock: systemClock, log });
+  return {
+    ...bus,
+    async publishTicks(ticks) {
+      const tooLarge = ticks.filter(({ calls }) =>
+        calls.some(({ domain }) => domain === "large.test"),
+      );
+      for (const tick of ticks)
+        if (!tooLarge.includes(tick)) published.push(tick.result_id);
+      if (tooLarge.length > 0)
+        throw new TooLargeError(
+          tooLarge.map(({ result_id }) => result_id),
+          "too large",
+        );
+    },
+    [Symbol.asyncDispose]: () => bus.close(),
+  };
+}
 
 describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
   let database: TestDatabase;
@@ -76,6 +104,32 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       true,
     ]);
     expect(tick.calls[2]?.request.url).toBe("");
+  });
+
+  it("that is too large for the bus is recorded as such, and holds up no other", async () => {
+    const [call, large] = [aCall(), aCall({ url: "https://large.test/" })];
+    const workflow = aWorkflow([large.id, large.id]);
+    await stored(call, large, workflow);
+    const published: string[] = [];
+    await using bus = boundedBus(published);
+    const runs = [
+      aRun({ target_id: call.id }),
+      aRun({ target_id: workflow.id, target_kind: "workflow" }),
+    ];
+    await store.pendingRuns.insert(runs);
+    await createDispatcher({ store, bus }).dispatch(runs);
+    const [one, two] = runs.map(({ result_id }) => result_id);
+    expect(published).toEqual([one]);
+    expect(await store.pendingRuns.get(two!)).toBeUndefined();
+    expect(await store.workflowResults.get(two!)).toMatchObject({
+      meta: {
+        result: "UNABLE_TO_RUN",
+        message:
+          "the workflow is too large to be sent to an agent; its bodies, headers and parameters count",
+      },
+    });
+    const page = { after: "", limit: 9 };
+    expect(await store.pendingRuns.listOfCall(call.id, page)).toHaveLength(1);
   });
 
   it("is none without calls, and without the workflow", async () => {
