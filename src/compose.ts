@@ -2,6 +2,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { createAgent } from "./agent/agent.ts";
+import { parseEgressAllow } from "./agent/egress.ts";
 import { createAgentMetrics } from "./agent/metrics.ts";
 import { createAggregator } from "./aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "./aggregator/metrics.ts";
@@ -31,6 +32,7 @@ import type { Registry } from "./runtime/metrics.ts";
 import { createOpsServer } from "./runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
 import { createSchedulerMetrics } from "./scheduler/metrics.ts";
+import { createRenewalService } from "./renewal/renewal.ts";
 import { createScheduler } from "./scheduler/scheduler.ts";
 import type { Store } from "./store/store.ts";
 import { VERSION } from "./version.ts";
@@ -140,6 +142,8 @@ function composeRoles(parts: Parts): {
     egressAllow = [],
   } = parts;
   const clock = systemClock;
+  const allow = [...config.egressAllow, ...egressAllow];
+  const egress = { allow, ownPorts: parts.ownPorts };
   const has = (role: Role): boolean => config.roles.includes(role);
   const log = (role: Role): Logger => root.child({ role });
   const services: Service[] = [];
@@ -167,10 +171,7 @@ function composeRoles(parts: Parts): {
         locationKeys: locationKeysOf(config, dataDir, {
           hasMaster: store !== undefined,
         }),
-        egress: {
-          allow: [...config.egressAllow, ...egressAllow],
-          ownPorts: parts.ownPorts,
-        },
+        egress,
         uplinkCheck: uplinkCheckOf(config),
         concurrency: config.agentConcurrency,
       }),
@@ -189,6 +190,12 @@ function composeRoles(parts: Parts): {
         holder,
         log: log("scheduler"),
         metrics: createSchedulerMetrics(registry),
+      }),
+      createRenewalService({
+        store,
+        egress: parseEgressAllow(allow, parts.ownPorts),
+        holder,
+        log: log("scheduler"),
       }),
     );
   if (has("api")) {

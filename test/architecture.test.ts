@@ -56,6 +56,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [...ROLE, "aggregator/", "bus/bus.ts", ...STORE],
     packages: [],
   },
+  "renewal/": {
+    ours: [...ROLE, "renewal/", ...STORE],
+    packages: ["undici"],
+  },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
   "config.ts": { ours: [...ROLE, "settings.ts"], packages: ["typebox"] },
   "settings.ts": { ours: ROLE, packages: ["typebox"] },

@@ -9,6 +9,7 @@ import { workspaceKey } from "../model/environment.ts";
 import type { Variable } from "../model/environment.ts";
 import { parseInstant } from "../model/instant.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
+import { renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { environmentNames } from "../model/variables.ts";
 import type {
@@ -122,11 +123,14 @@ const ownerOf = ({ owner, owner_org }: StoredDocument): Principal => ({
   access_level: "EDITOR",
 });
 
-function tickToken({ meta, token }: Token): TickToken {
+function tickToken(stored: Token): TickToken {
+  const { meta, token } = stored;
+  const renewal_failure = renewalFailureOf(stored);
   const { access_token, token_secret, headers, parameters } = token;
   return {
     name: meta.name,
     expires_at: parseInstant(token.expire_time ?? "") ?? null,
+    ...(renewal_failure !== null && { renewal_failure }),
     ...(access_token !== undefined && { access_token }),
     ...(token_secret !== undefined && { token_secret }),
     ...(headers && { headers }),

@@ -75,6 +75,11 @@ export function createDocumentStore(database: Database): DocumentStore {
         await listQuery(database, kind, reader, filters, page).execute()
       ).map(toStoredDocument);
     },
+    async listKind(kind, { after, limit }) {
+      const query = rowsOf(kind).where("id", ">", after);
+      const rows = await query.orderBy("id").limit(limit).execute();
+      return rows.map(toStoredDocument);
+    },
     async listAll(kind, filter, value) {
       const rows = await matching(rowsOf(kind), kind, { [filter]: value })
         .orderBy("id")

@@ -48,6 +48,8 @@ export function createSealedDocumentStore(
       openAll(kind, await documents.getMany(kind, ids)),
     list: async (kind, ...query) =>
       openAll(kind, await documents.list(kind, ...query)),
+    listKind: async (kind, page) =>
+      openAll(kind, await documents.listKind(kind, page)),
     listAll: async (kind, ...query) =>
       openAll(kind, await documents.listAll(kind, ...query)),
     count: (...query) => documents.count(...query),

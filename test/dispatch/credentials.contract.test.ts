@@ -130,6 +130,7 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
       {
         meta: { name: "t", auth_id: setting.id },
         token: { access_token: "x", expire_time: "1970-01-01T00:00:01Z" },
+        api_response: { renewal_error: "it answered 400" },
       },
       owned,
     );
@@ -139,6 +140,7 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
         name: "t",
         access_token: "x",
         expires_at: 1000,
+        renewal_failure: "it answered 400",
       });
     else expect(call).toMatchObject({ unable });
   });

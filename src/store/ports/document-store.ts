@@ -45,6 +45,8 @@ export interface DocumentStore {
     filters: Filters,
     page: Page,
   ): Promise<StoredDocument[]>;
+  /** Those of the kind, whoever owns them. */
+  listKind(kind: ResourceKind, page: Page): Promise<StoredDocument[]>;
   /** Every document of the kind with this filter value, whoever owns it. */
   listAll(
     kind: ResourceKind,

@@ -1,0 +1,111 @@
+// Asks a token endpoint: one request over a fresh connection, to addresses that the egress rules allow, within bounds.
+import { lookup } from "node:dns";
+import type { LookupAddress } from "node:dns";
+import { isIP } from "node:net";
+import type { LookupFunction } from "node:net";
+import { Agent, request } from "undici";
+import type { TokenRequest } from "./token-request.ts";
+
+export interface EgressRules {
+  allows(address: string, port: number): boolean;
+}
+
+export type TokenAnswer =
+  | { readonly answer: Readonly<Record<string, unknown>> }
+  /** A sentence without a secret. */
+  | { readonly reason: string };
+
+const TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+export async function askForToken(
+  { method, url, headers, body }: TokenRequest,
+  egress: EgressRules,
+  cancel: AbortSignal,
+  timeoutMs = TIMEOUT_MS,
+): Promise<TokenAnswer> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const dispatcher = new Agent({
+    connect: { lookup: permittedLookup(egress, port) },
+    maxResponseSize: MAX_ANSWER_BYTES,
+  });
+  try {
+    const { statusCode, body: content } = await request(url, {
+      dispatcher,
+      method,
+      headers,
+      body,
+      signal: AbortSignal.any([deadline, cancel]),
+    });
+    return read(statusCode, await content.text());
+  } catch (cause) {
+    cancel.throwIfAborted();
+    if (deadline.aborted)
+      return {
+        reason: `the token endpoint did not answer within ${timeoutMs / 1000} s`,
+      };
+    if (cause instanceof EgressRefusal) return REFUSED;
+    return {
+      reason: `the token endpoint cannot be reached (${codeOf(cause)})`,
+    };
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+const REFUSED = {
+  reason:
+    "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
+};
+
+class EgressRefusal extends Error {}
+
+/** What is dialled is an address that was checked. */
+function permittedLookup(egress: EgressRules, port: number): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, "");
+      const permitted = addresses.filter(({ address }) =>
+        egress.allows(address, port),
+      );
+      const [first] = permitted as [LookupAddress | undefined];
+      if (!first) return callback(new EgressRefusal(), "");
+      if (options.all) return callback(null, permitted);
+      return callback(null, first.address, first.family);
+    });
+  };
+}
+
+function read(status: number, text: string): TokenAnswer {
+  const answer = parsed(text);
+  if (status >= 200 && status <= 299)
+    return answer
+      ? { answer }
+      : { reason: "the token endpoint answered something else than JSON" };
+  // RFC 6749 section 5.2: a code, not a text of any kind.
+  const error = answer?.["error"];
+  const code =
+    typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error)
+      ? ` (${error})`
+      : "";
+  return { reason: `the token endpoint answered ${status}${code}` };
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? { ...value }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : "unknown error";

@@ -1,0 +1,374 @@
+import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { authSettingResource } from "../../src/model/auth-setting.ts";
+import { formatInstant, parseInstant } from "../../src/model/instant.ts";
+import { renewalFailureOf } from "../../src/model/token-renewal.ts";
+import { ofSetting, tokenResource } from "../../src/model/token.ts";
+import type { Token } from "../../src/model/token.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { createTokenRenewal } from "../../src/renewal/renewal.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createShiftedClock } from "../support/shifted-clock.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { startTarget } from "../support/target-server.ts";
+
+const NOON = Date.UTC(2026, 9, 1, 12);
+const log = createLogger("silent");
+const never = new AbortController().signal;
+const owned = { owner: "ann", owner_org: null, org: false, community: false };
+
+async function insert(
+  store: Store,
+  kind: "auth_setting" | "token" | "call",
+  document: { id: string },
+  filters: object,
+): Promise<void> {
+  await store.documents.insert({
+    ...owned,
+    id: document.id,
+    kind,
+    document,
+    filters,
+  });
+}
+
+/** A setting whose tokens come from `url`, a token of it, and a call that uses the token. */
+async function insertToken(
+  store: Store,
+  url: string,
+  { settings = {}, token = {}, keys = {}, isUsed = true },
+): Promise<string> {
+  const identity = () => ({ id: newId(NOON), owner: "ann", now: NOON });
+  const setting = authSettingResource.create(
+    {
+      meta: { name: "s", domain: "a.example" },
+      keys: { client_id: "me", client_secret: "hush +", ...keys },
+      settings: { auth_type: "OAUTH2", access_token_url: url, ...settings },
+    },
+    identity(),
+  );
+  await insert(store, "auth_setting", setting, {});
+  const made = ofSetting(
+    tokenResource.create(
+      {
+        meta: { name: "t", auth_id: setting.id },
+        token: { grant_type: "client_credentials", ...token },
+      },
+      identity(),
+    ),
+    setting,
+  );
+  await insert(store, "token", made, tokenResource.filters(made));
+  if (isUsed)
+    await insert(
+      store,
+      "call",
+      { id: newId(NOON) },
+      { token_id: made.id, auth_id: setting.id },
+    );
+  return made.id;
+}
+
+const answering =
+  (answer: object | string, status = 200): RequestListener =>
+  (_, response) => {
+    response
+      .writeHead(status)
+      .end(typeof answer === "string" ? answer : JSON.stringify(answer));
+  };
+
+describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
+  async function start(handler: RequestListener) {
+    await using stack = new AsyncDisposableStack();
+    const clock = createShiftedClock(NOON);
+    const target = stack.use(await startTarget(handler));
+    const store = await stack.use(await createTestDatabase(kind)).open(clock);
+    const renewal = (holder = "one", allow = ["127.0.0.1"]) =>
+      createTokenRenewal({
+        store,
+        egress: parseEgressAllow(allow),
+        holder,
+        log,
+        timeoutMs: 500,
+      });
+    const one = renewal();
+    const kept = stack.move();
+    return {
+      clock,
+      target,
+      store,
+      renewal,
+      url: `${target.url}/token`,
+      run: () => one.run(never),
+      tokenOf: async (id: string): Promise<Token> =>
+        (await store.documents.get("token", id))?.document as Token,
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  it("gets a token ahead of its expiry, and not before", async () => {
+    let n = 0;
+    await using system = await start((_, response) => {
+      n += 1;
+      response.end(
+        JSON.stringify({ access_token: `new-${n}`, expires_in: 600 }),
+      );
+    });
+    const { store, run, tokenOf, target, clock } = system;
+    const id = await insertToken(store, system.url, {
+      settings: { scope: "read write", audience: "https://a.example" },
+    });
+
+    await run();
+    const first = await tokenOf(id);
+    expect(first.token).toMatchObject({
+      access_token: "new-1",
+      expires_in: 600,
+    });
+    expect(first.api_response).toEqual({
+      access_token: "new-1",
+      expires_in: 600,
+    });
+    expect(target.requests).toMatchObject([
+      {
+        method: "POST",
+        body: "grant_type=client_credentials&scope=read+write&audience=https%3A%2F%2Fa.example&client_id=me&client_secret=hush+%2B",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+      },
+    ]);
+    const expiry = parseInstant(first.token.expire_time ?? "") as number;
+    clock.moveTo(expiry - 65_000);
+    await run();
+    expect(target.requests).toHaveLength(1);
+    clock.moveTo(expiry - 59_000);
+    await run();
+    expect((await tokenOf(id)).token.access_token).toBe("new-2");
+  });
+
+  it("keeps the refresh token that came with the new one", async () => {
+    await using system = await start((request, response) => {
+      const url = new URL(request.url ?? "", "http://a.example");
+      const rotated = `${url.searchParams.get("refresh_token")}+`;
+      const answer = {
+        access_token: "new",
+        refresh_token: rotated,
+        expires_in: 1,
+      };
+      response.end(JSON.stringify(answer));
+    });
+    const id = await insertToken(system.store, system.url, {
+      settings: { get_token_method: "GET", basic_auth_get_token_method: true },
+      token: { grant_type: "refresh_token", refresh_token: "r" },
+    });
+    await system.run();
+    system.clock.moveTo(NOON + 60_000);
+    await system.run();
+    expect(
+      system.target.requests.map(({ method, url }) => [method, url]),
+    ).toEqual([
+      ["GET", "/token?grant_type=refresh_token&refresh_token=r"],
+      ["GET", "/token?grant_type=refresh_token&refresh_token=r%2B"],
+    ]);
+    expect(system.target.requests[0]?.headers.authorization).toBe(
+      `Basic ${Buffer.from("me:hush+%2B").toString("base64")}`,
+    );
+    expect((await system.tokenOf(id)).token.refresh_token).toBe("r++");
+  });
+
+  it("takes a token without expires_in for one that does not expire", async () => {
+    await using system = await start(answering({ access_token: "new" }));
+    const id = await insertToken(system.store, system.url, {});
+    await system.run();
+    system.clock.moveTo(NOON + 86_400_000);
+    await system.run();
+    expect(system.target.requests).toHaveLength(1);
+    expect((await system.tokenOf(id)).token.expire_time).toBeNull();
+  });
+
+  it.each<[string, RequestListener, string]>([
+    [
+      "400",
+      answering({ error: "invalid_client", error_description: "hush" }, 400),
+      "the token endpoint answered 400 (invalid_client)",
+    ],
+    ["500", answering("<hush>", 500), "the token endpoint answered 500"],
+    ["a redirect", answering("", 302), "the token endpoint answered 302"],
+    [
+      "no JSON",
+      answering("hush"),
+      "the token endpoint answered something else than JSON",
+    ],
+    [
+      "no token",
+      answering({}),
+      "the token endpoint answered without an access_token",
+    ],
+    [
+      "nothing",
+      () => undefined,
+      "the token endpoint did not answer within 0.5 s",
+    ],
+    [
+      "without end",
+      (_, response) => void response.end("x".repeat(1024 * 1024)),
+      "the token endpoint cannot be reached (UND_ERR_RES_EXCEEDED_MAX_SIZE)",
+    ],
+  ])(
+    "keeps the old token and the reason when the answer is %s",
+    async (_, handler, reason) => {
+      await using system = await start(handler);
+      const token = {
+        access_token: "old",
+        expire_time: formatInstant(NOON + 1000),
+      };
+      const id = await insertToken(system.store, system.url, { token });
+      await system.run();
+      const kept = await system.tokenOf(id);
+      expect(kept.token).toMatchObject(token);
+      expect(renewalFailureOf(kept)).toBe(reason);
+    },
+  );
+
+  it("tries again after a pause that grows, or when the owner changed the token", async () => {
+    await using system = await start(answering("", 500));
+    const { store, run, clock, target } = system;
+    const id = await insertToken(store, system.url, {});
+    for (const [seconds, tries] of [
+      [0, 1],
+      [8, 1],
+      [12, 2],
+      [28, 2],
+      [34, 3],
+    ] as const) {
+      clock.moveTo(NOON + seconds * 1000);
+      await run();
+      expect([seconds, target.requests.length]).toEqual([seconds, tries]);
+    }
+    const stored = await store.documents.get("token", id);
+    if (!stored) throw new Error("the token is gone");
+    const document = tokenResource.update(
+      stored.document as Token,
+      { token: { scope: "other" } },
+      clock.now(),
+    );
+    await store.documents.replace({ ...stored, document, filters: {} });
+    await run();
+    expect(target.requests).toHaveLength(4);
+  });
+
+  it("asks once, however many processes renew", async () => {
+    await using system = await start(
+      answering({ access_token: "new", expires_in: 600 }),
+    );
+    for (let n = 0; n < 3; n += 1)
+      await insertToken(system.store, system.url, {});
+    const others = ["two", "three"].map((holder) => system.renewal(holder));
+    await Promise.all([
+      system.run(),
+      ...others.map((other) => other.run(never)),
+    ]);
+    expect(system.target.requests).toHaveLength(3);
+  });
+
+  it("asks for no token that no call uses, and no address that egress refuses", async () => {
+    await using system = await start(answering({ access_token: "new" }));
+    await insertToken(system.store, system.url, { isUsed: false });
+    await system.run();
+    const ids = [
+      await insertToken(system.store, system.url, {}),
+      await insertToken(
+        system.store,
+        system.url.replace("127.0.0.1", "localhost"),
+        {},
+      ),
+    ];
+    await system.renewal("one", []).run(never);
+    expect(system.target.connections()).toBe(0);
+    for (const id of ids)
+      expect(renewalFailureOf(await system.tokenOf(id))).toBe(
+        "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
+      );
+  });
+
+  it("leaves a token alone that its owner changed meanwhile", async () => {
+    let change = async (): Promise<void> => undefined;
+    await using system = await start((_, response) => {
+      void change().then(() => response.end('{"access_token":"late"}'));
+    });
+    const id = await insertToken(system.store, system.url, {});
+    change = async () => {
+      const stored = await system.store.documents.get("token", id);
+      if (!stored) throw new Error("the token is gone");
+      const document = tokenResource.update(
+        stored.document as Token,
+        { token: { access_token: "of the owner" } },
+        NOON,
+      );
+      await system.store.documents.replace({
+        ...stored,
+        document,
+        filters: {},
+      });
+    };
+    await system.run();
+    expect((await system.tokenOf(id)).token.access_token).toBe("of the owner");
+  });
+
+  it("exchanges a signed assertion for a token", async () => {
+    await using system = await start(
+      answering({ access_token: "new", expires_in: 600 }),
+    );
+    const { privateKey, publicKey } = generateKeyPairSync("rsa", {
+      modulusLength: 2048,
+    });
+    const client_secret = privateKey
+      .export({ type: "pkcs8", format: "pem" })
+      .toString();
+    const id = await insertToken(system.store, system.url, {
+      keys: { client_secret },
+      token: { grant_type: "" },
+      settings: {
+        auth_type: "OAUTH2_JWT",
+        authorize_url: "https://a.example/audience",
+        issuer: "it",
+        subject: "sub",
+        key_id: "k",
+        scope: "read",
+      },
+    });
+    await system.run();
+    expect((await system.tokenOf(id)).token.access_token).toBe("new");
+    const body = new URLSearchParams(system.target.requests[0]?.body);
+    expect([...body.keys()]).toEqual(["grant_type", "assertion", "scope"]);
+    expect(body.get("grant_type")).toBe(
+      "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    );
+    const [header = "", claims = "", signature = ""] =
+      body.get("assertion")?.split(".") ?? [];
+    const decode = (part: string): unknown =>
+      JSON.parse(Buffer.from(part, "base64url").toString());
+    expect(decode(header)).toEqual({ alg: "RS256", typ: "JWT", kid: "k" });
+    const { iat } = decode(claims) as { iat: number };
+    expect(iat).toBeGreaterThanOrEqual(NOON / 1000);
+    expect(decode(claims)).toEqual({
+      iss: "it",
+      sub: "sub",
+      aud: "https://a.example/audience",
+      iat,
+      exp: iat + 300,
+      jti: expect.any(String) as string,
+      scope: "read",
+    });
+    expect(
+      verify(
+        "sha256",
+        Buffer.from(`${header}.${claims}`),
+        createPublicKey(publicKey.export({ type: "spki", format: "pem" })),
+        Buffer.from(signature, "base64url"),
+      ),
+    ).toBe(true);
+  });
+});
