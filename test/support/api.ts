@@ -17,6 +17,7 @@ import { Registry } from "../../src/runtime/metrics.ts";
 import type { Store } from "../../src/store/store.ts";
 import { track } from "./no-leftovers.ts";
 import { createTestDatabase } from "./stores.ts";
+import type { StoreKind } from "./stores.ts";
 import type { TestDatabase } from "./stores.ts";
 
 export interface Caller {
@@ -69,12 +70,14 @@ export interface TestApi extends AsyncDisposable {
 export async function startApi({
   clock = systemClock,
   config = {},
+  storeKind = "sqlite",
 }: {
   readonly clock?: Clock;
+  readonly storeKind?: StoreKind;
   readonly config?: Partial<ApiConfig>;
 } = {}): Promise<TestApi> {
   const untrack = track("api");
-  const database = await createTestDatabase("sqlite");
+  const database = await createTestDatabase(storeKind);
   const store = await database.open(clock);
   for (const id of ["local", "far"])
     await store.locations.insert({

@@ -131,12 +131,15 @@ async function setVariable(request: OfVariable): Promise<Reply> {
   return request.change(async (within): Promise<Reply> => {
     const now = await within.now();
     const made = newVariable(request, value, now);
-    if (await within.documents.insert(toRow(request.principal, made)))
-      return { status: 201, answer: made };
-    const found = await findVariable(within, request);
-    const answer = changed(found.document as Variable, value, now);
-    await within.documents.replace(toRow(request.principal, answer, found));
-    return { status: 200, answer };
+    for (;;) {
+      if (await within.documents.insert(toRow(request.principal, made)))
+        return { status: 201, answer: made };
+      const found = await lookUp(within, request);
+      if (!found) continue; // deleted in between
+      const answer = changed(found.document as Variable, value, now);
+      await within.documents.replace(toRow(request.principal, answer, found));
+      return { status: 200, answer };
+    }
   });
 }
 

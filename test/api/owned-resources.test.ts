@@ -1,0 +1,197 @@
+// What holds alike for every owned resource.
+import { describe, expect, it } from "vitest";
+import {
+  create,
+  createAuthSetting,
+  createCall,
+  startApi,
+} from "../support/api.ts";
+import type { Created, TestApi } from "../support/api.ts";
+
+type Body = Record<string, unknown>;
+
+const RESOURCES: readonly [path: string, (api: TestApi) => Promise<Body>][] = [
+  [
+    "/calls/",
+    async () => ({
+      meta: { name: "n" },
+      request: { method: "GET", url: "http://target.test/" },
+    }),
+  ],
+  ["/workflows/", async () => ({ meta: { name: "n" } })],
+  [
+    "/deployments/",
+    async (api) => ({
+      deployment: {
+        target_id: (await createCall(api)).id,
+        location_id: "local",
+        frequency: 5,
+      },
+    }),
+  ],
+  [
+    "/auth/",
+    async () => ({
+      meta: { name: "n", domain: "target.test" },
+      settings: { auth_type: "NONE" },
+    }),
+  ],
+  [
+    "/tokens/",
+    async (api) => ({
+      meta: { name: "n", auth_id: (await createAuthSetting(api)).id },
+    }),
+  ],
+  ["/reports/", async () => ({ meta: { name: "n" }, groups: [{ name: "g" }] })],
+];
+
+describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
+  it.each(["POST", "PUT"] as const)("is created with %s", async (method) => {
+    await using api = await startApi();
+    const body = await bodyFor(api);
+    const { status } = await api.send({
+      method,
+      path: path.slice(0, -1),
+      body,
+    });
+    expect(status).toBe(201);
+  });
+
+  it.each(["POST", "PUT"] as const)(
+    "is taken back as it was given, all but its id, with %s",
+    async (method) => {
+      await using api = await startApi();
+      const made = await create(api, path, await bodyFor(api));
+      const { id, ...whole } = made;
+      const object = `${path}${id}/`;
+      const answer = await api.send<Created>({
+        method,
+        path: object,
+        body: whole,
+      });
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        {
+          ...made,
+          meta: {
+            ...(made["meta"] as object),
+            last_update: expect.any(String),
+          },
+        },
+      ]);
+      const { body } = answer;
+      const refused = await api.send({ method, path: object, body });
+      expect([refused.status, refused.body]).toEqual([
+        400,
+        {
+          error_msg:
+            "Additional properties are not allowed ('id' was unexpected)",
+          error: 400,
+        },
+      ]);
+    },
+  );
+
+  it("is not found by any verb where there is none", async () => {
+    await using api = await startApi();
+    for (const method of ["GET", "PUT", "DELETE"] as const) {
+      const body = await bodyFor(api);
+      const answer = await api.send({ method, path: `${path}none/`, body });
+      expect([answer.status, answer.body["error"]]).toEqual([404, 404]);
+    }
+  });
+
+  it("is read, but not written, with a VIEWER key", async () => {
+    await using api = await startApi();
+    const body = await bodyFor(api);
+    const { id } = await create(api, path, body);
+    const as = await api.caller("ann", null, "VIEWER");
+    const object = `${path}${id}/`;
+    expect((await api.send({ path: object, as })).status).toBe(200);
+    for (const [method, to] of [
+      ["POST", path],
+      ["PUT", object],
+      ["DELETE", object],
+    ] as const)
+      expect((await api.send({ method, path: to, body, as })).status).toBe(403);
+  });
+});
+
+const text = (length: number) => "x".repeat(length);
+const pairs = (count: number, value = "v") =>
+  Array.from({ length: count }, (_, n) => ({ key: `k${n}`, value }));
+
+it.each<[string, string, Body, string | undefined]>([
+  [
+    "a description of 4000 characters",
+    "meta",
+    { description: text(4000) },
+    undefined,
+  ],
+  [
+    "a description of 4001",
+    "meta",
+    { description: text(4001) },
+    "is too long (at most 4000 characters)",
+  ],
+  [
+    "50 tags of 100 characters",
+    "meta",
+    { tags: Array<string>(50).fill(text(100)) },
+    undefined,
+  ],
+  [
+    "51 tags",
+    "meta",
+    { tags: Array<string>(51).fill("t") },
+    "meta.tags: 51 items are too many (at most 50)",
+  ],
+  [
+    "a tag of 101 characters",
+    "meta",
+    { tags: [text(101)] },
+    "is too long (at most 100 characters)",
+  ],
+  ["100 headers", "request", { headers: pairs(100) }, undefined],
+  [
+    "101 headers",
+    "request",
+    { headers: pairs(101) },
+    "request.headers: 101 items are too many (at most 100)",
+  ],
+  [
+    "101 parameters",
+    "request",
+    { parameters: pairs(101) },
+    "request.parameters: 101 items are too many (at most 100)",
+  ],
+  [
+    "a parameter of 8 KiB",
+    "request",
+    { parameters: pairs(1, text(8192)) },
+    undefined,
+  ],
+  [
+    "a parameter beyond",
+    "request",
+    { parameters: pairs(1, text(8193)) },
+    "is too long (at most 8192 characters)",
+  ],
+  ["a body of 512 KiB", "request", { body: text(512 * 1024) }, undefined],
+  [
+    "a body beyond",
+    "request",
+    { body: text(512 * 1024 + 1) },
+    "is too long (at most 524288 characters)",
+  ],
+])("bounds a call: %s", async (_what, part, change, fault) => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const { status, body } = await api.send<{ error_msg?: string }>({
+    method: "PUT",
+    path: `/calls/${id}/`,
+    body: { [part]: change },
+  });
+  expect(status).toBe(fault === undefined ? 200 : 400);
+  expect(body.error_msg ?? "").toContain(fault ?? "");
+});
