@@ -10,6 +10,7 @@ import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createBeat } from "../../src/scheduler/beat.ts";
 import type { Beat } from "../../src/scheduler/beat.ts";
 import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
+import { reconcile } from "../../src/scheduler/reconcile.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
@@ -83,7 +84,9 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await beat.run();
   };
   const dueMinutes = (): number[] =>
-    ticks.map(({ due_time }) => (due_time - T0) / MINUTE_MS).toSorted();
+    ticks
+      .map(({ due_time }) => (due_time - T0) / MINUTE_MS)
+      .toSorted((a, b) => a - b);
   const outcomes = async () =>
     (
       await store.workflowResults.listOfWorkflow(workflowId, {
@@ -125,6 +128,20 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     expect(run?.expires_at).toBe(
       (run?.latest_start ?? 0) + (2 * 121 + 10 + 60) * SECOND,
     );
+  });
+
+  it("is missed as a whole when no outcome comes within its longest time", async () => {
+    await at(50);
+    await expect.poll(dueMinutes).toEqual([1]);
+    const { expires_at = 0 } =
+      (await store.pendingRuns.get(ticks[0]?.result_id ?? "")) ?? {};
+    const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
+    await clock.setNow(expires_at);
+    await reconcile({ store, log, metrics });
+    expect(await outcomes()).toEqual([]);
+    await clock.setNow(expires_at + 1);
+    await reconcile({ store, log, metrics });
+    expect(await outcomes()).toEqual([[1, "agent_offline"]]);
   });
 
   it("runs in each slot that it is ready for", async () => {

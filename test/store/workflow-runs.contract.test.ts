@@ -342,7 +342,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
       found
         .map(({ result_id }) => mine.indexOf(result_id))
         .filter((n) => n >= 0)
-        .toSorted();
+        .toSorted((a, b) => a - b);
     const unpublished = async () =>
       known(await store.pendingRuns.listUnpublished(far + HOUR, 10_000));
     const overlapped = async (dueBefore: number) =>
