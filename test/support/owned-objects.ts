@@ -1,6 +1,6 @@
 // One of everything that a caller can own, made through the API and shared as told.
 import { create, createAuthSetting, createCall } from "./api.ts";
-import type { Caller, Json, TestApi } from "./api.ts";
+import type { Caller, TestApi } from "./api.ts";
 import { aReport, aWorkflowReport } from "./runs.ts";
 
 export type Sharing = "not shared" | "with the organization" | "with everyone";
@@ -114,8 +114,11 @@ async function resultOf(
   as: Caller,
   path: string,
 ): Promise<string> {
-  const { body } = await send<Json>({ method: "POST", path, body: {}, as });
-  const id = String(body["result_id"] ?? body["workflow_result_id"]);
+  const { body } = await send<{
+    readonly result_id?: string;
+    readonly workflow_result_id?: string;
+  }>({ method: "POST", path, body: {}, as });
+  const id = body.result_id ?? body.workflow_result_id ?? "";
   const pending = await store.pendingRuns.get(id);
   if (!pending) throw new Error(`no run ${id} of ${path}`);
   const report = pending.call_ids ? aWorkflowReport(pending) : aReport(pending);

@@ -1,0 +1,105 @@
+// What the API and readiness answer while PostgreSQL is gone, and after it came back.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it, vi } from "vitest";
+import { newApiKey } from "../../src/runtime/api-key.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { startSonde } from "../support/process.ts";
+
+interface Answered {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const until = (check: () => Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 15_000, interval: 50 });
+
+it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on when it is back", async () => {
+  await using postgres = await startPostgres();
+  const key = newApiKey();
+  await using sonde = startSonde(["serve"], {
+    env: {
+      SONDE_DATABASE_URL: await postgres.createDatabase(),
+      SONDE_BOOTSTRAP_KEY: key,
+    },
+  });
+  await sonde.ready();
+  const [api, ops] = [await sonde.api(), await sonde.ops()];
+  const ask = async (
+    path: string,
+    { method = "GET", body }: { method?: string; body?: object } = {},
+  ): Promise<Answered> => {
+    const response = await fetch(`${api}/api/2${path}`, {
+      method,
+      signal: AbortSignal.timeout(10_000),
+      headers: {
+        "x-api-key": key,
+        ...(body && { "content-type": "application/json" }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return {
+      status: response.status,
+      retryAfter: response.headers.get("retry-after"),
+      body: (await response.json()) as Answered["body"],
+    };
+  };
+  const newCall = {
+    meta: { name: "a call" },
+    request: { method: "GET", url: "http://127.0.0.1:9/" },
+  };
+  const create = (): Promise<Answered> =>
+    ask("/calls/", { method: "POST", body: newCall });
+  const before = await create();
+  expect(before.status).toBe(201);
+
+  const answers: Promise<Answered>[] = [];
+  const flood = (async () => {
+    while (answers.length < 300) {
+      answers.push(answers.length % 2 === 0 ? create() : ask("/calls/"));
+      if (answers.length === 100) void postgres.kill();
+      await nextTurn();
+    }
+  })();
+  await flood;
+  const met = await Promise.all(answers);
+  expect(met.filter(({ status }) => ![200, 201, 503].includes(status))).toEqual(
+    [],
+  );
+  expect(met.some(({ status }) => status === 503)).toBe(true);
+
+  for (const gone of [await create(), await ask("/calls/")]) {
+    expect(gone).toEqual({
+      status: 503,
+      retryAfter: "5",
+      body: { error_msg: expect.any(String), error: 503 },
+    });
+    expect(gone.body["error_msg"]).toMatch(/^the database cannot be reached/i);
+  }
+  await until(async () => {
+    const readiness = await fetch(`${ops}/readyz`);
+    expect([readiness.status, await readiness.json()]).toEqual([
+      503,
+      {
+        status: "not ready",
+        failing: [{ part: "database", reason: expect.any(String) }],
+      },
+    ]);
+  });
+  expect((await fetch(`${ops}/livez`)).status).toBe(200);
+
+  await postgres.start();
+  await until(async () => {
+    expect((await ask(`/calls/${String(before.body["id"])}/`)).status).toBe(
+      200,
+    );
+    expect((await create()).status).toBe(201);
+    expect((await fetch(`${ops}/readyz`)).status).toBe(200);
+  });
+  // What was answered as created is there.
+  const created = met.filter(({ status }) => status === 201).length;
+  const { body } = await ask("/calls/?limit=1000");
+  expect((body["results"] as unknown[]).length).toBeGreaterThanOrEqual(
+    created + 2,
+  );
+});
