@@ -163,6 +163,9 @@ const asXml = (value: string): string =>
 
 const HOST = /^[^\s\p{Cc}/?#@\\%]+$/u;
 
+// WHATWG URL takes one for a step within the path, however it is encoded.
+const DOT_SEGMENT = /^\.{1,2}$/;
+
 /** Within scheme, host and port a value stands as it is, and cannot bring the host to an end. */
 function createUrlEncoder(): Encoder {
   let passed = "";
@@ -178,6 +181,8 @@ function createUrlEncoder(): Encoder {
         throw new VariableFault("the host of the URL is incomplete");
     },
     encode(value, written) {
+      if (!inAuthority && DOT_SEGMENT.test(value))
+        throw new VariableFault(`the value of ${written} is a dot segment`);
       if (!inAuthority) return percentEncoded(value);
       if (!HOST.test(value))
         throw new VariableFault(`the value of ${written} is no host`);

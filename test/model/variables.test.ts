@@ -209,6 +209,16 @@ describe("in a body", () => {
   });
 });
 
+it.each([".", ".."])(
+  "a value %s does not change the path of a URL",
+  (value) => {
+    const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
+    expect(() =>
+      createExpansion(scope).expand("http://a.example/a/{{value}}/b", "url"),
+    ).toThrow("the value of {{value}} is a dot segment");
+  },
+);
+
 it("a text does not grow without bounds", () => {
   const value = "x".repeat(1024 * 1024);
   const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
