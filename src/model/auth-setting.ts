@@ -57,9 +57,11 @@ const Settings = Type.Object(
   {
     auth_type: Type.Enum([...AUTH_TYPES]),
     custom_variables: withDefault(
-      Type.Record(Type.String(), Type.String({ maxLength: LIMITS.pair }), {
-        maxProperties: LIMITS.variables,
-      }),
+      secret(
+        Type.Record(Type.String(), Type.String({ maxLength: LIMITS.pair }), {
+          maxProperties: LIMITS.variables,
+        }),
+      ),
       {},
     ),
     access_token_url: Type.Optional(nullable(UrlField)),
@@ -86,7 +88,7 @@ const Settings = Type.Object(
     ssl_key: Type.Optional(secret(nullable(Pem))),
   },
   {
-    additionalProperties: freeValue(LIMITS.secret / 1024),
+    additionalProperties: secret(freeValue(LIMITS.secret / 1024)),
     maxProperties: 100,
     description: "which keys matter depends on auth_type",
   },

@@ -36,7 +36,7 @@ export const withDefault = <S extends TSchema>(schema: S, value: unknown): S =>
 export const requiredAlways = <S extends TSchema>(schema: S): S =>
   mark(schema, { requiredAlways: true });
 
-/** Encrypted wherever it is stored, masked wherever it is shown to others than its owner. */
+/** Encrypted wherever it is stored. */
 export const secret = <S extends TSchema>(schema: S): S =>
   mark(schema, { secret: true });
 

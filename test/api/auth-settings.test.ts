@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import {
   create,
@@ -349,4 +350,31 @@ it("is not deleted while calls or tokens use it, and says how many do", async ()
   await remove(`/tokens/${token.id}/`);
   expect(await remove(`/auth/${id}/`)).toEqual([200, "OK"]);
   expect((await api.send({ path: `/auth/${id}/` })).status).toBe(404);
+});
+
+it("is stored with nothing readable of its keys, variables and free settings", async () => {
+  await using api = await startApi();
+  const settings = {
+    auth_type: "OAUTH2",
+    scope: "readable",
+    ssl_key: "s3cret-1",
+    custom_variables: { a: "s3cret-2" },
+    vendor: { pin: "s3cret-3" },
+  };
+  const keys = { client_id: "readable too", client_secret: "s3cret-4" };
+  const { id } = await createAuthSetting(api, { settings, keys });
+  await create(api, "/tokens/", {
+    meta: { name: "t", auth_id: id },
+    token: {
+      access_token: "s3cret-5",
+      headers: [{ key: "k", value: "s3cret-6" }],
+    },
+    api_response: { access_token: "s3cret-7" },
+  });
+  const { file } = api.database.location as { readonly file: string };
+  const stored = Buffer.concat(
+    [file, `${file}-wal`].map((path) => readFileSync(path)),
+  );
+  expect(stored.includes("readable too")).toBe(true);
+  expect(stored.includes("s3cret")).toBe(false);
 });
