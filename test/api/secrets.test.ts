@@ -35,7 +35,11 @@ const RESOURCES: Readonly<
       settings: { auth_type: "OAUTH2", ssl_key },
       keys: { client_id: "client", client_secret: marker("client_secret") },
     }),
-    secrets: ["keys.client_secret", "settings.ssl_key"],
+    secrets: [
+      "keys.client_secret",
+      "settings.custom_variables",
+      "settings.ssl_key",
+    ],
   },
   token: {
     path: "/tokens/",
