@@ -4,6 +4,7 @@ import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import type { TSchema } from "typebox";
 import type { Endpoint, Method } from "./endpoint.ts";
 import { isRepeatable } from "./idempotency.ts";
+import { finishDocument } from "./openapi-document.ts";
 
 const ERROR_SCHEMA = {
   $id: "Error",
@@ -51,16 +52,19 @@ const ERRORS: Readonly<Record<number, string>> = {
 export const openApiOptions = (
   version: string,
   tokenInQuery: boolean,
+  endpoints: readonly Endpoint[],
 ): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: "3.1.0",
     info: {
       title: "Sonde",
       version,
+      license: { name: "MIT", identifier: "MIT" },
       description:
         "Runs HTTP calls from test locations and measures them. Every path works with and without its trailing slash. " +
         "`debug=1` in a query pretty-prints the answer. Query parameters that are not listed are ignored.",
     },
+    servers: [{ url: "/", description: "where this document came from" }],
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer" },
@@ -76,6 +80,10 @@ export const openApiOptions = (
       ...(tokenInQuery ? [{ query: [] }] : []),
     ],
   },
+  transformObject: (document) =>
+    "openapiObject" in document
+      ? finishDocument(document.openapiObject, endpoints)
+      : document.swaggerObject,
   refResolver: {
     buildLocalReference: (json, _base, _fragment, n) =>
       typeof json.$id === "string" ? json.$id : `schema${n}`,
@@ -155,10 +163,7 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
     503,
   ];
   const statuses = status === "of the answer" ? [200, 201] : [status];
-  const done = {
-    "x-response-description": "Done",
-    ...(referTo(answer) as object),
-  };
+  const done = { description: "Done", ...(referTo(answer) as object) };
   return {
     ...Object.fromEntries(statuses.map((code) => [code, done])),
     ...Object.fromEntries(
@@ -174,9 +179,30 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
 const plain = (schema: unknown): unknown =>
   JSON.parse(
     JSON.stringify(schema, (name, value: unknown) =>
-      name.startsWith("~") || name === "$id" ? undefined : refer(name, value),
+      isOurs(name, value) ? undefined : toStandard(refer(name, value)),
     ),
   );
+
+/** Keywords that mean something to this service only. */
+const isOurs = (name: string, value: unknown): boolean =>
+  name.startsWith("~") ||
+  name === "$id" ||
+  ((name === "secret" || name === "requiredAlways") && value === true);
+
+/** Tuples as JSON Schema 2020-12 has them, which OpenAPI 3.1 refers to. */
+function toStandard(value: unknown): unknown {
+  if (!isTuple(value)) return value;
+  const { items, additionalItems: _additional, ...rest } = value;
+  return { ...rest, prefixItems: items, items: false };
+}
+
+const isTuple = (
+  value: unknown,
+): value is { items: unknown[]; additionalItems?: unknown } =>
+  typeof value === "object" &&
+  value !== null &&
+  "items" in value &&
+  Array.isArray(value.items);
 
 const referTo = (schema: TSchema): unknown =>
   (plain({ schema }) as { readonly schema: unknown }).schema;

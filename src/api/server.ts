@@ -136,7 +136,7 @@ function createServer(
   for (const schema of sharedSchemas(endpoints)) app.addSchema(schema);
   void app.register(
     swagger,
-    openApiOptions(config.version, config.tokenInQuery),
+    openApiOptions(config.version, config.tokenInQuery, endpoints),
   );
   void app.register(swaggerUi, {
     routePrefix: "/docs",

@@ -1,0 +1,78 @@
+// Finishes the OpenAPI document: an example for every parameter, body and answer, and which bodies may be left out.
+import type { SwaggerTransformObject } from "@fastify/swagger";
+import type { Endpoint } from "./endpoint.ts";
+import {
+  BODY_EXAMPLES,
+  ERROR_EXAMPLES,
+  exampleOf,
+} from "./openapi-examples.ts";
+
+type Given = Parameters<SwaggerTransformObject>[0];
+type Document = Extract<Given, { openapiObject: unknown }>["openapiObject"];
+
+/** Of an operation, what is added to. */
+interface Operation {
+  parameters?: {
+    readonly name: string;
+    readonly schema: object;
+    example?: unknown;
+  }[];
+  requestBody?: { required?: boolean; content: Content };
+  responses: Record<string, { content?: Content }>;
+}
+
+type Content = Record<string, { example?: unknown }>;
+
+export function finishDocument(
+  document: Document,
+  endpoints: readonly Endpoint[],
+): Document {
+  const paths = document.paths as Readonly<
+    Record<string, Readonly<Record<string, Operation>>>
+  >;
+  for (const endpoint of endpoints)
+    for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
+      for (const method of endpoint.methods) {
+        const described = `/api/2${path.replaceAll(/:(\w+)/g, "{$1}")}`;
+        const operation = paths[described]?.[method.toLowerCase()];
+        if (operation) finish(operation, endpoint);
+      }
+  return document;
+}
+
+function finish(operation: Operation, endpoint: Endpoint): void {
+  const { operationId, body, answer } = endpoint;
+  for (const parameter of operation.parameters ?? [])
+    parameter.example = exampleOf(parameter.schema, parameter.name);
+  if (operation.requestBody && body) {
+    operation.requestBody.required = isNeeded(body);
+    illustrate(
+      operation.requestBody.content,
+      BODY_EXAMPLES[operationId] ?? exampleOf(body),
+    );
+  }
+  for (const [status, { content }] of Object.entries(operation.responses))
+    if (content)
+      illustrate(
+        content,
+        Number(status) < 300 ? exampleOf(answer) : errorExample(Number(status)),
+      );
+}
+
+/** Nothing at all is read as an object without properties. */
+function isNeeded(body: object): boolean {
+  const { required = [], anyOf = [] } = body as {
+    readonly required?: readonly string[];
+    readonly anyOf?: readonly object[];
+  };
+  return anyOf.length > 0 ? anyOf.every(isNeeded) : required.length > 0;
+}
+
+function illustrate(content: Content, example: unknown): void {
+  for (const media of Object.values(content)) media.example = example;
+}
+
+const errorExample = (status: number): object => ({
+  error_msg: ERROR_EXAMPLES[status] ?? "",
+  error: status,
+});
