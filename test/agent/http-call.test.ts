@@ -55,13 +55,13 @@ describe("the phases of a call", () => {
     await using target = await startTarget((_, response) => {
       setTimeout(() => {
         response.write("first");
-        setTimeout(() => response.end("last"), 60);
-      }, 40);
+        setTimeout(() => response.end("last"), 100);
+      }, 100);
     });
     const timing = timingOfCall(await call(target.url));
-    expect(timing.processing).toBeGreaterThan(35);
-    expect(timing.download).toBeGreaterThan(55);
-    expect(timing.upload).toBeLessThan(35);
+    expect(timing.processing).toBeGreaterThan(60);
+    expect(timing.download).toBeGreaterThan(60);
+    expect(timing.upload).toBeLessThan(60);
   });
 
   it("put a body that the target takes in slowly into upload", async () => {
