@@ -81,6 +81,7 @@ describe.concurrent(
       const schedules = await deployMany(store, target.url);
       const env = {
         SONDE_DATABASE_URL: url,
+        SONDE_MASTER_KEY: "5a".repeat(32),
         SONDE_NATS_URL: nats.url,
         SONDE_EGRESS_ALLOW: target.authority,
       };

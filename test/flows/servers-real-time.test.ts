@@ -20,6 +20,7 @@ it(
       SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
       SONDE_NATS_URL: nats.url,
       SONDE_BOOTSTRAP_KEY: KEY,
+      SONDE_MASTER_KEY: "5a".repeat(32),
       SONDE_EGRESS_ALLOW: target.authority,
     };
     await using stack = new AsyncDisposableStack();
