@@ -144,7 +144,9 @@ describe("the run that is due in a slot", () => {
           if (!isDue(timing, slot)) continue;
           const run = dueRun(timing, slot);
           expect(slotOf(run.due_time)).toBe(slot);
-          expect(run.trigger_time % (timing.frequency * MINUTE_MS)).toBe(0);
+          expect(run.trigger_time % (timing.frequency * MINUTE_MS) === 0).toBe(
+            true,
+          );
           expect(run.due_time - run.trigger_time).toBe(timing.run_delay * 1000);
           expect(run.latest_start).toBeGreaterThan(run.due_time);
         }
