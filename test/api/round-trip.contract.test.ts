@@ -1,0 +1,202 @@
+// What a resource's own schema allows is stored and answered as it was given; what it forbids changes nothing.
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { TSchema } from "typebox";
+import { authSettingResource } from "../../src/model/auth-setting.ts";
+import { callResource, hostOf } from "../../src/model/call.ts";
+import { deploymentResource } from "../../src/model/deployment.ts";
+import { reportResource } from "../../src/model/report.ts";
+import { tokenResource } from "../../src/model/token.ts";
+import { workflowResource } from "../../src/model/workflow.ts";
+import { createAuthSetting, createCall, startApi } from "../support/api.ts";
+import type { Created, List, TestApi } from "../support/api.ts";
+import { anyObject, bodiesOf, faultsIn } from "../support/bodies.ts";
+import type { Known } from "../support/bodies.ts";
+import { storeKinds } from "../support/stores.ts";
+
+interface Subject {
+  readonly path: string;
+  readonly createBody: TSchema;
+  /** What may be referred to, and what has rules beyond its schema. */
+  readonly known: (api: TestApi) => Promise<Known>;
+  /** How a value at a path, `[]` for any item, is answered where that is not as given. */
+  readonly shown?: Readonly<Record<string, (given: string) => unknown>>;
+}
+
+const url = fc.oneof(
+  fc
+    .webUrl({ withQueryParameters: true, withFragments: true })
+    .filter((text) => hostOf(text) !== undefined),
+  fc.constantFrom(
+    "http://[::1]:8080/",
+    "https://%%HOST%%/{{path}}?a=__NAME__",
+    "https://bücher.example/ä?ö=%C3%BC",
+  ),
+);
+const upperCase = (text: string): string => text.toUpperCase();
+const inMicroseconds = (text: string): string =>
+  new Date(text).toISOString().replace("Z", "000Z");
+const locations = fc.constantFrom("", "local", "far");
+const locationId = (id: string): string => (id === "" ? "local" : id);
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    path: "/calls/",
+    createBody: callResource.createBody,
+    async known(api) {
+      const { id } = await createAuthSetting(api);
+      return {
+        "request.url": url,
+        "request.auth_id": fc.constantFrom(null, id),
+        "request.token_id": fc.constant(null),
+      };
+    },
+    shown: { "request.method": upperCase },
+  },
+  {
+    path: "/auth/",
+    createBody: authSettingResource.createBody,
+    known: async () => ({
+      "meta.domain": fc.domain().filter((name) => !/xn--/i.test(name)),
+      "settings.access_token_url": fc.option(url),
+    }),
+    shown: { "meta.domain": (name) => name.toLowerCase() },
+  },
+  {
+    path: "/tokens/",
+    createBody: tokenResource.createBody,
+    async known(api) {
+      const { id } = await createAuthSetting(api);
+      const time = fc.date({
+        min: new Date("1970-01-01"),
+        max: new Date("2999-01-01"),
+        noInvalidDate: true,
+      });
+      return {
+        "meta.auth_id": fc.constant(id),
+        api_response: anyObject,
+        "token.expire_time": fc.option(time.map((at) => at.toISOString())),
+      };
+    },
+    shown: { "token.expire_time": inMicroseconds },
+  },
+  {
+    path: "/workflows/",
+    createBody: workflowResource.createBody,
+    async known(api) {
+      const calls = [await createCall(api), await createCall(api)];
+      return {
+        "workflow.call_ids[]": fc.constantFrom(...calls.map(({ id }) => id)),
+      };
+    },
+  },
+  {
+    path: "/deployments/",
+    createBody: deploymentResource.createBody,
+    async known(api) {
+      const { id } = await createCall(api);
+      return {
+        "deployment.target_id": fc.constant(id),
+        "deployment.location_id": locations,
+      };
+    },
+    shown: { "deployment.location_id": locationId },
+  },
+  {
+    path: "/reports/",
+    createBody: reportResource.createBody,
+    async known(api) {
+      const { id } = await createCall(api);
+      return {
+        "groups[].rows[].call_id": fc.constant(id),
+        "groups[].rows[].location_id": locations,
+      };
+    },
+    shown: { "groups[].rows[].location_id": locationId },
+  },
+];
+
+/** The body as it is to be answered. */
+function expected(
+  body: unknown,
+  shown: Subject["shown"] = {},
+  path = "",
+): unknown {
+  if (typeof body === "string") return shown[path]?.(body) ?? body;
+  if (Array.isArray(body))
+    return body.map((item) => expected(item, shown, `${path}[]`));
+  if (typeof body !== "object" || body === null) return body;
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      expected(value, shown, path === "" ? name : `${path}.${name}`),
+    ]),
+  );
+}
+
+const asSent = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
+
+describe.each(storeKinds)("on %s", (storeKind) => {
+  it.each(SUBJECTS)(
+    "$path stores and answers whatever its schema allows",
+    async ({ path, createBody, known, shown }) => {
+      await using api = await startApi({ storeKind });
+      const bodies = bodiesOf(createBody, await known(api)).map(asSent);
+      await fc.assert(
+        fc.asyncProperty(bodies, async (body) => {
+          const made = await api.send<Created>({ method: "POST", path, body });
+          expect(made.status, made.text).toBe(201);
+          expect(made.body).toMatchObject(expected(body, shown) as object);
+          const own = `${path}${made.body.id}/`;
+          const { text, headers } = await api.send({ path: own });
+          expect([text, headers["etag"]]).toEqual([
+            made.text,
+            made.headers["etag"],
+          ]);
+        }),
+        { numRuns: 40 },
+      );
+    },
+    60_000,
+  );
+
+  it.each(SUBJECTS)(
+    "$path answers 400 to whatever its schema forbids, and changes nothing",
+    async ({ path, createBody, known }) => {
+      await using api = await startApi({ storeKind });
+      const bodies = bodiesOf(createBody, await known(api)).map(asSent);
+      const made = await api.send<Created>({
+        method: "POST",
+        path,
+        body: fc.sample(bodies, 1)[0],
+      });
+      const own = `${path}${made.body.id}/`;
+      const stored = async (): Promise<readonly string[]> => [
+        (await api.send({ path: own })).text,
+        (await api.send<List>({ path })).text,
+      ];
+      const before = await stored();
+      expect(made.status, made.text).toBe(201);
+      await fc.assert(
+        fc.asyncProperty(bodies, fc.nat(), async (body, n) => {
+          const faults = faultsIn(createBody, body);
+          const fault = faults[n % faults.length];
+          for (const [method, where] of [
+            ["POST", path],
+            ["PUT", own],
+          ] as const) {
+            const { status, body: answer } = await api.send({
+              method,
+              path: where,
+              body: fault?.body,
+            });
+            expect([status, answer["error"]], fault?.what).toEqual([400, 400]);
+          }
+        }),
+        { numRuns: 60 },
+      );
+      expect(await stored()).toEqual(before);
+    },
+    60_000,
+  );
+});
