@@ -60,6 +60,7 @@ const Settings = Type.Object(
       secret(
         Type.Record(Type.String(), Type.String({ maxLength: LIMITS.pair }), {
           maxProperties: LIMITS.variables,
+          additionalProperties: false, // names with line breaks
         }),
       ),
       {},

@@ -9,6 +9,7 @@ Settings.Set({ maxErrors: 1000 });
 
 interface Fault {
   readonly keyword: string;
+  readonly schemaPath: string;
   readonly instancePath: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly message: string;
@@ -67,7 +68,19 @@ function describeFaults(
 ): string[] {
   const of = (keyword: string): Fault[] =>
     raw.filter((fault) => fault.keyword === keyword);
-  const unexpectedOnes = of("additionalProperties").map(unexpected);
+  // Each property by itself: where there are very many, the fault of their object is cut off.
+  const extra = Map.groupBy(
+    of("boolean").filter(({ schemaPath }) =>
+      schemaPath.endsWith("/additionalProperties"),
+    ),
+    ({ instancePath }) => instancePath.slice(0, instancePath.lastIndexOf("/")),
+  );
+  const unexpectedOnes = [...extra].map(([parent, faults]) =>
+    unexpected(
+      parent,
+      faults.map(({ instancePath }) => steps(instancePath).at(-1) ?? ""),
+    ),
+  );
   const missingOnes = of("required").flatMap((fault) => missing(schema, fault));
   // A union is told by its branches: all that is wrong in one place is one fault.
   const wrong = raw.filter(({ keyword }) => !TOLD_ELSEWHERE.has(keyword));
@@ -75,10 +88,12 @@ function describeFaults(
   const wrongOnes = [...byPlace.values()].map((faults) =>
     describeValue(schema, value, faults[0] as Fault, faults),
   );
-  return [...new Set([...unexpectedOnes, ...missingOnes, ...wrongOnes])];
+  const all = [...new Set([...unexpectedOnes, ...missingOnes, ...wrongOnes])];
+  // A value that does not fit never passes for want of words.
+  return all.length > 0 ? all : [`body: ${show(value)} is not allowed`];
 }
 
-// A property that must not be there is told by the fault of its parent, a union by its branches.
+// A property that must not be there is told with its siblings, a union by its branches.
 const TOLD_ELSEWHERE = new Set([
   "additionalProperties",
   "required",
@@ -108,14 +123,16 @@ function requiredLeaves(node: SchemaNode | undefined, path: string): string[] {
   );
 }
 
-function unexpected(fault: Fault): string {
-  const path = toPath(fault.instancePath);
-  const names = (fault.params["additionalProperties"] as string[]).map((name) =>
-    show(name),
-  );
+const MAX_NAMES = 20;
+
+/** Of the properties of one object. */
+function unexpected(parent: string, names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).map((name) => show(name));
+  const others = names.length > MAX_NAMES ? " and others" : "";
   const verb = names.length === 1 ? "was" : "were";
+  const path = toPath(parent);
   const where = path === "" ? "" : ` in ${path}`;
-  return `Additional properties are not allowed (${names.join(", ")} ${verb} unexpected)${where}`;
+  return `Additional properties are not allowed (${shown.join(", ")}${others} ${verb} unexpected)${where}`;
 }
 
 function describeValue(

@@ -1,0 +1,453 @@
+// What must not be sent: to every endpoint that takes a body, and past every limit that the documentation names.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthSetting, createCall, startApi } from "../support/api.ts";
+import type { Answer, Sent, TestApi } from "../support/api.ts";
+import { makeObjects } from "../support/owned-objects.ts";
+import type { Objects } from "../support/owned-objects.ts";
+
+let api: TestApi;
+let objects: Objects;
+beforeAll(async () => {
+  api = await startApi();
+  objects = await makeObjects(api, api.ann, "not shared");
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const nested = (depth: number): string =>
+  `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+const MIB = 1024 * 1024;
+
+/** What is refused whatever the endpoint: by its status and the words of the answer. */
+const REFUSED: readonly (readonly [
+  what: string,
+  body: string | Buffer,
+  status: number,
+  said: RegExp,
+])[] = [
+  ["__proto__", '{"__proto__": {"a": 1}}', 400, /'__proto__' is not allowed/],
+  ["__proto__ inside", '{"meta": {"__proto__": 1}}', 400, /'__proto__'/],
+  [
+    "constructor",
+    '{"constructor": {"prototype": 1}}',
+    400,
+    /'constructor'|'prototype'/,
+  ],
+  [
+    "a name given twice",
+    '{"meta": {}, "meta": {}}',
+    400,
+    /'meta' is given more than once/,
+  ],
+  ["33 levels", nested(33), 400, /nested deeper than 32 levels/],
+  ["10,000 levels", nested(10_000), 400, /nested deeper than 32 levels/],
+  ["100,000 open objects", '{"a":'.repeat(100_000), 400, /not valid JSON/],
+  [
+    "invalid UTF-8",
+    Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
+    400,
+    /not valid UTF-8/,
+  ],
+  [
+    "UTF-16",
+    Buffer.from('{"a": 1}', "utf16le"),
+    400,
+    /not valid JSON|Additional/,
+  ],
+  [
+    "an overlong NUL",
+    Buffer.from([0x7b, 0x22, 0xc0, 0x80, 0x22, 0x7d]),
+    400,
+    /not valid UTF-8/,
+  ],
+  ["NUL in a value", String.raw`{"meta": {"name": "\u0000"}}`, 400, /NUL/],
+  ["NUL in a name", String.raw`{"\u0000": 1}`, 400, /NUL/],
+  ["NUL itself", '{"a": "\0"}', 400, /not valid JSON/],
+  [
+    "half a surrogate pair",
+    String.raw`{"meta": {"name": "\ud83d"}}`,
+    400,
+    /half a surrogate pair/,
+  ],
+  ["a body that is cut off", '{"meta": {"name": "n"', 400, /not valid JSON/],
+  ["two bodies", "{}{}", 400, /not valid JSON/],
+  ["an array", "[]", 400, /body: \[\] is not of type object/],
+  ["a number", "5", 400, /body: 5 is not of type object/],
+  ["null", "null", 400, /body: null is not of type object/],
+  [
+    "a number beyond all",
+    '{"unknown": 1e400}',
+    400,
+    /'unknown' was unexpected/,
+  ],
+  [
+    "a number beyond 2^53",
+    '{"unknown": 9007199254740993}',
+    400,
+    /'unknown' was unexpected/,
+  ],
+  [
+    "thousands of unknown names",
+    JSON.stringify(
+      Object.fromEntries(
+        Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n]),
+      ),
+    ),
+    400,
+    /Additional properties are not allowed/,
+  ],
+  [
+    "1 MiB and a byte",
+    `{"a":"${"x".repeat(MIB - 7)}"}`,
+    413,
+    /larger than 1048576 bytes \(1 MiB\)/,
+  ],
+];
+
+const writers = (): Sent[] => {
+  const ids: Readonly<Record<string, string>> = {
+    calls: objects.call,
+    workflows: objects.workflow,
+    deployments: objects.deployment,
+    auth: objects.setting,
+    tokens: objects.token,
+    reports: objects.report,
+    environment: objects.variable,
+  };
+  return api.api.endpoints.flatMap(({ path, methods }) =>
+    methods
+      .filter((method) => method === "POST" || method === "PUT")
+      .map((method) => ({
+        method,
+        path: path.replaceAll(/:\w+/g, ids[path.split("/")[1] ?? ""] ?? "x"),
+      })),
+  );
+};
+
+const isError = ({ status, body }: Answer): boolean =>
+  body["error"] === (status as unknown) &&
+  typeof body["error_msg"] === "string";
+
+describe("every endpoint that takes a body", () => {
+  it.each(REFUSED)("refuses %s", async (_what, body, status, said) => {
+    const endpoints = writers();
+    expect(endpoints.length).toBeGreaterThan(25);
+    for (const endpoint of endpoints) {
+      const answer = await api.send({ ...endpoint, body });
+      const told = `${endpoint.method} ${endpoint.path}: ${answer.text.slice(0, 300)}`;
+      expect(answer.status, told).toBe(status);
+      expect(answer.text, told).toMatch(said);
+      expect(isError(answer), told).toBe(true);
+    }
+  });
+
+  it.each([
+    "text/plain",
+    "application/xml",
+    "multipart/form-data",
+    "json",
+    "application/json-patch+json",
+  ])("refuses a body of the type %s", async (type) => {
+    for (const endpoint of writers()) {
+      const answer = await api.send({
+        ...endpoint,
+        body: "{}",
+        headers: { "content-type": type },
+      });
+      expect([answer.status, isError(answer)], endpoint.path).toEqual([
+        415,
+        true,
+      ]);
+    }
+  });
+
+  it("reads a byte order mark, no body and an empty one as it reads an empty object", async () => {
+    for (const endpoint of writers()) {
+      const empty = await api.send({ ...endpoint, body: "{}" });
+      expect(empty.status, endpoint.path).toBeLessThan(500);
+      for (const sent of [{ body: "\uFEFF{}" }, { body: "" }, {}]) {
+        const answer = await api.send({ ...endpoint, ...sent });
+        expect(answer.status, `${endpoint.method} ${endpoint.path}`).toBe(
+          empty.status,
+        );
+      }
+    }
+  });
+
+  it.each([
+    ["Idempotency-Key", "", 400],
+    ["Idempotency-Key", "a b", 400],
+    ["Idempotency-Key", "\u00e9", 400],
+    ["Idempotency-Key", "x".repeat(256), 400],
+    ["If-Match", "", 412],
+    ["If-Match", '"', 412],
+    ["If-Match", 'W/"", *, \u00ff', 412],
+    ["If-Match", ",".repeat(8000), 412],
+  ])("takes %s: %j for what it is", async (name, value, status) => {
+    for (const endpoint of writers()) {
+      const answer = await api.send({
+        ...endpoint,
+        body: "{}",
+        headers: { [name]: value },
+      });
+      const told = `${endpoint.method} ${endpoint.path}: ${answer.text}`;
+      expect(answer.status, told).toBeLessThan(500);
+      if (name === "Idempotency-Key") expect(answer.status, told).toBe(status);
+      else expect([200, 201, 400, 404, status], told).toContain(answer.status);
+    }
+  });
+});
+
+/** A value for a parameter of every path and query. */
+it.each<[string, string]>([
+  ["NUL", "%00"],
+  ["NUL among letters", "a%00b"],
+  ["half a surrogate pair", "%ED%A0%BD"],
+  ["no UTF-8", "%ff"],
+  ["no escape", "%"],
+  ["a long one", "x".repeat(1024)],
+  ["one too long", "x".repeat(10_000)],
+  ["quotes", "'%22--;"],
+  ["__proto__", "__proto__"],
+  ["a number beyond all", "1e400"],
+  ["a line break", "a%0d%0ab"],
+])("every path answers %s with an error at most", async (_what, value) => {
+  for (const { path, methods, query = {} } of api.api.endpoints)
+    for (const method of methods) {
+      const body = method === "POST" || method === "PUT" ? { body: "{}" } : {};
+      const paths = [
+        path.replaceAll(/:\w+/g, value),
+        ...Object.keys(query).map(
+          (name) => `${path.replaceAll(/:\w+/g, "x")}?${name}=${value}`,
+        ),
+      ];
+      for (const one of paths) {
+        const answer = await api.send({ method, path: one, ...body });
+        const told = `${method} ${one}: ${answer.status} ${answer.text}`;
+        expect(answer.status, told).toBeLessThan(500);
+        if (answer.status >= 400) expect(isError(answer), told).toBe(true);
+      }
+    }
+});
+
+it("answers a cursor of a million characters with 400, within the time of any other", async () => {
+  for (const { path, query = {} } of api.api.endpoints) {
+    if (!("cursor" in query)) continue;
+    const place = path
+      .replaceAll(":id", objects.call)
+      .replace("/workflows/" + objects.call, `/workflows/${objects.workflow}`)
+      .replaceAll(/:\w+/g, "x");
+    const { status, body } = await api.send({
+      path: `${place}?cursor=${"A".repeat(1_000_000)}`,
+    });
+    expect([status, body["error_msg"]], place).toEqual([
+      400,
+      expect.stringMatching(
+        /^cursor: 'A{20,100}\.\.\. is not a cursor of this list$/,
+      ),
+    ]);
+  }
+});
+
+const call = (part: object, more: object = {}): object => ({
+  meta: { name: "n", ...part },
+  request: { method: "GET", url: "http://a.test/", ...more },
+});
+const times = <T>(count: number, one: T): T[] => Array<T>(count).fill(one);
+const pair = { key: "k", value: "v" };
+
+/** Each limit: the body with as much as is allowed, the body with one more, and what is said of it. */
+const LIMITS: readonly (readonly [
+  what: string,
+  path: string,
+  body: (size: number) => object,
+  limit: number,
+  said: string,
+])[] = [
+  [
+    "a name",
+    "/calls/",
+    (n) => call({ name: "x".repeat(n) }),
+    200,
+    "meta.name: 'x",
+  ],
+  [
+    "a description",
+    "/calls/",
+    (n) => call({ description: "x".repeat(n) }),
+    4000,
+    "meta.description: 'x",
+  ],
+  [
+    "tags",
+    "/calls/",
+    (n) => call({ tags: times(n, "t") }),
+    50,
+    "meta.tags: 51 items are too many",
+  ],
+  [
+    "a tag",
+    "/calls/",
+    (n) => call({ tags: ["x".repeat(n)] }),
+    100,
+    "meta.tags[0]: 'x",
+  ],
+  [
+    "parameters",
+    "/calls/",
+    (n) => call({}, { parameters: times(n, pair) }),
+    100,
+    "request.parameters: 101 items are too many",
+  ],
+  [
+    "the key of a parameter",
+    "/calls/",
+    (n) => call({}, { parameters: [{ ...pair, key: "x".repeat(n) }] }),
+    8192,
+    "request.parameters[0].key: 'x",
+  ],
+  [
+    "the value of a parameter",
+    "/calls/",
+    (n) => call({}, { parameters: [{ ...pair, value: "x".repeat(n) }] }),
+    8192,
+    "request.parameters[0].value: 'x",
+  ],
+  [
+    "headers",
+    "/calls/",
+    (n) => call({}, { headers: times(n, pair) }),
+    100,
+    "request.headers: 101 items are too many",
+  ],
+  [
+    "the key of a header",
+    "/calls/",
+    (n) => call({}, { headers: [{ ...pair, key: "x".repeat(n) }] }),
+    8192,
+    "request.headers[0].key: 'x",
+  ],
+  [
+    "the value of a header",
+    "/calls/",
+    (n) => call({}, { headers: [{ ...pair, value: "x".repeat(n) }] }),
+    8192,
+    "request.headers[0].value: 'x",
+  ],
+  [
+    "the body of a call",
+    "/calls/",
+    (n) => call({}, { body: "x".repeat(n) }),
+    512 * 1024,
+    "request.body: 'x",
+  ],
+  [
+    "the calls of a workflow",
+    "/workflows/",
+    (n) => ({
+      meta: { name: "n" },
+      workflow: { call_ids: times(n, objects.call) },
+    }),
+    100,
+    "workflow.call_ids: 101 items are too many",
+  ],
+  [
+    "the groups of a report",
+    "/reports/",
+    (n) => ({ meta: { name: "n" }, groups: times(n, { name: "g" }) }),
+    50,
+    "groups: 51 items are too many",
+  ],
+  [
+    "the rows of a group",
+    "/reports/",
+    (n) => ({
+      meta: { name: "n" },
+      groups: [
+        {
+          name: "g",
+          rows: times(n, { call_id: objects.call, location_id: "" }),
+        },
+      ],
+    }),
+    500,
+    "groups[0].rows: 501 items are too many",
+  ],
+];
+
+it.each(LIMITS)(
+  "takes %s up to its limit, and names the limit beyond it",
+  async (_what, path, body, limit, said) => {
+    const send = (size: number) =>
+      api.send({ method: "POST", path, body: body(size) });
+    const most = await send(limit);
+    expect(most.status, most.text).toBe(201);
+    const { status, text, body: answer } = await send(limit + 1);
+    expect(status).toBe(400);
+    expect(text).toContain(said);
+    expect(text).toContain(`at most ${limit}`);
+    expect(answer["error"]).toBe(400);
+  },
+);
+
+it("takes 32 levels, and a body of just 1 MiB", async () => {
+  for (const body of [nested(32), `{"a":"${"x".repeat(MIB - 8)}"}`]) {
+    const { status, text } = await api.send({
+      method: "POST",
+      path: "/calls/",
+      body,
+    });
+    expect([status, text]).toEqual([
+      400,
+      expect.stringContaining("('a' was unexpected)"),
+    ]);
+  }
+});
+
+it.each([
+  ["1e400", /run_delay: (null|Infinity) is not of type integer/],
+  [
+    "9007199254740993",
+    /run_delay: 9007199254740992 is greater than the maximum of 86400/,
+  ],
+  ["-1", /run_delay: -1 is less than the minimum of 0/],
+  ["1.5", /run_delay: 1.5 is not of type integer/],
+  ["1e3", /^$/],
+])("reads the number %s as what it is", async (number, said) => {
+  const { text, status } = await api.send({
+    method: "POST",
+    path: `/calls/${objects.call}/run`,
+    body: `{"run_delay": ${number}}`,
+  });
+  expect(status === 200 ? "" : text).toMatch(said);
+});
+
+it("stores nothing of thousands of unknown properties", async () => {
+  const body = Object.fromEntries(
+    Array.from({ length: 5000 }, (_, n) => [`k${n}`, n]),
+  );
+  const path = `/calls/${objects.call}/`;
+  const before = await api.send({ path });
+  const { status, text } = await api.send({ method: "PUT", path, body });
+  expect([status, text.length < 1000]).toEqual([400, true]);
+  expect((await api.send({ path })).text).toBe(before.text);
+});
+
+it("refuses a name with a line break where values have a rule", async () => {
+  const { id } = await createAuthSetting(api);
+  const { status } = await api.send({
+    method: "PUT",
+    path: `/auth/${id}/`,
+    body: {
+      meta: { domain: "target.test" },
+      settings: { custom_variables: { "a\nb": 5 } },
+    },
+  });
+  expect(status).toBe(400);
+});
+
+it("serves as before after all of this", async () => {
+  const { id } = await createCall(api);
+  expect((await api.send({ path: `/calls/${id}/` })).status).toBe(200);
+  expect(({} as Record<string, unknown>)["a"]).toBeUndefined();
+  expect(api.logged()).not.toContain('"level":"error"');
+});
