@@ -1,0 +1,73 @@
+// What must not stand in a path or a query: NUL, which not every database takes, and the like.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { makeObjects } from "../support/owned-objects.ts";
+import type { Objects } from "../support/owned-objects.ts";
+import { storeKinds } from "../support/stores.ts";
+
+describe.each(storeKinds)("on %s", (storeKind) => {
+  let api: TestApi;
+  let objects: Objects;
+  beforeAll(async () => {
+    api = await startApi({ storeKind });
+    objects = await makeObjects(api, api.ann, "not shared");
+  });
+  afterAll(() => api[Symbol.asyncDispose]());
+
+  /** A value for a parameter of every path and query. */
+  it.each<[string, string]>([
+    ["NUL", "%00"],
+    ["NUL among letters", "a%00b"],
+    ["half a surrogate pair", "%ED%A0%BD"],
+    ["no UTF-8", "%ff"],
+    ["no escape", "%"],
+    ["a long one", "x".repeat(1024)],
+    ["one too long", "x".repeat(10_000)],
+    ["quotes", "'%22--;"],
+    ["__proto__", "__proto__"],
+    ["a number beyond all", "1e400"],
+    ["a line break", "a%0d%0ab"],
+  ])("every path answers %s with an error at most", async (_what, value) => {
+    for (const { path, methods, query = {} } of api.api.endpoints)
+      for (const method of methods) {
+        const body =
+          method === "POST" || method === "PUT" ? { body: "{}" } : {};
+        const paths = [
+          path.replaceAll(/:\w+/g, value),
+          ...Object.keys(query).map(
+            (name) => `${path.replaceAll(/:\w+/g, "x")}?${name}=${value}`,
+          ),
+        ];
+        for (const one of paths) {
+          const answer = await api.send({ method, path: one, ...body });
+          const told = `${method} ${one}: ${answer.status} ${answer.text}`;
+          expect(answer.status, told).toBeLessThan(500);
+          if (answer.status >= 400)
+            expect(answer.body, told).toEqual({
+              error_msg: expect.any(String),
+              error: answer.status,
+            });
+        }
+      }
+  });
+
+  it("answers a cursor of a million characters with 400, within the time of any other", async () => {
+    for (const { path, query = {} } of api.api.endpoints) {
+      if (!("cursor" in query)) continue;
+      const place = path
+        .replaceAll(":id", objects.call)
+        .replace("/workflows/" + objects.call, `/workflows/${objects.workflow}`)
+        .replaceAll(/:\w+/g, "x");
+      const { status, body } = await api.send({
+        path: `${place}?cursor=${"A".repeat(1_000_000)}`,
+      });
+      expect([status, body["error_msg"]], place).toEqual([
+        400,
+        expect.stringMatching(
+          /^cursor: 'A{20,100}\.\.\. is not a cursor of this list$/,
+        ),
+      ]);
+    }
+  });
+});
