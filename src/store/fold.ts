@@ -82,13 +82,13 @@ async function applyChanges(
     const before = stored.get(text);
     return toRow(key, before ? mergeSummaries(before, summary) : summary);
   });
-  const kept = merged.filter(({ count }) => count > 0);
-  if (kept.length > 0) await upsert(database, kept);
-  for (const emptied of merged.filter(({ count }) => count <= 0))
-    await removeRow(database, emptied);
+  await upsert(database, merged);
 }
 
-/** A row that is not there cannot be locked: two transactions would each make it, and one would be lost. */
+/**
+ * A row that is not there cannot be locked: two transactions would each make it, and one would be lost. For the same
+ * reason a row that counts nothing any more stays.
+ */
 async function ensureRows(
   { kysely }: Database,
   changes: ReadonlyMap<string, Change>,
@@ -150,20 +150,6 @@ async function upsert(
           phases: eb.ref("excluded.phases"),
         })),
     )
-    .execute();
-}
-
-async function removeRow(
-  { kysely }: Database,
-  { call_id, kind, period, location_id, result }: Key,
-): Promise<void> {
-  await kysely
-    .deleteFrom("stats")
-    .where("call_id", "=", call_id)
-    .where("kind", "=", kind)
-    .where("period", "=", period)
-    .where("location_id", "=", location_id)
-    .where("result", "=", result)
     .execute();
 }
 
