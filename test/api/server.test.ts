@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
-import type { TestApi } from "../support/api.ts";
+import type { List, TestApi } from "../support/api.ts";
 
 const authorized = ({ ann }: TestApi): RequestInit => ({
   headers: { authorization: `Bearer ${ann.key}` },
@@ -110,6 +110,31 @@ it.each([
       error_msg,
       error: status,
     });
+  },
+);
+
+it.each([
+  ["ends", "end"],
+  ["breaks off", "resetAndDestroy"],
+] as const)(
+  "stores nothing of a body whose connection %s half way, and serves others",
+  async (_what, leave) => {
+    await using api = await startApi();
+    const { port } = new URL(await listening(api));
+    const socket = connect(Number(port), "127.0.0.1");
+    const body = '{"meta": {"name": "a call"}, "request": {}';
+    socket.write(
+      `POST /api/2/calls/ HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${api.ann.key}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n${body}`,
+    );
+    await once(api.api.app.server, "request");
+    const closed = once(socket, "close");
+    socket.resume();
+    socket[leave]();
+    await closed;
+    const list = await api.send<List>({ path: "/calls/" });
+    expect([list.status, list.body.results]).toEqual([200, []]);
+    expect(api.logged()).not.toContain('"level":"error"');
   },
 );
 
