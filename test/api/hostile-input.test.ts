@@ -338,6 +338,74 @@ it.each(LIMITS)(
   },
 );
 
+const names = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`v${n}`, "v"]));
+const setting = (custom_variables: object, client_secret = ""): object => ({
+  meta: { name: "n", domain: "a.test" },
+  settings: { auth_type: "NONE", custom_variables },
+  keys: { client_secret },
+});
+const KIB_64 = 64 * 1024;
+
+it.each<[string, () => string, (size: number) => object, number, RegExp]>([
+  [
+    "variables of a setting",
+    () => "/auth/",
+    (n) => setting(names(n)),
+    100,
+    /settings\.custom_variables: .* more than 100 properties/,
+  ],
+  [
+    "the value of one",
+    () => "/auth/",
+    (n) => setting({ v: "x".repeat(n) }),
+    8192,
+    /settings\.custom_variables\.v: .* \(at most 8192 characters\)/,
+  ],
+  [
+    "a secret",
+    () => "/auth/",
+    (n) => setting({}, "x".repeat(n)),
+    KIB_64,
+    /keys\.client_secret: .* \(at most 65536 characters\)/,
+  ],
+  [
+    "the value of a variable",
+    () => "/environment/w/v",
+    (n) => ({ value: "x".repeat(n) }),
+    KIB_64,
+    /value: .* \(at most 65536 characters\)/,
+  ],
+  [
+    "what a token was answered with",
+    () => "/tokens/",
+    (n) => ({
+      meta: { name: "n", auth_id: objects.setting },
+      api_response: { a: "x".repeat(n - 8) },
+    }),
+    KIB_64,
+    /api_response: .* is larger than 64 KiB/,
+  ],
+  [
+    "the context of a run",
+    () => `/calls/${objects.call}/run`,
+    (n) => ({ context: names(n) }),
+    100,
+    /context: .* more than 100 properties/,
+  ],
+])("takes %s up to its limit, and says so beyond it", async (...row) => {
+  const [, path, body, limit, said] = row;
+  const send = (size: number) =>
+    api.send({ method: "POST", path: path(), body: body(size) });
+  const most = await send(limit);
+  expect(most.status, most.text).toBeLessThan(300);
+  const { status, body: answer } = await send(limit + 1);
+  expect([status, answer["error_msg"]]).toEqual([
+    400,
+    expect.stringMatching(said),
+  ]);
+});
+
 it("takes 32 levels, and a body of just 1 MiB", async () => {
   for (const body of [nested(32), `{"a":"${"x".repeat(MIB - 8)}"}`]) {
     const { status, text } = await api.send({
