@@ -22,8 +22,12 @@ import { missOverlapped } from "./overlap.ts";
 export const LEASE_NAME = "scheduler";
 const LEASE_TTL_MS = 10_000;
 
-/** A deployment may start while the beat of its first slots is passing; for so long it is looked for afterwards. */
+/** How long before a slot that did not see it, because it was just being stored, a deployment may have started. */
 const LATE_STARTERS_MS = 3 * MINUTE_MS;
+
+/** Longer than the longest delay of a run. */
+const SCHEDULES_KEPT_MS = 25 * 60 * MINUTE_MS;
+
 const PUBLISH_BATCH = 1000;
 
 /** A manual run is published by whoever ordered it; only after this long did that one fail. */
@@ -66,6 +70,8 @@ export function createBeat(options: BeatOptions): Beat {
   return {
     async run(signal) {
       let lease = await acquire(await store.now());
+      if (typeof lease?.cursor === "number")
+        await openForLateStarters(options, lease.cursor, await store.now());
       while (lease && !signal?.aborted) {
         const at = await store.now();
         const slot =
@@ -76,8 +82,7 @@ export function createBeat(options: BeatOptions): Beat {
         await openSlot(options, lease, slot, at);
         lease = await acquire(await store.now());
       }
-      if (!lease || lease.cursor === null) return false;
-      await openForLateStarters(options, lease.cursor, await store.now());
+      if (!lease) return false;
       await missOverlapped(options, await store.now());
       await publishPending(options, await store.now(), signal);
       return true;
@@ -106,6 +111,7 @@ async function openSlot(
   const { store, log, metrics } = options;
   const opened = await store.transaction(async (inner) => {
     if (!(await inner.leases.advance(lease, slot))) return undefined;
+    await inner.schedules.prune(slot - SCHEDULES_KEPT_MS);
     const runs = (await inner.schedules.due(slot)).map((schedule) =>
       scheduledRun(schedule, slot),
     );
@@ -158,14 +164,18 @@ function count(
   if (missed > 0) metrics.missed.inc({ reason }, missed);
 }
 
-/** Orders what the beats of the slots up to the cursor could not see yet; what they saw is there and stays as it is. */
+/**
+ * Orders what could not be seen yet when the slots up to the cursor were opened; what was seen is there and stays as it
+ * is. The look back begins at the cursor: a beat that comes late must not look for less.
+ */
 async function openForLateStarters(
   options: BeatOptions,
   cursor: number,
   now: number,
 ): Promise<void> {
   const { store, log, metrics } = options;
-  const started = await store.schedules.startedSince(now - LATE_STARTERS_MS);
+  const since = Math.min(now, cursor) - LATE_STARTERS_MS;
+  const started = await store.schedules.startedSince(since);
   const runs = started.flatMap((schedule) => runsUpTo(schedule, cursor));
   if (runs.length === 0) return;
   const reason =

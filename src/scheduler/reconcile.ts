@@ -9,9 +9,6 @@ import type { SchedulerMetrics } from "./metrics.ts";
 
 const BATCH = 500;
 
-/** Longer than the longest delay of a run, and the beat's look back. */
-const SCHEDULES_KEPT_MS = 25 * 3_600_000;
-
 export interface ReconcileOptions {
   readonly store: Store;
   readonly log: Logger;
@@ -35,7 +32,6 @@ export async function reconcile(
       log.warn({ reason, missed: runs.length }, "runs missed");
     }
   }
-  await store.schedules.prune(at - SCHEDULES_KEPT_MS);
 }
 
 export interface MissedWithReason extends MissedRun {

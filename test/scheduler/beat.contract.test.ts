@@ -16,7 +16,7 @@ import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
-import { createBeat } from "../../src/scheduler/beat.ts";
+import { createBeat, LEASE_NAME } from "../../src/scheduler/beat.ts";
 import type { Beat } from "../../src/scheduler/beat.ts";
 import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
 import { reconcile } from "../../src/scheduler/reconcile.ts";
@@ -30,7 +30,9 @@ import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const SECOND = 1000;
+const HOUR = 3_600_000;
 const log = createLogger("silent");
+const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
 const EVERYTHING = { after: "", limit: 1000 };
 
 describe.each(storeKinds)("the beat on %s", (kind) => {
@@ -68,7 +70,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       dispatcher,
       log,
       holder,
-      metrics: createSchedulerMetrics(createRegistry({ version: "test" })),
+      metrics,
     });
   };
   const deploy = async (change: Partial<Schedule> = {}): Promise<Schedule> => {
@@ -198,6 +200,39 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(
       (await missed()).map(({ message }) => message?.split(":")[0]),
     ).toEqual(["deployed_late"]);
+  });
+
+  it("accounts for the first slot of a deployment that was stored just after that slot was opened, also when the next beat comes late", async () => {
+    const beat = newBeat("one");
+    await at(T0 + 50 * SECOND);
+    await beat.run();
+    await deploy();
+    await at(T0 + 10 * MINUTE_MS);
+    await beat.run();
+    expect(
+      (await missed()).map(
+        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
+      ),
+    ).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(dueMinutes(await pending())).toEqual([10]);
+  });
+
+  it("accounts for the last slot of a changed schedule with a long delay, also when the next beat comes late", async () => {
+    const trigger = T0 + 12 * HOUR;
+    const deployment = await deploy({ frequency: 1440, run_delay: 86_400 });
+    await deploy({
+      ...deployment,
+      frequency: 720,
+      active_from: trigger + SECOND,
+    });
+    const lease = await store.leases.acquire(LEASE_NAME, "one", trigger, 1);
+    await store.leases.advance(lease!, trigger + 23 * HOUR);
+    await at(trigger + 26 * HOUR);
+    await reconcile({ store, log, metrics });
+    await newBeat("one").run();
+    expect(
+      (await missed()).map(({ due_time }) => Date.parse(due_time)),
+    ).toEqual([trigger + 24 * HOUR]);
   });
 
   it("lets two schedulers at once order each slot once, and the second go on when the first is gone", async () => {
@@ -337,7 +372,6 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
   });
 
   describe("reconciling", () => {
-    const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
     let nobody: Bus;
     beforeAll(() => {
       nobody = createInProcessBus({ clock: createManualClock(T0), log });
