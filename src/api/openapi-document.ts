@@ -18,10 +18,22 @@ interface Operation {
     example?: unknown;
   }[];
   requestBody?: { required?: boolean; content: Content };
-  responses: Record<string, { content?: Content }>;
+  responses: Record<string, { content?: Content; headers?: object }>;
 }
 
 type Content = Record<string, { example?: unknown }>;
+
+const ETAG = {
+  description: "of the version that is answered; for If-Match",
+  schema: { type: "string" },
+  example: exampleOf({ type: "string" }, "If-Match"),
+};
+
+const RETRY_AFTER = {
+  description: "seconds to wait before the request is repeated",
+  schema: { type: "integer" },
+  example: 5,
+};
 
 export function finishDocument(
   document: Document,
@@ -41,7 +53,7 @@ export function finishDocument(
 }
 
 function finish(operation: Operation, endpoint: Endpoint): void {
-  const { operationId, body, answer } = endpoint;
+  const { operationId, body, answer, versioned } = endpoint;
   for (const parameter of operation.parameters ?? [])
     parameter.example = exampleOf(parameter.schema, parameter.name);
   if (operation.requestBody && body) {
@@ -51,12 +63,18 @@ function finish(operation: Operation, endpoint: Endpoint): void {
       BODY_EXAMPLES[operationId] ?? exampleOf(body),
     );
   }
-  for (const [status, { content }] of Object.entries(operation.responses))
-    if (content)
+  for (const [code, response] of Object.entries(operation.responses)) {
+    const status = Number(code);
+    const isDone = status < 300;
+    if (response.content)
       illustrate(
-        content,
-        Number(status) < 300 ? exampleOf(answer) : errorExample(Number(status)),
+        response.content,
+        isDone ? exampleOf(answer) : errorExample(status),
       );
+    if (isDone && versioned) response.headers = { ETag: ETAG };
+    if (status === 429 || status === 503)
+      response.headers = { "Retry-After": RETRY_AFTER };
+  }
 }
 
 /** Nothing at all is read as an object without properties. */

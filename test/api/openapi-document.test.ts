@@ -53,7 +53,13 @@ interface Operation {
     readonly content: Readonly<Record<string, Media>>;
   };
   readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, Media>> }>
+    Record<
+      string,
+      {
+        readonly content?: Readonly<Record<string, Media>>;
+        readonly headers?: object;
+      }
+    >
   >;
 }
 type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -87,6 +93,19 @@ it("gives an example for every parameter, body, answer and error", async () => {
     ];
   });
   expect(bare).toEqual([]);
+});
+
+it("tells the headers of answers that a client is to read", async () => {
+  const operations = await operationsOf();
+  const get = operations.find(({ operationId }) => operationId === "getCall");
+  const headersOf = (status: string): string[] =>
+    Object.keys(get?.responses[status]?.headers ?? {});
+  expect(["200", "404", "429", "503"].map(headersOf)).toEqual([
+    ["ETag"],
+    [],
+    ["Retry-After"],
+    ["Retry-After"],
+  ]);
 });
 
 it("requires just those bodies that may not be left out", async () => {
