@@ -91,6 +91,8 @@ function authorizationOf(
   const token = tokens.get(token_id ?? "");
   if (token_id !== null && !isUsable(token, call))
     return "the token was deleted, or is not the call's owner's for this setting";
+  if (setting.unreadable || token?.unreadable)
+    return "the secrets of the authentication setting or of its token cannot be decrypted";
   const document = setting.document as AuthSetting;
   const {
     meta,
@@ -177,9 +179,9 @@ function createWorkspaces(documents: DocumentStore) {
   const load = async (key: string): Promise<Record<string, string>> => {
     const found = await documents.listAll("variable", "workspace", key);
     return Object.fromEntries(
-      found.map(({ document }) => {
+      found.flatMap(({ document, unreadable }) => {
         const { name, value } = (document as Variable).workspace_variable;
-        return [name, value];
+        return unreadable ? [] : [[name, value]];
       }),
     );
   };

@@ -130,7 +130,7 @@ async function allTokens(store: Store): Promise<StoredDocument[]> {
       after,
       limit: PAGE,
     });
-    tokens.push(...page);
+    tokens.push(...page.filter(({ unreadable }) => !unreadable));
     const last = page.at(-1);
     if (!last || page.length < PAGE) return tokens;
     after = last.id;

@@ -31,7 +31,9 @@ export function createSealedDocumentStore(
   const seal = (document: NewDocument) => sealDocument(document, sealer);
   const open = (document: StoredDocument) => openDocument(document, sealer);
   const openAll = async (kind: ResourceKind, found: StoredDocument[]) =>
-    SEALED.has(kind) ? Promise.all(found.map(open)) : found;
+    SEALED.has(kind)
+      ? Promise.all(found.map((one) => open(one).catch(() => unread(one))))
+      : found;
   return {
     ...documents,
     insert: async (document) => documents.insert(await seal(document)),
@@ -71,6 +73,12 @@ const openDocument = <D extends Sealable>(
   replaceSecrets(stored, async (value, place): Promise<unknown> =>
     JSON.parse(await sealer.open(String(value), place)),
   );
+
+/** One document that cannot be opened must not keep the others from being read. */
+const unread = async (stored: StoredDocument): Promise<StoredDocument> => ({
+  ...(await replaceSecrets(stored, async () => null)),
+  unreadable: true,
+});
 
 async function replaceSecrets<D extends Sealable>(
   stored: D,

@@ -148,6 +148,10 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       );
       const read = store.documents.get(kindOfRow as ResourceKind, target.id);
       await expect(read).rejects.toThrow(/was sealed for another/);
+      const others = await store.documents.getMany("token", [from.id, to.id]);
+      const unreadable = others.filter((each) => each.unreadable);
+      expect(unreadable.map(({ id }) => id)).toEqual([target.id]);
+      expect(JSON.stringify(unreadable)).not.toContain("s3cret");
       await store.documents.remove("token", from.id);
       await store.documents.remove("token", to.id);
     },
