@@ -13,7 +13,7 @@ import { createAnswerStore } from "./kept-answers.ts";
 import { assertKeysHeld, createMasterKeyStore } from "./master-keys.ts";
 import { hasTable, migrate } from "./migrate.ts";
 import { createPendingRunStore } from "./pending-runs.ts";
-import { addressOf, openPostgres } from "./postgres.ts";
+import { addressOf, isRefused, openPostgres } from "./postgres.ts";
 import { createResultStore, createWorkflowResultStore } from "./results.ts";
 import { createSealedDocumentStore } from "./sealed-documents.ts";
 import { createScheduleStore } from "./schedules.ts";
@@ -55,20 +55,27 @@ export async function openStore({
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();
-    if (!(cause instanceof AppError) || !("url" in location)) throw cause;
-    const address = addressOf(location.url);
-    throw new Error(
-      `cannot reach PostgreSQL at ${address} (${reasonOf(cause)}): start it, or correct SONDE_DATABASE_URL`,
-      { cause },
-    );
+    throw "url" in location ? explained(cause, location.url) : cause;
   }
   return store;
 }
 
-const reasonOf = (error: AppError): string =>
-  error.message.replace(/^the database cannot be reached: /, "");
+function explained(cause: unknown, url: string): unknown {
+  const server = `PostgreSQL at ${addressOf(url)}`;
+  if (isRefused(cause))
+    return new Error(
+      `${server} refuses the connection (${(cause as Error).message}): correct SONDE_DATABASE_URL`,
+      { cause },
+    );
+  if (!(cause instanceof AppError)) return cause;
+  const reason = cause.message.replace(/^the database cannot be reached: /, "");
+  return new Error(
+    `cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`,
+    { cause },
+  );
+}
 
-export function createStore(database: Database, sealer: Sealer): Store {
+function createStore(database: Database, sealer: Sealer): Store {
   return {
     documents: createSealedDocumentStore(createDocumentStore(database), sealer),
     schedules: createScheduleStore(database),

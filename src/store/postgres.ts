@@ -78,6 +78,10 @@ function isUnavailable(error: unknown): boolean {
   );
 }
 
+/** The server does not let this user in, or does not have the database. */
+export const isRefused = (error: unknown): boolean =>
+  /^(28...|3D000)$/.test(codeOf(error));
+
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error
     ? String(error.code)

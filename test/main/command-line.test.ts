@@ -209,6 +209,23 @@ describe(
       expect(stderr).not.toContain("s3cret");
     });
 
+    it.each([
+      ["the user", (url: URL) => (url.username = "nobody")],
+      ["the database", (url: URL) => (url.pathname = "/nowhere")],
+    ])("when PostgreSQL does not know %s", async (_what, change) => {
+      const url = new URL(inject("postgresUrl"));
+      change(url);
+      const { code, stderr } = await runSonde(["serve"], {
+        env: { SONDE_DATABASE_URL: url.href },
+      });
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        expect.stringMatching(
+          `^sonde: PostgreSQL at ${url.host} refuses the connection \\(.* does not exist\\): correct SONDE_DATABASE_URL$`,
+        ),
+      ]);
+    });
+
     it("when NATS cannot be reached, without its password", async () => {
       const port = await freePort();
       const { code, stdout, stderr } = await runSonde(["serve"], {
