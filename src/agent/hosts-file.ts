@@ -24,7 +24,7 @@ export function createHostsFile(path: string, clock: Clock): HostsFile {
   };
 }
 
-export function parseHosts(text: string): Map<string, string[]> {
+function parseHosts(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const line of text.split("\n")) {
     const [address, ...names] = line.replace(/#.*/s, "").trim().split(/\s+/);

@@ -20,8 +20,8 @@ import {
   TICK_MAX_AGE_MS,
 } from "./bus.ts";
 
-export const TICK_STREAM = "SONDE_TICKS";
-export const REPORT_STREAM = "SONDE_RESULTS";
+const TICK_STREAM = "SONDE_TICKS";
+const REPORT_STREAM = "SONDE_RESULTS";
 
 export const tickSubject = (locationId: string): string =>
   `sonde.ticks.${locationId}`;

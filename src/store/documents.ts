@@ -195,7 +195,7 @@ function toRow({
   };
 }
 
-export const toStoredDocument = (row: Row): StoredDocument => ({
+const toStoredDocument = (row: Row): StoredDocument => ({
   id: row.id,
   kind: row.kind as ResourceKind,
   owner: row.owner,
