@@ -30,15 +30,19 @@ export const openConfiguredStore = (
     onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
   });
 
-/** Of the location that this process serves: what its agent opens the credentials in its ticks with, newest first. */
+/**
+ * Of the location that this process serves: what its agent opens the credentials in its ticks with, newest first. With
+ * `hasMaster`, this process has the master key even where its configuration does not name one.
+ */
 export function locationKeysOf(
   config: Config,
   dataDir: DataDir,
   { hasMaster }: { readonly hasMaster: boolean },
 ): readonly Uint8Array[] {
-  const masters = hasMaster
-    ? [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])]
-    : [];
+  const masters =
+    hasMaster || config.masterKey
+      ? [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])]
+      : [];
   return (
     config.locationKeys ??
     masters.map((master) => locationKeyOf(master, config.location))
