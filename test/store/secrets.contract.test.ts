@@ -267,7 +267,8 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       expect(steps.filter(({ what }) => what === "token")).toEqual([
         expect.objectContaining({ checked: 100 }),
         expect.objectContaining({ checked: 200 }),
-        expect.objectContaining({ checked: 231 }),
+        // The one that was added meanwhile is sealed anew in any case; whether it is met depends on who is faster.
+        expect.objectContaining({ checked: expect.toBeOneOf([230, 231]) }),
       ]);
 
       const { keyId } = createSealer({ current: second });
