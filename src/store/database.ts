@@ -1,5 +1,6 @@
 // A connected database of either dialect: what the parts of the store share. SQL is written once, for both.
 import type { Kysely, Transaction } from "kysely";
+import { unavailable } from "../model/errors.ts";
 import type { Schema } from "./schema.ts";
 
 export interface Database {
@@ -13,7 +14,10 @@ export interface Database {
 
 const ATTEMPTS = 4;
 
-/** Joins the transaction under way, or makes one and repeats it when it collided with another. */
+/**
+ * Joins the transaction under way, or makes one and repeats it when it collided with another; rejects with `unavailable`
+ * when it did so each time.
+ */
 export async function inTransaction<T>(
   database: Database,
   work: (database: Database) => Promise<T>,
@@ -27,10 +31,17 @@ export async function inTransaction<T>(
           work({ ...database, kysely: transaction }),
         );
     } catch (error) {
-      if (attempt === ATTEMPTS || !database.isTransient(error)) throw error;
+      if (!database.isTransient(error)) throw error;
+      if (attempt === ATTEMPTS) throw collided(error);
     }
   }
 }
+
+const collided = (cause: unknown): Error =>
+  unavailable(
+    `the database is too busy: a transaction collided with others ${ATTEMPTS} times`,
+    { cause },
+  );
 
 /** Keeps a statement's parameters below what either driver takes. */
 export function chunksOf<T>(items: readonly T[], size = 500): T[][] {

@@ -67,9 +67,11 @@ const getTypeParser: typeof types.getTypeParser = (
 const isTransient = (error: unknown): boolean =>
   ["40001", "40P01"].includes(codeOf(error));
 
+/** Faults of the server, not of what it was given: it is lost, short of something, read-only (25006) or interrupted. */
 function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
-  const lostServer = /^(08...|57P0[123]|53...|E[A-Z]+)$/.test(code);
+  const lostServer =
+    /^(08...|25006|53...|55P03|57014|57P0[1-5]|58...|E[A-Z]+)$/.test(code);
   return (
     lostServer ||
     (error instanceof Error &&

@@ -1,0 +1,44 @@
+// What becomes of outcomes that PostgreSQL, though it answers, cannot store at the moment.
+import { sql } from "kysely";
+import { expect, inject, it } from "vitest";
+import { inTransaction } from "../../src/store/database.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { createDatabase } from "../support/postgres.ts";
+
+async function openDatabase() {
+  const url = await createDatabase(inject("postgresUrl"));
+  const database = openPostgres({ url });
+  return {
+    database,
+    [Symbol.asyncDispose]: () => database.kysely.destroy(),
+  };
+}
+
+it.each([
+  ["is a standby after a failover", "25006"],
+  ["gave up waiting for a lock", "55P03"],
+  ["had the statement cancelled by its administrator", "57014"],
+  ["cannot read its disk", "58030"],
+  ["has no room left", "53100"],
+])(
+  "is unavailable while the server %s, so that the bus keeps what is to be stored",
+  async (_, code) => {
+    await using opened = await openDatabase();
+    const refused = sql.raw(raising(code)).execute(opened.database.kysely);
+    await expect(refused).rejects.toMatchObject({ code: "unavailable" });
+  },
+);
+
+it("is unavailable to a transaction that collided with others each time it was repeated", async () => {
+  await using opened = await openDatabase();
+  let attempts = 0;
+  const collided = inTransaction(opened.database, async ({ kysely }) => {
+    attempts += 1;
+    await sql.raw(raising("40P01")).execute(kysely);
+  });
+  await expect(collided).rejects.toMatchObject({ code: "unavailable" });
+  expect(attempts).toBe(4);
+});
+
+const raising = (code: string): string =>
+  `do $$ begin raise exception using errcode = '${code}'; end $$`;
