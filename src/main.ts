@@ -5,7 +5,6 @@ import {
   parse,
   refuseForeignOptions,
 } from "./commands/arguments.ts";
-import { serve } from "./commands/serve.ts";
 import { loadConfig, readEnvironment, renderConfig } from "./config.ts";
 import { VERSION } from "./version.ts";
 
@@ -36,8 +35,11 @@ async function run(args: string[]): Promise<void> {
   const { command, words } = commandOf(positionals);
   refuseForeignOptions(command, values);
   const config = loadConfig(readEnvironment(), { SONDE_ROLES: values.roles });
-  if (command === "serve")
+  if (command === "serve") {
+    // Everything that a service is made of: the other commands do without it, in half the time.
+    const { serve } = await import("./commands/serve.ts");
     return serve({ config, demo: values.demo ?? false, print });
+  }
   if (command === "config print") return print(renderConfig(config));
   const work = ADMINISTRATION[command];
   if (work) return administer(work, { words, values }, { config, print });
