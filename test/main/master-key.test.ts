@@ -49,7 +49,7 @@ const oneLine = (text: string): string => {
   return text.trimEnd();
 };
 
-describe("a master key that is not the database's", () => {
+describe("a master key that is not the database's", { timeout: 60_000 }, () => {
   it("is refused with one line, and the right one finds everything as it was", async () => {
     using folder = makeFolder();
     const env = { SONDE_BOOTSTRAP_KEY: KEY };
@@ -96,89 +96,99 @@ describe("a master key that is not the database's", () => {
   });
 });
 
-it("moves to a new master key while it serves", async () => {
-  using folder = makeFolder();
-  const [before, after] = [newKey(), newKey()];
-  const withKeys = (current: string, old?: string) => ({
-    folder: folder.path,
-    env: {
-      SONDE_BOOTSTRAP_KEY: KEY,
-      SONDE_MASTER_KEY: current,
-      ...(old && { SONDE_MASTER_KEYS_OLD: old }),
-    },
-  });
-  {
-    await using sonde = startSonde(["serve"], withKeys(before));
-    await sonde.ready();
-    await setVariable(sonde, "A");
-  }
-  {
-    await using sonde = startSonde(["serve"], withKeys(after, before));
-    await sonde.ready();
-    expect(await getVariable(sonde, "A")).toBe(true);
-    await setVariable(sonde, "B");
-    const early = await runSonde(["serve"], withKeys(after));
-    expect(oneLine(early.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
-    const rotated = await runSonde(
-      ["keys", "rotate-master"],
-      withKeys(after, before),
-    );
-    expect([rotated.code, rotated.stderr]).toEqual([0, ""]);
-    expect(rotated.stdout).toContain("variable: 2 checked, 1 encrypted anew\n");
-    expect(await getVariable(sonde, "A")).toBe(true);
-  }
-  await using sonde = startSonde(["serve"], withKeys(after));
-  await sonde.ready();
-  expect([
-    await getVariable(sonde, "A"),
-    await getVariable(sonde, "B"),
-  ]).toEqual([true, true]);
-});
-
-it("audits what the command line changes, and lists it", async () => {
-  using folder = makeFolder();
-  const sonde = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runSonde(args, {
+it(
+  "moves to a new master key while it serves",
+  { timeout: 60_000 },
+  async () => {
+    using folder = makeFolder();
+    const [before, after] = [newKey(), newKey()];
+    const withKeys = (current: string, old?: string) => ({
       folder: folder.path,
+      env: {
+        SONDE_BOOTSTRAP_KEY: KEY,
+        SONDE_MASTER_KEY: current,
+        ...(old && { SONDE_MASTER_KEYS_OLD: old }),
+      },
     });
-    expect([code, stderr]).toEqual([0, ""]);
-    return stdout;
-  };
-  const listed = async (...options: string[]) =>
-    (await sonde("audit", "list", ...options))
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-  const { id, api_key } = JSON.parse(
-    await sonde("keys", "create", "--owner", "bob"),
-  ) as { id: string; api_key: string };
-  await sonde("keys", "revoke", id);
-  await sonde("locations", "add", "paris");
-  const entries = await listed();
-  expect(entries[0]).toEqual({
-    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-    actor: "command line",
-    owner: "bob",
-    address: null,
-    action: "issue",
-    kind: "api_key",
-    object_id: id,
-    fields: [],
-  });
-  expect(
-    entries.map(({ action, kind, object_id }) => [action, kind, object_id]),
-  ).toEqual([
-    ["issue", "api_key", id],
-    ["revoke", "api_key", id],
-    ["create", "location", "paris"],
-  ]);
-  expect(JSON.stringify(entries)).not.toContain(api_key);
-  expect(await listed("--limit", "1")).toEqual(entries.slice(2));
-  expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 1));
-  expect(await listed("--since", String(entries[1]?.["time"]))).toEqual(
-    entries.slice(1),
-  );
-});
+    {
+      await using sonde = startSonde(["serve"], withKeys(before));
+      await sonde.ready();
+      await setVariable(sonde, "A");
+    }
+    {
+      await using sonde = startSonde(["serve"], withKeys(after, before));
+      await sonde.ready();
+      expect(await getVariable(sonde, "A")).toBe(true);
+      await setVariable(sonde, "B");
+      const early = await runSonde(["serve"], withKeys(after));
+      expect(oneLine(early.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
+      const rotated = await runSonde(
+        ["keys", "rotate-master"],
+        withKeys(after, before),
+      );
+      expect([rotated.code, rotated.stderr]).toEqual([0, ""]);
+      expect(rotated.stdout).toContain(
+        "variable: 2 checked, 1 encrypted anew\n",
+      );
+      expect(await getVariable(sonde, "A")).toBe(true);
+    }
+    await using sonde = startSonde(["serve"], withKeys(after));
+    await sonde.ready();
+    expect([
+      await getVariable(sonde, "A"),
+      await getVariable(sonde, "B"),
+    ]).toEqual([true, true]);
+  },
+);
+
+it(
+  "audits what the command line changes, and lists it",
+  { timeout: 60_000 },
+  async () => {
+    using folder = makeFolder();
+    const sonde = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await runSonde(args, {
+        folder: folder.path,
+      });
+      expect([code, stderr]).toEqual([0, ""]);
+      return stdout;
+    };
+    const listed = async (...options: string[]) =>
+      (await sonde("audit", "list", ...options))
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const { id, api_key } = JSON.parse(
+      await sonde("keys", "create", "--owner", "bob"),
+    ) as { id: string; api_key: string };
+    await sonde("keys", "revoke", id);
+    await sonde("locations", "add", "paris");
+    const entries = await listed();
+    expect(entries[0]).toEqual({
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      actor: "command line",
+      owner: "bob",
+      address: null,
+      action: "issue",
+      kind: "api_key",
+      object_id: id,
+      fields: [],
+    });
+    expect(
+      entries.map(({ action, kind, object_id }) => [action, kind, object_id]),
+    ).toEqual([
+      ["issue", "api_key", id],
+      ["revoke", "api_key", id],
+      ["create", "location", "paris"],
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(api_key);
+    expect(await listed("--limit", "1")).toEqual(entries.slice(2));
+    expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 1));
+    expect(await listed("--since", String(entries[1]?.["time"]))).toEqual(
+      entries.slice(1),
+    );
+  },
+);
 
 it.each([
   [
@@ -191,49 +201,53 @@ it.each([
   expect([code, oneLine(stderr)]).toEqual([1, `sonde: ${message}`]);
 });
 
-it("creates what was asked once, also when it was killed before it could answer", async () => {
-  using folder = makeFolder();
-  const options = {
-    folder: folder.path,
-    env: { SONDE_BOOTSTRAP_KEY: KEY },
-  };
-  const create = (sonde: SondeProcess, n: number) =>
-    ask(sonde, "/calls/", {
-      method: "POST",
-      idempotencyKey: `create-${n}`,
-      body: {
-        meta: { name: `call ${n}` },
-        request: { method: "GET", url: "https://target.test/" },
-      },
-    });
-  const numbers = Array.from({ length: 40 }, (_, n) => n);
-  const answered = new Map<number, string>();
-  {
+it(
+  "creates what was asked once, also when it was killed before it could answer",
+  { timeout: 60_000 },
+  async () => {
+    using folder = makeFolder();
+    const options = {
+      folder: folder.path,
+      env: { SONDE_BOOTSTRAP_KEY: KEY },
+    };
+    const create = (sonde: SondeProcess, n: number) =>
+      ask(sonde, "/calls/", {
+        method: "POST",
+        idempotencyKey: `create-${n}`,
+        body: {
+          meta: { name: `call ${n}` },
+          request: { method: "GET", url: "https://target.test/" },
+        },
+      });
+    const numbers = Array.from({ length: 40 }, (_, n) => n);
+    const answered = new Map<number, string>();
+    {
+      await using sonde = startSonde(["serve"], options);
+      await sonde.ready();
+      const requests = numbers.map(async (n) => {
+        const { status, text } = await create(sonde, n);
+        if (status === 201) answered.set(n, text);
+      });
+      await Promise.race(requests.slice(5));
+      await sonde.kill9();
+      await Promise.allSettled(requests);
+    }
     await using sonde = startSonde(["serve"], options);
     await sonde.ready();
-    const requests = numbers.map(async (n) => {
+    for (const n of numbers) {
       const { status, text } = await create(sonde, n);
-      if (status === 201) answered.set(n, text);
-    });
-    await Promise.race(requests.slice(5));
-    await sonde.kill9();
-    await Promise.allSettled(requests);
-  }
-  await using sonde = startSonde(["serve"], options);
-  await sonde.ready();
-  for (const n of numbers) {
-    const { status, text } = await create(sonde, n);
-    expect(status, text).toBe(201);
-    expect(text).toBe(answered.get(n) ?? text);
-  }
-  const list = JSON.parse((await ask(sonde, "/calls/?limit=1000")).text) as {
-    results: { meta: { name: string } }[];
-  };
-  expect(list.results.map(({ meta }) => meta.name).toSorted()).toEqual(
-    numbers.map((n) => `call ${n}`).toSorted(),
-  );
-  const audit = await runSonde(["audit", "list", "--limit", "1000"], options);
-  const lines = audit.stdout.split("\n");
-  const created = lines.filter((line) => line.includes('"kind":"call"'));
-  expect(created).toHaveLength(numbers.length);
-});
+      expect(status, text).toBe(201);
+      expect(text).toBe(answered.get(n) ?? text);
+    }
+    const list = JSON.parse((await ask(sonde, "/calls/?limit=1000")).text) as {
+      results: { meta: { name: string } }[];
+    };
+    expect(list.results.map(({ meta }) => meta.name).toSorted()).toEqual(
+      numbers.map((n) => `call ${n}`).toSorted(),
+    );
+    const audit = await runSonde(["audit", "list", "--limit", "1000"], options);
+    const lines = audit.stdout.split("\n");
+    const created = lines.filter((line) => line.includes('"kind":"call"'));
+    expect(created).toHaveLength(numbers.length);
+  },
+);
