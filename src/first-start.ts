@@ -4,7 +4,8 @@ import { issueKey } from "./issue-key.ts";
 import type { Store } from "./store/store.ts";
 
 export const FIRST_OWNER = "owner";
-const FIRST_KEY_ID = "first-key";
+// One, whoever is first; and before every other in the order of creation, which is that of ids.
+const FIRST_KEY_ID = "0-first-key";
 export const KEY_FILE = "owner-key";
 
 /** A store knows the location that its own process serves; an empty one, the location that this process was told of. */

@@ -12,6 +12,7 @@ import { issueKey, revokeKey } from "../issue-key.ts";
 import type { IssuedKey } from "../issue-key.ts";
 import { createLogger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
+import { VERSION } from "../version.ts";
 
 const DEMO_FILE = "demo.json";
 
@@ -46,6 +47,7 @@ export async function serve({
     throw cause;
   }
   try {
+    log.info({ version: VERSION, roles: config.roles }, "started");
     await greet(system, { config, dataDir, target, print });
     log.info({ signal: await signal }, "stopping");
   } finally {
@@ -89,7 +91,7 @@ async function greet(
             `  The first key, of level OWNER, shown only now and kept in ${dataDir.path(KEY_FILE)}:`,
             `  ${key}`,
             "",
-            `  curl -H 'Authorization: Bearer ${key}' ${apiUrl}/api/2/calls/?debug=1`,
+            `  curl -H 'Authorization: Bearer ${key}' '${apiUrl}/api/2/calls/?debug=1'`,
           ]
         : []),
       "",
