@@ -10,6 +10,7 @@ import type {
   RunReport,
 } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
+import { NOTHING_SENT } from "../model/unmade-result.ts";
 import type { HttpRequest } from "./build-request.ts";
 import { maskPairs, maskUrl } from "./credentials.ts";
 import type { CallOutcome } from "./http-call.ts";
@@ -62,13 +63,7 @@ export function resultWithoutCall(
       result_category: categoryOf(result),
       message,
       url: maskUrl(call.request.url),
-      http_code: null,
-      source_ip: null,
-      dest_ip: null,
-      request_size: null,
-      response_size: null,
-      redirects: 0,
-      is_late: false,
+      ...NOTHING_SENT,
     },
     timing: NO_TIMING,
     request: null,

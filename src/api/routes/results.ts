@@ -1,16 +1,16 @@
 // Results of runs. One that was ordered and has no outcome yet is listed as QUEUED, in its place.
-import { Type } from "typebox";
 import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 import { ContentSchema } from "../../model/content.ts";
-import { formatInstant } from "../../model/instant.ts";
-import { NO_TIMING, ResultSchema } from "../../model/result.ts";
+import { ResultSchema } from "../../model/result.ts";
 import type { Result } from "../../model/result.ts";
+import { QUEUED, unmadeResult } from "../../model/unmade-result.ts";
 import type { Page } from "../../store/ports/document-store.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
 import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
@@ -28,9 +28,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     summary: "List the results of an API Call",
     level: "VIEWER",
     query: LIST_PAGING,
-    answer: listOf(
-      named("ResultWithoutRequest", Type.Omit(ResultSchema, ["request"])),
-    ),
+    answer: listOf(named("ResultWithoutRequest", ListedResultSchema)),
     async handle(request) {
       const { principal, params } = request;
       const call = await callSharing(
@@ -101,43 +99,5 @@ async function resultsOf(
     .slice(0, page.limit);
 }
 
-const withoutRequest = ({
-  request: _request,
-  ...rest
-}: Result): Omit<Result, "request"> => rest;
-
-function queuedResult(run: PendingRun, call: Call): Result {
-  return {
-    id: run.result_id,
-    meta: {
-      call_id: call.id,
-      workflow_id: null,
-      workflow_result_id: null,
-      deployment_id: run.deployment_id,
-      location_id: run.location_id,
-      agent_id: null,
-      trigger: run.trigger,
-      trigger_time: formatInstant(run.trigger_time),
-      due_time: formatInstant(run.due_time),
-      start_time: null,
-      end_time: null,
-      result: "QUEUED",
-      result_category: null,
-      message: null,
-      domain: call.meta.domain,
-      url: call.request.url,
-      http_code: null,
-      source_ip: null,
-      dest_ip: null,
-      request_size: null,
-      response_size: null,
-      redirects: 0,
-      is_late: false,
-    },
-    timing: NO_TIMING,
-    request: null,
-    response: null,
-    hops: [],
-    certificate: null,
-  };
-}
+const queuedResult = (run: PendingRun, { meta, request }: Call): Result =>
+  unmadeResult(run, QUEUED, { domain: meta.domain, url: request.url });

@@ -4,11 +4,11 @@ import type { Static } from "typebox";
 import { canRead } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
-import { formatInstant, parseInstant } from "../../model/instant.ts";
-import { ResultSchema, WorkflowResultSchema } from "../../model/result.ts";
-import type { Result, WorkflowResult } from "../../model/result.ts";
+import { parseInstant } from "../../model/instant.ts";
+import { WorkflowResultSchema } from "../../model/result.ts";
+import type { WorkflowResult } from "../../model/result.ts";
 import type { Workflow } from "../../model/workflow.ts";
-import { countsOfWorkflow } from "../../model/workflow-result.ts";
+import { QUEUED, unmadeWorkflowResult } from "../../model/unmade-result.ts";
 import { stepIds } from "../../runtime/ids.ts";
 import type { Page, StoredDocument } from "../../store/ports/document-store.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
@@ -16,6 +16,7 @@ import type { Store } from "../../store/store.ts";
 import { visible } from "../crud.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
 import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
@@ -23,13 +24,11 @@ import { callsSharing } from "../shared-calls.ts";
 
 const tag = "Results";
 
-const StepSchema = Type.Omit(ResultSchema, ["request"]);
-
 const WithSteps = named(
   "WorkflowResultWithCalls",
   Type.Object({
     ...WorkflowResultSchema.properties,
-    results: Type.Array(StepSchema, {
+    results: Type.Array(ListedResultSchema, {
       description:
         "of its calls, in order; others than the owner of the Workflow see those of the calls whose results they may read",
     }),
@@ -113,7 +112,7 @@ async function stepsOf(
   principal: Principal,
   workflow: StoredDocument,
   { id, meta, counts }: WorkflowResult,
-): Promise<Static<typeof StepSchema>[]> {
+): Promise<Static<typeof ListedResultSchema>[]> {
   const due = parseInstant(meta.due_time) as number;
   const steps = await store.results.getMany(stepIds(due, id, counts.calls));
   const callIds = steps.map((step) => step.meta.call_id);
@@ -126,31 +125,8 @@ async function stepsOf(
     .map(withoutRequest);
 }
 
-const withoutRequest = ({
-  request: _request,
-  ...rest
-}: Result): Omit<Result, "request"> => rest;
-
 const queuedResult = (
   run: PendingRun,
-  workflow: StoredDocument,
-): WorkflowResult => ({
-  id: run.result_id,
-  meta: {
-    workflow_id: workflow.id,
-    name: (workflow.document as Workflow).meta.name,
-    deployment_id: run.deployment_id,
-    location_id: run.location_id,
-    agent_id: null,
-    trigger: run.trigger,
-    trigger_time: formatInstant(run.trigger_time),
-    due_time: formatInstant(run.due_time),
-    start_time: null,
-    end_time: null,
-    result: "QUEUED",
-    result_category: null,
-    message: null,
-    is_late: false,
-  },
-  counts: countsOfWorkflow([]),
-});
+  { document }: StoredDocument,
+): WorkflowResult =>
+  unmadeWorkflowResult(run, QUEUED, (document as Workflow).meta);
