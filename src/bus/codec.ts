@@ -1,4 +1,4 @@
-// What travels on the bus: ticks, reports and heartbeats as JSON, under ids that are the same whenever the content is.
+// What travels on the bus: ticks, reports and heartbeats as JSON, under ids by which what is sent again is known.
 import { createHash } from "node:crypto";
 import type { Tick } from "../model/tick.ts";
 import { tickValidator } from "../model/tick.ts";
@@ -23,12 +23,12 @@ export interface Encoded {
 export const encodeTicks = (
   ticks: readonly Tick[],
   maxBytes = Infinity,
-): Encoded => pack("ticks", ticks, (tick) => tick.result_id, maxBytes);
+): Encoded => pack(TICKS, ticks, maxBytes);
 
 export const encodeReports = (
   reports: readonly RunReport[],
   maxBytes = Infinity,
-): Encoded => pack("reports", reports, (report) => report.run_id, maxBytes);
+): Encoded => pack(REPORTS, reports, maxBytes);
 
 export const encodeHeartbeat = (heartbeat: Heartbeat): Uint8Array =>
   Buffer.from(JSON.stringify(heartbeat));
@@ -60,34 +60,53 @@ export function locationOf(
 
 type Batch = "ticks" | "reports";
 
+interface Packing<T> {
+  readonly name: Batch;
+  readonly runIdOf: (item: T) => string;
+  /** What has the same key is the same, sent again. */
+  readonly keyOf: (item: T) => string;
+}
+
+const TICKS: Packing<Tick> = {
+  name: "ticks",
+  runIdOf: ({ result_id }) => result_id,
+  keyOf: ({ result_id }) => result_id,
+};
+
+// An agent says the same of a run each time; two may differ: one made the call, the other only came too late for it.
+const REPORTS: Packing<RunReport> = {
+  name: "reports",
+  runIdOf: ({ run_id }) => run_id,
+  keyOf: ({ run_id, agent_id }) => `${run_id} ${agent_id}`,
+};
+
 function pack<T>(
-  name: Batch,
+  { name, runIdOf, keyOf }: Packing<T>,
   items: readonly T[],
-  idOf: (item: T) => string,
   maxBytes: number,
 ): Encoded {
   const envelopeBytes = `{"${name}":[]}`.length;
   const messages: EncodedMessage[] = [];
   const tooLarge: string[] = [];
-  let [ids, parts, bytes]: [string[], string[], number] = [[], [], 0];
+  let [keys, parts, bytes]: [string[], string[], number] = [[], [], 0];
   const finish = (): void => {
     if (parts.length === 0) return;
     const data = Buffer.from(`{"${name}":[${parts.join(",")}]}`);
-    messages.push({ id: messageId(ids), data });
-    [ids, parts, bytes] = [[], [], 0];
+    messages.push({ id: messageId(keys), data });
+    [keys, parts, bytes] = [[], [], 0];
   };
   for (const item of items) {
     const part = JSON.stringify(item);
     const size = Buffer.byteLength(part) + 1;
     if (envelopeBytes + size > maxBytes) {
-      tooLarge.push(idOf(item));
+      tooLarge.push(runIdOf(item));
       continue;
     }
     const full =
       envelopeBytes + bytes + size > maxBytes ||
       parts.length === MAX_REPORTS_PER_BATCH;
     if (full) finish();
-    ids.push(idOf(item));
+    keys.push(keyOf(item));
     parts.push(part);
     bytes += size;
   }
@@ -95,10 +114,8 @@ function pack<T>(
   return { messages, tooLarge };
 }
 
-function messageId(ids: readonly string[]): string {
-  const hash = createHash("sha256").update(ids.join("\n")).digest("base64url");
-  return `${ids[0]}.${ids.length}.${hash.slice(0, 22)}`;
-}
+const messageId = (keys: readonly string[]): string =>
+  createHash("sha256").update(keys.join("\n")).digest("base64url");
 
 function unpack<T extends { readonly location_id: string }>(
   name: Batch,

@@ -353,6 +353,25 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
     );
   });
 
+  it("are both kept when two agents report of one run, of which only one made the call", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const location_id = newLocation();
+    const missed = aRunReport(location_id);
+    const made = { ...missed, agent_id: "another" };
+    await bus.publishReports([missed]);
+    await bus.publishReports([made]);
+    const agents: string[] = [];
+    await bus.consumeReports(async (batch) => {
+      agents.push(...batch.map(({ agent_id }) => agent_id));
+    });
+    await until(() =>
+      expect(agents.toSorted()).toEqual(
+        [missed.agent_id, made.agent_id].toSorted(),
+      ),
+    );
+  });
+
   it("are shared by consumers, each report once", async () => {
     await using fixture = await start();
     const recorders = [
