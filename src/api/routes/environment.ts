@@ -102,7 +102,10 @@ async function findVariable(
 ): Promise<StoredDocument> {
   const found = await lookUp(store, request);
   if (!found) throw notFound("Environment variable");
-  return found;
+  // By its id, it says why it cannot be read.
+  return found.unreadable
+    ? ((await store.documents.get("variable", found.id)) ?? found)
+    : found;
 }
 
 async function lookUp(
