@@ -1,6 +1,5 @@
 // The beat: opens every slot that is due, once, and sees to it that what was ordered is published.
 // Beating early, late, twice or not at all is harmless: what is due follows from the cursor and the clock alone.
-import { AppError } from "../model/errors.ts";
 import {
   dueRun,
   MINUTE_MS,
@@ -9,7 +8,6 @@ import {
   slotOf,
 } from "../model/slots.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
-import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { scheduledRun } from "../dispatch/pending-run.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Lease } from "../store/ports/lease-store.ts";
@@ -18,6 +16,7 @@ import type { StoredSchedule } from "../store/ports/schedule-store.ts";
 import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 import { missOverlapped } from "./overlap.ts";
+import { publishPending } from "./publish.ts";
 
 export const LEASE_NAME = "scheduler";
 const LEASE_TTL_MS = 10_000;
@@ -27,11 +26,6 @@ const LATE_STARTERS_MS = 3 * MINUTE_MS;
 
 /** Longer than the longest delay of a run. */
 const SCHEDULES_KEPT_MS = 25 * 60 * MINUTE_MS;
-
-const PUBLISH_BATCH = 1000;
-
-/** A manual run is published by whoever ordered it; only after this long did that one fail. */
-const ORDERER_GRACE_MS = 5000;
 
 export interface BeatOptions {
   readonly store: Store;
@@ -198,39 +192,5 @@ function runsUpTo(schedule: StoredSchedule, cursor: number): PendingRun[] {
     if (schedule.active_until > trigger)
       runs.push(scheduledRun(schedule, slot));
     trigger = nextTrigger(schedule.frequency, trigger);
-  }
-}
-
-/** Hands over what is pending and unpublished: just ordered, or left by a scheduler that stopped in between. */
-async function publishPending(
-  options: BeatOptions,
-  now: number,
-  signal?: AbortSignal,
-): Promise<void> {
-  const { store, dispatcher, log } = options;
-  const tried = new Set<string>();
-  while (!signal?.aborted) {
-    const unpublished = await store.pendingRuns.listUnpublished(
-      now + PUBLISH_AHEAD_MS,
-      PUBLISH_BATCH,
-    );
-    const ours = unpublished.filter(
-      (run) =>
-        !tried.has(run.result_id) &&
-        (run.trigger === "SCHEDULE" ||
-          run.trigger_time < now - ORDERER_GRACE_MS),
-    );
-    if (ours.length === 0) return;
-    for (const run of ours) tried.add(run.result_id);
-    try {
-      await dispatcher.dispatch(ours);
-    } catch (err) {
-      if (!(err instanceof AppError) || err.code !== "unavailable") throw err;
-      log.warn(
-        { err, unpublished: ours.length },
-        "ticks could not be published; they are tried again",
-      );
-      return;
-    }
   }
 }

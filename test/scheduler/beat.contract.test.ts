@@ -371,6 +371,24 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     ).toEqual([["UNABLE_TO_RUN", "the call was deleted before its run"]]);
   });
 
+  it("publishes the others when one run cannot be made into a tick", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    const broken = aCall();
+    await store.documents.insert({ ...broken, document: { meta: {} } });
+    await deploy({ target_id: broken.id });
+    await deploy();
+    await at(T0 + 50 * SECOND);
+    await beat.run();
+    expect(await published(1)).toEqual([1]);
+    expect(ticks.map(({ calls }) => calls[0]?.call_id)).toEqual([call.id]);
+    const unpublished = await store.pendingRuns.listUnpublished(
+      Number.MAX_SAFE_INTEGER,
+      10,
+    );
+    expect(unpublished.map(({ target_id }) => target_id)).toEqual([broken.id]);
+  });
+
   describe("reconciling", () => {
     let nobody: Bus;
     beforeAll(() => {
