@@ -142,7 +142,12 @@ function createServer(
     routePrefix: "/docs",
     theme: {
       title: "Sonde API",
-      css: [{ filename: "sonde.css", content: ".swagger-ui .topbar { display: none }" }],
+      css: [
+        {
+          filename: "sonde.css",
+          content: ".swagger-ui .topbar { display: none }",
+        },
+      ],
     },
     staticCSP:
       "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
