@@ -484,7 +484,9 @@ async function lockYear({ location }: TestDatabase, callId: string) {
   );
   return {
     release: async () => void (await client?.query("commit")),
-    [Symbol.asyncDispose]: async () => void (await client?.end()),
+    async [Symbol.asyncDispose]() {
+      await client?.end();
+    },
   };
 }
 
