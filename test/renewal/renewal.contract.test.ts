@@ -252,7 +252,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     const document = tokenResource.update(
       stored.document as Token,
       { token: { scope: "other" } },
-      clock.now(),
+      clock.now() + 1, // never in the millisecond of the failure
     );
     await store.documents.replace({ ...stored, document, filters: {} });
     await run();
