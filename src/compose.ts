@@ -34,6 +34,7 @@ import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
 import { createSchedulerMetrics } from "./scheduler/metrics.ts";
 import { createRenewalService } from "./renewal/renewal.ts";
 import { createScheduler } from "./scheduler/scheduler.ts";
+import { lockForProcess } from "./store/process-lock.ts";
 import type { Store } from "./store/store.ts";
 import { VERSION } from "./version.ts";
 
@@ -66,17 +67,23 @@ export async function compose(options: ComposeOptions): Promise<System> {
   const registry = createRegistry({ version: VERSION });
   const holder = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const needsStore = config.roles.some((role) => role !== "agent");
-  const store = needsStore
-    ? await openConfiguredStore(config, dataDir, log)
-    : undefined;
+  const unlock =
+    needsStore && !config.databaseUrl
+      ? lockForProcess(dataDir.path("serve.lock"), config.dataDir)
+      : () => undefined;
+  let store: Store | undefined;
   let bus: Bus;
   try {
+    store = needsStore
+      ? await openConfiguredStore(config, dataDir, log)
+      : undefined;
     bus = await openConfiguredBus(config, log, registry, holder);
     const served = config.roles.includes("agent");
     if (store) await ensureLocation(store, config.location, { served });
     if (store && !bus.durable) await store.pendingRuns.markAllUnpublished();
   } catch (cause) {
     await store?.close();
+    unlock();
     throw cause;
   }
   const roles = composeRoles({
@@ -110,6 +117,7 @@ export async function compose(options: ComposeOptions): Promise<System> {
   // What is open already stands in front: whatever fails to start, it is closed.
   const open = [closing("bus", () => bus.close())];
   if (store) open.unshift(closing("store", () => store.close()));
+  open.unshift(closing("data folder", async () => unlock()));
   const lifecycle = createLifecycle(
     [...open, ops, ...services],
     log,

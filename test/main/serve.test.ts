@@ -163,6 +163,21 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     await client.deploy(call, { location_id: "paris" });
   });
 
+  it("has its data folder to itself, until it ends in whatever way", async () => {
+    using folder = makeFolder();
+    const options = { folder: folder.path };
+    await using first = startSonde(["serve"], options);
+    await first.ready();
+    await using second = startSonde(["serve"], options);
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.stderr()).toBe(
+      `sonde: another sonde serve is at work in ${folder.dataDir}: stop it, or give this one a folder of its own with SONDE_DATA_DIR\n`,
+    );
+    await first.kill9();
+    await using third = startSonde(["serve"], options);
+    await third.ready();
+  });
+
   it("a location that was added before the first start does not hide the one that it serves", async () => {
     using folder = makeFolder();
     await runSonde(["locations", "add", "paris"], { folder: folder.path });
