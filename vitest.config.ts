@@ -15,6 +15,7 @@ const serverOnly = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
+  "test/web/**/*.test.ts",
 ];
 
 // These wait for real minutes to pass.
