@@ -28,7 +28,6 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: [
       "typebox",
       "@nats-io/jetstream",
-      "@nats-io/nats-core",
       "@nats-io/transport-node",
     ],
   },
