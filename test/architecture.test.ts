@@ -25,11 +25,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "bus/": {
     ours: ["model/", "runtime/", "bus/"],
-    packages: [
-      "typebox",
-      "@nats-io/jetstream",
-      "@nats-io/transport-node",
-    ],
+    packages: ["typebox", "@nats-io/jetstream", "@nats-io/transport-node"],
   },
   "store/": {
     ours: ["model/", "runtime/", "store/"],
