@@ -120,7 +120,7 @@ it(
       await sonde.ready();
       expect(await getVariable(sonde, "A")).toBe(true);
       await setVariable(sonde, "B");
-      const early = await runSonde(["keys", "list"], withKeys(after));
+      const early = await runSonde(["keys", "rotate-master"], withKeys(after));
       expect(oneLine(early.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
       const rotated = await runSonde(
         ["keys", "rotate-master"],
