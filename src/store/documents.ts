@@ -45,7 +45,10 @@ export function createDocumentStore(database: Database): DocumentStore {
     async getMany(kind, ids) {
       const found: StoredDocument[] = [];
       for (const chunk of chunksOf(ids)) {
-        const rows = await rowsOf(kind).where("id", "in", chunk).execute();
+        const rows = await rowsOf(kind)
+          .where("id", "in", chunk)
+          .orderBy("id")
+          .execute();
         found.push(...rows.map(toStoredDocument));
       }
       return found;

@@ -37,6 +37,7 @@ export interface DocumentStore {
     id: string,
   ): Promise<StoredDocument | undefined>;
   get(kind: ResourceKind, id: string): Promise<StoredDocument | undefined>;
+  /** Those that there are, in creation order. */
   getMany(
     kind: ResourceKind,
     ids: readonly string[],
