@@ -44,7 +44,7 @@ export function createDocumentStore(database: Database): DocumentStore {
     },
     async getMany(kind, ids) {
       const found: StoredDocument[] = [];
-      for (const chunk of chunksOf(ids)) {
+      for (const chunk of chunksOf(ids.toSorted())) {
         const rows = await rowsOf(kind)
           .where("id", "in", chunk)
           .orderBy("id")
