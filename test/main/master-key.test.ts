@@ -115,6 +115,9 @@ it(
       await sonde.ready();
       await setVariable(sonde, "A");
     }
+    const unprepared = await runSonde(["serve"], withKeys(after));
+    expect(unprepared.code).toBe(1);
+    expect(oneLine(unprepared.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
     {
       await using sonde = startSonde(["serve"], withKeys(after, before));
       await sonde.ready();
