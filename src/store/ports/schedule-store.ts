@@ -21,7 +21,10 @@ export interface StoredSchedule extends Schedule {
 export interface ScheduleStore {
   /** The schedule holds from its first trigger at or after `active_from`; the one before it ends there. */
   set(schedule: Schedule): Promise<void>;
-  /** No trigger of the deployment runs any more, not even one that passed and whose delay has not. */
+  /**
+   * No slot is opened for the deployment any more, not even for a trigger that passed and whose delay has not. A run that
+   * is pending already keeps its place in the ledger, and is carried out.
+   */
   remove(deploymentId: string): Promise<void>;
   /** Those whose run is due in the slot, and whose trigger for it is within their time. */
   due(slot: number): Promise<StoredSchedule[]>;
