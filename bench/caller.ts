@@ -1,0 +1,137 @@
+// One side of the comparison, in a process of its own: code that both ran would be optimized for neither.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { createSecureContext } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { Agent, request } from "undici";
+import { parseEgressAllow } from "../src/agent/egress.ts";
+import { createHttpCaller } from "../src/agent/http-call.ts";
+import { createTickRunner } from "../src/agent/run-tick.ts";
+import type { Tick } from "../src/model/tick.ts";
+import { systemClock } from "../src/runtime/clock.ts";
+import { createLogger } from "../src/runtime/logger.ts";
+
+const CONCURRENCY = 100;
+
+export type Side = "bare" | "agent";
+
+export interface Caller {
+  /** Milliseconds of CPU, user and system, for each of so many calls. */
+  measure(calls: number): Promise<number>;
+  stop(): void;
+}
+
+/** `authority` is what it trusts, in PEM. */
+export function startCaller(
+  side: Side,
+  url: string,
+  authority: string,
+): Caller {
+  const child = fork(fileURLToPath(import.meta.url), ["call", side, url], {
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: "" },
+  });
+  child.send(authority);
+  return {
+    async measure(calls) {
+      child.send(calls);
+      const [answer] = (await once(child, "message")) as [number];
+      return answer;
+    },
+    stop: () => child.disconnect(),
+  };
+}
+
+if (process.argv[2] === "call") await serve(process.argv[3], process.argv[4]);
+
+async function serve(side: string | undefined, url = ""): Promise<void> {
+  process.once("disconnect", () => process.exit());
+  const [authority] = (await once(process, "message")) as [string];
+  const secureContext = createSecureContext({ ca: authority });
+  const call =
+    side === "agent"
+      ? agentCall(url, secureContext)
+      : bareCall(url, secureContext);
+  process.on("message", async (calls: number) =>
+    process.send?.(await measure(call, calls)),
+  );
+}
+
+type Context = ReturnType<typeof createSecureContext>;
+
+function bareCall(url: string, secureContext: Context): () => Promise<void> {
+  const dispatcher = new Agent({
+    connections: null,
+    connect: { secureContext, maxCachedSessions: 0 },
+  });
+  return async () => {
+    const { body } = await request(url, { dispatcher, reset: true });
+    await body.dump();
+  };
+}
+
+function agentCall(url: string, secureContext: Context): () => Promise<void> {
+  const clock = systemClock;
+  const runner = createTickRunner({
+    clock,
+    log: createLogger("silent"),
+    caller: createHttpCaller({
+      clock,
+      egress: parseEgressAllow(["127.0.0.1"]),
+      secureContext,
+    }),
+    reporter: { locationId: "local", agentId: "bench" },
+    version: "bench",
+  });
+  return async () => {
+    const { results } = await runner.run(tickFor(url));
+    if (results[0]?.meta.result !== "COMPLETE")
+      throw new Error(results[0]?.meta.message ?? "failed");
+  };
+}
+
+async function measure(
+  call: () => Promise<void>,
+  calls: number,
+): Promise<number> {
+  const before = process.cpuUsage();
+  let left = calls;
+  const worker = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      await call();
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / calls;
+}
+
+function tickFor(url: string): Tick {
+  const now = systemClock.now();
+  return {
+    result_id: "result",
+    trigger: "SCHEDULE",
+    trigger_time: now,
+    due_time: now,
+    latest_start: now + 30_000,
+    deployment_id: "deployment",
+    location_id: "local",
+    context: {},
+    calls: [
+      {
+        result_id: "result",
+        call_id: "call",
+        name: "bench",
+        domain: "127.0.0.1",
+        tags: [],
+        request: {
+          method: "GET",
+          url,
+          parameters: [],
+          headers: [],
+          body: null,
+        },
+      },
+    ],
+  };
+}
