@@ -2,7 +2,7 @@
 
 /** With microseconds, as `created`, `last_update` and the times of results are written. */
 export const formatInstant = (ms: number): string =>
-  new Date(ms).toISOString().replace("Z", "000Z");
+  `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 
 /** Without a fraction, as the `time` of a statistics period is written. */
 export const formatPeriodTime = (ms: number): string =>

@@ -30,28 +30,32 @@ export interface GivenValues {
 /** Context wins over the clock and names, never over ids and credentials. */
 export function scopeOf(facts: CallFacts, given: GivenValues): Scope {
   const { context, environment, customVariables } = given;
-  const reserved = reservedNames(facts);
-  const taken = new Set(reserved.map(([name]) => name));
   return {
-    system: new Map([
-      ...present(ordinaryNames(facts)),
-      ...Object.entries(context)
-        .filter(([name, value]) => !taken.has(name) && !isItself(name, value))
-        .map(([name, value]) => [name, open(textOf(value))] as const),
-      ...present(reserved),
-    ]),
-    environment: new Map(
-      [customVariables, environment].flatMap((values) =>
-        Object.entries(values).map(
-          ([name, value]) => [name, hidden(textOf(value))] as const,
-        ),
-      ),
-    ),
+    system(name) {
+      for (const [table, secret] of RESERVED)
+        if (Object.hasOwn(table, name))
+          return variable(table[name]?.(facts), secret);
+      const value = Object.hasOwn(context, name) ? context[name] : undefined;
+      if (value !== undefined && !isItself(name, value))
+        return variable(textOf(value), false);
+      return Object.hasOwn(ORDINARY, name)
+        ? variable(ORDINARY[name]?.(facts), false)
+        : undefined;
+    },
+    environment(name) {
+      const values = [environment, customVariables].find((each) =>
+        Object.hasOwn(each, name),
+      );
+      return values && variable(textOf(values[name]), true);
+    },
   };
 }
 
-const open = (value: string): Variable => ({ value, secret: false });
-const hidden = (value: string): Variable => ({ value, secret: true });
+const variable = (
+  value: string | null | undefined,
+  secret: boolean,
+): Variable | undefined =>
+  value === null || value === undefined ? undefined : { value, secret };
 
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
@@ -62,38 +66,38 @@ function textOf(value: unknown): string {
 const isItself = (name: string, value: unknown): boolean =>
   typeof value === "string" && value.toUpperCase() === `%%${name}%%`;
 
-type Entry = readonly [name: string, variable: Variable | null];
+type Values = Readonly<Record<string, (facts: CallFacts) => string | null>>;
 
-const present = (entries: readonly Entry[]): [string, Variable][] =>
-  entries.flatMap(([name, variable]) => (variable ? [[name, variable]] : []));
+const datetimeOf = ({ now }: CallFacts): string =>
+  formatInstant(now).replace(/Z$/, "");
 
-const ifAny = (
-  value: string | null,
-  make: (value: string) => Variable,
-): Variable | null => (value === null ? null : make(value));
+const ORDINARY: Values = {
+  DATETIME: datetimeOf,
+  DATE: (facts) => datetimeOf(facts).slice(0, 10),
+  TIME: (facts) => datetimeOf(facts).slice(11, 19),
+  UNIXTIME: ({ now }) => String(Math.floor(now / 1000)),
+  GUID: ({ guid }) => guid,
+  CALL_NAME: ({ call_name }) => call_name,
+  WORKFLOW_NAME: ({ workflow_name }) => workflow_name,
+};
 
-function ordinaryNames(facts: CallFacts): Entry[] {
-  const datetime = formatInstant(facts.now).replace(/Z$/, "");
-  return [
-    ["DATETIME", open(datetime)],
-    ["DATE", open(datetime.slice(0, 10))],
-    ["TIME", open(datetime.slice(11, 19))],
-    ["UNIXTIME", open(String(Math.floor(facts.now / 1000)))],
-    ["GUID", open(facts.guid)],
-    ["CALL_NAME", open(facts.call_name)],
-    ["WORKFLOW_NAME", ifAny(facts.workflow_name, open)],
-  ];
-}
+const IDS: Values = {
+  RESULT_ID: ({ result_id }) => result_id,
+  CALL_RESULT_ID: ({ result_id }) => result_id,
+  WORKFLOW_RESULT_ID: ({ run_id }) => run_id,
+  TEST_RUN_RESULT_ID: ({ run_id }) => run_id,
+  CALL_ID: ({ call_id }) => call_id,
+  WORKFLOW_ID: ({ workflow_id }) => workflow_id,
+  LOCATION_ID: ({ location_id }) => location_id,
+};
 
-const reservedNames = (facts: CallFacts): Entry[] => [
-  ["RESULT_ID", open(facts.result_id)],
-  ["CALL_RESULT_ID", open(facts.result_id)],
-  ["WORKFLOW_RESULT_ID", open(facts.run_id)],
-  ["TEST_RUN_RESULT_ID", open(facts.run_id)],
-  ["CALL_ID", open(facts.call_id)],
-  ["WORKFLOW_ID", ifAny(facts.workflow_id, open)],
-  ["LOCATION_ID", open(facts.location_id)],
-  ["CLIENT_ID", ifAny(facts.client_id, hidden)],
-  ["CLIENT_SECRET", ifAny(facts.client_secret, hidden)],
-  ["ACCESS_TOKEN", ifAny(facts.access_token, hidden)],
+const CREDENTIALS: Values = {
+  CLIENT_ID: ({ client_id }) => client_id,
+  CLIENT_SECRET: ({ client_secret }) => client_secret,
+  ACCESS_TOKEN: ({ access_token }) => access_token,
+};
+
+const RESERVED: readonly (readonly [Values, secret: boolean])[] = [
+  [IDS, false],
+  [CREDENTIALS, true],
 ];

@@ -7,10 +7,10 @@ export interface Variable {
 }
 
 export interface Scope {
-  /** Of `%%NAME%%`, by name in upper case. */
-  readonly system: ReadonlyMap<string, Variable>;
-  /** Of `{{name}}`. */
-  readonly environment: ReadonlyMap<string, Variable>;
+  /** What `%%NAME%%` stands for; the name is in upper case. */
+  system(name: string): Variable | undefined;
+  /** What `{{name}}` stands for. */
+  environment(name: string): Variable | undefined;
 }
 
 /** Where a value lands, and so how it is encoded. */
@@ -100,11 +100,11 @@ function referenceOf(match: RegExpMatchArray, scope: Scope): Reference {
   if (system !== undefined)
     return {
       written,
-      variable: scope.system.get(system.toUpperCase()),
+      variable: scope.system(system.toUpperCase()),
       weak: underscores !== undefined,
     };
   const name = braces ?? decoded(encodedBraces ?? "");
-  const variable = scope.environment.get(name.trim());
+  const variable = scope.environment(name.trim());
   return { written, variable, weak: false };
 }
 

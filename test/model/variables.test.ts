@@ -92,6 +92,7 @@ describe("environment values", () => {
     ["{{custom}} {{both}}", "own of both"],
     ["%%HOST%% {{CITY}} {{Host}}", "%%HOST%% {{CITY}} {{Host}}"],
     ["{ {host} } {{}}", "{ {host} } {{}}"],
+    ["%%constructor%% {{constructor}}", "%%constructor%% {{constructor}}"],
   ])("%s is %s", (text, expected) => {
     expect(expand(text).expanded).toBe(expected);
   });
