@@ -51,9 +51,10 @@ async function serve(side: string | undefined, url = ""): Promise<void> {
     side === "agent"
       ? agentCall(url, secureContext)
       : bareCall(url, secureContext);
-  process.on("message", async (calls: number) =>
-    process.send?.(await measure(call, calls)),
-  );
+  for (;;) {
+    const [calls] = (await once(process, "message")) as [number];
+    process.send?.(await measure(call, calls));
+  }
 }
 
 type Context = ReturnType<typeof createSecureContext>;
