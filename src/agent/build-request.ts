@@ -2,26 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import type { TickCall } from "../model/tick.ts";
-
-export interface HttpRequest {
-  readonly method: string;
-  readonly url: URL;
-  /** In the order of sending; values as the bytes on the wire, one character each. */
-  readonly headers: readonly KeyValue[];
-  readonly body: Buffer | null;
-  /** What else than headers known by name must not reach another host. */
-  readonly confidential?: {
-    /** Names in lower case. */
-    readonly headers: readonly string[];
-    readonly body: boolean;
-  };
-  /** PEM; shown to this host only. */
-  readonly clientCertificate?: { readonly cert: string; readonly key: string };
-}
-
-/** Built or refused; a reason is a sentence for the user. */
-export type BuiltRequest =
-  { readonly request: HttpRequest } | { readonly reason: string };
+import type { BuiltRequest } from "./http-request.ts";
 
 const MAX_URL_LENGTH = 32 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;

@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import type { Clock } from "../runtime/clock.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 import type { EgressRules } from "./egress.ts";
 import type { HostResolver } from "./resolve-host.ts";
 import { secure } from "./secure.ts";

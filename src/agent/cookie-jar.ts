@@ -2,7 +2,7 @@
 // Every request is one that its user makes: SameSite keeps none back.
 import { Cookie, CookieJar } from "tough-cookie";
 import type { KeyValue } from "../model/fields.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 
 export interface Cookies {
   /** What a request to the URL carries, as the value of its `Cookie` header; "" for none. */

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../runtime/clock.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
 import { createReceiver } from "./receive.ts";
 import type { Receiver } from "./receive.ts";

@@ -1,10 +1,11 @@
 // One HTTP call: fresh connections and exchanges, redirects included, within a hard deadline.
+import { randomUUID } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
 import type { ResultCode } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Behaviour } from "./behaviour.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { connect } from "./connect.ts";
 import type { Network } from "./connect.ts";
 import { createCookies, setCookiesOf, withCookies } from "./cookie-jar.ts";
@@ -78,8 +79,8 @@ export function createHttpCaller({
           const seen = { request: bare, response };
           const next = nextRequest(seen, behaviour, hops.length);
           if (!next) break;
+          bare = await signed(next, clock);
           hops.push(last);
-          bare = next;
           last = newTrace(withCookies(bare, cookies), clock);
         }
         return { result: resultOf(last), message: null, hops, last };
@@ -99,6 +100,21 @@ export function createHttpCaller({
       }
     },
   };
+}
+
+/** Throws a `CallFailure` for what cannot be signed. */
+async function signed(
+  request: HttpRequest,
+  clock: Clock,
+): Promise<HttpRequest> {
+  if (!request.sign) return request;
+  const nonce = randomUUID().replaceAll("-", "");
+  const built = await request.sign(request, { now: clock.now(), nonce });
+  if ("request" in built) return built.request;
+  throw new CallFailure(
+    "redirect_invalid",
+    `the request that it asks for cannot be signed: ${built.reason}`,
+  );
 }
 
 // A deadline that is noticed this late says that the agent stood still, and nothing of the target.

@@ -17,7 +17,7 @@ import {
   manualPairs,
 } from "./authorize/authorize.ts";
 import { buildRequest } from "./build-request.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 
 export interface Preparation {
   readonly version: string;

@@ -1,7 +1,7 @@
 // Where a redirect leads, and what of the request goes there.
 import type { KeyValue } from "../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { isCredential } from "./credentials.ts";
 import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
@@ -79,10 +79,11 @@ function redirected(
   const host = headers.some(({ key }) => isHost(key))
     ? []
     : [{ key: "Host", value: url.host }];
-  const { clientCertificate } = request;
+  const { clientCertificate, sign } = request;
   return {
     ...(confidential && { confidential }),
     ...(!foreign && clientCertificate && { clientCertificate }),
+    ...(!foreign && sign && { sign }),
     method: keeps ? method : "GET",
     url,
     headers: [...host, ...headers],

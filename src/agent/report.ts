@@ -11,7 +11,7 @@ import type {
 } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { NOTHING_SENT } from "../model/unmade-result.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { maskPairs, maskUrl } from "./credentials.ts";
 import type { CallOutcome } from "./http-call.ts";
 import { maskedContent, withinReport } from "./reported-content.ts";

@@ -3,7 +3,7 @@ import { withoutText } from "../model/content.ts";
 import type { Content } from "../model/content.ts";
 import { createMask, MASK } from "../model/mask.ts";
 import type { ReportedResult } from "../model/result.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { isCredential } from "./credentials.ts";
 import type { Trace } from "./trace.ts";
 

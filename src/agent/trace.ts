@@ -2,7 +2,7 @@
 import type { Certificate } from "../model/certificate.ts";
 import type { Content } from "../model/content.ts";
 import type { Result, Timing } from "../model/result.ts";
-import type { HttpRequest } from "./build-request.ts";
+import type { HttpRequest } from "./http-request.ts";
 import type { Phase } from "../model/summary.ts";
 import type { Clock } from "../runtime/clock.ts";
 

@@ -3,7 +3,7 @@ import type { SecureContext } from "node:tls";
 import { DEFAULT_BEHAVIOUR } from "../../src/agent/behaviour.ts";
 import type { Behaviour } from "../../src/agent/behaviour.ts";
 import { buildRequest } from "../../src/agent/build-request.ts";
-import type { HttpRequest } from "../../src/agent/build-request.ts";
+import type { HttpRequest } from "../../src/agent/http-request.ts";
 import { parseEgressAllow } from "../../src/agent/egress.ts";
 import { createHttpCaller } from "../../src/agent/http-call.ts";
 import type { CallOutcome } from "../../src/agent/http-call.ts";

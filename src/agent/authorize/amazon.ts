@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import aws4 from "aws4";
 import type { Authorization } from "../../model/authorization.ts";
 import { settingOf } from "../../model/authorization.ts";
-import type { HttpRequest } from "../build-request.ts";
+import type { HttpRequest } from "../http-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
 
-// They say how the call is made, and a proxy on the way may change them.
-const UNSIGNED = new Set(["accept", "traceparent", "sonde-run"]);
+// They say how the call is made, and a proxy on the way may change them; a workflow's cookies are added later.
+const UNSIGNED = new Set(["accept", "cookie", "traceparent", "sonde-run"]);
 
 export const authorizeAmazon: Authorizer = (
   request,

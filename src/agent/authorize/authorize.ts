@@ -2,9 +2,9 @@
 import type { Authorization, TickToken } from "../../model/authorization.ts";
 import { isInDomain, settingOf } from "../../model/authorization.ts";
 import type { KeyValue } from "../../model/fields.ts";
-import type { HttpRequest } from "../build-request.ts";
+import type { BuiltRequest, HttpRequest, Moment } from "../http-request.ts";
 import { authorizeAmazon } from "./amazon.ts";
-import type { Authorized, Authorizer, Moment } from "./authorizer.ts";
+import type { Authorizer } from "./authorizer.ts";
 import { authorizeBasic } from "./basic.ts";
 import { authorizeBearer } from "./bearer.ts";
 import { authorizeJws } from "./jws.ts";
@@ -24,13 +24,16 @@ const AUTHORIZERS: Readonly<Record<string, Authorizer>> = {
   AMAZON: authorizeAmazon,
 };
 
+/** Whose credentials hold for one request only. */
+const SIGNING = new Set(["OAUTH1", "OAUTH2_JWS", "AMAZON"]);
+
 /** `usesCredentials`: the request was built with values of the setting or the token in it. */
 export async function authorize(
   request: HttpRequest,
   authorization: Authorization,
   moment: Moment,
   usesCredentials: boolean,
-): Promise<Authorized> {
+): Promise<BuiltRequest> {
   const { auth_type, domain } = authorization;
   const authorizer = Object.hasOwn(AUTHORIZERS, auth_type)
     ? AUTHORIZERS[auth_type]
@@ -43,11 +46,14 @@ export async function authorize(
     return {
       reason: `the authentication setting is for ${domain} and the hosts below it, and the call is to ${request.url.hostname}`,
     };
-  return authorizer(
-    certificate ? { ...request, clientCertificate: certificate } : request,
-    authorization,
-    moment,
-  );
+  const prepared: HttpRequest = {
+    ...request,
+    ...(certificate && { clientCertificate: certificate }),
+    ...(SIGNING.has(auth_type) && {
+      sign: async (redirected, at) => authorizer(redirected, authorization, at),
+    }),
+  };
+  return authorizer(prepared, authorization, moment);
 }
 
 function certificateOf(

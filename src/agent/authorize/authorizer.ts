@@ -1,24 +1,12 @@
 // What the authentication types share: a request that is built goes in, the same with its credentials comes out.
 import type { Authorization } from "../../model/authorization.ts";
-import type { HttpRequest } from "../build-request.ts";
-
-/** What a signature takes from the moment that it is made. */
-export interface Moment {
-  /** Epoch milliseconds. */
-  readonly now: number;
-  /** Never used twice; letters and digits. */
-  readonly nonce: string;
-}
-
-/** A reason is a sentence for the user, and holds no credential. */
-export type Authorized =
-  { readonly request: HttpRequest } | { readonly reason: string };
+import type { BuiltRequest, HttpRequest, Moment } from "../http-request.ts";
 
 export type Authorizer = (
   request: HttpRequest,
   authorization: Authorization,
   moment: Moment,
-) => Authorized | Promise<Authorized>;
+) => BuiltRequest | Promise<BuiltRequest>;
 
 /** In the place of any header of that name. The value is one character for each byte, and is kept from other hosts. */
 export function withCredential(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { authorizeAmazon } from "../../../src/agent/authorize/amazon.ts";
-import type { HttpRequest } from "../../../src/agent/build-request.ts";
+import type { HttpRequest } from "../../../src/agent/http-request.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
 import {
   MOMENT,
@@ -164,8 +164,8 @@ it("a session token is sent and signed", async () => {
   );
 });
 
-it("the agent's own headers are not signed", async () => {
-  const own = ["User-Agent", "Accept", "traceparent", "Sonde-Run"];
+it("the agent's own headers and cookies are not signed", async () => {
+  const own = ["User-Agent", "Accept", "traceparent", "Sonde-Run", "Cookie"];
   const given = request(
     "GET",
     "/",

@@ -1,6 +1,8 @@
 // What the tests of authentication types share: a request, and a setting for its host.
-import type { Authorized } from "../../../src/agent/authorize/authorizer.ts";
-import type { HttpRequest } from "../../../src/agent/build-request.ts";
+import type {
+  BuiltRequest,
+  HttpRequest,
+} from "../../../src/agent/http-request.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
 
 export const newRequest = (
@@ -38,7 +40,7 @@ export const newToken = (
 export const MOMENT = { now: 1_440_938_160_000, nonce: "nonce" };
 
 /** The last header of that name, or the reason why there is none. */
-export function sent(authorized: Authorized, name = "Authorization"): string {
+export function sent(authorized: BuiltRequest, name = "Authorization"): string {
   if ("reason" in authorized) return authorized.reason;
   const { headers } = authorized.request;
   return headers.findLast(({ key }) => key === name)?.value ?? "";

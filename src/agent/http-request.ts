@@ -1,0 +1,35 @@
+// A request as it goes on the wire.
+import type { KeyValue } from "../model/fields.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  /** In the order of sending; values as the bytes on the wire, one character each. */
+  readonly headers: readonly KeyValue[];
+  readonly body: Buffer | null;
+  /** What else than headers known by name must not reach another host. */
+  readonly confidential?: {
+    /** Names in lower case. */
+    readonly headers: readonly string[];
+    readonly body: boolean;
+  };
+  /** PEM; shown to this host only. */
+  readonly clientCertificate?: { readonly cert: string; readonly key: string };
+  /** Where a signature holds for one request only: signs what a redirect within this host makes of it. */
+  readonly sign?: (
+    redirected: HttpRequest,
+    moment: Moment,
+  ) => Promise<BuiltRequest>;
+}
+
+/** Built or refused; a reason is a sentence for the user, and holds no credential. */
+export type BuiltRequest =
+  { readonly request: HttpRequest } | { readonly reason: string };
+
+/** What a signature takes from the moment that it is made. */
+export interface Moment {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Never used twice; letters and digits. */
+  readonly nonce: string;
+}
