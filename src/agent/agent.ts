@@ -5,8 +5,9 @@ import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { parseEgressAllow } from "./egress.ts";
-import { sendHeartbeats } from "./heartbeats.ts";
+import { createHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http-call.ts";
+import { createHubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { createTickOpener } from "./open-tick.ts";
 import { createReportPublisher } from "./report-publisher.ts";
@@ -40,7 +41,8 @@ const STOP_WITHIN_MS = 10_000;
 
 /** Throws `invalid` naming a wrong egress entry. */
 export function createAgent(settings: AgentSettings): Service {
-  const { bus, clock, metrics, locationId, agentId, version } = settings;
+  const { bus, metrics, locationId, agentId, version } = settings;
+  const clock = createHubClock(settings.clock);
   const log = settings.log.child({
     location_id: locationId,
     agent_id: agentId,
@@ -67,24 +69,32 @@ export function createAgent(settings: AgentSettings): Service {
   });
   const deliveries = createDeliveries(runs);
   let consumer: Consumer | undefined;
-  let endHeartbeats = (): void => undefined;
+  const heartbeats = createHeartbeats({
+    bus,
+    clock,
+    log,
+    metrics,
+    read: () => ({
+      agent_id: agentId,
+      location_id: locationId,
+      version,
+      in_flight: runs.inFlight(),
+      sent: clock.now(),
+    }),
+  });
 
   return {
     name: `agent of ${locationId}`,
     async start() {
+      // The first tick is to find the hub's time known.
+      await heartbeats.send();
       consumer = await bus.consumeTicks(locationId, (ticks) =>
         deliveries.take(ticks),
       );
-      endHeartbeats = sendHeartbeats(bus, log, () => ({
-        agent_id: agentId,
-        location_id: locationId,
-        version,
-        in_flight: runs.inFlight(),
-        sent: clock.now(),
-      }));
+      heartbeats.begin();
     },
     async stop() {
-      endHeartbeats();
+      heartbeats.end();
       const drained = consumer?.drain();
       deliveries.giveBack();
       const overdue = setTimeout(() => {

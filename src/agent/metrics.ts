@@ -29,6 +29,11 @@ export function createAgentMetrics(registry: Registry) {
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60],
       registers,
     }),
+    clockOffset: new Gauge({
+      name: "sonde_agent_clock_offset_seconds",
+      help: "How far the hub's time is ahead of this machine's clock; 0 while they agree as far as can be measured.",
+      registers,
+    }),
     unpublishedReports: new Gauge({
       name: "sonde_agent_reports_unpublished",
       help: "Reports of finished runs that the bus has not taken yet.",

@@ -51,7 +51,7 @@ export async function runWorkflow(
 ): Promise<RunReport> {
   const { clock, reporter, callsLimitMs } = runner;
   const { workflow } = tick;
-  const start = clock.now();
+  const [start, began] = [clock.now(), clock.monotonic()];
   const limit = workflowLimitMs(
     tick.calls.map(timeoutOf),
     workflow.between_calls_delay,
@@ -80,7 +80,7 @@ export async function runWorkflow(
   const shown = results.map((result) => withLateness(result, is_late));
   return reportOfWorkflow(reporter, tick, shown, {
     start_time: formatInstant(start),
-    end_time: formatInstant(clock.now()),
+    end_time: formatInstant(start + clock.monotonic() - began),
     ...outcomeOfWorkflow(shown),
     is_late,
   });

@@ -14,9 +14,11 @@ export function createAggregator(
     async start() {
       consumers = [
         await bus.consumeReports(createRecordResults(options)),
-        await bus.consumeHeartbeats(async (heartbeat) => {
+        await bus.consumeHeartbeats(async (heartbeat, answer) => {
           try {
-            await store.locations.recordHeartbeat(heartbeat, await store.now());
+            const now = await store.now();
+            answer(now);
+            await store.locations.recordHeartbeat(heartbeat, now);
           } catch (err) {
             log.debug(
               { err, agent_id: heartbeat.agent_id },

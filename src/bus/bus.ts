@@ -20,6 +20,12 @@ export interface Consumer {
   drain(): Promise<void>;
 }
 
+/** `answer` takes the hub's time, in epoch milliseconds; the sooner, the better the sender knows it. */
+export type HeartbeatHandler = (
+  heartbeat: Heartbeat,
+  answer: (hubTime: number) => void,
+) => Promise<void>;
+
 export interface BusStatus {
   readonly connected: boolean;
   /** For an operator: where the bus is, and what is wrong while it is not connected. */
@@ -65,11 +71,13 @@ export interface Bus {
    */
   reportsSafe(): Promise<void>;
 
-  /** Best effort: a heartbeat that finds no listener is gone. */
-  publishHeartbeat(heartbeat: Heartbeat): Promise<void>;
-  consumeHeartbeats(
-    handler: (heartbeat: Heartbeat) => Promise<void>,
-  ): Promise<Consumer>;
+  /**
+   * Resolves with the hub's time, in epoch milliseconds, or with null when nobody answers within
+   * `HEARTBEAT_ANSWER_MS`. Best effort: a heartbeat that finds no consumer is gone.
+   */
+  sendHeartbeat(heartbeat: Heartbeat): Promise<number | null>;
+  /** Each heartbeat goes to one of the consumers. */
+  consumeHeartbeats(handler: HeartbeatHandler): Promise<Consumer>;
 
   status(): BusStatus;
 
@@ -79,6 +87,7 @@ export interface Bus {
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;
 export const MAX_REPORTS_PER_BATCH = 1000;
+export const HEARTBEAT_ANSWER_MS = 2000;
 
 /** What nobody has taken by then is gone: stale ticks are of no use, and results outlast a long weekend without a hub. */
 export const TICK_MAX_AGE_MS = 3_600_000;

@@ -5,7 +5,11 @@ import { tickValidator } from "../model/tick.ts";
 import type { RunReport } from "../model/result.ts";
 import { runReportValidator } from "../model/result.ts";
 import type { Heartbeat } from "../model/location.ts";
-import { heartbeatValidator, locationIdValidator } from "../model/location.ts";
+import {
+  heartbeatAnswerValidator,
+  heartbeatValidator,
+  locationIdValidator,
+} from "../model/location.ts";
 import type { Validator } from "../model/validate.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
 
@@ -47,6 +51,13 @@ export const decodeHeartbeat = (
   locationId: string,
 ): Heartbeat =>
   checked("heartbeat", parse(data), heartbeatValidator, locationId);
+
+export const encodeHubTime = (now: number): Uint8Array =>
+  Buffer.from(JSON.stringify({ now }));
+
+/** Throws when it is none. */
+export const decodeHubTime = (data: Uint8Array): number =>
+  heartbeatAnswerValidator.parse(parse(data)).now;
 
 /** The one location of the items, fit to stand in a subject; throws when they are of several. */
 export function locationOf(

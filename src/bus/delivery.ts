@@ -1,7 +1,10 @@
 // What becomes of a message that an adapter took: decoded or dropped, handled, then acknowledged or given back.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../runtime/logger.ts";
+import type { Heartbeat } from "../model/location.ts";
+import type { HeartbeatHandler } from "./bus.ts";
 import { redeliveryDelayMs } from "./bus.ts";
+import { decodeHeartbeat } from "./codec.ts";
 
 export type MessageKind = "ticks" | "reports" | "heartbeat";
 
@@ -102,17 +105,31 @@ export function receiveInBatches<T>(
 }
 
 export interface Listener {
-  tell(locationId: string, data: Uint8Array): void;
+  /** Resolves when it is handled; never rejects. */
+  tell(
+    locationId: string,
+    data: Uint8Array,
+    answer: (hubTime: number) => void,
+  ): Promise<void>;
   /** Resolves when what was told is handled. */
   settled(): Promise<void>;
 }
 
-/** For messages that are told once: they are not kept, and do not come again. */
-export function createListener(receiver: Receiver): Listener {
+/** For heartbeats, which are told once: they are not kept, and do not come again. */
+export function createListener(
+  handler: HeartbeatHandler,
+  handling: Pick<Handling<Heartbeat>, "log" | "onDropped">,
+): Listener {
   const underWay = new Set<Promise<void>>();
   const nothing = (): void => undefined;
   return {
-    tell(locationId, data) {
+    tell(locationId, data, answer) {
+      const receiver = receiveEach({
+        ...handling,
+        kind: "heartbeat",
+        decode: decodeHeartbeat,
+        handler: (heartbeat) => handler(heartbeat, answer),
+      });
       const work = receiver.receive({
         locationId,
         data,
@@ -123,6 +140,7 @@ export function createListener(receiver: Receiver): Listener {
       });
       underWay.add(work);
       void work.then(() => underWay.delete(work));
+      return work;
     },
     async settled() {
       await Promise.all(underWay);

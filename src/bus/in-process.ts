@@ -5,13 +5,13 @@ import { unavailable } from "../model/errors.ts";
 import { locationIdValidator } from "../model/location.ts";
 import type { Bus } from "./bus.ts";
 import {
+  HEARTBEAT_ANSWER_MS,
   MAX_REPORTS_PER_BATCH,
   REPORT_MAX_AGE_MS,
   TICK_MAX_AGE_MS,
 } from "./bus.ts";
 import type { EncodedMessage } from "./codec.ts";
 import {
-  decodeHeartbeat,
   decodeReports,
   decodeTicks,
   encodeHeartbeat,
@@ -94,16 +94,22 @@ export function createInProcessBus({
       );
     },
     reportsSafe: () => reports.emptied(),
-    async publishHeartbeat(heartbeat) {
+    async sendHeartbeat(heartbeat) {
       const data = encodeHeartbeat(heartbeat);
       const locationId = locationOf([heartbeat]);
-      for (const listener of listeners) listener.tell(locationId, data);
+      const [listener] = listeners;
+      if (!listener) return null;
+      return new Promise((resolve) => {
+        const giveUp = (): void => resolve(null);
+        const timer = setTimeout(giveUp, HEARTBEAT_ANSWER_MS);
+        void listener
+          .tell(locationId, data, resolve)
+          .then(giveUp)
+          .finally(() => clearTimeout(timer));
+      });
     },
     async consumeHeartbeats(handler) {
-      const decode = decodeHeartbeat;
-      const listener = createListener(
-        receiveEach({ kind: "heartbeat", decode, handler, log, onDropped }),
-      );
+      const listener = createListener(handler, { log, onDropped });
       listeners.add(listener);
       return {
         drain() {

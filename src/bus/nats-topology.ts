@@ -30,6 +30,9 @@ export const reportSubject = (locationId: string): string =>
 export const heartbeatSubject = (locationId: string): string =>
   `sonde.heartbeats.${locationId}`;
 
+/** Those who take heartbeats share them. */
+export const HEARTBEAT_QUEUE = "aggregator";
+
 /** Every subject of ours ends in the location. */
 export const locationOfSubject = (subject: string): string =>
   subject.slice(subject.lastIndexOf(".") + 1);

@@ -4,17 +4,18 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { locationIdValidator } from "../model/location.ts";
 import type { Bus, Consumer } from "./bus.ts";
-import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
+import { HEARTBEAT_ANSWER_MS, MAX_REPORTS_PER_BATCH } from "./bus.ts";
 import {
-  decodeHeartbeat,
+  decodeHubTime,
   decodeReports,
   decodeTicks,
   encodeHeartbeat,
+  encodeHubTime,
   encodeReports,
   encodeTicks,
   locationOf,
 } from "./codec.ts";
-import type { MessageKind, Receiver } from "./delivery.ts";
+import type { Listener, MessageKind, Receiver } from "./delivery.ts";
 import { createListener, receiveEach, receiveInBatches } from "./delivery.ts";
 import type { NatsLink } from "./nats-connection.ts";
 import { openNatsLink } from "./nats-connection.ts";
@@ -23,6 +24,7 @@ import { createPublisher } from "./nats-publisher.ts";
 import { makeStreams, openJetStream } from "./nats-start.ts";
 import type { ConsumerSpec, Topology } from "./nats-topology.ts";
 import {
+  HEARTBEAT_QUEUE,
   REPORT_CONSUMER,
   createTopology,
   heartbeatSubject,
@@ -166,20 +168,23 @@ function createBus(
       );
     },
     reportsSafe: () => Promise.resolve(),
-    async publishHeartbeat(heartbeat) {
+    async sendHeartbeat(heartbeat) {
       const subject = heartbeatSubject(locationOf([heartbeat]));
-      if (link.fault() === undefined && !link.connection.isClosed())
-        link.connection.publish(subject, encodeHeartbeat(heartbeat));
+      if (link.fault() !== undefined) return null;
+      const data = encodeHeartbeat(heartbeat);
+      const timeout = HEARTBEAT_ANSWER_MS;
+      try {
+        const answer = await link.connection.request(subject, data, {
+          timeout,
+        });
+        return decodeHubTime(answer.data);
+      } catch {
+        return null; // no hub is there, or one that does not answer
+      }
     },
     async consumeHeartbeats(handler) {
-      const decode = decodeHeartbeat;
-      return remember(
-        listen(
-          link,
-          heartbeatSubject("*"),
-          receiveEach({ kind: "heartbeat", decode, handler, log, onDropped }),
-        ),
-      );
+      const listener = createListener(handler, { log, onDropped });
+      return remember(listen(link, listener));
     },
     status() {
       const fault = link.fault() ?? [...faults.values()][0];
@@ -198,12 +203,15 @@ function createBus(
   };
 }
 
-function listen(link: NatsLink, subject: string, receiver: Receiver): Consumer {
-  const listener = createListener(receiver);
-  const subscription = link.connection.subscribe(subject, {
+function listen({ connection }: NatsLink, listener: Listener): Consumer {
+  const subscription = connection.subscribe(heartbeatSubject("*"), {
+    queue: HEARTBEAT_QUEUE,
     callback(err, message) {
-      // The connection logs errors.
-      if (!err) listener.tell(locationOfSubject(message.subject), message.data);
+      if (err) return; // the connection logs it
+      const locationId = locationOfSubject(message.subject);
+      void listener.tell(locationId, message.data, (hubTime) =>
+        message.respond(encodeHubTime(hubTime)),
+      );
     },
   });
   return {

@@ -1,6 +1,7 @@
 // The promises of the port (src/bus/bus.ts), kept by every adapter.
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
+import { HEARTBEAT_ANSWER_MS } from "../../src/bus/bus.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -395,23 +396,81 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
   });
 });
 
-describe.each(ADAPTERS)("the $name bus", ({ start }) => {
-  it("tells heartbeats to all who listen, and keeps none", async () => {
+describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
+  it("goes to one of those who listen, and is not kept for others", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
-    const [early, late] = [
-      aHeartbeat(newLocation()),
-      aHeartbeat(newLocation()),
-    ];
-    await bus.publishHeartbeat(early);
-    const recorders = [recorder<Heartbeat>(), recorder<Heartbeat>()];
-    for (const { handler } of recorders) await bus.consumeHeartbeats(handler);
-    await bus.publishHeartbeat(late);
-    await until(() => {
-      for (const { taken } of recorders) expect(taken).toEqual([late]);
-    });
+    const sent = Array.from({ length: 10 }, () => aHeartbeat(newLocation()));
+    const [early = aHeartbeat(newLocation()), ...late] = sent;
+    expect(await bus.sendHeartbeat(early)).toBeNull();
+    const taken: Heartbeat[] = [];
+    for (let listeners = 0; listeners < 3; listeners += 1)
+      await bus.consumeHeartbeats(async (heartbeat, answer) => {
+        taken.push(heartbeat);
+        answer(heartbeat.sent);
+      });
+    for (const heartbeat of late) await bus.sendHeartbeat(heartbeat);
+    expect(taken).toEqual(late);
   });
 
+  it("is answered with the hub's time before it is handled to the end", async () => {
+    await using fixture = await start();
+    const [hub, agent] = [await fixture.join(), await fixture.join()];
+    const release = Promise.withResolvers<void>();
+    const consumer = await hub.consumeHeartbeats(async (_, answer) => {
+      answer(1_790_000_000_123);
+      await release.promise;
+    });
+    await until(async () =>
+      expect(await agent.sendHeartbeat(aHeartbeat(newLocation()))).toBe(
+        1_790_000_000_123,
+      ),
+    );
+    let drained = false;
+    const draining = consumer.drain().then(() => (drained = true));
+    expect(drained).toBe(false);
+    release.resolve();
+    await draining;
+  });
+
+  it("is answered to the one who sent it", async () => {
+    await using fixture = await start();
+    const hub = await fixture.join();
+    await hub.consumeHeartbeats(async ({ in_flight }, answer) => {
+      await delay(50 - 10 * in_flight);
+      answer(in_flight);
+    });
+    const senders = await Promise.all(
+      [1, 2, 3, 4].map(async (in_flight) => {
+        const [bus, heartbeat] = [await fixture.join(), aHeartbeat("here")];
+        return () => bus.sendHeartbeat({ ...heartbeat, in_flight });
+      }),
+    );
+    await until(async () => expect(await senders[0]?.()).toBe(1));
+    expect(await Promise.all(senders.map((send) => send()))).toEqual([
+      1, 2, 3, 4,
+    ]);
+  });
+
+  it.each([
+    ["does not say its time", () => delay(HEARTBEAT_ANSWER_MS + 200)],
+    ["fails", async () => Promise.reject(new Error("no database"))],
+  ])("has no answer when its consumer %s", async (_, handler) => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    let taken = 0;
+    await bus.consumeHeartbeats(() => {
+      taken += 1;
+      return handler();
+    });
+    const sent = performance.now();
+    expect(await bus.sendHeartbeat(aHeartbeat(newLocation()))).toBeNull();
+    expect(performance.now() - sent).toBeLessThan(HEARTBEAT_ANSWER_MS + 500);
+    expect(taken).toBe(1);
+  });
+});
+
+describe.each(ADAPTERS)("the $name bus", ({ start }) => {
   it("says that it is connected until it is closed, and then refuses to publish", async () => {
     await using fixture = await start();
     const bus = await fixture.join();

@@ -13,6 +13,7 @@ import {
   connectTo,
   newLocation,
 } from "../bus/buses.ts";
+import { T0 } from "../support/runs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 
 const until = (check: () => void | Promise<void>): Promise<void> =>
@@ -66,21 +67,60 @@ describe("a message that is not what its subject promises", () => {
     await using bus = await connectTo(server.url);
     await using client = await connect({ servers: server.url });
     const seen: Heartbeat[] = [];
-    await bus.consumeHeartbeats(async (heartbeat) => {
+    await bus.consumeHeartbeats(async (heartbeat, answer) => {
       seen.push(heartbeat);
+      answer(T0);
     });
     const subject = `sonde.heartbeats.${here}`;
     await until(async () => {
       client.publish(subject, "{");
       client.publish(subject, JSON.stringify(aHeartbeat("there")));
       await client.flush();
-      await bus.publishHeartbeat(aHeartbeat(here));
+      await bus.sendHeartbeat(aHeartbeat(here));
       expect(seen).not.toEqual([]);
     });
     expect(new Set(seen.map((heartbeat) => heartbeat.location_id))).toEqual(
       new Set([here]),
     );
   });
+});
+
+describe("a heartbeat", () => {
+  it("of an agent that awaits no answer is taken", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    await using client = await connect({ servers: server.url });
+    const seen: Heartbeat[] = [];
+    await bus.consumeHeartbeats(async (heartbeat, answer) => {
+      answer(T0);
+      seen.push(heartbeat);
+    });
+    const heartbeat = aHeartbeat("here");
+    await until(() => {
+      client.publish("sonde.heartbeats.here", JSON.stringify(heartbeat));
+      expect(seen).not.toEqual([]);
+    });
+    expect(seen[0]).toEqual(heartbeat);
+  });
+
+  it.each(["", "{", "{}", `{"now":"soon"}`, `{"now":-1}`, `{"now":1e30}`])(
+    "has no answer in what is none: %s",
+    async (text) => {
+      await using server = await startNatsServer();
+      await using bus = await connectTo(server.url);
+      await using client = await connect({ servers: server.url });
+      let asked = 0;
+      client.subscribe("sonde.heartbeats.here", {
+        callback(_, message) {
+          asked += 1;
+          message.respond(text);
+        },
+      });
+      await client.flush();
+      expect(await bus.sendHeartbeat(aHeartbeat("here"))).toBeNull();
+      expect(asked).toBe(1);
+    },
+  );
 });
 
 describe("a batch that is larger than the server takes", () => {
@@ -153,18 +193,14 @@ describe("the credential of a location's agents", () => {
     await hub.consumeReports(async (batch) => {
       reports += batch.length;
     });
-    let heartbeats = 0;
-    await hub.consumeHeartbeats(async () => {
-      heartbeats += 1;
-    });
+    await hub.consumeHeartbeats(async (_, answer) => answer(T0));
     const exchange = async (): Promise<void> => {
       const tick = aTick({ location_id: "here" });
       await hub.publishTicks([tick]);
       await until(async () => {
-        await agent.publishHeartbeat(aHeartbeat("here"));
+        expect(await agent.sendHeartbeat(aHeartbeat("here"))).toBe(T0);
         expect(seen).toContain(tick.result_id);
         expect(reports).toBe(seen.length);
-        expect(heartbeats).toBeGreaterThan(0);
       });
     };
     await exchange();
