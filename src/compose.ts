@@ -181,6 +181,7 @@ function composeRoles(parts: Parts): {
         }),
         egress,
         uplinkCheck: uplinkCheckOf(config),
+        ...(bus.durable && { spoolPath: dataDir.path("spool.db") }),
         concurrency: config.agentConcurrency,
       }),
     );

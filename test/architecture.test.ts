@@ -79,9 +79,9 @@ const CONFINED: readonly (readonly [
   [
     "SQL",
     /\bsql`|\b(?:SELECT .* FROM|INSERT INTO|DELETE FROM|CREATE TABLE)\b/,
-    "store/ agent/spool.ts",
+    "store/ agent/spool-",
   ],
-  ["node:sqlite", /"node:sqlite"/, "store/ agent/spool.ts"],
+  ["node:sqlite", /"node:sqlite"/, "store/ agent/spool-"],
   ["the NATS client", /from "@nats-io\//, "bus/nats"],
   ["prom-client", /from "prom-client"/, "runtime/metrics.ts"],
   ["node-cron", /from "node-cron"/, "runtime/cron.ts"],

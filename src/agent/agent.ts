@@ -7,11 +7,13 @@ import { createDeliveries } from "./deliveries.ts";
 import { parseEgressAllow } from "./egress.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http-call.ts";
+import { createKeptReports } from "./kept-reports.ts";
 import { createHubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { createTickOpener } from "./open-tick.ts";
 import { createReportPublisher } from "./report-publisher.ts";
 import { createTickRunner } from "./run-tick.ts";
+import { createSpool } from "./spool.ts";
 import { createTickRuns } from "./tick-runs.ts";
 
 export interface AgentSettings {
@@ -32,6 +34,11 @@ export interface AgentSettings {
   };
   /** `host:port` of what answers wherever the agent's own network works; default none, which is not to check. */
   readonly uplinkCheck?: readonly string[];
+  /**
+   * A file for the reports that the bus does not take; without one, they wait in memory. Of no use with a bus inside
+   * the process, which is never away before the process is.
+   */
+  readonly spoolPath?: string;
   /** Runs made at a time; default 500. */
   readonly concurrency?: number;
 }
@@ -58,12 +65,24 @@ export function createAgent(settings: AgentSettings): Service {
     version,
     openTick: createTickOpener(settings.locationKeys ?? []),
   });
-  const publisher = createReportPublisher({ bus, log, metrics });
+  const { spoolPath: path } = settings;
+  const spool = path
+    ? createSpool({ path, locationId, clock, log, metrics })
+    : undefined;
+  const kept = createKeptReports(clock, spool);
+  const publisher = createReportPublisher({
+    bus,
+    log,
+    metrics,
+    ...(spool && { spool }),
+    onDelivered: (report) => kept.keep(report),
+  });
   const concurrency = settings.concurrency ?? DEFAULT_CONCURRENCY;
   const runs = createTickRuns({
     clock,
     runner,
     publisher,
+    kept,
     metrics,
     concurrency,
   });
@@ -86,6 +105,7 @@ export function createAgent(settings: AgentSettings): Service {
   return {
     name: `agent of ${locationId}`,
     async start() {
+      publisher.start();
       // The first tick is to find the hub's time known.
       await heartbeats.send();
       consumer = await bus.consumeTicks(locationId, (ticks) =>
@@ -97,6 +117,7 @@ export function createAgent(settings: AgentSettings): Service {
       heartbeats.end();
       const drained = consumer?.drain();
       deliveries.giveBack();
+      publisher.finish();
       const overdue = setTimeout(() => {
         deliveries.cancel();
         publisher.abandon(
@@ -107,6 +128,7 @@ export function createAgent(settings: AgentSettings): Service {
         await drained;
       } finally {
         clearTimeout(overdue);
+        publisher.close();
       }
     },
   };

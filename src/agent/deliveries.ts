@@ -4,7 +4,7 @@ import type { TickRuns } from "./tick-runs.ts";
 
 export interface Deliveries {
   /**
-   * Takes the ticks of one message. Resolves when the reports of all are stored; rejects, after each has ended one way
+   * Takes the ticks of one message. Resolves when the reports of all are published; rejects, after each has ended one way
    * or the other, when the message is to be delivered again.
    */
   take(ticks: readonly Tick[]): Promise<void>;

@@ -1,6 +1,7 @@
-// Reports of runs that ended a short while ago: a tick that is delivered again is answered from here.
+// Reports of runs that ended a short while ago or are not delivered: a tick that comes again is answered from here.
 import type { RunReport } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Spool } from "./spool.ts";
 
 export interface KeptReports {
   find(runId: string): RunReport | undefined;
@@ -11,11 +12,11 @@ export interface KeptReports {
 const KEEP_MS = 120_000;
 const KEEP_MOST = 5000;
 
-export function createKeptReports(clock: Clock): KeptReports {
+export function createKeptReports(clock: Clock, spool?: Spool): KeptReports {
   // A Map is in the order of insertion: the oldest stand first.
   const kept = new Map<string, { report: RunReport; until: number }>();
   return {
-    find: (runId) => kept.get(runId)?.report,
+    find: (runId) => kept.get(runId)?.report ?? spool?.find(runId),
     keep(report) {
       const now = clock.monotonic();
       kept.delete(report.run_id);

@@ -44,6 +44,22 @@ export function createAgentMetrics(registry: Registry) {
       help: "Attempts to publish reports that failed because the bus was unreachable.",
       registers,
     }),
+    spooledReports: new Gauge({
+      name: "sonde_agent_spooled_reports",
+      help: "Reports in the spool on disk, to be delivered when the bus takes them.",
+      registers,
+    }),
+    spoolDropped: new Counter({
+      name: "sonde_agent_spool_dropped_total",
+      help: "Reports that were dropped from the spool, by reason: full, expired, corrupt, too_large.",
+      labelNames: ["reason"],
+      registers,
+    }),
+    spoolFailures: new Counter({
+      name: "sonde_agent_spool_failures_total",
+      help: "Times that the file of the spool could not be used, or was corrupt.",
+      registers,
+    }),
     repeatedTicks: new Counter({
       name: "sonde_agent_repeated_ticks_total",
       help: "Ticks delivered again while they ran or after they had run; not run a second time.",

@@ -1,15 +1,42 @@
-// Reports on their way to the bus: gathered into batches, and kept until the bus has taken them.
+// Reports on their way to the bus: gathered into batches, and kept, in the spool where there is one, until it has them.
+import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "../bus/bus.ts";
+import { redeliveryDelayMs } from "../bus/bus.ts";
 import { AppError } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import { createSpoolDelivery } from "./spool-delivery.ts";
+import type { Spool } from "./spool.ts";
 
+/**
+ * While the bus takes reports, nothing is written to disk. A report that it has not taken after `SPOOL_AFTER_MS` goes
+ * to the spool, and the others straight after it, until the bus takes one again. So a process that is killed loses
+ * what ended in its last half second or so: such a tick was not acknowledged, and is run again while it is timely.
+ */
 export interface ReportPublisher {
-  /** Resolves when the bus has stored the report; for as long as the bus is unreachable, it is tried again. */
+  /** Opens the spool, and delivers what an earlier process left in it. */
+  start(): void;
+  /**
+   * Resolves when the tick can be acknowledged: the bus has stored the report, or the spool has and the bus can be
+   * told. For as long as neither takes it, it is tried again.
+   */
   publish(report: RunReport): Promise<void>;
-  /** Rejects what the bus has not taken, with the reason. */
+  /** From now on a report that is in the spool waits for nothing. */
+  finish(): void;
+  /** Rejects what neither bus nor spool has taken, with the reason. */
   abandon(reason: Error): void;
+  close(): void;
+}
+
+export interface PublisherSettings {
+  readonly bus: Bus;
+  readonly log: Logger;
+  readonly metrics: AgentMetrics;
+  /** Without one, reports wait in memory. */
+  readonly spool?: Spool;
+  /** Told of the reports that the bus has taken from the spool. */
+  readonly onDelivered?: (report: RunReport) => void;
 }
 
 interface Waiting {
@@ -20,29 +47,59 @@ interface Waiting {
 
 const BATCH_REPORTS = 50;
 const GATHER_MS = 20;
-/** Batches under way at a time; while the bus is away, as many probe it and the others wait in line. */
+/** Batches under way at a time; while the bus is away and nothing can be spooled, the others wait in line. */
 const PIPELINED = 4;
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 5000;
-
-interface PublisherSettings {
-  readonly bus: Bus;
-  readonly log: Logger;
-  readonly metrics: AgentMetrics;
-}
+const SPOOL_AFTER_MS = 250;
 
 export function createReportPublisher(
   settings: PublisherSettings,
 ): ReportPublisher {
-  const { metrics } = settings;
+  const { bus, metrics, spool, onDelivered } = settings;
   const queue: Waiting[] = [];
-  let underWay = 0;
-  let gathering: NodeJS.Timeout | undefined;
+  const spooled: Waiting[] = [];
   const abandoned = new AbortController();
+  let gathering: NodeJS.Timeout | undefined;
+  /** Batches that are offered to the bus, and those of them that are in the spool as well. */
+  let [underWay, doubled] = [0, 0];
+  let [away, finishing] = [false, false];
+
+  const settleSpooled = (): void => {
+    if (!finishing && !bus.status().connected) return;
+    for (const { resolve } of spooled.splice(0)) resolve();
+  };
+
+  const delivery =
+    spool &&
+    createSpoolDelivery({
+      ...settings,
+      spool,
+      onAttempt(taken) {
+        away = taken === undefined;
+        for (const report of taken ?? []) onDelivered?.(report);
+        settleSpooled();
+      },
+    });
+
+  const toSpool = (batch: readonly Waiting[]): boolean => {
+    if (!spool?.put(batch.map(({ report }) => report))) return false;
+    metrics.unpublishedReports.dec(batch.length);
+    spooled.push(...batch);
+    settleSpooled();
+    return true;
+  };
+
+  /** What is offered to the bus already is delivered from the spool only if it is not taken. */
+  const wakeDelivery = (): void => {
+    if (doubled === 0) delivery?.wake();
+  };
 
   const flush = (): void => {
     clearTimeout(gathering);
     gathering = undefined;
+    if (away && queue.length > 0 && toSpool(queue)) {
+      queue.length = 0;
+      wakeDelivery();
+    }
     while (queue.length > 0 && underWay < PIPELINED) {
       underWay += 1;
       void send(queue.splice(0, BATCH_REPORTS)).finally(() => {
@@ -53,17 +110,39 @@ export function createReportPublisher(
   };
 
   const send = async (batch: readonly Waiting[]): Promise<void> => {
+    let inSpool = false;
+    const putAside = (): boolean => {
+      away = true;
+      if (!inSpool && toSpool(batch)) {
+        inSpool = true;
+        doubled += 1;
+      }
+      flush();
+      return inSpool;
+    };
+    const slow = setTimeout(putAside, SPOOL_AFTER_MS);
+    const reports = batch.map(({ report }) => report);
     try {
-      const reports = batch.map(({ report }) => report);
-      await publishUntilTaken(reports, settings, abandoned.signal);
-      for (const { resolve } of batch) resolve();
+      const taken = await offer(reports, settings, putAside, abandoned.signal);
+      if (taken) {
+        away = false;
+        if (inSpool) spool?.remove(reports.map(({ run_id }) => run_id));
+        for (const { resolve } of batch) resolve();
+      }
     } catch (cause) {
       for (const { reject } of batch) reject(cause);
     }
-    metrics.unpublishedReports.dec(batch.length);
+    clearTimeout(slow);
+    if (inSpool) doubled -= 1;
+    else metrics.unpublishedReports.dec(batch.length);
+    wakeDelivery();
   };
 
   return {
+    start() {
+      spool?.open();
+      wakeDelivery();
+    },
     publish(report) {
       metrics.unpublishedReports.inc();
       return new Promise((resolve, reject) => {
@@ -72,44 +151,51 @@ export function createReportPublisher(
         else gathering ??= setTimeout(flush, GATHER_MS);
       });
     },
+    finish() {
+      finishing = true;
+      settleSpooled();
+    },
     abandon(reason) {
       abandoned.abort(reason);
       flush();
     },
+    close() {
+      delivery?.stop();
+      spool?.close();
+    },
   };
 }
 
-/** Rejects when the bus refuses the reports for another reason than its absence, and with the signal's reason. */
-async function publishUntilTaken(
+/**
+ * Until the bus takes the reports, or `putAside` says that they are safe: then false. Rejects when the bus refuses them
+ * for another reason than its absence, and with the signal's reason.
+ */
+async function offer(
   reports: readonly RunReport[],
   { bus, log, metrics }: PublisherSettings,
+  putAside: () => boolean,
   abandoned: AbortSignal,
-): Promise<void> {
-  for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LAST_RETRY_MS)) {
+): Promise<boolean> {
+  for (let failures = 1; ; failures += 1) {
     abandoned.throwIfAborted();
     try {
-      return await bus.publishReports(reports);
+      await bus.publishReports(reports);
+      return true;
     } catch (cause) {
       if (!(cause instanceof AppError) || cause.code !== "unavailable")
         throw cause;
       metrics.publishRetries.inc();
+      const spooled = putAside();
       log.warn(
-        { err: cause, reports: reports.length, retry_ms: wait },
+        { err: cause, reports: reports.length, spooled },
         "reports not taken by the bus",
       );
+      if (spooled) return false;
     }
-    await pause(wait, abandoned);
+    await pause(redeliveryDelayMs(failures), abandoned);
   }
 }
 
 /** Ends early when the signal is aborted. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
+  delay(ms, undefined, { signal }).catch(() => undefined);

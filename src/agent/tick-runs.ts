@@ -2,7 +2,7 @@
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { createKeptReports } from "./kept-reports.ts";
+import type { KeptReports } from "./kept-reports.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { ReportPublisher } from "./report-publisher.ts";
 import { createRunSlots } from "./run-slots.ts";
@@ -15,6 +15,7 @@ export interface TickRunsSettings {
   readonly clock: Clock;
   readonly runner: TickRunner;
   readonly publisher: ReportPublisher;
+  readonly kept: KeptReports;
   readonly metrics: AgentMetrics;
   /** Runs made at a time. */
   readonly concurrency: number;
@@ -29,7 +30,7 @@ export interface Hold {
 
 export interface TickRuns {
   /**
-   * Resolves when the report is stored. A tick that comes again joins the run under way; one that has run is answered
+   * Resolves when the report is published (`ReportPublisher.publish`). A tick that comes again joins the run under way; one that has run is answered
    * with the report of then.
    */
   deliver(tick: Tick, hold: Hold): Promise<void>;
@@ -39,9 +40,8 @@ export interface TickRuns {
 }
 
 export function createTickRuns(settings: TickRunsSettings): TickRuns {
-  const { clock, publisher, metrics } = settings;
+  const { clock, publisher, kept, metrics } = settings;
   const slots = createRunSlots(settings.concurrency);
-  const kept = createKeptReports(clock);
   const underWay = new Map<string, Promise<void>>();
   const cancelled = new AbortController();
   let inFlight = 0;

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createDeliveries } from "../../src/agent/deliveries.ts";
 import { parseEgressAllow } from "../../src/agent/egress.ts";
 import { createHttpCaller } from "../../src/agent/http-call.ts";
+import { createKeptReports } from "../../src/agent/kept-reports.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import { createReportPublisher } from "../../src/agent/report-publisher.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
@@ -39,6 +40,7 @@ function newDeliveries() {
     metrics,
     concurrency: 10,
     publisher: createReportPublisher({ bus: slowBus, log, metrics }),
+    kept: createKeptReports(clock),
     runner: createTickRunner({
       clock,
       log,

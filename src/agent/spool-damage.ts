@@ -1,0 +1,67 @@
+// A file of the spool that is corrupt: found out, moved aside, and read as far as it can be.
+import { existsSync, renameSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { COLUMNS, rowOf } from "./spool-row.ts";
+import type { StoredRow } from "./spool-row.ts";
+
+// https://www.sqlite.org/rescode.html: a database without our table, a damaged one, and a file that is none.
+const [SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB] = [1, 11, 26];
+
+class CorruptFileError extends Error {
+  readonly errcode = SQLITE_CORRUPT;
+}
+
+const codeOf = (cause: unknown): number | undefined =>
+  cause instanceof Error && "errcode" in cause
+    ? Number(cause.errcode) & 0xff
+    : undefined;
+
+export const isCorrupt = (cause: unknown): boolean =>
+  [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause) ?? 0);
+
+/** Why a file could not be opened; our statements fit our file. */
+export const openingFault = (cause: unknown): unknown =>
+  codeOf(cause) === SQLITE_ERROR
+    ? new CorruptFileError("it is not a spool", { cause })
+    : cause;
+
+/** Throws an error that is `isCorrupt`. What the rows hold is not looked at. */
+export function checkStructure(database: DatabaseSync): void {
+  const found = database.prepare("pragma quick_check(1)").get();
+  const says = String(found?.["quick_check"]);
+  if (says !== "ok") throw new CorruptFileError(says);
+}
+
+/** Gives the file another name, which it returns. */
+export function moveAside(path: string): string {
+  let n = 1;
+  while (existsSync(`${path}.corrupt-${n}`)) n += 1;
+  const aside = `${path}.corrupt-${n}`;
+  // The log goes first: left behind, it would be taken for that of the next file.
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${aside}-wal`);
+  renameSync(path, aside);
+  return aside;
+}
+
+/** What can be read of a corrupt file, coming from its one end and from its other. */
+export function salvage(path: string, maxBytes: number): StoredRow[] {
+  const rows = new Map<number, StoredRow>();
+  let bytes = 0;
+  const database = new DatabaseSync(path);
+  for (const order of ["asc", "desc"])
+    try {
+      const statement = database.prepare(
+        `select ${COLUMNS} from reports order by seq ${order}`,
+      );
+      for (const row of statement.iterate()) {
+        const stored = rowOf(row);
+        bytes += stored.report.length;
+        if (rows.has(stored.seq) || bytes > maxBytes) break;
+        rows.set(stored.seq, stored);
+      }
+    } catch (cause) {
+      if (!isCorrupt(openingFault(cause))) throw cause;
+    }
+  database.close();
+  return [...rows.values()];
+}

@@ -1,0 +1,86 @@
+// From the spool to the bus: the oldest first, one batch at a time, with pauses that leave the bus to fresh reports.
+import { setTimeout as delay } from "node:timers/promises";
+import type { Bus } from "../bus/bus.ts";
+import { redeliveryDelayMs, TooLargeError } from "../bus/bus.ts";
+import type { RunReport } from "../model/result.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { AgentMetrics } from "./metrics.ts";
+import type { Spool } from "./spool.ts";
+
+export interface SpoolDelivery {
+  /** Delivers what is there, and what comes meanwhile; does nothing while it is at it. */
+  wake(): void;
+  /** Does not wait for the bus: what it takes now may be delivered again by the next process. */
+  stop(): void;
+}
+
+export interface SpoolDeliverySettings {
+  readonly bus: Bus;
+  readonly spool: Spool;
+  readonly log: Logger;
+  readonly metrics: AgentMetrics;
+  /** Told after each attempt what the bus took: undefined when it could not be reached. */
+  readonly onAttempt: (taken: readonly RunReport[] | undefined) => void;
+}
+
+/** At most 5000 reports in a second. */
+const PACE_MS = 20;
+
+export function createSpoolDelivery({
+  bus,
+  spool,
+  log,
+  metrics,
+  onAttempt,
+}: SpoolDeliverySettings): SpoolDelivery {
+  const stopped = new AbortController();
+  let running = false;
+
+  /** The runs that are done with; undefined when the bus could not be reached. */
+  const publish = async (reports: readonly RunReport[]) => {
+    try {
+      await bus.publishReports(reports);
+      return reports;
+    } catch (cause) {
+      if (cause instanceof TooLargeError) {
+        log.error({ err: cause }, "spooled reports cannot be delivered");
+        spool.refuse(cause.runIds);
+        return reports.filter(({ run_id }) => !cause.runIds.includes(run_id));
+      }
+      metrics.publishRetries.inc();
+      log.warn(
+        { err: cause, reports: spool.size() },
+        "spooled reports not taken by the bus",
+      );
+      return undefined;
+    }
+  };
+
+  const pause = (ms: number): Promise<void> =>
+    delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
+
+  const run = async (): Promise<void> => {
+    let [delivered, failures] = [0, 0];
+    while (spool.size() > 0 && !stopped.signal.aborted) {
+      const reports = spool.oldest();
+      const taken = reports.length > 0 ? await publish(reports) : undefined;
+      if (reports.length > 0) onAttempt(taken);
+      if (taken) spool.remove(taken.map(({ run_id }) => run_id));
+      delivered += taken?.length ?? 0;
+      failures = taken ? 0 : failures + 1;
+      await pause(taken ? PACE_MS : redeliveryDelayMs(failures));
+    }
+    running = false;
+    if (delivered > 0)
+      log.info({ reports: delivered }, "spooled reports delivered");
+  };
+
+  return {
+    wake() {
+      if (running || stopped.signal.aborted) return;
+      running = true;
+      void run();
+    },
+    stop: () => stopped.abort(),
+  };
+}

@@ -1,0 +1,196 @@
+// The SQLite file of the spool: for this user alone, and held by one process.
+import { closeSync, openSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
+import { checkStructure, openingFault } from "./spool-damage.ts";
+import { COLUMNS, rowOf } from "./spool-row.ts";
+import type { SpoolRow, StoredRow, Values } from "./spool-row.ts";
+
+/** Rows, by their run, by their place in the file, or by what all of them were due before. */
+export type Which =
+  | { readonly runIds: readonly string[] }
+  | { readonly seqs: readonly number[] }
+  | { readonly dueBefore: number };
+
+/** Each method throws SQLite's error when the file cannot be used, which then holds what it held before. */
+export interface SpoolFile {
+  /**
+   * Passes over runs that are there, and deletes the oldest rows, of whichever location, that are beyond so many bytes;
+   * all in one transaction. Returns how many it deleted.
+   */
+  insert(rows: readonly SpoolRow[], maxBytes: number): number;
+  /** By due time, up to so many rows and bytes, but one at least; without those of some runs. */
+  oldest(
+    most: number,
+    maxBytes: number,
+    exceptRunIds: readonly string[],
+  ): StoredRow[];
+  find(runId: string): StoredRow | undefined;
+  /** Returns how many there were. */
+  delete(which: Which): number;
+  count(): number;
+  close(): void;
+}
+
+// Locked until it is closed, so that no second process has it; the index of the log then needs no file of its own.
+// WAL with NORMAL: a killed process loses nothing that was committed, a loss of power the last transactions at most.
+const SETTINGS = `
+  pragma locking_mode = exclusive;
+  pragma auto_vacuum = full;
+  pragma journal_mode = wal;
+  pragma synchronous = normal;
+  create table if not exists reports (
+    seq integer primary key,
+    run_id text not null unique,
+    location_id text not null,
+    due_time integer not null,
+    checksum integer not null,
+    report blob not null
+  ) strict;
+  create index if not exists reports_by_due_time on reports (due_time, run_id);
+`;
+const SIZE = "location_id, length(report) as bytes";
+
+/** Throws when it cannot be used. `oldest` and `count` see the rows of this location only. */
+export function openSpoolFile(path: string, locationId: string): SpoolFile {
+  closeSync(openSync(path, "a", 0o600));
+  const database = new DatabaseSync(path);
+  try {
+    database.exec(SETTINGS);
+    checkStructure(database);
+    return createFile(database, locationId);
+  } catch (cause) {
+    database.close();
+    throw openingFault(cause);
+  }
+}
+
+function createFile(database: DatabaseSync, locationId: string): SpoolFile {
+  const insertion = database.prepare(
+    `insert or ignore into reports (${COLUMNS}) values (null, ?, ?, ?, ?, ?)`,
+  );
+  const byDueTime = database.prepare(
+    `select ${COLUMNS} from reports where location_id = ? and run_id not in (select value from json_each(?)) order by due_time, run_id`,
+  );
+  const ofRun = database.prepare(
+    `select ${COLUMNS} from reports where run_id = ?`,
+  );
+  const sizes = database.prepare(
+    "select seq, length(report) as bytes from reports order by due_time, run_id",
+  );
+  const deletion = (condition: string): StatementSync =>
+    database.prepare(
+      `delete from reports where ${condition} returning ${SIZE}`,
+    );
+  const deleteRuns = deletion("run_id in (select value from json_each(?))");
+  const deleteSeqs = deletion("seq in (select value from json_each(?))");
+  const deleteDueBefore = deletion("due_time < ?");
+
+  const remove = (which: Which): Size[] => {
+    if ("dueBefore" in which)
+      return deleteDueBefore.all(which.dueBefore).map(sizeOf);
+    return "runIds" in which
+      ? deleteRuns.all(JSON.stringify(which.runIds)).map(sizeOf)
+      : deleteSeqs.all(JSON.stringify(which.seqs)).map(sizeOf);
+  };
+  const oldestOf = (bytes: number): number[] => {
+    const seqs: number[] = [];
+    let left = bytes;
+    for (const row of left > 0 ? sizes.iterate() : []) {
+      seqs.push(Number(row["seq"]));
+      left -= Number(row["bytes"]);
+      if (left <= 0) break;
+    }
+    return seqs;
+  };
+  const changed = (held: Held, by: readonly Size[], sign: 1 | -1): Held => ({
+    own:
+      held.own +
+      sign * by.filter((row) => row.location_id === locationId).length,
+    bytes: held.bytes + sign * by.reduce((sum, { bytes }) => sum + bytes, 0),
+  });
+
+  const all = database.prepare(`select ${SIZE} from reports`).all();
+  let held = changed({ own: 0, bytes: 0 }, all.map(sizeOf), 1);
+  return {
+    insert: (rows, maxBytes) =>
+      inTransaction(database, (commit) => {
+        const added = rows.filter(
+          (row) => insertion.run(...valuesOf(row)).changes > 0,
+        );
+        const grown = changed(held, added.map(sizeOfNew), 1);
+        const removed = remove({ seqs: oldestOf(grown.bytes - maxBytes) });
+        commit();
+        held = changed(grown, removed, -1);
+        return removed.length;
+      }),
+    oldest(most, maxBytes, exceptRunIds) {
+      const rows: StoredRow[] = [];
+      let bytes = 0;
+      const except = JSON.stringify(exceptRunIds);
+      for (const row of byDueTime.iterate(locationId, except)) {
+        const stored = rowOf(row);
+        bytes += stored.report.length;
+        if (rows.length > 0 && bytes > maxBytes) break;
+        rows.push(stored);
+        if (rows.length === most) break;
+      }
+      return rows;
+    },
+    find(runId) {
+      const row = ofRun.get(runId);
+      return row && rowOf(row);
+    },
+    delete: (which) =>
+      inTransaction(database, (commit) => {
+        const removed = remove(which);
+        commit();
+        held = changed(held, removed, -1);
+        return removed.length;
+      }),
+    count: () => held.own,
+    close: () => database.close(),
+  };
+}
+
+interface Held {
+  /** Rows of the location. */
+  readonly own: number;
+  readonly bytes: number;
+}
+
+interface Size {
+  readonly location_id: unknown;
+  readonly bytes: number;
+}
+
+const sizeOf = (row: Values): Size => ({
+  location_id: row["location_id"],
+  bytes: Number(row["bytes"]),
+});
+
+const sizeOfNew = ({ location_id, report }: SpoolRow): Size => ({
+  location_id,
+  bytes: report.length,
+});
+
+const valuesOf = (row: SpoolRow) =>
+  [
+    row.run_id,
+    row.location_id,
+    row.due_time,
+    row.checksum,
+    row.report,
+  ] as const;
+
+function inTransaction<T>(
+  database: DatabaseSync,
+  work: (commit: () => void) => T,
+): T {
+  database.exec("begin immediate");
+  try {
+    return work(() => database.exec("commit"));
+  } finally {
+    if (database.isTransaction) database.exec("rollback");
+  }
+}

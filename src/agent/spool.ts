@@ -1,0 +1,197 @@
+// Reports on disk while the bus does not take them: bounded, in the order of their due times, whatever the disk does.
+import type { RunReport } from "../model/result.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { REPORT_MAX_AGE_MS } from "../bus/bus.ts";
+import type { AgentMetrics } from "./metrics.ts";
+import { isCorrupt, moveAside, salvage } from "./spool-damage.ts";
+import { openSpoolFile } from "./spool-file.ts";
+import type { SpoolFile, Which } from "./spool-file.ts";
+import { decodeReport, encodeReport } from "./spool-row.ts";
+
+/**
+ * What is in it survives the process, however it ends. No method throws: where the file cannot be used (a full disk,
+ * another process that has it), that is logged once, counted, and tried again with the next call. A corrupt file is
+ * moved aside, and what can be read of it goes into a new one.
+ */
+export interface Spool {
+  /** To be called first; nothing is stored before, and nothing after `close`. */
+  open(): void;
+  /**
+   * Stores all of them, or returns false. The oldest make room where there would be more than `maxBytes`; a run that is
+   * there stays as it is.
+   */
+  put(reports: readonly RunReport[]): boolean;
+  /** The oldest, by the time they were due; what is damaged or older than the bus would keep it is dropped and counted. */
+  oldest(): RunReport[];
+  find(runId: string): RunReport | undefined;
+  /** Of runs whose reports the bus has; `oldest` does not give them again. */
+  remove(runIds: readonly string[]): void;
+  /** Of runs that the bus can never carry. */
+  refuse(runIds: readonly string[]): void;
+  /** What is on the disk. */
+  size(): number;
+  close(): void;
+}
+
+export const SPOOL_MAX_BYTES = 256 * 1024 * 1024;
+
+/** Small enough that making a message of them holds up no measurement. */
+const READ_REPORTS = 100;
+const READ_BYTES = 512 * 1024;
+
+export interface SpoolSettings {
+  readonly path: string;
+  /** Reports of other locations, from before, stay where they are. */
+  readonly locationId: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: AgentMetrics;
+  /** Of all reports together; default `SPOOL_MAX_BYTES`. */
+  readonly maxBytes?: number;
+}
+
+export function createSpool(settings: SpoolSettings): Spool {
+  const { clock, log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
+  const { path: spool } = settings;
+  /** Runs whose reports are to be removed, as soon as the disk lets us. */
+  const gone = new Set<string>();
+  let file: SpoolFile | undefined;
+  let [isOpen, failing, full] = [false, false, false];
+
+  const drop = (reason: string, reports: number): void => {
+    if (reports > 0) metrics.spoolDropped.inc({ reason }, reports);
+  };
+
+  const attempt = <T>(work: (file: SpoolFile) => T): T => {
+    try {
+      file ??= openSpoolFile(spool, settings.locationId);
+      return work(file);
+    } catch (cause) {
+      if (!isCorrupt(cause)) throw cause;
+      file?.close();
+      file = undefined;
+      file = replace(settings, maxBytes, cause);
+      return work(file);
+    }
+  };
+
+  /** Undefined where it failed. */
+  const use = <T>(work: (file: SpoolFile) => T): T | undefined => {
+    if (!isOpen) return undefined;
+    try {
+      return attempt(work);
+    } catch (cause) {
+      metrics.spoolFailures.inc();
+      if (!failing)
+        log.error(
+          { err: cause, spool },
+          "spool cannot be used: reports wait in memory only",
+        );
+      failing = true;
+      return undefined;
+    } finally {
+      metrics.spooledReports.set(size());
+    }
+  };
+
+  const size = (): number => file?.count() ?? 0;
+
+  const remove = (which: Which): boolean =>
+    use((opened) => opened.delete(which)) !== undefined;
+
+  const removeRuns = (runIds: readonly string[]): void => {
+    for (const runId of runIds) gone.add(runId);
+    if (gone.size > 0 && remove({ runIds: [...gone] })) gone.clear();
+    if (size() === 0) full = false;
+  };
+
+  const dropExpired = (opened: SpoolFile): void => {
+    const dueBefore = clock.now() - REPORT_MAX_AGE_MS;
+    drop("expired", opened.delete({ dueBefore }));
+  };
+
+  const insert = (opened: SpoolFile, reports: readonly RunReport[]): true => {
+    const dropped = opened.insert(reports.map(encodeReport), maxBytes);
+    drop("full", dropped);
+    if (dropped > 0 && !full)
+      log.warn(
+        { spool, max_bytes: maxBytes },
+        "spool is full: the oldest reports are dropped",
+      );
+    full ||= dropped > 0;
+    return true;
+  };
+
+  return {
+    open() {
+      isOpen = true;
+      use(dropExpired);
+    },
+    put(reports) {
+      const done = use((opened) => insert(opened, reports)) ?? false;
+      if (done && failing) log.info({ spool }, "spool can be used again");
+      if (done) failing = false;
+      return done;
+    },
+    oldest() {
+      use(dropExpired);
+      removeRuns([]);
+      for (;;) {
+        const rows =
+          use((opened) => opened.oldest(READ_REPORTS, READ_BYTES, [...gone])) ??
+          [];
+        const reports = rows.map(decodeReport);
+        const good = reports.filter((report) => report !== undefined);
+        const bad = rows.filter((_, at) => reports[at] === undefined);
+        if (bad.length === 0) return good;
+        if (!remove({ seqs: bad.map(({ seq }) => seq) })) return good;
+        drop("corrupt", bad.length);
+        log.error(
+          { spool, reports: bad.length },
+          "damaged reports were dropped",
+        );
+        if (good.length > 0) return good;
+      }
+    },
+    find(runId) {
+      if (size() === 0) return undefined;
+      const row = use((opened) => opened.find(runId));
+      return row && decodeReport(row);
+    },
+    remove: removeRuns,
+    refuse(runIds) {
+      drop("too_large", runIds.length);
+      removeRuns(runIds);
+    },
+    size,
+    close() {
+      isOpen = false;
+      file?.close();
+      file = undefined;
+    },
+  };
+}
+
+/** A new file in the place of a corrupt one, with what can be read of that. */
+function replace(
+  { path, locationId, log, metrics }: SpoolSettings,
+  maxBytes: number,
+  cause: unknown,
+): SpoolFile {
+  const aside = moveAside(path);
+  const file = openSpoolFile(path, locationId);
+  const rows = salvage(aside, maxBytes).filter((row) => decodeReport(row));
+  log.error(
+    { err: cause, spool: path, moved_to: aside, reports: rows.length },
+    "spool was corrupt: it was moved aside, and a new one made of what can be read",
+  );
+  metrics.spoolFailures.inc();
+  try {
+    file.insert(rows, maxBytes);
+  } catch (failure) {
+    file.close();
+    throw failure;
+  }
+  return file;
+}
