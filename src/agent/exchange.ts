@@ -6,6 +6,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../runtime/clock.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
+import { passOverContinue } from "./pass-over-continue.ts";
 import { createReceiver } from "./receive.ts";
 import type { Receiver } from "./receive.ts";
 import { createExchangeWatch } from "./trace.ts";
@@ -47,6 +48,7 @@ export function exchange(
     };
     // undici takes a body without a length for complete when the connection is reset.
     socket.once("error", fail);
+    passOverContinue(socket, () => watch.firstByte());
     trace.requestSize = trace.request.body?.length ?? 0;
     clientOver(socket, trace.request.url).dispatch(
       dispatchOptions(trace.request),
@@ -104,7 +106,6 @@ const handlerOf = ({
 }: Exchanging): Dispatcher.DispatchHandler => ({
   onRequestStart: () => undefined,
   onRequestSent: () => onceWritten(socket, () => watch.uploaded()),
-  onResponseStarted: () => watch.firstByte(),
   onResponseStart: (controller, status, _, statusText) =>
     receiver.head(controller, status, statusText ?? ""),
   onResponseData: (controller, chunk) => receiver.data(controller, chunk),

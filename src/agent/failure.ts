@@ -214,8 +214,7 @@ function responseFault(
 
 // undici has no codes for these.
 const SOCKET_FAULTS: Record<string, string> = {
-  "bad response":
-    "the server sent 100 Continue without being asked to, which the agent cannot take",
+  "bad response": "the server sent 100 Continue again and again",
   "bad upgrade": "the server switched to another protocol without being asked",
 };
 
