@@ -7,6 +7,7 @@ import {
   newAuthorization,
   newRequest,
   newToken,
+  readClocks,
   sent,
 } from "./authorizing.ts";
 
@@ -118,6 +119,21 @@ describe("the AWS Signature Version 4 test suite", () => {
     );
   });
 });
+
+it.each([600_000, -600_000])(
+  "a machine's clock that is wrong by %i ms does not spoil the signature",
+  async (wrongBy) => {
+    const { machine, agent } = readClocks(MOMENT.now, wrongBy);
+    const signedAt = async (now: number) =>
+      sent(
+        await authorizeAmazon(request("GET", "/"), SUITE, { ...MOMENT, now }),
+      );
+    const vector =
+      "Signature=5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31";
+    expect(await signedAt(agent)).toContain(vector);
+    expect(await signedAt(machine)).not.toContain(vector);
+  },
+);
 
 describe("the examples of Amazon S3", () => {
   it.each([

@@ -3,7 +3,9 @@ import type {
   BuiltRequest,
   HttpRequest,
 } from "../../../src/agent/http-request.ts";
+import { createHubClock } from "../../../src/agent/hub-clock.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
+import { createManualClock } from "../../support/manual-clock.ts";
 
 export const newRequest = (
   url: string,
@@ -38,6 +40,14 @@ export const newToken = (
 });
 
 export const MOMENT = { now: 1_440_938_160_000, nonce: "nonce" };
+
+/** What a machine whose clock is wrong by so much, and an agent there that asked the hub, take for the moment `now`. */
+export function readClocks(now: number, wrongBy: number) {
+  const machine = createManualClock(now + wrongBy);
+  const clock = createHubClock(machine);
+  clock.learn({ sent: 0, received: 0, hubTime: now });
+  return { machine: machine.now(), agent: clock.now() };
+}
 
 /** The last header of that name, or the reason why there is none. */
 export function sent(authorized: BuiltRequest, name = "Authorization"): string {

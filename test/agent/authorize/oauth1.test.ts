@@ -9,6 +9,7 @@ import {
   newAuthorization,
   newRequest,
   newToken,
+  readClocks,
   sent,
 } from "./authorizing.ts";
 
@@ -35,7 +36,7 @@ describe("the examples of RFC 5849", () => {
     );
   });
 
-  it("of section 1.2: a photo", () => {
+  const signPhoto = (oauth_timestamp: string): string | undefined => {
     const request = newRequest(
       "http://photos.example.net/photos?file=vacation.jpg&size=original",
     );
@@ -43,14 +44,33 @@ describe("the examples of RFC 5849", () => {
       ["oauth_consumer_key", "dpf43f3p2l4k3l03"],
       ["oauth_token", "nnch734d00sl2jdk"],
       ["oauth_signature_method", "HMAC-SHA1"],
-      ["oauth_timestamp", "137131202"],
+      ["oauth_timestamp", oauth_timestamp],
       ["oauth_nonce", "chapoH"],
     ] as const;
     const secrets = { consumer: "kd94hf93k423kf44", token: "pfkkdhi9sl3r4s00" };
-    expect(signOAuth1(request, "HMAC-SHA1", parameters, secrets)).toBe(
-      "MdpQcU8iPSUjWoN/UDMsK2sui9I=",
-    );
+    return signOAuth1(request, "HMAC-SHA1", parameters, secrets);
+  };
+  const PHOTO = "MdpQcU8iPSUjWoN/UDMsK2sui9I=";
+
+  it("of section 1.2: a photo", () => {
+    expect(signPhoto("137131202")).toBe(PHOTO);
   });
+
+  it.each([600_000, -600_000])(
+    "of section 1.2, on a machine whose clock is wrong by %i ms",
+    async (wrongBy) => {
+      const { machine, agent } = readClocks(137_131_202_000, wrongBy);
+      const setting = newAuthorization("OAUTH1");
+      const signedAt = async (now: number) => {
+        const request = newRequest("http://a.example/");
+        const moment = { ...MOMENT, now };
+        const header = sent(await authorizeOAuth1(request, setting, moment));
+        return signPhoto(/oauth_timestamp="(\d+)"/.exec(header)?.[1] ?? "");
+      };
+      expect(await signedAt(agent)).toBe(PHOTO);
+      expect(await signedAt(machine)).not.toBe(PHOTO);
+    },
+  );
 });
 
 describe("the Authorization header", () => {

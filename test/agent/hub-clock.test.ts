@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { createHubClock } from "../../src/agent/hub-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+
+const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
+const TEN_MINUTES = 600_000;
+
+/** A machine whose clock is wrong by so much, and the hub, which answers at once unless told otherwise. */
+function newMachine(wrongBy: number) {
+  const machine = createManualClock(NOW + wrongBy);
+  const clock = createHubClock(machine);
+  const hubNow = (): number => NOW + machine.monotonic();
+  const ask = async (tripMs = 0): Promise<void> => {
+    const sent = machine.monotonic();
+    await machine.advance(tripMs / 2);
+    const hubTime = hubNow();
+    await machine.advance(tripMs / 2);
+    clock.learn({ sent, hubTime, received: machine.monotonic() });
+  };
+  return { machine, clock, hubNow, ask };
+}
+
+describe("the agent's clock", () => {
+  it("is the machine's as long as the hub did not answer", async () => {
+    const { machine, clock } = newMachine(TEN_MINUTES);
+    await machine.setNow(NOW + 1234);
+    expect([clock.now(), clock.offset()]).toEqual([NOW + 1234, 0]);
+  });
+
+  it.each([
+    ["ten minutes ahead", TEN_MINUTES, 0, -TEN_MINUTES],
+    ["ten minutes behind", -TEN_MINUTES, 0, TEN_MINUTES],
+    ["years behind", -NOW, 40, NOW],
+    ["within the error of a slow answer", 20, 40, 0],
+    ["beyond the error of a slow answer", 22, 40, -22],
+    ["right", 0, 0, 0],
+    ["off by what cannot be read", 1, 0, 0],
+  ])("is moved when the machine's is %s", async (_, wrongBy, trip, offset) => {
+    const { machine, clock, ask } = newMachine(wrongBy);
+    await ask(trip);
+    expect(clock.offset()).toBe(offset);
+    expect(clock.now()).toBe(machine.now() + offset);
+  });
+
+  it("keeps the hub's time when the machine's wrong clock is set", async () => {
+    const { machine, clock, hubNow, ask } = newMachine(TEN_MINUTES);
+    await ask();
+    for (const set of [NOW, NOW - 86_400_000, NOW + 86_400_000]) {
+      await machine.setNow(set);
+      await machine.advance(100);
+      expect(clock.now()).toBe(hubNow());
+    }
+  });
+
+  it("is the machine's again when that is right again", async () => {
+    const { machine, clock, hubNow, ask } = newMachine(TEN_MINUTES);
+    await ask();
+    await machine.setNow(hubNow());
+    await ask();
+    expect(clock.offset()).toBe(0);
+    await machine.setNow(NOW + 5000);
+    expect(clock.now()).toBe(NOW + 5000);
+  });
+
+  it("says once that the machine's was set", async () => {
+    const { machine, clock } = newMachine(0);
+    await machine.advance(86_400_000);
+    expect(clock.wasSet()).toBe(false);
+    await machine.setNow(machine.now() - 5000);
+    expect([clock.wasSet(), clock.wasSet()]).toEqual([true, false]);
+  });
+
+  it("is not early in whole milliseconds", () => {
+    const machine = createManualClock(0);
+    const clock = createHubClock(machine);
+    clock.learn({ sent: 0, received: 0, hubTime: NOW + 0.9 });
+    expect(clock.now()).toBe(NOW);
+  });
+});
+
+describe("a wait for an instant", () => {
+  const startWait = (clock: ReturnType<typeof createHubClock>, at: number) => {
+    const cancel = new AbortController();
+    const wait = { cancel, startedAt: undefined as number | undefined };
+    const ended = clock.waitUntil(at, cancel.signal).then(() => {
+      wait.startedAt = clock.now();
+    });
+    return Object.assign(wait, { ended });
+  };
+
+  it.each([TEN_MINUTES, -TEN_MINUTES])(
+    "ends at the hub's, when the machine's clock is wrong by %i ms",
+    async (wrongBy) => {
+      const { machine, clock, ask } = newMachine(wrongBy);
+      await ask();
+      const wait = startWait(clock, NOW + 1000);
+      expect(machine.waiting()).toEqual([NOW + wrongBy + 1000]);
+      await machine.advance(999);
+      expect(wait.startedAt).toBeUndefined();
+      await machine.advance(1);
+      expect(wait.startedAt).toBe(NOW + 1000);
+    },
+  );
+
+  it.each([TEN_MINUTES, -TEN_MINUTES])(
+    "follows an answer that comes while it waits (%i ms)",
+    async (wrongBy) => {
+      const { machine, clock, hubNow, ask } = newMachine(wrongBy);
+      const wait = startWait(clock, NOW + Math.max(wrongBy, 0) + 90_000);
+      await machine.advance(10_000);
+      await ask();
+      const left = NOW + Math.max(wrongBy, 0) + 90_000 - hubNow();
+      await machine.advance(left - 1);
+      expect(wait.startedAt).toBeUndefined();
+      await machine.advance(1);
+      expect(wait.startedAt).toBe(hubNow());
+    },
+  );
+
+  it("ends at once when an answer tells that the instant has passed", async () => {
+    const { clock, ask } = newMachine(-TEN_MINUTES);
+    const wait = startWait(clock, NOW - 1);
+    await ask();
+    await wait.ended;
+    expect(wait.startedAt).toBe(NOW);
+  });
+
+  it.each([NOW - TEN_MINUTES, NOW + 5000, NOW + 2 * TEN_MINUTES])(
+    "keeps to the hub's time when the machine's wrong clock is set (to %i)",
+    async (set) => {
+      const { machine, clock, ask } = newMachine(TEN_MINUTES);
+      await ask();
+      const wait = startWait(clock, NOW + 1000);
+      await machine.setNow(set);
+      clock.wasSet();
+      await machine.advance(999);
+      expect(wait.startedAt).toBeUndefined();
+      await machine.advance(1);
+      expect(wait.startedAt).toBe(NOW + 1000);
+    },
+  );
+
+  it("is over at an instant of the past", async () => {
+    const { machine, clock } = newMachine(0);
+    await clock.waitUntil(NOW);
+    expect(machine.waiting()).toEqual([]);
+  });
+
+  it("rejects with the reason of its signal", async () => {
+    const { machine, clock } = newMachine(0);
+    const reason = new Error("enough");
+    const wait = startWait(clock, NOW + 1000);
+    wait.cancel.abort(reason);
+    await expect(wait.ended).rejects.toBe(reason);
+    await expect(clock.waitUntil(NOW - 1, wait.cancel.signal)).rejects.toBe(
+      reason,
+    );
+    expect(machine.waiting()).toEqual([]);
+  });
+});
