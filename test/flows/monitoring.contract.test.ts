@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { PendingRun } from "../../src/store/ports/run-store.ts";
 import type { ListedResult } from "../support/client.ts";
+import { aHeartbeat } from "../bus/buses.ts";
 import { aReport } from "../support/runs.ts";
+import { createShiftedClock } from "../support/shifted-clock.ts";
 import { startStack } from "../support/stack.ts";
-import type { Stack } from "../support/stack.ts";
+import type { Stack, StackOptions } from "../support/stack.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
@@ -21,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => target[Symbol.asyncDispose]());
 
 const start = (
-  options: { readonly now?: number; readonly agents?: number } = {},
+  options: Partial<Pick<StackOptions, "now" | "agents" | "agentClock">> = {},
 ) => startStack({ now: START, egressAllow: [target.authority], ...options });
 
 /** Beats ahead of the slot as the scheduler does, and lets it begin. */
@@ -196,6 +198,42 @@ describe("a run at a caller's request", () => {
     expect(await stack.client.stat(call, "kind=HOUR")).toMatchObject({
       count: 1,
     });
+  });
+});
+
+describe("an agent on a machine whose clock is wrong", () => {
+  it.each([10, -10])(
+    "by %i minutes makes its runs in time, and tells of them in the hub's time",
+    async (minutes) => {
+      const agentClock = createShiftedClock(START + minutes * MINUTE_MS);
+      await using stack = await start({ agentClock });
+      const call = await stack.client.createCall(target.url);
+      await stack.client.send("POST", `/calls/${call}/run?wait=20`, {});
+      const results = await stack.client.results(call);
+      expect(codes(results)).toEqual(["COMPLETE"]);
+      const [{ meta } = { meta: undefined }] = results;
+      const lateness =
+        Date.parse(meta?.start_time ?? "") - Date.parse(meta?.due_time ?? "");
+      expect(Math.abs(lateness)).toBeLessThan(2 * SECOND);
+    },
+  );
+});
+
+describe("the hub", () => {
+  it("answers a heartbeat with the time that slots come from, and knows the agent", async () => {
+    await using stack = await start({ agents: 0 });
+    const heartbeat = { ...aHeartbeat("local"), clock_offset_ms: -600_000 };
+    const before = stack.clock.now();
+    const answer = await vi.waitFor(async () => {
+      const hubTime = await stack.bus.sendHeartbeat(heartbeat);
+      expect(hubTime).not.toBeNull();
+      return hubTime;
+    });
+    expect(answer).toBeGreaterThanOrEqual(before);
+    expect(answer).toBeLessThanOrEqual(stack.clock.now());
+    await expect
+      .poll(() => stack.store.locations.listAgents())
+      .toMatchObject([{ agent_id: heartbeat.agent_id }]);
   });
 });
 

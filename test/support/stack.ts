@@ -10,6 +10,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { createDispatcher } from "../../src/dispatch/dispatch.ts";
 import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
 import { locationKeyOf } from "../../src/runtime/location-key.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
 import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -31,6 +32,8 @@ export interface StackOptions {
   readonly now: number;
   /** At the location; default 1. */
   readonly agents?: number;
+  /** Of the agents' machine; default: as every other clock. */
+  readonly agentClock?: Clock;
   readonly egressAllow?: readonly string[];
 }
 
@@ -53,6 +56,7 @@ const log = createLogger("silent");
 export async function startStack({
   now,
   agents = 1,
+  agentClock,
   egressAllow = [],
 }: StackOptions): Promise<Stack> {
   const [kind, adapter] = [storeKinds[0], ADAPTERS[0]];
@@ -84,7 +88,7 @@ export async function startStack({
     await start(
       createAgent({
         bus: await buses.join(),
-        clock,
+        clock: agentClock ?? clock,
         log,
         metrics: createAgentMetrics(new Registry()),
         locationId: LOCATION,
