@@ -105,13 +105,14 @@ export function createAgent(settings: AgentSettings): Service {
   return {
     name: `agent of ${locationId}`,
     async start() {
-      publisher.start();
       // The first tick is to find the hub's time known.
       await heartbeats.send();
+      spool?.open();
       consumer = await bus.consumeTicks(locationId, (ticks) =>
         deliveries.take(ticks),
       );
       heartbeats.begin();
+      publisher.begin();
     },
     async stop() {
       heartbeats.end();
@@ -128,7 +129,8 @@ export function createAgent(settings: AgentSettings): Service {
         await drained;
       } finally {
         clearTimeout(overdue);
-        publisher.close();
+        publisher.end();
+        spool?.close();
       }
     },
   };

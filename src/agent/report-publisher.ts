@@ -15,8 +15,8 @@ import type { Spool } from "./spool.ts";
  * what ended in its last half second or so: such a tick was not acknowledged, and is run again while it is timely.
  */
 export interface ReportPublisher {
-  /** Opens the spool, and delivers what an earlier process left in it. */
-  start(): void;
+  /** Delivers what an earlier process left in the spool, which is open. */
+  begin(): void;
   /**
    * Resolves when the tick can be acknowledged: the bus has stored the report, or the spool has and the bus can be
    * told. For as long as neither takes it, it is tried again.
@@ -26,7 +26,8 @@ export interface ReportPublisher {
   finish(): void;
   /** Rejects what neither bus nor spool has taken, with the reason. */
   abandon(reason: Error): void;
-  close(): void;
+  /** Delivers no more from the spool. */
+  end(): void;
 }
 
 export interface PublisherSettings {
@@ -139,10 +140,7 @@ export function createReportPublisher(
   };
 
   return {
-    start() {
-      spool?.open();
-      wakeDelivery();
-    },
+    begin: wakeDelivery,
     publish(report) {
       metrics.unpublishedReports.inc();
       return new Promise((resolve, reject) => {
@@ -159,10 +157,7 @@ export function createReportPublisher(
       abandoned.abort(reason);
       flush();
     },
-    close() {
-      delivery?.stop();
-      spool?.close();
-    },
+    end: () => delivery?.stop(),
   };
 }
 

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import type { AgentSettings } from "../../src/agent/agent.ts";
@@ -12,6 +13,7 @@ import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { track } from "../support/no-leftovers.ts";
+import { makeFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newTick } from "./calling.ts";
 
@@ -65,7 +67,7 @@ async function startAgent(
   return { stop, registry };
 }
 
-/** The bus while it cannot be reached: reports are refused until `back` is called. */
+/** The bus while it cannot be reached for reports: they are refused until `back` is called. */
 function unreachable(bus: Bus): Bus & { back(): void; refused(): number } {
   let [away, refused] = [true, 0];
   return {
@@ -75,6 +77,7 @@ function unreachable(bus: Bus): Bus & { back(): void; refused(): number } {
       refused += 1;
       throw unavailable("the bus did not answer in 5 s");
     },
+    status: () => ({ ...bus.status(), connected: !away }),
     back: () => void (away = false),
     refused: () => refused,
   };
@@ -263,6 +266,50 @@ describe("an agent", () => {
         { timeout: 10_000 },
       )
       .toEqual(ids.toSorted());
+  });
+
+  it("answers a tick from the spool that comes again after a restart, and delivers what is there", async () => {
+    await using target = await startTarget();
+    using folder = makeFolder();
+    const spoolPath = join(folder.path, "spool.db");
+    const system = newSystem();
+    const bus = unreachable(system.bus);
+    const first = await startAgent({ ...system, bus }, { spoolPath });
+    const ids = ["run-1", "run-2", "run-3"];
+    const ticks = ids.map((id, n) =>
+      tickFor(target.url, id, { due_time: NOW - n * 1000 }),
+    );
+    await bus.publishTicks(ticks);
+    await expect
+      .poll(() => first.registry.metrics())
+      .toContain("sonde_agent_spooled_reports 3");
+    const stopping = performance.now();
+    await first.stop();
+    expect(performance.now() - stopping).toBeLessThan(2000);
+
+    const agentId = "agent-2";
+    const next = await startAgent({ ...system, bus }, { spoolPath, agentId });
+    expect(await next.registry.metrics()).toContain(
+      "sonde_agent_spooled_reports 3",
+    );
+    // As another message, or the bus would know it.
+    await bus.publishTicks([ticks[0] as Tick]);
+    await expect
+      .poll(() => next.registry.metrics())
+      .toContain("sonde_agent_repeated_ticks_total 1");
+    bus.back();
+    await expect
+      .poll(() => system.reports.map(({ run_id }) => run_id), { timeout: 5000 })
+      .toEqual(expect.arrayContaining(ids));
+    await bus.publishTicks(ticks.slice(0, 2));
+    await expect
+      .poll(() => next.registry.metrics())
+      .toContain("sonde_agent_repeated_ticks_total 3");
+    await next.stop();
+    expect(new Set(system.reports.map(({ agent_id }) => agent_id))).toEqual(
+      new Set(["agent-1"]),
+    );
+    expect(target.requests).toHaveLength(3);
   });
 
   it("tells of itself in heartbeats", async () => {

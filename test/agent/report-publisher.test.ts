@@ -1,0 +1,247 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAgentMetrics } from "../../src/agent/metrics.ts";
+import { createReportPublisher } from "../../src/agent/report-publisher.ts";
+import { createSpool } from "../../src/agent/spool.ts";
+import type { Spool } from "../../src/agent/spool.ts";
+import { TooLargeError } from "../../src/bus/bus.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { unavailable } from "../../src/model/errors.ts";
+import type { RunReport } from "../../src/model/result.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { createRegistry } from "../../src/runtime/metrics.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { makeFolder } from "../support/process.ts";
+import { T0, aReport, aRun } from "../support/runs.ts";
+
+type Answer = "takes" | "is away" | "refuses" | "hangs";
+
+/** A publisher on a bus whose behaviour towards reports the test sets. */
+function newPublisher({
+  spoolPath,
+  tooLarge,
+}: {
+  readonly spoolPath?: string;
+  /** A run whose report fits into no message. */
+  readonly tooLarge?: string;
+} = {}) {
+  const clock = createManualClock(T0);
+  const lines: string[] = [];
+  const log = createLogger("info", { write: (line) => void lines.push(line) });
+  const metrics = createAgentMetrics(createRegistry({ version: "test" }));
+  const inProcess = createInProcessBus({ clock, log });
+  const taken: RunReport[] = [];
+  const hanging: (() => void)[] = [];
+  let answer: Answer = "takes";
+  void inProcess.consumeReports(async (batch) => void taken.push(...batch));
+  const bus: Bus = {
+    ...inProcess,
+    async publishReports(reports) {
+      if (answer === "hangs")
+        await new Promise<void>((resolve) => hanging.push(resolve));
+      else if (answer !== "takes") throw unavailable("no answer in 5 s");
+      const fitting = reports.filter(({ run_id }) => run_id !== tooLarge);
+      await inProcess.publishReports(fitting);
+      if (tooLarge !== undefined && fitting.length < reports.length)
+        throw new TooLargeError([tooLarge], "too large");
+    },
+    status: () => ({ connected: answer !== "is away", detail: "" }),
+  };
+  const folder = makeFolder();
+  const path = spoolPath ?? join(folder.path, "spool.db");
+  const real = createSpool({ path, locationId: "local", clock, log, metrics });
+  let puts = 0;
+  const spool: Spool = {
+    ...real,
+    put(reports) {
+      puts += 1;
+      return real.put(reports);
+    },
+  };
+  spool.open();
+  const delivered: RunReport[] = [];
+  const publisher = createReportPublisher({
+    bus,
+    log,
+    metrics,
+    spool,
+    onDelivered: (report) => void delivered.push(report),
+  });
+  onTestFinished(async () => {
+    publisher.end();
+    spool.close();
+    await inProcess.close();
+    folder[Symbol.dispose]();
+  });
+  return {
+    publisher,
+    spool,
+    metrics,
+    taken,
+    delivered,
+    puts: () => puts,
+    messages: () =>
+      lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    now: (next: Answer) => {
+      answer = next;
+      if (next !== "hangs") for (const go of hanging.splice(0)) go();
+    },
+  };
+}
+
+const dueAt = (seconds: number): RunReport =>
+  aReport(aRun({ due_time: T0 + seconds * 1000 }));
+
+const dueOf = ({ results }: RunReport): number =>
+  Date.parse(results[0]?.meta.due_time ?? "");
+
+const idsOf = (reports: readonly RunReport[]): string[] =>
+  reports.map(({ run_id }) => run_id);
+
+/** Whether it has been kept by now. */
+function watched(promise: Promise<unknown>): () => boolean {
+  let kept = false;
+  void promise.then(() => (kept = true));
+  return () => kept;
+}
+
+describe("a report", () => {
+  it("is not written to disk while the bus takes it", async () => {
+    const { publisher, taken, puts } = newPublisher();
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
+    await Promise.all(reports.map((report) => publisher.publish(report)));
+    await expect.poll(() => taken).toHaveLength(300);
+    expect(puts()).toBe(0);
+  });
+
+  it("waits in the spool while the bus is away, and is delivered in order of time", async () => {
+    const { publisher, spool, taken, now, metrics } = newPublisher();
+    now("is away");
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt((n * 7) % 300));
+    const all = Promise.all(reports.map((each) => publisher.publish(each)));
+    const isDone = watched(all);
+    await expect.poll(() => spool.size()).toBe(300);
+    expect((await metrics.unpublishedReports.get()).values[0]?.value).toBe(0);
+    expect(isDone(), "its tick is acknowledged").toBe(false);
+    now("takes");
+    await all;
+    await expect.poll(() => taken).toHaveLength(300);
+    expect(idsOf(taken)).toEqual(
+      idsOf(reports.toSorted((a, b) => dueOf(a) - dueOf(b))),
+    );
+    expect(spool.size()).toBe(0);
+  });
+
+  it("that follows them goes to the bus directly again", async () => {
+    const { publisher, spool, taken, puts, now } = newPublisher();
+    now("is away");
+    const first = publisher.publish(dueAt(1));
+    await expect.poll(() => spool.size()).toBe(1);
+    now("takes");
+    await first;
+    const spooled = puts();
+    await publisher.publish(dueAt(2));
+    await expect.poll(() => taken).toHaveLength(2);
+    expect(puts()).toBe(spooled);
+  });
+
+  it("is done with when the spool has it and the bus, although it refuses it, can be told", async () => {
+    const { publisher, spool, now } = newPublisher();
+    now("refuses");
+    await publisher.publish(dueAt(1));
+    expect(spool.size()).toBe(1);
+  });
+
+  it("is in the spool a moment after, while the bus is still thinking, and out of it when that has it", async () => {
+    const { publisher, spool, taken, delivered, now } = newPublisher();
+    now("hangs");
+    const report = dueAt(1);
+    const done = publisher.publish(report);
+    await expect.poll(() => spool.size()).toBe(1);
+    const behind = publisher.publish(dueAt(2));
+    await expect.poll(() => spool.size()).toBe(2);
+    now("takes");
+    await Promise.all([done, behind]);
+    await expect.poll(() => spool.size()).toBe(0);
+    await expect.poll(() => taken).toHaveLength(2);
+    expect(idsOf(delivered)).not.toContain(report.run_id);
+  });
+
+  it("waits in memory where the disk takes none", async () => {
+    const { publisher, taken, now, messages } = newPublisher({
+      spoolPath: "/proc/nowhere/spool.db",
+    });
+    now("is away");
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
+    const all = Promise.all(reports.map((each) => publisher.publish(each)));
+    await expect
+      .poll(() => messages())
+      .toContain("reports not taken by the bus");
+    now("takes");
+    await all;
+    await expect.poll(() => new Set(idsOf(taken)).size).toBe(300);
+    const failed = "spool cannot be used: reports wait in memory only";
+    expect(messages().filter((message) => message === failed)).toHaveLength(1);
+  });
+});
+
+describe("a spool from before", () => {
+  it("is delivered from the start, and fresh reports beside it", async () => {
+    const { publisher, spool, taken, delivered } = newPublisher();
+    const left = Array.from({ length: 500 }, (_, n) => dueAt(n));
+    spool.put(left);
+    publisher.begin();
+    await publisher.publish(dueAt(1000));
+    expect(spool.size(), "still waiting").toBeGreaterThan(0);
+    await expect.poll(() => spool.size()).toBe(0);
+    expect(delivered).toEqual(left);
+    await expect.poll(() => taken).toHaveLength(501);
+  });
+
+  it("is rid of what the bus can never carry", async () => {
+    const [large = dueAt(0), ...others] = Array.from({ length: 9 }, (_, n) =>
+      dueAt(n),
+    );
+    const { publisher, spool, taken, metrics } = newPublisher({
+      tooLarge: large.run_id,
+    });
+    spool.put([large, ...others]);
+    publisher.begin();
+    await expect.poll(() => spool.size()).toBe(0);
+    await expect.poll(() => idsOf(taken)).toEqual(idsOf(others));
+    expect((await metrics.spoolDropped.get()).values).toMatchObject([
+      { labels: { reason: "too_large" }, value: 1 },
+    ]);
+  });
+});
+
+describe("a publisher that is finishing", () => {
+  it("waits for no bus where the spool has the report", async () => {
+    const { publisher, spool, now } = newPublisher();
+    now("is away");
+    const before = publisher.publish(dueAt(1));
+    await expect.poll(() => spool.size()).toBe(1);
+    publisher.finish();
+    await before;
+    await publisher.publish(dueAt(2));
+    expect(spool.size()).toBe(2);
+  });
+
+  it("rejects what neither bus nor spool has taken, when it is abandoned", async () => {
+    const { publisher, now, messages } = newPublisher({
+      spoolPath: "/proc/nowhere/spool.db",
+    });
+    now("is away");
+    const all = Array.from({ length: 300 }, (_, n) =>
+      publisher.publish(dueAt(n)),
+    );
+    await expect
+      .poll(() => messages())
+      .toContain("reports not taken by the bus");
+    publisher.finish();
+    publisher.abandon(new Error("the end"));
+    for (const end of await Promise.allSettled(all))
+      expect(end).toMatchObject({ reason: { message: "the end" } });
+  });
+});
