@@ -1,5 +1,5 @@
 // From a call's definition to the request that goes on the wire, or the reason why there is none.
-import { randomUUID } from "node:crypto";
+import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import type { TickCall } from "../model/tick.ts";
 import type { BuiltRequest } from "./http-request.ts";
@@ -93,17 +93,14 @@ function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
     { key: "Host", value: url.host },
     { key: "User-Agent", value: `Sonde/${version}` },
     { key: "Accept", value: "*/*" },
-    { key: "traceparent", value: traceparent() },
+    { key: "traceparent", value: traceparentOf(call.result_id) },
     { key: "Sonde-Run", value: call.result_id },
   ];
   return [...own.filter(({ key }) => !names.has(key.toLowerCase())), ...given];
 }
 
-/** W3C Trace Context: version 00, random trace and parent ids, sampled. */
-function traceparent(): string {
-  // Of all sources of randomness the one that costs a call the least.
-  const [trace = "", parent = ""] = [randomUUID(), randomUUID()].map((uuid) =>
-    uuid.replaceAll("-", ""),
-  );
-  return `00-${trace}-${parent.slice(16)}-01`;
+/** W3C Trace Context: version 00, sampled; the ids follow from the result's, so that who has the one finds the other. */
+function traceparentOf(resultId: string): string {
+  const digest = hash("sha256", resultId);
+  return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;
 }

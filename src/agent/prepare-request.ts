@@ -23,8 +23,8 @@ export interface Preparation {
   readonly version: string;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** A random UUID. */
-  readonly guid: string;
+  /** A random UUID, another one each time. */
+  readonly newGuid: () => string;
 }
 
 /** Messages are for the user, and hold no secret. */
@@ -71,7 +71,7 @@ type Built = { readonly request: HttpRequest } | { readonly reason: string };
 async function build(
   call: TickCall,
   expansion: Expansion,
-  { version, now, guid }: Preparation,
+  { version, now, newGuid }: Preparation,
 ): Promise<Built> {
   const authorization = call.authorization ?? null;
   const expanded = expandRequest(call, expansion);
@@ -83,19 +83,20 @@ async function build(
   const isUsed = ownSecrets(authorization).some((value) =>
     expansion.secrets.has(value),
   );
-  const nonce = guid.replaceAll("-", "");
+  const nonce = newGuid().replaceAll("-", "");
   return authorize(request, authorization, { now, nonce }, isUsed);
 }
 
 function scopeFor(
   tick: Tick,
   call: TickCall,
-  { now, guid }: Preparation,
+  { now, newGuid }: Preparation,
 ): ReturnType<typeof scopeOf> {
   const { keys, token, settings } = call.authorization ?? {};
+  let guid: string | undefined;
   const facts: CallFacts = {
     now,
-    guid,
+    guid: () => (guid ??= newGuid()),
     result_id: call.result_id,
     run_id: tick.result_id,
     call_id: call.call_id,

@@ -62,7 +62,7 @@ export function createTickRunner({
     const prepared = await prepareRequest(opened.tick, opened.call, {
       version,
       now: clock.now(),
-      guid: randomUUID(),
+      newGuid: randomUUID,
     });
     if ("result" in prepared)
       return resultWithoutCall(reporter, tick, call, prepared);

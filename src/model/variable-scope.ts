@@ -6,7 +6,8 @@ import type { Scope, Variable } from "./variables.ts";
 export interface CallFacts {
   /** Epoch milliseconds. */
   readonly now: number;
-  readonly guid: string;
+  /** A random UUID, the same each time it is asked for. */
+  readonly guid: () => string;
   readonly result_id: string;
   /** Of the run: the same as `result_id`, or the workflow's. */
   readonly run_id: string;
@@ -76,7 +77,7 @@ const ORDINARY: Values = {
   DATE: (facts) => datetimeOf(facts).slice(0, 10),
   TIME: (facts) => datetimeOf(facts).slice(11, 19),
   UNIXTIME: ({ now }) => String(Math.floor(now / 1000)),
-  GUID: ({ guid }) => guid,
+  GUID: ({ guid }) => guid(),
   CALL_NAME: ({ call_name }) => call_name,
   WORKFLOW_NAME: ({ workflow_name }) => workflow_name,
 };

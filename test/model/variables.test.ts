@@ -14,7 +14,7 @@ import type { Landing } from "../../src/model/variables.ts";
 
 const FACTS: CallFacts = {
   now: Date.UTC(2026, 6, 9, 19, 29, 43, 492),
-  guid: "0b2c9a3e-0000-4000-8000-000000000000",
+  guid: () => "0b2c9a3e-0000-4000-8000-000000000000",
   result_id: "result-1",
   run_id: "run-1",
   call_id: "call-1",
@@ -58,7 +58,7 @@ describe("system and context values", () => {
   it.each([
     ["%%DATETIME%%", "2026-07-09T19:29:43.492000"],
     ["%%UNIXTIME%%", "1783625383"],
-    ["%%GUID%%", FACTS.guid],
+    ["%%GUID%%", FACTS.guid()],
     ["%%RESULT_ID%%/%%CALL_RESULT_ID%%", "result-1/result-1"],
     ["%%WORKFLOW_RESULT_ID%%/%%TEST_RUN_RESULT_ID%%", "run-1/run-1"],
     ["%%CALL_ID%% %%CALL_NAME%% %%LOCATION_ID%%", "call-1 A call here"],
