@@ -1,6 +1,9 @@
-// The agent's own CPU for a call, from tick to report, beside that of a bare undici request over a fresh connection.
-// Both call the same target, in turns. Goal: at most 1.5 times over plain http, where little else costs anything.
-import { startCaller } from "./caller.ts";
+// The agent's own CPU for a call beside that of a bare undici request over a fresh connection: from tick to report, and
+// the whole agent between messages of nats-server. All call the same target, in turns.
+// Goal: at most 1.5 times, from tick to report, over plain http, where little else costs anything.
+import { CONCURRENCY, startCaller } from "./caller.ts";
+import type { Caller } from "./caller.ts";
+import { startRole } from "./role.ts";
 import { show, spreadOf } from "./statistics.ts";
 import { startTarget } from "./target.ts";
 
@@ -13,28 +16,46 @@ stopTarget();
 
 async function compare(scheme: "http" | "https"): Promise<void> {
   const url = `${scheme}://127.0.0.1:${target[scheme]}/`;
-  const calls = CALLS[scheme];
   const bare = startCaller("bare", url, target.authority);
-  const agent = startCaller("agent", url, target.authority);
-  const rounds: { bare: number; agent: number; ratio: number }[] = [];
-  for (let round = -2; round < ROUNDS; round += 1) {
-    const [b, a] = [await bare.measure(calls), await agent.measure(calls)];
-    // The first ones are for the compiler.
-    if (round >= 0) rounds.push({ bare: b, agent: a, ratio: a / b });
-  }
-  bare.stop();
-  agent.stop();
+  const others = await startOthers(scheme, url);
+  const cpu = new Map<Caller, number[]>();
+  for (let round = -2; round < ROUNDS; round += 1)
+    for (const caller of [bare, ...others.values()]) {
+      const used = await caller.measure(CALLS[scheme]);
+      // The first rounds are for the compiler.
+      if (round >= 0) cpu.set(caller, [...(cpu.get(caller) ?? []), used]);
+    }
+  await Promise.all([bare, ...others.values()].map((caller) => caller.stop()));
+  const yardstick = cpu.get(bare) ?? [];
   console.log(
     `CPU milliseconds for a call over ${scheme}: minimum, median, maximum of ${ROUNDS} rounds`,
   );
-  for (const [name, key] of [
-    ["bare undici", "bare"],
-    ["agent", "agent"],
-    ["ratio", "ratio"],
-  ] as const) {
-    const { min, median, max } = spreadOf(rounds.map((round) => round[key]));
-    console.log(
-      `${name.padEnd(12)} ${show(min)}  ${show(median)}  ${show(max)}`,
+  print("bare undici", yardstick);
+  for (const [name, caller] of others) {
+    const used = cpu.get(caller) ?? [];
+    print(name, used);
+    print(
+      "  ratio",
+      used.map((one, round) => one / (yardstick[round] ?? NaN)),
     );
   }
+}
+
+/** Over https the whole agent would not trust the target. */
+async function startOthers(
+  scheme: string,
+  url: string,
+): Promise<Map<string, Caller>> {
+  const agent = startCaller("agent", url, target.authority);
+  const callers = new Map([["agent, tick to report", agent]]);
+  if (scheme === "https") return callers;
+  const role = await startRole(url, CONCURRENCY);
+  if (role) callers.set("agent over NATS", role);
+  else console.log("no nats-server: the whole agent is left out");
+  return callers;
+}
+
+function print(name: string, values: readonly number[]): void {
+  const { min, median, max } = spreadOf(values);
+  console.log(`${name.padEnd(22)} ${show(min)}  ${show(median)}  ${show(max)}`);
 }

@@ -7,18 +7,18 @@ import { Agent, request } from "undici";
 import { parseEgressAllow } from "../src/agent/egress.ts";
 import { createHttpCaller } from "../src/agent/http-call.ts";
 import { createTickRunner } from "../src/agent/run-tick.ts";
-import type { Tick } from "../src/model/tick.ts";
 import { systemClock } from "../src/runtime/clock.ts";
 import { createLogger } from "../src/runtime/logger.ts";
+import { tickFor } from "./tick.ts";
 
-const CONCURRENCY = 100;
+export const CONCURRENCY = 100;
 
 export type Side = "bare" | "agent";
 
 export interface Caller {
   /** Milliseconds of CPU, user and system, for each of so many calls. */
   measure(calls: number): Promise<number>;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** `authority` is what it trusts, in PEM. */
@@ -37,7 +37,10 @@ export function startCaller(
       const [answer] = (await once(child, "message")) as [number];
       return answer;
     },
-    stop: () => child.disconnect(),
+    async stop() {
+      child.disconnect();
+      await once(child, "exit");
+    },
   };
 }
 
@@ -84,7 +87,7 @@ function agentCall(url: string, secureContext: Context): () => Promise<void> {
     version: "bench",
   });
   return async () => {
-    const { results } = await runner.run(tickFor(url));
+    const { results } = await runner.run(tickFor(url, "run"));
     if (results[0]?.meta.result !== "COMPLETE")
       throw new Error(results[0]?.meta.message ?? "failed");
   };
@@ -105,34 +108,4 @@ async function measure(
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000 / calls;
-}
-
-function tickFor(url: string): Tick {
-  const now = systemClock.now();
-  return {
-    result_id: "result",
-    trigger: "SCHEDULE",
-    trigger_time: now,
-    due_time: now,
-    latest_start: now + 30_000,
-    deployment_id: "deployment",
-    location_id: "local",
-    context: {},
-    calls: [
-      {
-        result_id: "result",
-        call_id: "call",
-        name: "bench",
-        domain: "127.0.0.1",
-        tags: [],
-        request: {
-          method: "GET",
-          url,
-          parameters: [],
-          headers: [],
-          body: null,
-        },
-      },
-    ],
-  };
 }
