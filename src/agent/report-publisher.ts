@@ -12,7 +12,7 @@ import type { Spool } from "./spool.ts";
 /**
  * While the bus takes reports, nothing is written to disk. A report that it has not taken after `SPOOL_AFTER_MS` goes
  * to the spool, and the others straight after it, until the bus takes one again. So a process that is killed loses
- * what ended in its last half second or so: such a tick was not acknowledged, and is run again while it is timely.
+ * the reports of its last half second or so: such a tick was not acknowledged, and is run again while it is timely.
  */
 export interface ReportPublisher {
   /** Delivers what an earlier process left in the spool, which is open. */
@@ -50,7 +50,8 @@ const BATCH_REPORTS = 50;
 const GATHER_MS = 20;
 /** Batches under way at a time; while the bus is away and nothing can be spooled, the others wait in line. */
 const PIPELINED = 4;
-const SPOOL_AFTER_MS = 250;
+/** Longer than a publication takes over a bad line. */
+const SPOOL_AFTER_MS = 500;
 
 export function createReportPublisher(
   settings: PublisherSettings,

@@ -4,8 +4,9 @@ import { DatabaseSync } from "node:sqlite";
 import { COLUMNS, rowOf } from "./spool-row.ts";
 import type { StoredRow } from "./spool-row.ts";
 
-// https://www.sqlite.org/rescode.html: a database without our table, a damaged one, and a file that is none.
-const [SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB] = [1, 11, 26];
+// https://www.sqlite.org/rescode.html
+const [SQLITE_ERROR, SQLITE_BUSY] = [1, 5];
+const [SQLITE_CORRUPT, SQLITE_NOTADB] = [11, 26];
 
 class CorruptFileError extends Error {
   readonly errcode = SQLITE_CORRUPT;
@@ -19,11 +20,16 @@ const codeOf = (cause: unknown): number | undefined =>
 export const isCorrupt = (cause: unknown): boolean =>
   [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause) ?? 0);
 
-/** Why a file could not be opened; our statements fit our file. */
-export const openingFault = (cause: unknown): unknown =>
-  codeOf(cause) === SQLITE_ERROR
-    ? new CorruptFileError("it is not a spool", { cause })
-    : cause;
+/** Why a file could not be opened: our statements fit our file, and nobody else but an agent has it. */
+export function openingFault(cause: unknown): unknown {
+  if (codeOf(cause) === SQLITE_ERROR)
+    return new CorruptFileError("it is not a spool", { cause });
+  if (codeOf(cause) !== SQLITE_BUSY) return cause;
+  return new Error(
+    "another agent has it: give each a folder of its own with SONDE_DATA_DIR",
+    { cause },
+  );
+}
 
 /** Throws an error that is `isCorrupt`. What the rows hold is not looked at. */
 export function checkStructure(database: DatabaseSync): void {

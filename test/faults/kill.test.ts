@@ -1,28 +1,20 @@
 // Processes that are killed at random moments under load: whatever the moment, the ledger holds.
 // KILL_SEED=<number> repeats the moments of a run.
-import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, inject, it, vi } from "vitest";
-import { slotOf } from "../../src/model/slots.ts";
+import { describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { LEASE_NAME } from "../../src/scheduler/beat.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
-import { openStore } from "../../src/store/open-store.ts";
-import type { StoreOptions } from "../../src/store/open-store.ts";
-import type { Schedule } from "../../src/store/ports/schedule-store.ts";
-import type { Store } from "../../src/store/store.ts";
 import {
-  expectOneRowForEachSlot,
-  expectStatisticsOfRows,
-  readLedger,
-} from "../support/ledger.ts";
+  deployMany,
+  expectLedger,
+  openDisposable,
+  outcomesOf,
+} from "../support/deployments.ts";
 import type { Ledger } from "../support/ledger.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
-import { aCall } from "../support/runs.ts";
 import { startTarget } from "../support/target-server.ts";
 
 const DEPLOYMENTS = 60;
@@ -45,7 +37,7 @@ describe.concurrent(
       mkdirSync(folder.dataDir);
       const file = join(folder.dataDir, "sonde.db");
       await using store = await openDisposable({ file });
-      const schedules = await deployMany(store, target.url);
+      const schedules = await deployMany(store, target.url, DEPLOYMENTS);
       const options = {
         folder: folder.path,
         env: { SONDE_EGRESS_ALLOW: target.authority },
@@ -78,7 +70,7 @@ describe.concurrent(
       await using nats = await startNatsServer();
       const url = await createDatabase(inject("postgresUrl"));
       await using store = await openDisposable({ url });
-      const schedules = await deployMany(store, target.url);
+      const schedules = await deployMany(store, target.url, DEPLOYMENTS);
       const env = {
         SONDE_DATABASE_URL: url,
         SONDE_MASTER_KEY: "5a".repeat(32),
@@ -122,68 +114,6 @@ const startSlowTarget = () =>
     setTimeout(() => response.end("ok"), ANSWER_AFTER_MS);
   });
 
-/** Calls and their schedules, every minute, spread over it; as if deployed when the current minute began. */
-async function deployMany(
-  store: Store,
-  targetUrl: string,
-): Promise<Schedule[]> {
-  const active_from = slotOf(await store.now());
-  const schedules = Array.from({ length: DEPLOYMENTS }, (_, n): Schedule => ({
-    deployment_id: `deployment-${n}`,
-    owner: "ann",
-    target_id: `call-${n}`,
-    target_kind: "call",
-    between_calls_delay: 0,
-    location_id: "local",
-    frequency: 1,
-    run_delay: Math.floor((60 * n) / DEPLOYMENTS),
-    active_from,
-  }));
-  for (const schedule of schedules) {
-    await store.documents.insert(
-      aCall({
-        id: schedule.target_id,
-        url: `${targetUrl}/${schedule.target_id}`,
-      }),
-    );
-    await store.schedules.set(schedule);
-  }
-  return schedules;
-}
-
-/** Resolves when no run that was due by then is without an outcome. */
-const outcomesOf = (
-  store: Store,
-  schedules: readonly Schedule[],
-  due: number,
-): Promise<void> =>
-  vi.waitFor(
-    async () => {
-      const { pending } = await readLedger(store, schedules);
-      const open = pending.filter(({ due_time }) => due_time < due);
-      expect(open.map((run) => `${run.deployment_id} ${run.due_time}`)).toEqual(
-        [],
-      );
-    },
-    { timeout: 25_000, interval: 200 },
-  );
-
-async function expectLedger(
-  store: Store,
-  schedules: readonly Schedule[],
-): Promise<Ledger> {
-  const lease = await store.leases.acquire(
-    LEASE_NAME,
-    "test",
-    await store.now(),
-    1000,
-  );
-  const ledger = await readLedger(store, schedules);
-  expectOneRowForEachSlot(ledger, schedules, lease?.cursor ?? 0);
-  await expectStatisticsOfRows(store, ledger);
-  return ledger;
-}
-
 const isRunDueAfter =
   (ms: number) =>
   ({ meta }: Ledger["results"][number]): boolean =>
@@ -226,16 +156,4 @@ function randomOf(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
-}
-
-async function openDisposable(
-  location: StoreOptions["location"],
-): Promise<Store & AsyncDisposable> {
-  const store = await openStore({
-    location,
-    clock: systemClock,
-    sealer: createSealer({ current: randomBytes(32) }),
-    usesSecrets: false,
-  });
-  return { ...store, [Symbol.asyncDispose]: () => store.close() };
 }

@@ -1,0 +1,283 @@
+// What becomes of the results of an agent whose hub is away, while the agent itself is killed, stopped or without disk.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, inject, it, vi } from "vitest";
+import type { RunReport } from "../../src/model/result.ts";
+import type { Tick } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { aTick, connectTo } from "../bus/buses.ts";
+import {
+  deployMany,
+  expectLedger,
+  openDisposable,
+  outcomesOf,
+} from "../support/deployments.ts";
+import { readLedger } from "../support/ledger.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import { createDatabase } from "../support/postgres.ts";
+import { makeFolder, startSonde } from "../support/process.ts";
+import type { SondeProcess } from "../support/process.ts";
+import { startTarget } from "../support/target-server.ts";
+import type { HttpTarget } from "../support/target-server.ts";
+
+const until = (check: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 30_000, interval: 50 });
+
+const TICKS = 40;
+const EVERY_MS = 75;
+
+/** A tick for each of the next moments, each a message of its own. */
+const ticksFor = (target: HttpTarget, after = systemClock.now()): Tick[] =>
+  Array.from({ length: TICKS }, (_, n) => {
+    const due_time = after + 500 + n * EVERY_MS;
+    const result_id = newId(due_time);
+    const tick = aTick({ result_id });
+    const [call] = tick.calls;
+    if (!call) throw new Error("a tick without a call");
+    return {
+      ...tick,
+      trigger_time: due_time,
+      due_time,
+      latest_start: due_time + 30_000,
+      calls: [
+        {
+          ...call,
+          result_id,
+          request: { ...call.request, url: `${target.url}/${result_id}` },
+        },
+      ],
+    };
+  });
+
+/** A NATS server, a target, and a bus in the place of the hub, which notes what reports it gets. */
+async function startSurroundings() {
+  await using stack = new AsyncDisposableStack();
+  const nats = stack.use(await startNatsServer());
+  const target = stack.use(await startTarget());
+  const folder = stack.use(makeFolder());
+  const hub = stack.use(await connectTo(nats.url));
+  const reports: RunReport[] = [];
+  await hub.consumeReports(async (batch) => void reports.push(...batch));
+  const env = {
+    SONDE_NATS_URL: nats.url,
+    SONDE_EGRESS_ALLOW: target.authority,
+  };
+  const running = stack.move();
+  return {
+    nats,
+    target,
+    reports,
+    results: () => reports.flatMap(({ results }) => results),
+    startAgent: () =>
+      running.use(
+        startSonde(["serve", "--roles", "agent"], { folder: folder.path, env }),
+      ),
+    publish: async (ticks: readonly Tick[]) => {
+      for (const tick of ticks) await hub.publishTicks([tick]);
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function metric(agent: SondeProcess, name: string): Promise<number> {
+  const response = await fetch(`${await agent.ops()}/metrics`);
+  const line = (await response.text())
+    .split("\n")
+    .find((text) => text.startsWith(`${name} `));
+  return Number(line?.split(" ")[1]);
+}
+
+/** Resolves when the agent has run everything, and waits for the bus with nothing in memory only. */
+const untilSpooled = (agent: SondeProcess, target: HttpTarget, runs: number) =>
+  until(async () => {
+    expect(target.requests).toHaveLength(runs);
+    expect(await metric(agent, "sonde_agent_in_flight_runs")).toBe(0);
+    expect(await metric(agent, "sonde_agent_reports_unpublished")).toBe(0);
+    expect(await metric(agent, "sonde_agent_spooled_reports")).toBeGreaterThan(
+      runs / 2,
+    );
+  });
+
+const idsOf = (ticks: readonly Tick[]): string[] =>
+  ticks.map(({ result_id }) => result_id);
+
+const errorsOf = (agent: SondeProcess) =>
+  agent.log().filter(({ level }) => level === "error");
+
+describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
+  it("the results of an agent that is killed are delivered by the next one, in order, and nothing is run again", async () => {
+    await using around = await startSurroundings();
+    const { nats, target, reports, results } = around;
+    const first = around.startAgent();
+    await first.ready();
+    const ticks = ticksFor(target);
+    await around.publish(ticks);
+    await until(() => expect(reports.length).toBeGreaterThan(2));
+    await nats.kill();
+    await untilSpooled(first, target, TICKS);
+    await first.kill9();
+
+    const known = new Set(reports.map(({ run_id }) => run_id));
+    const missing = idsOf(ticks).filter((id) => !known.has(id));
+    await nats.restart();
+    const second = around.startAgent();
+    const late = (): string[] => [
+      ...new Set(
+        reports
+          .map(({ run_id }) => run_id)
+          .filter((run_id) => !known.has(run_id)),
+      ),
+    ];
+    await until(() => expect(late()).toEqual(missing));
+    // The ticks were not acknowledged: NATS delivers them once more, when it has heard nothing for a while.
+    await until(async () =>
+      expect(
+        await metric(second, "sonde_agent_repeated_ticks_total"),
+      ).toBeGreaterThan(0),
+    );
+    expect(await second.stop()).toEqual({ code: 0, signal: null });
+    const requested = target.requests.map(({ url }) => url.slice(1));
+    expect(requested.filter((id) => missing.includes(id))).toEqual(missing);
+    expect(results().filter(({ meta }) => meta.result !== "COMPLETE")).toEqual(
+      [],
+    );
+    expect(errorsOf(second)).toEqual([]);
+  });
+
+  it("an agent that is told to stop keeps its results, ends within its time, and delivers them at its next start", async () => {
+    await using around = await startSurroundings();
+    const { nats, target, reports, results } = around;
+    const first = around.startAgent();
+    await first.ready();
+    const ticks = ticksFor(target);
+    await around.publish(ticks);
+    await until(() => expect(reports.length).toBeGreaterThan(2));
+    await nats.kill();
+    await until(() => expect(target.requests.length).toBeGreaterThan(20));
+    const asked = performance.now();
+    expect(await first.stop(), first.stderr()).toEqual({
+      code: 0,
+      signal: null,
+    });
+    expect(performance.now() - asked).toBeLessThan(10_000);
+    expect(errorsOf(first)).toEqual([]);
+    const run = target.requests.length;
+
+    await nats.restart();
+    const second = around.startAgent();
+    await until(() =>
+      expect(
+        new Set(results().map(({ id }) => id)).size,
+      ).toBeGreaterThanOrEqual(run),
+    );
+    await second.logged(({ msg }) => msg === "spooled reports delivered");
+    expect(idsOf(ticks)).toEqual(
+      expect.arrayContaining(reports.map(({ run_id }) => run_id)),
+    );
+    expect(await second.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  it("an agent without a place on its disk goes on in memory, and spools again when there is one", async () => {
+    await using around = await startSurroundings();
+    const { nats, target, results } = around;
+    const agent = around.startAgent();
+    await agent.ready();
+    const ticks = ticksFor(target);
+    await around.publish(ticks);
+    limitFiles(agent, "16384");
+    await nats.kill();
+    const fault = await agent.logged(({ level }) => level === "error");
+    expect(fault).toMatchObject({
+      msg: "spool cannot be used: reports wait in memory only",
+    });
+    await until(() => expect(target.requests).toHaveLength(TICKS));
+    expect(errorsOf(agent)).toEqual([fault]);
+    limitFiles(agent, "unlimited");
+    await agent.logged(({ msg }) => msg === "spool can be used again");
+    await untilSpooled(agent, target, TICKS);
+    await agent.kill9();
+
+    await nats.restart();
+    const next = around.startAgent();
+    await until(() =>
+      expect(results().map(({ id }) => id)).toEqual(
+        expect.arrayContaining(idsOf(ticks)),
+      ),
+    );
+    expect(errorsOf(next)).toEqual([]);
+  });
+});
+
+it(
+  "each due slot has one outcome when NATS and the agent are killed, and the results that were spooled are among them",
+  { timeout: 90_000 },
+  async () => {
+    await using target = await startTarget();
+    await using nats = await startNatsServer();
+    using folder = makeFolder();
+    const url = await createDatabase(inject("postgresUrl"));
+    await using store = await openDisposable({ url });
+    const schedules = await deployMany(store, target.url, 120);
+    const env = {
+      SONDE_DATABASE_URL: url,
+      SONDE_MASTER_KEY: "5a".repeat(32),
+      SONDE_NATS_URL: nats.url,
+      SONDE_EGRESS_ALLOW: target.authority,
+    };
+    await using hub = startSonde(["serve", "--roles", "scheduler,aggregator"], {
+      env,
+    });
+    const startAgent = (): SondeProcess =>
+      startSonde(["serve", "--roles", "agent"], { env, folder: folder.path });
+    await using agent = startAgent();
+    await until(async () => {
+      const { results } = await readLedger(store, schedules);
+      expect(results.length).toBeGreaterThan(0);
+    });
+    await nats.kill();
+    await until(async () =>
+      expect(
+        await metric(agent, "sonde_agent_spooled_reports"),
+      ).toBeGreaterThan(5),
+    );
+    await agent.kill9();
+    const spooled = runsIn(join(agent.dataDir, "spool.db"));
+    expect(spooled.length).toBeGreaterThan(5);
+
+    await nats.restart();
+    await using next = startAgent();
+    await next.logged(({ msg }) => msg === "spooled reports delivered");
+    await outcomesOf(store, schedules, systemClock.now());
+    for (const each of [hub, next])
+      expect(await each.stop()).toEqual({ code: 0, signal: null });
+    const { results } = await expectLedger(store, schedules);
+    const outcomes = new Map(
+      results.map(({ id, meta }) => [id, meta.result] as const),
+    );
+    expect(spooled.map((id) => outcomes.get(id))).toEqual(
+      spooled.map(() => "COMPLETE"),
+    );
+  },
+);
+
+function runsIn(path: string): string[] {
+  const database = new DatabaseSync(path);
+  const rows = database.prepare("select run_id from reports").all();
+  database.close();
+  return rows.map((row) => String(row["run_id"]));
+}
+
+/** How large the process may make a file: beyond it, writes fail as they do on a full disk. */
+function limitFiles({ pid }: SondeProcess, bytes: string): void {
+  const { status, stderr, error } = spawnSync(
+    "prlimit",
+    ["--pid", String(pid), `--fsize=${bytes}:`],
+    { encoding: "utf8" },
+  );
+  expect(
+    status,
+    `prlimit, of the package util-linux: ${error?.message ?? stderr}`,
+  ).toBe(0);
+}

@@ -1,0 +1,94 @@
+// Many deployments in a store that processes share, and what must have become of them.
+import { randomBytes } from "node:crypto";
+import { expect, vi } from "vitest";
+import { slotOf } from "../../src/model/slots.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
+import { LEASE_NAME } from "../../src/scheduler/beat.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { StoreOptions } from "../../src/store/open-store.ts";
+import type { Schedule } from "../../src/store/ports/schedule-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import {
+  expectOneRowForEachSlot,
+  expectStatisticsOfRows,
+  readLedger,
+} from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import { aCall } from "./runs.ts";
+
+/** Calls and their schedules, every minute, spread over it; as if deployed when the current minute began. */
+export async function deployMany(
+  store: Store,
+  targetUrl: string,
+  count: number,
+): Promise<Schedule[]> {
+  const active_from = slotOf(await store.now());
+  const schedules = Array.from({ length: count }, (_, n): Schedule => ({
+    deployment_id: `deployment-${n}`,
+    owner: "ann",
+    target_id: `call-${n}`,
+    target_kind: "call",
+    between_calls_delay: 0,
+    location_id: "local",
+    frequency: 1,
+    run_delay: Math.floor((60 * n) / count),
+    active_from,
+  }));
+  for (const schedule of schedules) {
+    await store.documents.insert(
+      aCall({
+        id: schedule.target_id,
+        url: `${targetUrl}/${schedule.target_id}`,
+      }),
+    );
+    await store.schedules.set(schedule);
+  }
+  return schedules;
+}
+
+/** Resolves when no run that was due by then is without an outcome. */
+export const outcomesOf = (
+  store: Store,
+  schedules: readonly Schedule[],
+  due: number,
+): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      const { pending } = await readLedger(store, schedules);
+      const open = pending.filter(({ due_time }) => due_time < due);
+      expect(open.map((run) => `${run.deployment_id} ${run.due_time}`)).toEqual(
+        [],
+      );
+    },
+    { timeout: 25_000, interval: 200 },
+  );
+
+/** The ledger, which is as it should be. */
+export async function expectLedger(
+  store: Store,
+  schedules: readonly Schedule[],
+): Promise<Ledger> {
+  const lease = await store.leases.acquire(
+    LEASE_NAME,
+    "test",
+    await store.now(),
+    1000,
+  );
+  const ledger = await readLedger(store, schedules);
+  expectOneRowForEachSlot(ledger, schedules, lease?.cursor ?? 0);
+  await expectStatisticsOfRows(store, ledger);
+  return ledger;
+}
+
+export async function openDisposable(
+  location: StoreOptions["location"],
+): Promise<Store & AsyncDisposable> {
+  const store = await openStore({
+    location,
+    clock: systemClock,
+    sealer: createSealer({ current: randomBytes(32) }),
+    usesSecrets: false,
+  });
+  return { ...store, [Symbol.asyncDispose]: () => store.close() };
+}
