@@ -6,9 +6,9 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../runtime/clock.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
-import { passOverContinue } from "./pass-over-continue.ts";
 import { createReceiver } from "./receive.ts";
 import type { Receiver } from "./receive.ts";
+import { watchStart } from "./response-start.ts";
 import { createExchangeWatch } from "./trace.ts";
 import type { ExchangeWatch, Trace } from "./trace.ts";
 
@@ -48,7 +48,7 @@ export function exchange(
     };
     // undici takes a body without a length for complete when the connection is reset.
     socket.once("error", fail);
-    passOverContinue(socket, () => watch.firstByte());
+    watchStart(socket, () => watch.firstByte());
     trace.requestSize = trace.request.body?.length ?? 0;
     clientOver(socket, trace.request.url).dispatch(
       dispatchOptions(trace.request),

@@ -118,6 +118,21 @@ describe("a response that is unusual", () => {
     expect(last.phases.download).toBeGreaterThan(200);
   });
 
+  it("in pieces of a byte has the whole reason phrase", async () => {
+    await using target = await startRawTarget((socket) => {
+      const bytes = [...`HTTP/1.1 200 All of it\r\n${BODY}`];
+      const send = (): void => {
+        const byte = bytes.shift();
+        if (byte === undefined) return void socket.end();
+        socket.write(byte, () => setImmediate(send));
+      };
+      socket.setNoDelay(true);
+      send();
+    });
+    const { last } = await call(target.url);
+    expect(last.response?.status_string).toBe("All of it");
+  });
+
   it("with a body to HEAD is complete", async () => {
     await using target = await startRawTarget(
       answering(`${OK}Content-Encoding: gzip\r\n${BODY}`),

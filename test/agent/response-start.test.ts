@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { createContinueFilter } from "../../src/agent/pass-over-continue.ts";
+import { createStartFilter } from "../../src/agent/response-start.ts";
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const HINTS = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
 const FINAL = `HTTP/1.1 200 OK\r\n\r\n${CONTINUE}`;
 
 const read = (chunks: readonly string[]): string => {
-  const filter = createContinueFilter();
+  const filter = createStartFilter();
   return chunks
     .map((chunk) => filter.pass(Buffer.from(chunk, "latin1")))
     .map((passed) => passed.toString("latin1"))
@@ -36,10 +36,11 @@ it.each([
   ["101 is no interim response", `HTTP/1.1 101 X\r\n\r\n`, undefined],
   ["nor is what is no HTTP", "ICY 100 OK\r\n\r\n", undefined],
   ["nor HTTP/1.0", "HTTP/1.0 100 Continue\r\n\r\n", undefined],
-  ["what cannot become one is not withheld", "HTTP/1.1 2", undefined],
+  ["what cannot become one is not withheld", "HTTP/1.1 200 OK\r\n", undefined],
   ["nor what begins otherwise", "x", undefined],
   ["what may become one is", "HTTP/1.1 10", ""],
   ["until it is whole", "HTTP/1.1 100 Continue\r\nA: b", ""],
+  ["and so is a status line", "HTTP/1.1 200 O", ""],
 ])("%s", (_, text, expected = text) => {
   expect(read([text])).toBe(expected);
 });
@@ -55,7 +56,7 @@ it("what comes in pieces is read as what comes at once", () => {
   );
 });
 
-it("no more is withheld than 64 KiB, and no more passed over than 20", () => {
+it("no more is withheld than 16 KiB, and no more passed over than 20", () => {
   const long = `HTTP/1.1 100 Continue\r\n${"A: b\r\n".repeat(20_000)}`;
   expect(read([long, FINAL])).toBe(long + FINAL);
   expect(read([CONTINUE.repeat(21) + FINAL])).toBe(CONTINUE + FINAL);

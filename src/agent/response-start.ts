@@ -1,17 +1,14 @@
-// 100 Continue that nobody asked for: a client is to pass over it (RFC 9110 section 15.2), and undici closes the
-// connection instead. So it is taken out of what undici reads.
+// The start of what a server sends, as undici can take it: without a 100 Continue that nobody asked for, which a client
+// is to pass over (RFC 9110 section 15.2), and with a status line in one piece, of which undici keeps the last one.
 import type { Socket } from "node:net";
 
 /**
  * To be called before anything is read. Beyond the limits below, what comes is read as it is. `onFirstByte` is told at
  * once of what is withheld, too.
  */
-export function passOverContinue(
-  socket: Socket,
-  onFirstByte: () => void,
-): void {
+export function watchStart(socket: Socket, onFirstByte: () => void): void {
   const read = socket.read.bind(socket);
-  const filter = createContinueFilter();
+  const filter = createStartFilter();
   socket.read = (size?: number): unknown => {
     for (;;) {
       const chunk: unknown = read(size);
@@ -24,21 +21,23 @@ export function passOverContinue(
   };
 }
 
-export interface ContinueFilter {
+export interface StartFilter {
   /** Of all that came so far, what may be read now. */
   pass(chunk: Buffer): Buffer;
   /** Whether what follows is to be read as it is: the final response has begun, or what is none. */
   isDone(): boolean;
 }
 
-const MAX_WITHHELD_BYTES = 64 * 1024;
+// Looked through again with each piece that comes.
+const MAX_WITHHELD_BYTES = 16 * 1024;
 const MAX_PASSED_OVER = 20;
 
 const NOTHING = Buffer.alloc(0);
 const END_OF_HEAD = "\r\n\r\n";
-const STATUS_LINE = "HTTP/1.1 100";
+const PROTOCOL = "HTTP/1.";
+const STATUS_LINE = `${PROTOCOL}1 100`;
 
-export function createContinueFilter(): ContinueFilter {
+export function createStartFilter(): StartFilter {
   let withheld: Buffer = NOTHING;
   let passedOver = 0;
   let done = false;
@@ -57,7 +56,8 @@ export function createContinueFilter(): ContinueFilter {
     const start = withheld.toString("latin1", 0, STATUS_LINE.length);
     const interim = mayBeInterim(start) ? takeInterim() : undefined;
     if (!interim) {
-      done = !mayBeInterim(start) || withheld.length > MAX_WITHHELD_BYTES;
+      const isWhole = !mayBeInterim(start) && !isCutShort(withheld);
+      done = isWhole || withheld.length > MAX_WITHHELD_BYTES;
       return undefined;
     }
     if (start !== STATUS_LINE) return interim;
@@ -84,6 +84,10 @@ const mayBeInterim = (start: string): boolean =>
   start.length < STATUS_LINE.length
     ? STATUS_LINE.startsWith(start)
     : /^HTTP\/1\.1 1(?!01)\d\d$/.test(start);
+
+const isCutShort = (line: Buffer): boolean =>
+  line.toString("latin1", 0, PROTOCOL.length) === PROTOCOL &&
+  !line.includes("\n");
 
 const joined = (buffers: readonly Buffer[]): Buffer => {
   const [first = NOTHING, ...others] = buffers.filter(
