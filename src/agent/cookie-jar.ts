@@ -1,6 +1,6 @@
-// Cookies between the exchanges of one call, or of one workflow's run, by RFC 6265 and the prefixes of RFC 6265bis.
-// Every request is one that its user makes: SameSite keeps none back.
-import { Cookie, CookieJar } from "tough-cookie";
+// Cookies between the exchanges of one call, or of one workflow's run, by RFC 6265bis. Every request is one that its
+// user makes: SameSite keeps none back. One set over http may take the place of a Secure one.
+import { Cookie, CookieJar, PrefixSecurityEnum } from "tough-cookie";
 import type { KeyValue } from "../model/fields.ts";
 import type { HttpRequest } from "./http-request.ts";
 
@@ -11,8 +11,10 @@ export interface Cookies {
   store(url: URL, setCookieHeaders: readonly string[]): void;
 }
 
-// RFC 6265 section 6.1 asks for room for 4096 bytes a cookie, 50 a domain and 3000 in all.
-const MAX_COOKIE_BYTES = 4096;
+// RFC 6265bis section 5.6: a cookie beyond the first is passed over, an attribute beyond the second without its cookie.
+const MAX_PAIR_BYTES = 4096;
+const MAX_ATTRIBUTE_BYTES = 1024;
+// RFC 6265 section 6.1 asks for room for 50 cookies a domain and 3000 in all.
 const MAX_PER_RESPONSE = 50;
 const MAX_STORED = 1000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -20,12 +22,13 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Without any, and shared with nobody. */
 export function createCookies(): Cookies {
   let jar: CookieJar | undefined;
-  let stored = 0;
+  /** By what makes two cookies one. */
+  const known = new Set<string>();
   return {
     headerFor(url) {
       if (!jar) return "";
       let header = "";
-      for (const cookie of jar.getCookiesSync(url.href)) {
+      for (const cookie of jar.getCookiesSync(addressOf(url))) {
         const next = header === "" ? "" : `${header}; `;
         const longer = `${next}${cookie.cookieString()}`;
         if (longer.length > MAX_HEADER_BYTES) break;
@@ -35,14 +38,18 @@ export function createCookies(): Cookies {
     },
     store(url, setCookieHeaders) {
       for (const text of setCookieHeaders.slice(0, MAX_PER_RESPONSE)) {
-        const cookie =
-          text.length > MAX_COOKIE_BYTES ? undefined : Cookie.parse(text);
-        if (!cookie || stored >= MAX_STORED) continue;
-        // RFC 6265bis section 5.7.
-        if (cookie.sameSite === "none" && !cookie.secure) continue;
+        const cookie = readCookie(text);
+        if (!cookie) continue;
         jar ??= newJar();
-        if (jar.setCookieSync(cookie, url.href, { ignoreError: true }))
-          stored += 1;
+        const at = addressOf(url);
+        if (!jar.setCookieSync(cookie, at, { ignoreError: true })) continue;
+        const { domain, path, key } = cookie;
+        const id = JSON.stringify([domain, path, key]);
+        const isOver = cookie.TTL() <= 0;
+        if (!isOver && known.size < MAX_STORED) known.add(id);
+        if (!isOver && known.has(id)) continue;
+        known.delete(id);
+        jar.store.removeCookie(domain, path, key, () => undefined);
       }
     },
   };
@@ -51,10 +58,47 @@ export function createCookies(): Cookies {
 const newJar = (): CookieJar =>
   new CookieJar(undefined, {
     rejectPublicSuffixes: true,
-    prefixSecurity: "strict",
+    prefixSecurity: PrefixSecurityEnum.DISABLED, // `keepsPrefix` is stricter
     allowSecureOnLocal: false,
     enforceSecureOriginOnStorage: true,
   });
+
+/** A name that ends in the dot of the root is the same host without it. */
+function addressOf(url: URL): string {
+  if (!url.hostname.endsWith(".")) return url.href;
+  const address = new URL(url);
+  address.hostname = url.hostname.slice(0, -1);
+  return address.href;
+}
+
+/** One without a name is known by its value alone. Undefined for what no user agent takes, from whatever URL. */
+function readCookie(text: string): Cookie | undefined {
+  const [pair = "", ...attributes] = text.split(";");
+  const short = attributes.filter(
+    (attribute) => valueOf(attribute).length <= MAX_ATTRIBUTE_BYTES,
+  );
+  const cookie = Cookie.parse([pair, ...short].join(";"), { loose: true });
+  if (!cookie) return undefined;
+  const bytes = cookie.key.length + cookie.value.length;
+  if (bytes === 0 || bytes > MAX_PAIR_BYTES) return undefined;
+  // RFC 6265bis section 5.7.
+  if (cookie.sameSite === "none" && !cookie.secure) return undefined;
+  return keepsPrefix(cookie) ? cookie : undefined;
+}
+
+const valueOf = (attribute: string): string =>
+  attribute.slice(attribute.indexOf("=") + 1).trim();
+
+/** RFC 6265bis section 5.7: whatever the case of the letters, since servers may pass over it. */
+function keepsPrefix({ key, value, secure, domain, path }: Cookie): boolean {
+  const isNameless = key === "";
+  const text = (isNameless ? value : key).toLowerCase();
+  if (text.startsWith("__secure-")) return !isNameless && secure;
+  return (
+    !text.startsWith("__host-") ||
+    (!isNameless && secure && !domain && path === "/")
+  );
+}
 
 /** Those that the definition gives come first, and stand where both have a name. */
 export function withCookies(

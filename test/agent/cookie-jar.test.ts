@@ -144,6 +144,24 @@ it.each<[string, string, string[], string, string]>([
   ],
   ["not as __Host- without Secure", HOST, ["__Host-a=1; Path=/"], HOST, ""],
   ["not as __Secure- without Secure", HOST, ["__Secure-a=1"], HOST, ""],
+  ["not as __host- without Path=/", HOST, ["__host-a=1; Secure"], HOST, ""],
+  ["not as __SECURE- without Secure", HOST, ["__SECURE-a=1"], HOST, ""],
+  ["not as __Host- in place of a name", HOST, ["=__Host-a; Path=/"], HOST, ""],
+  ["that has no name", HOST, ["a", "=b"], HOST, "b"],
+  [
+    "of a host whose name ends in a dot",
+    "https://example.com./",
+    ["a=1", "b=2; Domain=example.com"],
+    "https://example.com./",
+    "a=1; b=2",
+  ],
+  [
+    "nowhere with a Domain that ends in a dot",
+    HOST,
+    ["a=1; Domain=shop.example.com."],
+    HOST,
+    "",
+  ],
   ["whatever its SameSite", HOST, ["a=1; SameSite=Strict"], HOST, "a=1"],
   [
     "not with SameSite=None without Secure",
@@ -154,13 +172,21 @@ it.each<[string, string, string[], string, string]>([
   ],
   ["as it was set last", HOST, ["a=1", "b=2", "a=3"], HOST, "a=3; b=2"],
   [
-    "not when it is larger than 4096 bytes",
+    "of 4096 bytes, whatever its attributes",
     HOST,
-    [`a=${"x".repeat(4100)}`],
+    [`a=${"x".repeat(4095)}; Path=/; Secure; Comment=${"y".repeat(1000)}`],
     HOST,
-    "",
+    `a=${"x".repeat(4095)}`,
   ],
-  ["not when it is none", HOST, ["", "=", ";;", "no pair"], HOST, ""],
+  ["not of 4097 bytes", HOST, [`a=${"x".repeat(4096)}`], HOST, ""],
+  [
+    "without an attribute of more than 1024 bytes",
+    HOST,
+    [`a=1; Path=/${"x".repeat(1024)}; Secure`],
+    HOST,
+    "a=1",
+  ],
+  ["not when it is none", HOST, ["", "=", ";;", "=; Path=/"], HOST, ""],
 ])("sends a cookie %s", (_where, from, setCookies, to, expected) => {
   expect(sent(from, setCookies, to)).toBe(expected);
 });
@@ -174,6 +200,25 @@ it("takes no more than a response and a request have room for", () => {
   expect(pairs).toHaveLength(16);
   const small = many.map((text) => text.slice(0, 8));
   expect(sent(HOST, small, HOST).split("; ")).toHaveLength(50);
+});
+
+it("changes and deletes what it has, and makes room by that, however many there were", () => {
+  const url = new URL(HOST);
+  const cookies = createCookies();
+  const named = (from: number, suffix: string): string[] =>
+    Array.from({ length: 50 }, (_, n) => `c${from + n}=${suffix}`);
+  for (let at = 0; at < 1000; at += 50) cookies.store(url, named(at, "1"));
+  for (const text of ["new=1", "c0=2", "c1=; Max-Age=0"])
+    cookies.store(url, [text]);
+  const before = cookies.headerFor(url).split("; ");
+  expect(before).not.toContain("new=1");
+  expect(before).toContain("c0=2");
+  expect(before.some((pair) => pair.startsWith("c1="))).toBe(false);
+  expect(before).toHaveLength(999);
+  cookies.store(url, ["new=1", "one more=1"]);
+  const after = cookies.headerFor(url).split("; ");
+  expect(after).toContain("new=1");
+  expect(after).toHaveLength(1000);
 });
 
 it("lets the cookies of the definition come first, in one header", () => {
