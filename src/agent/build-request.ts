@@ -2,9 +2,9 @@
 import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import type { TickCall } from "../model/tick.ts";
+import { MAX_URL_LENGTH } from "./http-request.ts";
 import type { BuiltRequest } from "./http-request.ts";
 
-const MAX_URL_LENGTH = 32 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 
 // RFC 9110 section 5.6.2.

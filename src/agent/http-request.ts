@@ -1,6 +1,9 @@
 // A request as it goes on the wire.
 import type { KeyValue } from "../model/fields.ts";
 
+/** Of a URL that a request goes to, given or redirected to. Characters. */
+export const MAX_URL_LENGTH = 32 * 1024;
+
 export interface HttpRequest {
   readonly method: string;
   readonly url: URL;

@@ -1,6 +1,7 @@
 // Where a redirect leads, and what of the request goes there.
 import type { KeyValue } from "../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
+import { MAX_URL_LENGTH } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { isCredential } from "./credentials.ts";
 import { CallFailure } from "./failure.ts";
@@ -44,14 +45,19 @@ function locationOf(headers: readonly KeyValue[], base: URL): URL {
       "the redirect names no valid location",
     );
   const url = new URL(text, base);
+  url.hash = "";
+  url.username = "";
+  url.password = "";
+  if (url.href.length > MAX_URL_LENGTH)
+    throw new CallFailure(
+      "redirect_invalid",
+      `the redirect leads to a URL of more than ${MAX_URL_LENGTH} characters`,
+    );
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new CallFailure(
       "redirect_invalid",
       `the redirect leads to ${url.protocol} instead of http or https`,
     );
-  url.hash = "";
-  url.username = "";
-  url.password = "";
   return url;
 }
 

@@ -14,7 +14,8 @@ import { NOTHING_SENT } from "../model/unmade-result.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { maskPairs, maskUrl } from "./credentials.ts";
 import type { CallOutcome } from "./http-call.ts";
-import { maskedContent, withinReport } from "./reported-content.ts";
+import { withinMessage } from "./report-size.ts";
+import { maskedContent } from "./reported-content.ts";
 import { timingOf } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
@@ -43,7 +44,7 @@ export const reportOf = (
   run_id: tick.result_id,
   location_id: locationId,
   agent_id: agentId,
-  results: withinReport(results),
+  results: withinMessage(results),
 });
 
 /** Of a call that was not made. */

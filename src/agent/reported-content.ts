@@ -1,16 +1,11 @@
-// The body of a response on its way into a report: secrets masked, and no more of it than a message may hold.
-import { withoutText } from "../model/content.ts";
+// The body of a response on its way into a report: secrets masked.
 import type { Content } from "../model/content.ts";
 import { createMask, MASK } from "../model/mask.ts";
-import type { ReportedResult } from "../model/result.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { isCredential } from "./credentials.ts";
 import type { Trace } from "./trace.ts";
 
 type Mask = (text: string) => string;
-
-/** In JSON text; a bus message holds 1 MB. */
-const REPORT_BYTES = 256 * 1024;
 
 /** Servers echo requests: what was sent as a credential is masked wherever it comes back. */
 export function maskedContent(
@@ -55,19 +50,3 @@ const SECRET_MEMBER =
 
 const maskMembers: Mask = (text) =>
   text.replace(SECRET_MEMBER, (_, before: string) => `${before}${MASK}"`);
-
-/** Contents that do not fit into the report any more are named, and left out. */
-export function withinReport(
-  results: readonly ReportedResult[],
-): ReportedResult[] {
-  let left = REPORT_BYTES;
-  return results.map((result) => {
-    const { content } = result;
-    if (content?.content == null) return result;
-    const bytes = Buffer.byteLength(JSON.stringify(content.content));
-    if (bytes > left)
-      return { ...result, content: withoutText(content, "report_full") };
-    left -= bytes;
-    return result;
-  });
-}

@@ -42,36 +42,7 @@ export function reportOfWorkflow(
     },
     counts: countsOfWorkflow(results),
   };
-  return { ...reportOf(reporter, tick, withinMessage(results)), workflow };
-}
-
-/** What a message to the hub has room for, beside the contents of responses and what every result has. */
-const DETAILS_BYTES = 512 * 1024;
-const LONGEST_URL = 200;
-
-/** The last calls of a long workflow may be told of without what was sent and received; how they ended is always told. */
-function withinMessage(results: readonly Result[]): Result[] {
-  let left = DETAILS_BYTES;
-  return results.map((result) => {
-    const { request, response, hops, meta } = result;
-    const details = JSON.stringify([request, response, hops, meta.url]);
-    const bytes = Buffer.byteLength(details);
-    if (bytes <= left) {
-      left -= bytes;
-      return result;
-    }
-    const url = meta.url.slice(0, LONGEST_URL);
-    const message = [meta.message, "the report had no room for its details"]
-      .filter(Boolean)
-      .join("; ");
-    return {
-      ...result,
-      meta: { ...meta, url, message },
-      request: null,
-      response: null,
-      hops: [],
-    };
-  });
+  return { ...reportOf(reporter, tick, results), workflow };
 }
 
 /** For a run that is not started: none of its calls has a result. */

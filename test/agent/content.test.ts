@@ -3,15 +3,12 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/agent/egress.ts";
 import { createHttpCaller } from "../../src/agent/http-call.ts";
-import { withinReport } from "../../src/agent/reported-content.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import type { Content } from "../../src/model/content.ts";
 import { runReportValidator } from "../../src/model/result.ts";
-import type { ReportedResult } from "../../src/model/result.ts";
 import type { TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { aResult, aRun } from "../support/runs.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newTick } from "./calling.ts";
 
@@ -138,23 +135,4 @@ describe("the body of a response", () => {
       access_token: "********",
     });
   });
-});
-
-it("leaves out contents beyond what a report may hold", () => {
-  const text = "x".repeat(32 * KIB);
-  const results: ReportedResult[] = Array.from({ length: 50 }, () => ({
-    ...aResult(aRun()),
-    content: {
-      content_type: null,
-      encoding: "utf-8",
-      size: text.length,
-      content: text,
-      reason: null,
-    },
-  }));
-  const fitted = withinReport(results);
-  expect(Buffer.byteLength(JSON.stringify(fitted))).toBeLessThan(320 * KIB);
-  const reasons = fitted.map(({ content }) => content?.reason);
-  expect(new Set(reasons.slice(0, 7))).toEqual(new Set([null]));
-  expect(new Set(reasons.slice(7))).toEqual(new Set(["report_full"]));
 });

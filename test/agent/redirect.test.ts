@@ -74,6 +74,7 @@ describe("a redirect", () => {
     ["?x=1", "/?x=1"],
     ["//127.0.0.1:PORT/other", "/other"],
     ["http://127.0.0.1:PORT/whole", "/whole"],
+    [`/part#${"y".repeat(33_000)}`, "/part"],
     ["HTTP://user:pass@127.0.0.1:PORT/login", "/login"],
     ["/gr\u00c3\u00bc\u00c3\u009fe", "/gr%C3%BC%C3%9Fe"],
   ])("to %s is followed to %s", async (location, path) => {
@@ -99,6 +100,8 @@ describe("a redirect", () => {
     ["to a file", "file:///etc/passwd"],
     ["to data", "data:text/plain,hello"],
     ["to ftp", "ftp://127.0.0.1/"],
+    ["to a URL longer than a call's may be", `/${"x".repeat(32_768)}`],
+    ["to one that is so encoded", `/${"\u00c3\u00bc".repeat(5500)}`],
   ])("%s is not followed", async (_, location) => {
     await using target = await startTarget(redirecting(302, location));
     const outcome = await call(target.url);
