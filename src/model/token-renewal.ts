@@ -1,11 +1,24 @@
 // When a token is renewed, and what becomes of it: the rules, without the request.
 import type { AuthSetting } from "./auth-setting.ts";
+import type { TickToken } from "./authorization.ts";
 import { formatInstant, parseInstant } from "./instant.ts";
+import type { DueRun } from "./slots.ts";
+import { TokenSchema } from "./token.ts";
 import type { Token } from "./token.ts";
+import { createValidator } from "./validate.ts";
 
-/** Ahead of expiry: a minute, or a tenth of a longer life; half of a shorter one. */
-const LEAST_AHEAD_MS = 60_000;
+/**
+ * Ahead of expiry: three minutes, or a tenth of a longer life; half of a shorter one. Longer than a run is published
+ * ahead and may start late, so that it takes a token along that lasts.
+ */
+const LEAST_AHEAD_MS = 180_000;
 const SHARE_AHEAD = 0.1;
+
+/** A longer life is as good as none that ends. */
+const LONGEST_LIFE_S = 100 * 365 * 24 * 3600;
+
+/** What a tick needs to reach its agent ahead of time. */
+const TICK_LEAD_MS = 5000;
 
 const RENEWED_GRANTS = new Set([
   "client_credentials",
@@ -36,7 +49,24 @@ export function renewalTime({ token }: Token): number | null {
   return expiry - (life > 0 ? Math.min(ahead, life / 2) : ahead);
 }
 
-/** RFC 6749 section 5.1: the token with what its endpoint answered, or what the answer lacks. */
+/**
+ * Whether a run is to be held back for a newer token: until shortly before it is due, where this one does not last; and
+ * until shortly before its latest start where there is none that could be sent, and nothing is known to prevent one.
+ */
+export function awaitsRenewal(
+  { is_renewed, access_token, expires_at, renewal_failure }: TickToken,
+  { due_time, latest_start }: Pick<DueRun, "due_time" | "latest_start">,
+  now: number,
+): boolean {
+  if (!is_renewed) return false;
+  const lastsUntil = (time: number): boolean =>
+    Boolean(access_token) && (expires_at === null || expires_at > time);
+  if (lastsUntil(latest_start)) return false;
+  const isHopeful = !lastsUntil(Math.max(due_time, now)) && !renewal_failure;
+  return now < (isHopeful ? latest_start : due_time) - TICK_LEAD_MS;
+}
+
+/** RFC 6749 section 5.1: the token with what its endpoint answered, or why it cannot be had from it. */
 export function renewedToken(
   before: Token,
   answer: Readonly<Record<string, unknown>>,
@@ -45,11 +75,10 @@ export function renewedToken(
   const { access_token, refresh_token, token_type, scope } = answer;
   if (typeof access_token !== "string" || access_token === "")
     return "the token endpoint answered without an access_token";
-  const seconds = Number(answer["expires_in"] ?? Number.NaN);
-  const expires_in =
-    Number.isFinite(seconds) && seconds >= 0 ? Math.floor(seconds) : undefined;
+  const expires_in = lifeOf(answer["expires_in"]);
   const { expires_in: _life, ...kept } = before.token;
-  return {
+  const { [FAILURE]: _ours, ...api_response } = answer;
+  const renewed = {
     ...before,
     token: {
       ...kept,
@@ -64,8 +93,36 @@ export function renewedToken(
       ...(typeof token_type === "string" && { token_type }),
       ...(typeof scope === "string" && { scope }),
     },
-    api_response: { ...answer },
+    api_response,
   };
+  const tooLarge = tooLargeIn(renewed);
+  return tooLarge === undefined
+    ? renewed
+    : `${tooLarge} that the token endpoint answered is too large to be kept`;
+}
+
+/** Whole seconds; undefined where none are named. With 0, endpoints say that a token does not expire. */
+function lifeOf(given: unknown): number | undefined {
+  const seconds =
+    typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given;
+  if (typeof seconds !== "number" || !(seconds >= 1)) return undefined;
+  return Math.min(Math.floor(seconds), LONGEST_LIFE_S);
+}
+
+const { token: TokenFields, api_response: ApiResponse } =
+  TokenSchema.properties;
+const fitsResponse = createValidator(ApiResponse);
+const ANSWERED = (
+  ["access_token", "refresh_token", "token_type", "scope"] as const
+).map((name) => [name, createValidator(TokenFields.properties[name])] as const);
+
+function tooLargeIn({ token, api_response }: Token): string | undefined {
+  const field = ANSWERED.find(
+    ([name, validator]) =>
+      token[name] !== undefined && !validator.accepts(token[name]),
+  );
+  if (field) return `the ${field[0]}`;
+  return fitsResponse.accepts(api_response) ? undefined : "the object";
 }
 
 const FAILURE = "renewal_error";

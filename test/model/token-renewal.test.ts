@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AuthSetting } from "../../src/model/auth-setting.ts";
+import type { TickToken } from "../../src/model/authorization.ts";
 import {
+  awaitsRenewal,
   isRenewable,
   renewalFailureOf,
   renewalTime,
@@ -52,9 +54,9 @@ it.each([
   ["without an access token: at once", {}, 0],
   ["that does not expire: never", { access_token: "a" }, null],
   [
-    "of an unknown life: a minute ahead",
+    "of an unknown life: three minutes ahead",
     { access_token: "a", expire_time: at(600) },
-    NOON + 540_000,
+    NOON + 420_000,
   ],
   [
     "of an hour: a tenth ahead",
@@ -62,9 +64,9 @@ it.each([
     NOON + 3_240_000,
   ],
   [
-    "of five minutes: a minute ahead",
-    { access_token: "a", expire_time: at(300), expires_in: 300 },
-    NOON + 240_000,
+    "of ten minutes: three minutes ahead",
+    { access_token: "a", expire_time: at(600), expires_in: 600 },
+    NOON + 420_000,
   ],
   [
     "of half a minute: half of it ahead",
@@ -116,6 +118,53 @@ describe("an answer", () => {
     });
   });
 
+  it.each<[unknown, number | undefined]>([
+    [1, 1],
+    [1.5, 1],
+    ["3600", 3600],
+    [9e15, 3_153_600_000],
+    [`1${"0".repeat(400)}`, 3_153_600_000],
+    [0, undefined],
+    ["0", undefined],
+    [-5, undefined],
+    ["", undefined],
+    ["-5", undefined],
+    ["0x10", undefined],
+    ["1e3", undefined],
+    [" 60", undefined],
+    [true, undefined],
+    [null, undefined],
+    [[7200], undefined],
+  ])("with expires_in %j makes it last %s s", (expires_in, seconds) => {
+    const answer = { access_token: "new", expires_in };
+    const { token } = renewedToken(before, answer, NOON) as Token;
+    expect(token.expires_in).toBe(seconds);
+    expect(token.expire_time).toBe(seconds === undefined ? null : at(seconds));
+  });
+
+  it("cannot say that the renewal failed", () => {
+    const answer = { access_token: "new", renewal_error: "of the endpoint" };
+    const renewed = renewedToken(before, answer, NOON) as Token;
+    expect(renewed.api_response).toEqual({ access_token: "new" });
+  });
+
+  it.each([
+    ["the access_token", { access_token: "x".repeat(65_537) }],
+    ["the refresh_token", { refresh_token: "x".repeat(65_537) }],
+    ["the scope", { scope: "x".repeat(8193) }],
+    ["the token_type", { token_type: "x".repeat(8193) }],
+    ["the object", { id_token: "x".repeat(65_536) }],
+  ])(
+    "whose size is more than a token may have is refused: %s",
+    (what, answer) => {
+      expect(
+        renewedToken(before, { access_token: "new", ...answer }, NOON),
+      ).toBe(
+        `${what} that the token endpoint answered is too large to be kept`,
+      );
+    },
+  );
+
   it.each([{}, { access_token: "" }, { access_token: 7 }])(
     "of %j does not",
     (answer) => {
@@ -124,6 +173,44 @@ describe("an answer", () => {
       );
     },
   );
+});
+
+describe("a run that is due at 12:00:00, and may start until 12:01:00,", () => {
+  const due = { due_time: NOON, latest_start: NOON + 60_000 };
+  const failed = { renewal_failure: "it said 400" };
+  const token = (change: object): TickToken => ({
+    name: "t",
+    access_token: "a",
+    expires_at: NOON + 60_001,
+    is_renewed: true,
+    ...change,
+  });
+  const none = { access_token: undefined, expires_at: null };
+  const never = Number.NEGATIVE_INFINITY;
+
+  it.each<[string, object, number]>([
+    ["that lasts", {}, never],
+    ["that does not expire", { expires_at: null }, never],
+    ["that we do not renew", { ...none, is_renewed: undefined }, never],
+    ["that ends while it may start", { expires_at: NOON + 60_000 }, -5],
+    ["that ends then, failing", { expires_at: NOON + 60_000, ...failed }, -5],
+    ["that ends before it is due", { expires_at: NOON }, 55],
+    ["that ends before, failing", { expires_at: NOON, ...failed }, -5],
+    ["that is not there yet", none, 55],
+    ["that could not be obtained", { ...none, ...failed }, -5],
+  ])("with a token %s (%j) waits until second %d", (_, change, until) => {
+    for (const second of [-70, -6, -5, 0, 54, 55, 70])
+      expect([
+        second,
+        awaitsRenewal(token(change), due, NOON + second * 1000),
+      ]).toEqual([second, second < until]);
+  });
+
+  it("waits on when its token ended while it could have started", () => {
+    const ended = token({ expires_at: NOON + 10_000 });
+    expect(awaitsRenewal(ended, due, NOON + 9000)).toBe(false);
+    expect(awaitsRenewal(ended, due, NOON + 11_000)).toBe(true);
+  });
 });
 
 it("a failure is kept until the next success", () => {

@@ -140,10 +140,10 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       },
     ]);
     const expiry = parseInstant(first.token.expire_time ?? "") as number;
-    clock.moveTo(expiry - 65_000);
+    clock.moveTo(expiry - 185_000);
     await run();
     expect(target.requests).toHaveLength(1);
-    clock.moveTo(expiry - 59_000);
+    clock.moveTo(expiry - 179_000);
     await run();
     expect((await tokenOf(id)).token.access_token).toBe("new-2");
   });

@@ -93,7 +93,7 @@ export function credentialFault(
   if (!token || !EXPIRING.has(auth_type)) return undefined;
   if (token.expires_at !== null && token.expires_at <= now)
     return `credential_expired: the token '${token.name}' expired at ${new Date(token.expires_at).toISOString()}${renewalOf(token)}`;
-  return !token.access_token && token.renewal_failure
+  return !token.access_token && (token.renewal_failure || token.is_renewed)
     ? `credential_missing: the token '${token.name}' was not obtained${renewalOf(token)}`
     : undefined;
 }

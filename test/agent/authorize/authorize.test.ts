@@ -100,6 +100,11 @@ describe("a token", () => {
       newToken({ access_token: null, renewal_failure: "it answered 500" }),
       "credential_missing: the token 'A token' was not obtained; its renewal failed: it answered 500",
     ],
+    [
+      "OAUTH2",
+      newToken({ access_token: null, is_renewed: true }),
+      "credential_missing: the token 'A token' was not obtained",
+    ],
   ])("of %s, %j, is at fault: %s", (auth_type, token, fault) => {
     const setting = newAuthorization(auth_type, { token });
     expect(credentialFault(setting, now)).toBe(fault);
