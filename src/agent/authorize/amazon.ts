@@ -27,6 +27,8 @@ export const authorizeAmazon: Authorizer = (
       reason: "the authentication setting names no service, nor does the host",
     };
   try {
+    // What the signer makes of the URL itself has some escapes escaped once more, and ends after 1000 parameters.
+    signer.parsedPath = parsedPath(dated.url);
     return {
       request: withCredential(dated, "Authorization", signer.authHeader()),
     };
@@ -44,7 +46,7 @@ function withAmazonHeaders(
   const added = [
     { key: "X-Amz-Date", value: amazonDate(now) },
     // S3 demands it, the others take no notice.
-    ...(settingOf(authorization, "service") === "s3" ||
+    ...(serviceOf(authorization) === "s3" ||
     /(?:^|[.-])s3[.-]/.test(request.url.hostname)
       ? [{ key: "X-Amz-Content-Sha256", value: sha256(request.body) }]
       : []),
@@ -52,6 +54,7 @@ function withAmazonHeaders(
   const names = new Set(added.map(({ key }) => key.toLowerCase()));
   const dated = {
     ...request,
+    url: withPlainPath(request.url),
     headers: [
       ...request.headers.filter(({ key }) => !names.has(key.toLowerCase())),
       ...added,
@@ -62,15 +65,26 @@ function withAmazonHeaders(
     : dated;
 }
 
+/** With an escape for what RFC 3986 allows in no path, so that the receiver cannot take it for anything else. */
+function withPlainPath(url: URL): URL {
+  const path = url.pathname.replace(
+    /[^\w\-.~!$&'()*+,;=:@%/]/g,
+    encodeURIComponent,
+  );
+  if (path === url.pathname) return url;
+  const plain = new URL(url);
+  plain.pathname = path;
+  return plain;
+}
+
 function signerOf(request: HttpRequest, authorization: Authorization) {
   const { client_id, client_secret } = authorization.keys;
-  const service = settingOf(authorization, "service");
+  const service = serviceOf(authorization);
   const region = settingOf(authorization, "region");
   const signer = new aws4.RequestSigner(
     {
       method: request.method,
-      hostname: request.url.hostname,
-      path: `${request.url.pathname}${request.url.search}`,
+      hostname: hostOf(request),
       headers: signedHeaders(request),
       ...(request.body && { body: request.body }),
       ...(service && { service }),
@@ -86,6 +100,23 @@ function signerOf(request: HttpRequest, authorization: Authorization) {
   signer.datetime = date?.value ?? "";
   return signer;
 }
+
+/** Throws where the query is not in UTF-8. */
+function parsedPath({ pathname, search }: URL) {
+  decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, "%25"));
+  const named = Map.groupBy(new URLSearchParams(search), ([name]) => name);
+  const query = [...named].map(
+    ([name, pairs]) => [name, pairs.map(([, value]) => value)] as const,
+  );
+  return { path: pathname, query: Object.fromEntries(query) };
+}
+
+const serviceOf = (authorization: Authorization): string | undefined =>
+  settingOf(authorization, "service")?.toLowerCase();
+
+/** Whose labels tell the service and the region; `dualstack` and `accelerate` are neither. */
+const hostOf = ({ url }: HttpRequest): string =>
+  url.hostname.replace(".s3-accelerate.", ".s3.").replace(".dualstack.", ".");
 
 /** The values of a repeated header are joined, as the receiver joins them. */
 function signedHeaders({ headers }: HttpRequest): Record<string, string> {

@@ -118,7 +118,7 @@ it("nothing is signed for another host", async () => {
 });
 
 it("a redirect to what cannot be signed is not followed", async () => {
-  await using target = await redirectingTo("/%ff|");
+  await using target = await redirectingTo("/?a=%ff");
   const setting = onTarget("AMAZON", { region: "r", service: "service" });
   const { outcome } = await callSigned(target, setting);
   expect(outcome.result).toBe("HTTP_REDIRECT_ERROR");
