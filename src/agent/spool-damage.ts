@@ -33,8 +33,8 @@ export function openingFault(cause: unknown): unknown {
 
 /** Throws an error that is `isCorrupt`. What the rows hold is not looked at. */
 export function checkStructure(database: DatabaseSync): void {
-  const found = database.prepare("pragma quick_check(1)").get();
-  const says = String(found?.["quick_check"]);
+  const found = database.prepare("pragma integrity_check(1)").get();
+  const says = String(found?.["integrity_check"]);
   if (says !== "ok") throw new CorruptFileError(says);
 }
 

@@ -6,10 +6,9 @@ import { checkStructure, openingFault } from "./spool-damage.ts";
 import { COLUMNS, rowOf } from "./spool-row.ts";
 import type { SpoolRow, StoredRow, Values } from "./spool-row.ts";
 
-/** Rows, by their run, by their place in the file, or by what all of them were due before. */
+/** Rows: of these runs and at these places in the file, or all that were due before an instant. */
 export type Which =
-  | { readonly runIds: readonly string[] }
-  | { readonly seqs: readonly number[] }
+  | { readonly runIds?: readonly string[]; readonly seqs?: readonly number[] }
   | { readonly dueBefore: number };
 
 /** Each method throws SQLite's error when the file cannot be used, which then holds what it held before. */
@@ -82,16 +81,18 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
     database.prepare(
       `delete from reports where ${condition} returning ${SIZE}`,
     );
-  const deleteRuns = deletion("run_id in (select value from json_each(?))");
-  const deleteSeqs = deletion("seq in (select value from json_each(?))");
+  const deleteRows = deletion(
+    "seq in (select value from json_each(?)) or run_id in (select value from json_each(?))",
+  );
   const deleteDueBefore = deletion("due_time < ?");
 
   const remove = (which: Which): Size[] => {
     if ("dueBefore" in which)
       return deleteDueBefore.all(which.dueBefore).map(sizeOf);
-    return "runIds" in which
-      ? deleteRuns.all(JSON.stringify(which.runIds)).map(sizeOf)
-      : deleteSeqs.all(JSON.stringify(which.seqs)).map(sizeOf);
+    const { seqs = [], runIds = [] } = which;
+    return deleteRows
+      .all(JSON.stringify(seqs), JSON.stringify(runIds))
+      .map(sizeOf);
   };
   const oldestOf = (bytes: number): number[] => {
     const seqs: number[] = [];

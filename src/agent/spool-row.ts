@@ -50,9 +50,18 @@ export function encodeReport(report: RunReport): SpoolRow {
 /** Undefined where the row is not as it was written. */
 export function decodeReport(row: SpoolRow): RunReport | undefined {
   if (crc32(row.report) !== row.checksum) return undefined;
-  const report: unknown = JSON.parse(Buffer.from(row.report).toString());
+  const report = parse(Buffer.from(row.report).toString());
   // Another version may have written it.
   return runReportValidator.accepts(report) && report.run_id === row.run_id
     ? report
     : undefined;
+}
+
+// Nothing at all has a checksum too, 0.
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -54,6 +54,8 @@ export interface SpoolSettings {
 export function createSpool(settings: SpoolSettings): Spool {
   const { clock, log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
   const { path: spool } = settings;
+  /** What `oldest` gave, by run: where it is in the file. Its index may be damaged without its rows being so. */
+  let given = new Map<string, number>();
   /** Runs whose reports are to be removed, as soon as the disk lets us. */
   const gone = new Set<string>();
   let file: SpoolFile | undefined;
@@ -102,7 +104,8 @@ export function createSpool(settings: SpoolSettings): Spool {
 
   const removeRuns = (runIds: readonly string[]): void => {
     for (const runId of runIds) gone.add(runId);
-    if (gone.size > 0 && remove({ runIds: [...gone] })) gone.clear();
+    const seqs = runIds.flatMap((runId) => given.get(runId) ?? []);
+    if (gone.size > 0 && remove({ seqs, runIds: [...gone] })) gone.clear();
     if (size() === 0) full = false;
   };
 
@@ -141,6 +144,7 @@ export function createSpool(settings: SpoolSettings): Spool {
         const rows =
           use((opened) => opened.oldest(READ_REPORTS, READ_BYTES, [...gone])) ??
           [];
+        given = new Map(rows.map(({ run_id, seq }) => [run_id, seq]));
         const reports = rows.map(decodeReport);
         const good = reports.filter((report) => report !== undefined);
         const bad = rows.filter((_, at) => reports[at] === undefined);

@@ -343,7 +343,7 @@ describe("a spool that cannot be used", () => {
         msg: "spool cannot be used: reports wait in memory only",
         err: {
           message:
-            "another agent has it: give each a folder of its own with SONDE_DATA_DIR",
+            "another agent has it: give each a folder of its own with SONDE_DATA_DIR: database is locked",
         },
       },
     ]);
