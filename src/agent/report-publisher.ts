@@ -6,6 +6,7 @@ import { AppError } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import { publishFitting } from "./publish-fitting.ts";
 import { createSpoolDelivery } from "./spool-delivery.ts";
 import type { Spool } from "./spool.ts";
 
@@ -19,7 +20,7 @@ export interface ReportPublisher {
   begin(): void;
   /**
    * Resolves when the tick can be acknowledged: the bus has stored the report, or the spool has and the bus can be
-   * told. For as long as neither takes it, it is tried again.
+   * told, or the bus can never carry it, which is logged. For as long as neither takes it, it is tried again.
    */
   publish(report: RunReport): Promise<void>;
   /** From now on a report that is in the spool waits for nothing. */
@@ -168,14 +169,15 @@ export function createReportPublisher(
  */
 async function offer(
   reports: readonly RunReport[],
-  { bus, log, metrics }: PublisherSettings,
+  settings: PublisherSettings,
   putAside: () => boolean,
   abandoned: AbortSignal,
 ): Promise<boolean> {
+  const { log, metrics } = settings;
   for (let failures = 1; ; failures += 1) {
     abandoned.throwIfAborted();
     try {
-      await bus.publishReports(reports);
+      await publishFitting(settings, reports);
       return true;
     } catch (cause) {
       if (!(cause instanceof AppError) || cause.code !== "unavailable")

@@ -1,10 +1,11 @@
 // From the spool to the bus: the oldest first, one batch at a time, with pauses that leave the bus to fresh reports.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "../bus/bus.ts";
-import { redeliveryDelayMs, TooLargeError } from "../bus/bus.ts";
+import { redeliveryDelayMs } from "../bus/bus.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import { publishFitting } from "./publish-fitting.ts";
 import type { Spool } from "./spool.ts";
 
 export interface SpoolDelivery {
@@ -39,14 +40,10 @@ export function createSpoolDelivery({
   /** The runs that are done with; undefined when the bus could not be reached. */
   const publish = async (reports: readonly RunReport[]) => {
     try {
-      await bus.publishReports(reports);
-      return reports;
+      const never = await publishFitting({ bus, log }, reports);
+      if (never.length > 0) spool.refuse(never);
+      return reports.filter(({ run_id }) => !never.includes(run_id));
     } catch (cause) {
-      if (cause instanceof TooLargeError) {
-        log.error({ err: cause }, "spooled reports cannot be delivered");
-        spool.refuse(cause.runIds);
-        return reports.filter(({ run_id }) => !cause.runIds.includes(run_id));
-      }
       metrics.publishRetries.inc();
       log.warn(
         { err: cause, reports: spool.size() },

@@ -20,11 +20,11 @@ type Answer = "takes" | "is away" | "refuses" | "hangs";
 /** A publisher on a bus whose behaviour towards reports the test sets. */
 function newPublisher({
   spoolPath,
-  tooLarge,
+  tooLarge = () => false,
 }: {
   readonly spoolPath?: string;
-  /** A run whose report fits into no message. */
-  readonly tooLarge?: string;
+  /** Whether a report fits into no message. */
+  readonly tooLarge?: (report: RunReport) => boolean;
 } = {}) {
   const clock = createManualClock(T0);
   const lines: string[] = [];
@@ -41,10 +41,11 @@ function newPublisher({
       if (answer === "hangs")
         await new Promise<void>((resolve) => hanging.push(resolve));
       else if (answer !== "takes") throw unavailable("no answer in 5 s");
-      const fitting = reports.filter(({ run_id }) => run_id !== tooLarge);
-      await inProcess.publishReports(fitting);
-      if (tooLarge !== undefined && fitting.length < reports.length)
-        throw new TooLargeError([tooLarge], "too large");
+      const { fits = [], large = [] } = Object.groupBy(reports, (report) =>
+        tooLarge(report) ? "large" : "fits",
+      );
+      await inProcess.publishReports(fits);
+      if (large.length > 0) throw new TooLargeError(idsOf(large), "too large");
     },
     status: () => ({ connected: answer !== "is away", detail: "" }),
   };
@@ -186,6 +187,38 @@ describe("a report", () => {
   });
 });
 
+describe("of a batch that holds one too large for the bus", () => {
+  const NOTE = "the report had no room for its details";
+  const isBare = ({ results }: RunReport): boolean =>
+    results[0]?.meta.message === NOTE;
+
+  it("the others are delivered, and that one without its details", async () => {
+    const large = dueAt(0);
+    const { publisher, taken, messages } = newPublisher({
+      tooLarge: (report) => report.run_id === large.run_id && !isBare(report),
+    });
+    const batch = [large, ...Array.from({ length: 8 }, (_, n) => dueAt(n))];
+    await Promise.all(batch.map((each) => publisher.publish(each)));
+    await expect.poll(() => taken).toHaveLength(9);
+    expect(idsOf(taken.filter(isBare))).toEqual([large.run_id]);
+    expect(messages()).toEqual([
+      "reports were delivered without their details",
+    ]);
+  });
+
+  it("that one's tick comes no more where not even its outcome fits", async () => {
+    const large = dueAt(0);
+    const { publisher, taken, messages } = newPublisher({
+      tooLarge: ({ run_id }) => run_id === large.run_id,
+    });
+    await Promise.all([large, dueAt(1)].map((each) => publisher.publish(each)));
+    await expect.poll(() => taken).toHaveLength(1);
+    expect(messages()).toEqual([
+      "reports can never be delivered: not even bare",
+    ]);
+  });
+});
+
 describe("a spool from before", () => {
   it("is delivered from the start, and fresh reports beside it", async () => {
     const { publisher, spool, taken, delivered } = newPublisher();
@@ -204,7 +237,7 @@ describe("a spool from before", () => {
       dueAt(n),
     );
     const { publisher, spool, taken, metrics } = newPublisher({
-      tooLarge: large.run_id,
+      tooLarge: ({ run_id }) => run_id === large.run_id,
     });
     spool.put([large, ...others]);
     publisher.begin();
