@@ -69,35 +69,65 @@ export function signatureBase(
   request: HttpRequest,
   parameters: Parameters,
 ): string {
-  const { method, url } = request;
   const all = [
-    ...parameters,
-    ...new URLSearchParams(url.search),
-    ...bodyParameters(request),
+    ...parameters.map(
+      ([name, value]) => [encode(name), encode(value)] as const,
+    ),
+    ...encodedPairs(request.url.search.slice(1)),
+    ...encodedPairs(formOf(request)),
   ]
-    .map(([name, value]) => [encode(name), encode(value)] as const)
     .toSorted(([a, x], [b, y]) => compare(a, b) || compare(x, y))
     .map(([name, value]) => `${name}=${value}`)
     .join("&");
-  return [method.toUpperCase(), `${url.origin}${url.pathname}`, all]
+  return [request.method.toUpperCase(), baseUri(request), all]
     .map(encode)
     .join("&");
 }
 
-function bodyParameters(request: HttpRequest): Parameters {
+/** RFC 5849 section 3.4.1.2: with the host that the request names, and a port that is not the default. */
+function baseUri(request: HttpRequest): string {
+  const { protocol, host, pathname } = request.url;
+  const named = (headerOf(request, "host") ?? host).toLowerCase();
+  const authority = named.replace(protocol === "http:" ? /:80$/ : /:443$/, "");
+  return `${protocol}//${authority}${pathname}`;
+}
+
+/** One character for each byte; empty where the body is no form. */
+function formOf(request: HttpRequest): string {
   const type = headerOf(request, "content-type")?.split(";")[0]?.trim();
   return type?.toLowerCase() === "application/x-www-form-urlencoded"
-    ? [...new URLSearchParams(request.body?.toString() ?? "")]
-    : [];
+    ? (request.body?.toString("latin1") ?? "")
+    : "";
 }
+
+/** RFC 5849 section 3.4.1.3.1. By bytes: not every form is in UTF-8. */
+const encodedPairs = (form: string): Parameters =>
+  form
+    .split("&")
+    .filter((pair) => pair !== "")
+    .map((pair) => {
+      const [name = "", ...value] = pair.split("=");
+      return [encodeBytes(decode(name)), encodeBytes(decode(value.join("=")))];
+    });
+
+const decode = (text: string): string =>
+  text
+    .replaceAll("+", " ")
+    .replaceAll(/%([\da-f]{2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/** RFC 5849 section 3.6: all but unreserved characters. */
 const encode = (text: string): string =>
-  encodeURIComponent(text.toWellFormed()).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  encodeBytes(Buffer.from(text).toString("latin1"));
+
+/** RFC 5849 section 3.6: all but unreserved characters. */
+const encodeBytes = (bytes: string): string =>
+  bytes.replaceAll(
+    /[^\w\-.~]/g,
+    (byte) =>
+      `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
   );
 
 /** RFC 9110 section 5.6.4, in bytes. */

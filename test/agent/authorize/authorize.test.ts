@@ -96,6 +96,11 @@ describe("a token", () => {
       "credential_expired: the token 'A token' expired at 2015-08-30T12:36:00.000Z; its renewal failed: it answered 400",
     ],
     [
+      "MANUAL",
+      newToken({ access_token: null, expires_at: now - 1 }),
+      "credential_expired: the token 'A token' expired at 2015-08-30T12:35:59.999Z",
+    ],
+    [
       "OAUTH2",
       newToken({ access_token: null, renewal_failure: "it answered 500" }),
       "credential_missing: the token 'A token' was not obtained; its renewal failed: it answered 500",

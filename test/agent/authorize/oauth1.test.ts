@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { HttpRequest } from "../../../src/agent/http-request.ts";
 import {
   authorizeOAuth1,
   signatureBase,
@@ -87,33 +88,90 @@ describe("the Authorization header", () => {
     );
   });
 
-  it("signs with SHA-1 unless told otherwise, with or without a token", async () => {
-    const signed = async (signature_method?: string) =>
-      sent(
-        await authorizeOAuth1(
-          request,
-          newAuthorization("OAUTH1", { settings: { signature_method } }),
-          MOMENT,
-        ),
-      );
-    expect(await signed()).toMatch(
-      /oauth_signature_method="HMAC-SHA1".*oauth_signature="[\w%]+%3D"$/,
-    );
-    expect(await signed("HMAC-SHA256")).toMatch(
-      /oauth_signature_method="HMAC-SHA256".*oauth_signature="[\w%]+%3D"$/,
-    );
-    expect(await signed()).not.toContain("oauth_token=");
-    expect(await signed("RSA-SHA1")).toBe(
-      "'RSA-SHA1' is none of the signature methods HMAC-SHA1, HMAC-SHA256 and PLAINTEXT",
+  const SHA1 = "J90UjCy7zeuaLvbwItPe%2BRTF0ZA%3D";
+  const SHA256 = "nTRFMGEdc0tAxEEMnoV24ctBCfKikIjakJhoGgIyoM8%3D";
+
+  // As `openssl dgst -hmac 'secret&'` signs the base string of section 3.4.1.
+  it.each([
+    [undefined, "HMAC-SHA1", SHA1],
+    ["HMAC-SHA1", "HMAC-SHA1", SHA1],
+    ["HMAC-SHA256", "HMAC-SHA256", SHA256],
+    ["hmac-sha256", "HMAC-SHA256", SHA256],
+  ])("for the method %s is signed by %s", async (given, method, signature) => {
+    const setting = newAuthorization("OAUTH1", {
+      settings: { signature_method: given },
+    });
+    expect(sent(await authorizeOAuth1(request, setting, MOMENT))).toBe(
+      `OAuth oauth_consumer_key="id", oauth_signature_method="${method}", oauth_timestamp="1440938160", oauth_nonce="nonce", oauth_version="1.0", oauth_signature="${signature}"`,
     );
   });
 
-  it("leaves a body that is no form out of the signature", () => {
-    const [form, json] = [[FORM], [{ ...FORM, value: "application/json" }]].map(
-      (headers) =>
-        signatureBase({ ...request, headers, body: Buffer.from("a=1") }, []),
-    );
-    expect(form).toContain("a%3D1");
-    expect(json).not.toContain("a%3D1");
+  it("is not made for a method that is not known", async () => {
+    const setting = newAuthorization("OAUTH1", {
+      settings: { signature_method: "RSA-SHA1" },
+    });
+    expect(await authorizeOAuth1(request, setting, MOMENT)).toEqual({
+      reason:
+        "'RSA-SHA1' is none of the signature methods HMAC-SHA1, HMAC-SHA256 and PLAINTEXT",
+    });
+  });
+});
+
+describe("the signature base", () => {
+  const baseOf = (
+    url: string,
+    { host, ...rest }: Partial<HttpRequest> & { host?: string } = {},
+  ) => {
+    const headers = [...(rest.headers ?? [])];
+    if (host !== undefined) headers.push({ key: "Host", value: host });
+    return signatureBase(newRequest(url, { ...rest, headers }), [])
+      .split("&")
+      .map(decodeURIComponent);
+  };
+
+  it.each([
+    ["http://a.example:443/", undefined, "http://a.example:443/"],
+    ["https://A.example:8443/a/~b", undefined, "https://a.example:8443/a/~b"],
+    ["https://a.example/", "a.example:443", "https://a.example/"],
+    ["http://127.0.0.1:8080/", "Virtual.Example", "http://virtual.example/"],
+    ["http://a.example/", "b.example:80", "http://b.example/"],
+    ["https://a.example/", "b.example:80", "https://b.example:80/"],
+    ["http://[::1]:80/", "[::1]:80", "http://[::1]/"],
+    ["http://a.example/a%2fb[1]?c", undefined, "http://a.example/a%2fb[1]"],
+  ])("of %s with the Host %s is for %s", (url, host, expected) => {
+    const [, uri] = baseOf(url, host === undefined ? {} : { host });
+    expect(uri).toBe(expected);
+  });
+
+  it.each([
+    ["a=2&a=1&a=&a", "a=&a=&a=1&a=2"],
+    ["ab=1&a-b=2&a%20=3&a=10&a=1", "a=1&a=10&a%20=3&a-b=2&ab=1"],
+    ["&&b==c&=d", "=d&b=%3Dc"],
+    ["a=%ff&b=%zz&c=%", "a=%FF&b=%25zz&c=%25"],
+    ["?a=1", "%3Fa=1"],
+    ["a=%C3%BC+%2B%7e*", "a=%C3%BC%20%2B~%2A"],
+  ])("has of the parameters %s these: %s", (given, expected) => {
+    const query = baseOf(`http://a.example/?${given}`);
+    const form = baseOf("http://a.example/", {
+      method: "PUT",
+      headers: [{ ...FORM, value: `${FORM.value}; charset=utf-8` }],
+      body: Buffer.from(given),
+    });
+    expect(query).toEqual(["GET", "http://a.example/", expected]);
+    expect(form).toEqual(["PUT", "http://a.example/", expected]);
+  });
+
+  it.each<[string, string, string | null]>([
+    ["HEAD", "text/plain", null],
+    ["POST", "text/plain", "b=2"],
+    ["POST", "application/json", '{"b":2}'],
+    ["DELETE", "application/x-www-form-urlencodedx", "b=2"],
+  ])("of %s with %s has the query alone", (method, value, body) => {
+    const base = baseOf("http://a.example/?a=1", {
+      method,
+      headers: [{ key: "content-type", value }],
+      body: body === null ? null : Buffer.from(body),
+    });
+    expect(base).toEqual([method, "http://a.example/", "a=1"]);
   });
 });
