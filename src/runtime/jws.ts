@@ -15,7 +15,18 @@ export interface SigningKey {
   readonly key_id: string | undefined;
 }
 
-/** A PEM is a private key; any other text is a shared secret. Without an algorithm, RS256 or HS256. */
+// RFC 7518 section 3.4 and RFC 8037, by the names that node:crypto has for curves and types of keys.
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  prime256v1: "ES256",
+  secp384r1: "ES384",
+  secp521r1: "ES512",
+  ed25519: "EdDSA",
+};
+
+/**
+ * A PEM is a private key; any other text is a shared secret. Without an algorithm, that of the key's curve, or RS256 or
+ * HS256.
+ */
 export function signingKeyOf(
   secret: string,
   algorithm: string | undefined,
@@ -29,10 +40,15 @@ export function signingKeyOf(
     };
   try {
     const key = createPrivateKey(secret);
-    return { algorithm: algorithm ?? "RS256", key, key_id };
+    return { algorithm: algorithm ?? algorithmOf(key), key, key_id };
   } catch (cause) {
     throw new SigningError("the private key cannot be read", { cause });
   }
+}
+
+function algorithmOf(key: KeyObject): string {
+  const type = key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType;
+  return ALGORITHMS[type ?? ""] ?? "RS256";
 }
 
 /** The compact serialization; `detached` leaves out its payload (RFC 7515 appendix F). Rejects with `SigningError`. */
