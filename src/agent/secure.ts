@@ -20,13 +20,34 @@ export interface Handshake {
 
 const DAY_MS = 86_400_000;
 
-/** Rejects with a `CallFailure`, before anything is sent to a server that is not trusted. */
-export function secure(
+/** Rejects with a `CallFailure`, before anything is sent to a server that is not trusted; the socket is then destroyed. */
+export async function secure(
   clock: Clock,
   trace: Trace,
-  { socket, host, secureContext, insecureTls, signal }: Handshake,
+  handshake: Handshake,
 ): Promise<Socket> {
   const started = clock.monotonic();
+  const secured = await shakeHands(handshake);
+  const ended = clock.monotonic();
+  try {
+    trace.certificate = certificateOf(secured, clock.now());
+    if (!handshake.insecureTls && !secured.authorized)
+      throw handshakeFailure(distrust(secured));
+  } catch (cause) {
+    secured.destroy();
+    handshake.socket.destroy();
+    throw cause;
+  }
+  trace.phases.handshake = ended - started;
+  return secured;
+}
+
+function shakeHands({
+  socket,
+  host,
+  secureContext,
+  signal,
+}: Handshake): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const secured = connectTls({
       socket,
@@ -35,7 +56,7 @@ export function secure(
       servername: isIP(host) === 0 ? host.replace(/\.$/, "") : "",
       secureContext,
       ALPNProtocols: ["http/1.1"],
-      // Judged below: a certificate that Node refuses could not be shown any more.
+      // Judged afterwards: a certificate that Node refuses could not be shown any more.
       rejectUnauthorized: false,
     });
     const fail = (failure: CallFailure): void => {
@@ -55,11 +76,7 @@ export function secure(
     signal.addEventListener("abort", expire, { once: true });
     secured.on("error", (cause) => fail(handshakeFailure(cause)));
     secured.once("secureConnect", () => {
-      trace.certificate = certificateOf(secured, clock.now());
-      if (!insecureTls && !secured.authorized)
-        return fail(handshakeFailure(distrust(secured)));
       signal.removeEventListener("abort", expire);
-      trace.phases.handshake = clock.monotonic() - started;
       resolve(secured);
     });
   });
@@ -71,9 +88,13 @@ const distrust = ({ authorizationError }: TLSSocket): Error =>
     code: String(authorizationError),
   });
 
+/** What a server shows may be anything: null where its dates are none. */
 function certificateOf(socket: TLSSocket, now: number): Certificate | null {
   const certificate = socket.getPeerX509Certificate();
-  return certificate ? summaryOf(certificate, now) : null;
+  if (!certificate) return null;
+  const { validFromDate, validToDate } = certificate;
+  const dates = [validFromDate.getTime(), validToDate.getTime()];
+  return dates.some(Number.isNaN) ? null : summaryOf(certificate, now);
 }
 
 function summaryOf(certificate: X509Certificate, now: number): Certificate {
@@ -87,6 +108,10 @@ function summaryOf(certificate: X509Certificate, now: number): Certificate {
   };
 }
 
+const LONGEST_NAME = 1000;
+
 /** A distinguished name comes with a line for each of its parts; a certificate may have none. */
-const oneLine = (name: string | undefined): string =>
-  (name ?? "").trim().replaceAll("\n", ", ");
+const oneLine = (name: string | undefined): string => {
+  const line = (name ?? "").trim().replaceAll("\n", ", ");
+  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME)}…` : line;
+};

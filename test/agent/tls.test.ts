@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCertificates } from "../support/certificates.ts";
+import type { Certificate } from "../support/certificates.ts";
 import { startRawTarget, startTarget } from "../support/target-server.ts";
 import type { TargetOptions } from "../support/target-server.ts";
 import { call, codeOf, timingOfCall } from "./calling.ts";
@@ -51,6 +52,20 @@ const FAULTS: [string, TargetOptions["tls"], string][] = [
   ],
 ];
 
+/** With an end in the 99th month: what signs it does not fit any more. */
+function withoutEnd({ cert, key }: Certificate): Certificate {
+  const lines = cert.trim().split("\n").slice(1, -1);
+  const der = Buffer.from(lines.join(""), "base64");
+  const utcTime = Buffer.from([0x17, 13]);
+  const end = der.indexOf(utcTime, der.indexOf(utcTime) + 1);
+  der.write("99", end + utcTime.length + 2);
+  const body = der.toString("base64").match(/.{1,64}/g)?.join("\n");
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`,
+    key,
+  };
+}
+
 describe("the certificate of a result", () => {
   const certificateOf = async (url: string) =>
     (await call(url, { secureContext })).last.certificate;
@@ -76,6 +91,29 @@ describe("the certificate of a result", () => {
       tls: certificates.expired,
     });
     expect((await certificateOf(target.url))?.days).toBeLessThan(0);
+  });
+
+  it("is null where its dates are none, and the call fails for it", async () => {
+    await using target = await startTarget(undefined, {
+      tls: withoutEnd(certificates.good),
+    });
+    const { result, last } = await call(target.url, { secureContext });
+    expect(result).toBe("CONNECTION_ERROR");
+    expect(last.certificate).toBeNull();
+    const insecure = await call(target.url, {
+      behaviour: { insecureTls: true },
+    });
+    expect(insecure.result).toBe("COMPLETE");
+    expect(insecure.last.certificate).toBeNull();
+  });
+
+  it("has names of up to 1000 characters", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.longNamed,
+    });
+    const certificate = await certificateOf(target.url);
+    expect(certificate?.subject).toHaveLength(1001);
+    expect(certificate?.subject.endsWith("…")).toBe(true);
   });
 
   it("is null over plain http", async () => {

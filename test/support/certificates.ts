@@ -21,6 +21,8 @@ export interface Certificates {
   readonly notYetValid: Certificate;
   readonly otherName: Certificate;
   readonly selfSigned: Certificate;
+  /** Self-signed, for a subject of thousands of characters. */
+  readonly longNamed: Certificate;
   /** Of an authority that `trusting` does not know. */
   readonly ofStranger: Certificate;
 }
@@ -43,6 +45,11 @@ export function createCertificates(): Certificates {
       notYetValid: sign({ name: "early", fromDay: 5 }),
       otherName: sign({ name: "other", san: "DNS:other.example" }),
       selfSigned: makeRoot("self", "CN=localhost", "CA:FALSE"),
+      longNamed: makeRoot(
+        "long",
+        Array.from({ length: 40 }, () => `OU=${"x".repeat(60)}`).join("/"),
+        "CA:FALSE",
+      ),
       ofStranger: sign({ name: "foreign", authority: "stranger" }),
     };
   } finally {
