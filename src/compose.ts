@@ -32,14 +32,15 @@ import type { Registry } from "./runtime/metrics.ts";
 import { createOpsServer } from "./runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
 import { createSchedulerMetrics } from "./scheduler/metrics.ts";
+import { createRenewalMetrics } from "./renewal/metrics.ts";
 import { createRenewalService } from "./renewal/renewal.ts";
 import { createScheduler } from "./scheduler/scheduler.ts";
 import { lockForProcess } from "./store/process-lock.ts";
 import type { Store } from "./store/store.ts";
 import { VERSION } from "./version.ts";
 
-/** Runs in flight have 10 s to finish; what follows them needs a moment more. */
-const STOP_DEADLINE_MS = 15_000;
+/** Token endpoints have 10 s to answer, and runs in flight then 10 s to finish; what follows them needs a moment more. */
+const STOP_DEADLINE_MS = 25_000;
 
 export interface System {
   readonly lifecycle: Lifecycle;
@@ -203,8 +204,8 @@ function composeRoles(parts: Parts): {
       createRenewalService({
         store,
         egress: parseEgressAllow(allow, parts.ownPorts),
-        holder,
         log: log("scheduler"),
+        metrics: createRenewalMetrics(registry),
       }),
     );
   if (has("api")) {

@@ -1,23 +1,22 @@
-// Renews the tokens that calls use, ahead of their expiry; started with the scheduler role. One process at a time does it.
+// Renews the tokens that calls use, ahead of their expiry; started with the scheduler role. Each by one process at a time.
 import { randomUUID } from "node:crypto";
 import { canRead } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
-import { formatInstant } from "../model/instant.ts";
-import {
-  isRenewable,
-  isSameToken,
-  renewalTime,
-  renewedToken,
-  unrenewedToken,
-} from "../model/token-renewal.ts";
-import { tokenResource } from "../model/token.ts";
+import { AppError } from "../model/errors.ts";
+import { isRenewable, renewalTime } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
+import { untilReachable } from "../runtime/until-reachable.ts";
 import type { StoredDocument } from "../store/ports/document-store.ts";
+import type { DueToken } from "../store/ports/renewal-store.ts";
 import type { Store } from "../store/store.ts";
+import { createFairQueue } from "./fair-queue.ts";
+import type { RenewalMetrics } from "./metrics.ts";
+import { saveRenewal } from "./save-renewal.ts";
+import type { RenewalOutcome } from "./save-renewal.ts";
 import { askForToken } from "./token-endpoint.ts";
 import type { EgressRules, TokenAnswer } from "./token-endpoint.ts";
 import { tokenRequest } from "./token-request.ts";
@@ -25,125 +24,149 @@ import { tokenRequest } from "./token-request.ts";
 export interface RenewalOptions {
   readonly store: Store;
   readonly egress: EgressRules;
-  readonly holder: string;
   readonly log: Logger;
+  readonly metrics: RenewalMetrics;
   /** That a token endpoint has to answer; default 10 s. */
   readonly timeoutMs?: number;
 }
 
 export interface TokenRenewal {
-  /** Renews what is due now; resolves when all are saved, or have failed. */
-  run(signal: AbortSignal): Promise<void>;
-  resign(): Promise<void>;
+  /** Begins to renew what is due now, as far as there is room; what is under way goes on. */
+  beat(): Promise<void>;
+  /** Resolves when all that was begun, or waits for room, is saved or has failed. */
+  settled(): Promise<void>;
+  /** Begins nothing more; what endpoints were asked for is still saved, for it may be all that they accept from now on. */
+  stop(): Promise<void>;
 }
 
-const LEASE = "token-renewal";
-const LEASE_MS = 60_000;
-const PAGE = 200;
-const AT_A_TIME = 10;
+/** Longer than an endpoint may take to answer. */
+const CLAIM_MS = 60_000;
+const PLACES = 20;
+const PLACES_OF_OWNER = 5;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
-
-interface Pause {
-  readonly until: number;
-  readonly lengthMs: number;
-  /** Of the token as it failed: a change by its owner ends the pause. */
-  readonly last_update: string;
-}
+const UNREADABLE = "cannot be decrypted";
 
 export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
-  const { store, holder, log } = options;
-  const pauses = new Map<string, Pause>();
+  const { store, log, metrics } = options;
+  const pauses = new Map<string, number>();
 
-  const isDue = ({ id, document }: StoredDocument, now: number): boolean => {
-    const token = document as Token;
-    const time = renewalTime(token);
-    if (time === null || time > now) return false;
-    const pause = pauses.get(id);
-    return (
-      !pause ||
-      pause.until <= now ||
-      pause.last_update !== token.meta.last_update
-    );
+  const told = (token_id: string, outcome: RenewalOutcome): void => {
+    metrics.attempts.inc({ outcome: outcome.outcome });
+    if (outcome.outcome === "failed")
+      log.warn({ token_id, reason: outcome.reason }, "token not renewed");
+    else if (outcome.outcome === "superseded")
+      log.info({ token_id }, "token changed during its renewal");
+    else log.info({ token_id }, "token renewed");
   };
 
-  const renew = async (
-    stored: StoredDocument,
-    now: number,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const setting = await settingOf(store, stored);
-    const before = stored.document as Token;
-    if (!setting || !isRenewable(setting, before)) return;
-    if ((await store.documents.count("call", "token_id", stored.id)) === 0)
-      return;
-    const request = await tokenRequest(setting, before, {
-      now,
-      id: randomUUID(),
-    });
-    const answered: TokenAnswer =
-      typeof request === "string"
-        ? { reason: request }
-        : await askForToken(request, options.egress, signal, options.timeoutMs);
-    const { last_update, reason } = await save(store, stored, answered);
-    if (reason === undefined) {
-      pauses.delete(stored.id);
-      log.info({ token_id: stored.id }, "token renewed");
-      return;
+  /** Whatever is wrong with one token is none of the others' business; it stays claimed for a while. */
+  const work = async ({ id }: DueToken): Promise<void> => {
+    try {
+      const now = await store.now();
+      const claimed = now + CLAIM_MS;
+      if (!(await store.renewals.claim(id, now, claimed))) return;
+      const pauseMs = nextPause(pauses.get(id));
+      const outcome = await renew(options, { id, now, claimed, pauseMs });
+      if (outcome?.outcome === "failed") pauses.set(id, pauseMs);
+      else pauses.delete(id);
+      if (outcome) told(id, outcome);
+    } catch (err) {
+      if (isUnavailable(err)) queue.offer([]); // the next beat that reaches the database offers them again
+      metrics.attempts.inc({ outcome: "failed" });
+      log.error({ err, token_id: id }, "token could not be renewed");
     }
-    const pausedMs = pauses.get(stored.id)?.lengthMs ?? FIRST_PAUSE_MS / 2;
-    const lengthMs = Math.min(pausedMs * 2, LONGEST_PAUSE_MS);
-    pauses.set(stored.id, { until: now + lengthMs, lengthMs, last_update });
-    log.warn({ token_id: stored.id, reason }, "token not renewed");
   };
 
+  const queue = createFairQueue({
+    places: PLACES,
+    placesOfOwner: PLACES_OF_OWNER,
+    work,
+  });
   return {
-    async run(signal) {
-      const now = await store.now();
-      const lease = await store.leases.acquire(LEASE, holder, now, LEASE_MS);
-      if (!lease) return;
-      const due = (await allTokens(store)).filter((token) => isDue(token, now));
-      for (let at = 0; at < due.length; at += AT_A_TIME) {
-        signal.throwIfAborted();
-        const time = await store.now();
-        if (!(await store.leases.acquire(LEASE, holder, time, LEASE_MS)))
-          return;
-        await Promise.all(
-          due
-            .slice(at, at + AT_A_TIME)
-            .map((token) => renew(token, now, signal)),
-        );
-      }
+    async beat() {
+      const due = await store.renewals.listDue(await store.now());
+      metrics.due.set(due.length);
+      queue.offer(due);
     },
-    async resign() {
-      const now = await store.now();
-      const lease = await store.leases.acquire(LEASE, holder, now, LEASE_MS);
-      if (lease) await store.leases.release(lease);
+    settled: () => queue.settled(),
+    stop() {
+      queue.offer([]);
+      return queue.settled();
     },
   };
 }
 
-async function allTokens(store: Store): Promise<StoredDocument[]> {
-  const tokens: StoredDocument[] = [];
-  for (let after = ""; ;) {
-    const page = await store.documents.listKind("token", {
-      after,
-      limit: PAGE,
-    });
-    tokens.push(...page.filter(({ unreadable }) => !unreadable));
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return tokens;
-    after = last.id;
+const isUnavailable = (err: unknown): boolean =>
+  err instanceof AppError && err.code === "unavailable";
+
+const nextPause = (pauseMs: number | undefined): number =>
+  pauseMs === undefined
+    ? FIRST_PAUSE_MS
+    : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+
+interface Attempt {
+  readonly id: string;
+  readonly now: number;
+  readonly claimed: number;
+  readonly pauseMs: number;
+}
+
+/** Undefined where there is nothing to renew now. */
+async function renew(
+  { store, egress, metrics, timeoutMs }: RenewalOptions,
+  { id, now, claimed, pauseMs }: Attempt,
+): Promise<RenewalOutcome | undefined> {
+  const [stored] = await store.documents.getMany("token", [id]);
+  if (!stored) return undefined;
+  if (stored.unreadable) {
+    await store.renewals.putOff(id, claimed, now + pauseMs);
+    return { outcome: "failed", reason: `the token ${UNREADABLE}` };
   }
+  const token = stored.document as Token;
+  const setting = await settingOf(store, stored);
+  const document = setting?.document as AuthSetting | undefined;
+  const time =
+    document && isRenewable(document, token) ? renewalTime(token) : null;
+  if (!document || time === null || time > now) {
+    await store.renewals.putOff(id, claimed, time);
+    return undefined;
+  }
+  const ended = metrics.duration.startTimer();
+  const answered: TokenAnswer = setting?.unreadable
+    ? { reason: `the authentication setting ${UNREADABLE}` }
+    : await answerTo(document, token, { now, egress, timeoutMs });
+  const outcome = await saveRenewal(
+    store,
+    { stored, claimed, pauseMs },
+    answered,
+  );
+  ended();
+  return outcome;
+}
+
+async function answerTo(
+  setting: AuthSetting,
+  token: Token,
+  {
+    now,
+    egress,
+    timeoutMs,
+  }: Pick<Attempt, "now"> & Pick<RenewalOptions, "egress" | "timeoutMs">,
+): Promise<TokenAnswer> {
+  const request = await tokenRequest(setting, token, { now, id: randomUUID() });
+  return typeof request === "string"
+    ? { reason: request }
+    : askForToken(request, egress, timeoutMs);
 }
 
 /** As the token's owner may use it. */
 async function settingOf(
   store: Store,
   { owner, owner_org, document }: StoredDocument,
-): Promise<AuthSetting | undefined> {
+): Promise<StoredDocument | undefined> {
   const { auth_id } = (document as Token).meta;
-  const stored = await store.documents.get("auth_setting", auth_id);
+  const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
   const user = {
     key_id: "",
     owner,
@@ -152,55 +175,25 @@ async function settingOf(
   } as const;
   if (!stored || !canRead(user, stored)) return undefined;
   const setting = stored.document as AuthSetting;
-  return shownAuthSetting(setting, user, stored).keys ? setting : undefined;
-}
-
-/** The new token takes the old one's place at once, with the refresh token that came with it. */
-async function save(
-  store: Store,
-  { id, document }: StoredDocument,
-  answered: TokenAnswer,
-): Promise<{ readonly last_update: string; readonly reason?: string }> {
-  return store.transaction(async (within) => {
-    const now = await within.now();
-    const current = await within.documents.getForUpdate("token", id);
-    const before = document as Token;
-    const { last_update } = before.meta;
-    // Deleted, or changed by its owner meanwhile: what was answered is for another token.
-    if (!current || !isSameToken(current.document as Token, before))
-      return { last_update };
-    const held = current.document as Token;
-    const renewed =
-      "answer" in answered
-        ? renewedToken(held, answered.answer, now)
-        : answered.reason;
-    const failed = typeof renewed === "string";
-    const token = failed ? unrenewedToken(held, renewed) : renewed;
-    const meta = { ...token.meta, last_update: formatInstant(now) };
-    const changed = { ...token, meta };
-    const filters = tokenResource.filters(changed);
-    await within.documents.replace({ ...current, document: changed, filters });
-    return {
-      last_update: meta.last_update,
-      ...(failed && { reason: renewed }),
-    };
-  });
+  return shownAuthSetting(setting, user, stored).keys ? stored : undefined;
 }
 
 export function createRenewalService(options: RenewalOptions): Service {
+  const { log } = options;
+  const name = "token renewal";
   const renewal = createTokenRenewal(options);
   const cron = createCron({
-    name: "token renewal",
-    expression: "*/5 * * * * *",
-    log: options.log,
-    work: (signal) => renewal.run(signal),
+    name,
+    expression: "* * * * * *",
+    log,
+    work: untilReachable(log, name, () => renewal.beat()),
   });
   return {
-    name: "token renewal",
+    name,
     start: () => cron.start(),
     async stop() {
       await cron.stop();
-      await renewal.resign();
+      await renewal.stop();
     },
   };
 }

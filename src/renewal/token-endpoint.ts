@@ -21,7 +21,6 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 export async function askForToken(
   { method, url, headers, body }: TokenRequest,
   egress: EgressRules,
-  cancel: AbortSignal,
   timeoutMs = TIMEOUT_MS,
 ): Promise<TokenAnswer> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -38,11 +37,10 @@ export async function askForToken(
       method,
       headers,
       body,
-      signal: AbortSignal.any([deadline, cancel]),
+      signal: deadline,
     });
     return read(statusCode, await content.text());
   } catch (cause) {
-    cancel.throwIfAborted();
     if (deadline.aborted)
       return {
         reason: `the token endpoint did not answer within ${timeoutMs / 1000} s`,

@@ -4,7 +4,9 @@ import type { Principal } from "../model/access.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
+import { lookAtTokensOf } from "./renewals.ts";
 import type { Schema } from "./schema.ts";
+import { AT_ONCE } from "./ports/renewal-store.ts";
 import type {
   DocumentStore,
   Filters,
@@ -61,6 +63,7 @@ export function createDocumentStore(database: Database): DocumentStore {
         .where("id", "=", id)
         .where("kind", "=", kind)
         .execute();
+      await lookAtTokensOf(database, document);
       if (document.callIds === undefined) return;
       await removeCallIds(database, id);
       await insertCallIds(database, document);
@@ -194,6 +197,7 @@ function toRow({
     target_id: filters.target_id ?? null,
     workspace: filters.workspace ?? null,
     name: filters.name ?? null,
+    renewal_time: identity.kind === "token" ? AT_ONCE : null,
     document: JSON.stringify(document),
   };
 }

@@ -7,6 +7,7 @@ import * as initial from "./migrations/0001-initial.ts";
 import * as keysAuditAnswers from "./migrations/0002-keys-audit-answers.ts";
 import * as resources from "./migrations/0004-resources.ts";
 import * as resultContents from "./migrations/0005-result-contents.ts";
+import * as tokenRenewals from "./migrations/0006-token-renewals.ts";
 import * as workflowRuns from "./migrations/0003-workflow-runs.ts";
 
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -15,6 +16,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0003-workflow-runs": workflowRuns,
   "0004-resources": resources,
   "0005-result-contents": resultContents,
+  "0006-token-renewals": tokenRenewals,
 };
 
 /** Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a newer Sonde. */

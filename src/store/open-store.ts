@@ -14,6 +14,7 @@ import { assertKeysHeld, createMasterKeyStore } from "./master-keys.ts";
 import { hasTable, migrate } from "./migrate.ts";
 import { createPendingRunStore } from "./pending-runs.ts";
 import { addressOf, isRefused, openPostgres } from "./postgres.ts";
+import { createRenewalStore } from "./renewals.ts";
 import { createResultStore, createWorkflowResultStore } from "./results.ts";
 import { createSealedDocumentStore } from "./sealed-documents.ts";
 import { createScheduleStore } from "./schedules.ts";
@@ -86,6 +87,7 @@ function createStore(database: Database, sealer: Sealer): Store {
     apiKeys: createApiKeyStore(database),
     locations: createLocationStore(database),
     leases: createLeaseStore(database),
+    renewals: createRenewalStore(database),
     audit: createAuditStore(database),
     answers: createAnswerStore(database, sealer),
     masterKeys: createMasterKeyStore(database, sealer),

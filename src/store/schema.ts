@@ -14,6 +14,8 @@ interface DocumentsTable {
   target_id: string | null;
   workspace: string | null;
   name: string | null;
+  /** Of tokens: when to look at them next; null for never, as they are. */
+  renewal_time: number | null;
   document: string;
 }
 

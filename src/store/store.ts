@@ -9,6 +9,7 @@ import type { ResultStore, WorkflowResultStore } from "./ports/result-store.ts";
 import type { StatStore } from "./ports/stat-store.ts";
 import type { ApiKeyStore } from "./ports/api-key-store.ts";
 import type { LocationStore } from "./ports/location-store.ts";
+import type { RenewalStore } from "./ports/renewal-store.ts";
 import type { LeaseStore } from "./ports/lease-store.ts";
 import type { MasterKeyStore } from "./ports/master-key-store.ts";
 
@@ -22,6 +23,7 @@ export interface Store {
   readonly apiKeys: ApiKeyStore;
   readonly locations: LocationStore;
   readonly leases: LeaseStore;
+  readonly renewals: RenewalStore;
   readonly audit: AuditStore;
   readonly answers: AnswerStore;
   readonly masterKeys: MasterKeyStore;

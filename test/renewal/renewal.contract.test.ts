@@ -1,113 +1,21 @@
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
-import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { formatInstant, parseInstant } from "../../src/model/instant.ts";
 import { renewalFailureOf } from "../../src/model/token-renewal.ts";
-import { ofSetting, tokenResource } from "../../src/model/token.ts";
+import { tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
-import { newId } from "../../src/runtime/ids.ts";
-import { createLogger } from "../../src/runtime/logger.ts";
-import { createTokenRenewal } from "../../src/renewal/renewal.ts";
-import type { Store } from "../../src/store/store.ts";
-import { createShiftedClock } from "../support/shifted-clock.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import { startTarget } from "../support/target-server.ts";
-
-const NOON = Date.UTC(2026, 9, 1, 12);
-const log = createLogger("silent");
-const never = new AbortController().signal;
-const owned = { owner: "ann", owner_org: null, org: false, community: false };
-
-async function insert(
-  store: Store,
-  kind: "auth_setting" | "token" | "call",
-  document: { id: string },
-  filters: object,
-): Promise<void> {
-  await store.documents.insert({
-    ...owned,
-    id: document.id,
-    kind,
-    document,
-    filters,
-  });
-}
-
-/** A setting whose tokens come from `url`, a token of it, and a call that uses the token. */
-async function insertToken(
-  store: Store,
-  url: string,
-  { settings = {}, token = {}, keys = {}, isUsed = true },
-): Promise<string> {
-  const identity = () => ({ id: newId(NOON), owner: "ann", now: NOON });
-  const setting = authSettingResource.create(
-    {
-      meta: { name: "s", domain: "a.example" },
-      keys: { client_id: "me", client_secret: "hush +", ...keys },
-      settings: { auth_type: "OAUTH2", access_token_url: url, ...settings },
-    },
-    identity(),
-  );
-  await insert(store, "auth_setting", setting, {});
-  const made = ofSetting(
-    tokenResource.create(
-      {
-        meta: { name: "t", auth_id: setting.id },
-        token: { grant_type: "client_credentials", ...token },
-      },
-      identity(),
-    ),
-    setting,
-  );
-  await insert(store, "token", made, tokenResource.filters(made));
-  if (isUsed)
-    await insert(
-      store,
-      "call",
-      { id: newId(NOON) },
-      { token_id: made.id, auth_id: setting.id },
-    );
-  return made.id;
-}
-
-const answering =
-  (answer: object | string, status = 200): RequestListener =>
-  (_, response) => {
-    response
-      .writeHead(status)
-      .end(typeof answer === "string" ? answer : JSON.stringify(answer));
-  };
+import { storeKinds } from "../support/stores.ts";
+import {
+  answering,
+  insertToken,
+  NOON,
+  renewAll,
+  startRenewing,
+} from "./renewing.ts";
 
 describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
-  async function start(handler: RequestListener) {
-    await using stack = new AsyncDisposableStack();
-    const clock = createShiftedClock(NOON);
-    const target = stack.use(await startTarget(handler));
-    const store = await stack.use(await createTestDatabase(kind)).open(clock);
-    const renewal = (holder = "one", allow = ["127.0.0.1"]) =>
-      createTokenRenewal({
-        store,
-        egress: parseEgressAllow(allow),
-        holder,
-        log,
-        timeoutMs: 500,
-      });
-    const one = renewal();
-    const kept = stack.move();
-    return {
-      clock,
-      target,
-      store,
-      renewal,
-      url: `${target.url}/token`,
-      run: () => one.run(never),
-      tokenOf: async (id: string): Promise<Token> =>
-        (await store.documents.get("token", id))?.document as Token,
-      [Symbol.asyncDispose]: () => kept.disposeAsync(),
-    };
-  }
+  const start = (handler: RequestListener) => startRenewing(kind, handler);
 
   it("gets a token ahead of its expiry, and not before", async () => {
     let n = 0;
@@ -265,11 +173,8 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     );
     for (let n = 0; n < 3; n += 1)
       await insertToken(system.store, system.url, {});
-    const others = ["two", "three"].map((holder) => system.renewal(holder));
-    await Promise.all([
-      system.run(),
-      ...others.map((other) => other.run(never)),
-    ]);
+    const others = [system.renewal(), system.renewal()];
+    await Promise.all([system.run(), ...others.map(renewAll)]);
     expect(system.target.requests).toHaveLength(3);
   });
 
@@ -285,7 +190,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
         {},
       ),
     ];
-    await system.renewal("one", []).run(never);
+    await renewAll(system.renewal([]));
     expect(system.target.connections()).toBe(0);
     for (const id of ids)
       expect(renewalFailureOf(await system.tokenOf(id))).toBe(
@@ -315,6 +220,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     };
     await system.run();
     expect((await system.tokenOf(id)).token.access_token).toBe("of the owner");
+    expect(await system.outcomes()).toEqual({ superseded: 1 });
   });
 
   it("exchanges a signed assertion for a token", async () => {

@@ -1,0 +1,28 @@
+// What the renewal of tokens counts.
+import { Counter, Gauge, Histogram } from "../runtime/metrics.ts";
+import type { Registry } from "../runtime/metrics.ts";
+
+export type RenewalMetrics = ReturnType<typeof createRenewalMetrics>;
+
+export function createRenewalMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    attempts: new Counter({
+      name: "sonde_renewal_attempts_total",
+      help: "Attempts to renew a token, by outcome: renewed, failed, or superseded by a change of its owner.",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    duration: new Histogram({
+      name: "sonde_renewal_duration_seconds",
+      help: "Time from the request to a token endpoint to the answer kept.",
+      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    due: new Gauge({
+      name: "sonde_renewal_due_tokens",
+      help: "Tokens in use that were due to be looked at for their renewal at the latest beat.",
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,151 @@
+// What must not happen to other tokens, or to a token that was got, when something goes wrong.
+import type { RequestListener, ServerResponse } from "node:http";
+import { describe, expect, it, vi } from "vitest";
+import { authSettingResource } from "../../src/model/auth-setting.ts";
+import type { AuthSetting } from "../../src/model/auth-setting.ts";
+import { renewalFailureOf } from "../../src/model/token-renewal.ts";
+import type { Token } from "../../src/model/token.ts";
+import type { StoredDocument } from "../../src/store/ports/document-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { storeKinds } from "../support/stores.ts";
+import {
+  answering,
+  insertToken,
+  NOON,
+  renewAll,
+  startRenewing,
+} from "./renewing.ts";
+
+const NEW = { access_token: "new", expires_in: 3600 };
+
+describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
+  const start = (handler: RequestListener) => startRenewing(kind, handler);
+  const settingOf = async (store: Store, id: string) => {
+    const token = await store.documents.get("token", id);
+    const { auth_id } = (token as StoredDocument<Token>).document.meta;
+    const setting = await store.documents.get("auth_setting", auth_id);
+    return setting as StoredDocument<AuthSetting>;
+  };
+
+  it("saves what an endpoint answers while it is stopping, and begins nothing more", async () => {
+    const held: ServerResponse[] = [];
+    await using system = await start((_, response) => held.push(response));
+    const tokens = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        insertToken(system.store, system.url, {
+          token: { grant_type: "refresh_token", refresh_token: "r0" },
+        }),
+      ),
+    );
+    const renewal = system.renewal(undefined, 10_000);
+    await renewal.beat();
+    await vi.waitFor(() => expect(held).toHaveLength(5));
+    const stopped = renewal.stop();
+    for (const response of held)
+      response.end(JSON.stringify({ ...NEW, refresh_token: "r1" }));
+    await stopped;
+    const saved = await Promise.all(tokens.map(system.tokenOf));
+    expect(
+      saved.filter(({ token }) => token.refresh_token === "r1"),
+    ).toHaveLength(5);
+    expect(system.target.requests).toHaveLength(5);
+  });
+
+  it("goes on with the others where a token, or a setting, cannot be decrypted", async () => {
+    await using system = await start(answering(NEW));
+    const { store, clock, run } = system;
+    const [token, ofSetting, good] = [
+      await insertToken(store, system.url, { token: { refresh_token: "r" } }),
+      await insertToken(store, system.url, {}),
+      await insertToken(store, system.url, {}),
+    ];
+    await system.spoil(token);
+    await system.spoil((await settingOf(store, ofSetting)).id);
+    for (const second of [0, 5, 9]) {
+      clock.moveTo(NOON + second * 1000);
+      await run();
+    }
+    expect((await system.tokenOf(good)).token.access_token).toBe("new");
+    expect(renewalFailureOf(await system.tokenOf(ofSetting))).toBe(
+      "the authentication setting cannot be decrypted",
+    );
+    expect(await system.outcomes()).toEqual({ renewed: 1, failed: 2 });
+  });
+
+  it("does not let one owner's silent endpoints hold up another's", async () => {
+    const held: ServerResponse[] = [];
+    await using system = await start((request, response) => {
+      if (request.url === "/silent") held.push(response);
+      else response.end(JSON.stringify(NEW));
+    });
+    const { store } = system;
+    for (let n = 0; n < 30; n += 1)
+      await insertToken(store, `${system.target.url}/silent`, { owner: "eve" });
+    const id = await insertToken(store, system.url, {});
+    const renewal = system.renewal(undefined, 10_000);
+    await renewal.beat();
+    await vi.waitFor(async () =>
+      expect((await system.tokenOf(id)).token.access_token).toBe("new"),
+    );
+    expect(held).toHaveLength(5);
+    const stopped = renewal.stop();
+    for (const response of held) response.end("{}");
+    await stopped;
+  });
+
+  it("renews any number of tokens in one go, those of one owner too", async () => {
+    await using system = await start(answering(NEW));
+    for (let n = 0; n < 250; n += 1)
+      await insertToken(system.store, system.url, {});
+    await system.run();
+    expect(await system.outcomes()).toEqual({ renewed: 250 });
+  });
+
+  it("tries again as soon as the setting is put right", async () => {
+    await using system = await start(({ headers }, response) =>
+      headers.authorization?.endsWith(btoa("me:right"))
+        ? response.end(JSON.stringify(NEW))
+        : response.writeHead(401).end(),
+    );
+    const { store, run } = system;
+    const id = await insertToken(store, system.url, {
+      settings: { basic_auth_get_token_method: true },
+    });
+    await run();
+    await run();
+    expect(system.target.requests).toHaveLength(1);
+    const setting = await settingOf(store, id);
+    const document = authSettingResource.update(
+      setting.document,
+      { meta: { domain: "a.example" }, keys: { client_secret: "right" } },
+      NOON,
+    );
+    await store.documents.replace({ ...setting, document, filters: {} });
+    await run();
+    expect((await system.tokenOf(id)).token.access_token).toBe("new");
+    expect(await system.outcomes()).toEqual({ failed: 1, renewed: 1 });
+  });
+
+  it("tells the owner of a failure once, so that the token stays the same version", async () => {
+    await using system = await start(answering("", 500));
+    const id = await insertToken(system.store, system.url, {});
+    await system.run();
+    const told = await system.tokenOf(id);
+    system.clock.moveTo(NOON + 20_000);
+    await system.run();
+    expect(system.target.requests).toHaveLength(2);
+    expect(await system.tokenOf(id)).toEqual(told);
+  });
+
+  it("leaves a token to the others that was taken by a process which is gone", async () => {
+    await using system = await start(answering(NEW));
+    const id = await insertToken(system.store, system.url, {});
+    const taken = NOON + 60_000;
+    expect(await system.store.renewals.claim(id, NOON, taken)).toBe(true);
+    await renewAll(system.renewal());
+    expect(system.target.requests).toHaveLength(0);
+    system.clock.moveTo(taken);
+    await renewAll(system.renewal());
+    expect(await system.outcomes()).toEqual({ renewed: 1 });
+  });
+});

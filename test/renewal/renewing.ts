@@ -1,0 +1,144 @@
+// What the tests of renewal share: tokens with what they need, and an endpoint that renews them.
+import type { RequestListener } from "node:http";
+import { sql } from "kysely";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { authSettingResource } from "../../src/model/auth-setting.ts";
+import { ofSetting, tokenResource } from "../../src/model/token.ts";
+import type { Token } from "../../src/model/token.ts";
+import { createRenewalMetrics } from "../../src/renewal/metrics.ts";
+import { createTokenRenewal } from "../../src/renewal/renewal.ts";
+import type { TokenRenewal } from "../../src/renewal/renewal.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { Registry } from "../../src/runtime/metrics.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createShiftedClock } from "../support/shifted-clock.ts";
+import { createTestDatabase } from "../support/stores.ts";
+import type { StoreKind, TestDatabase } from "../support/stores.ts";
+import { startTarget } from "../support/target-server.ts";
+
+export const NOON = Date.UTC(2026, 9, 1, 12);
+const log = createLogger("silent");
+const owned = { owner_org: null, org: false, community: false };
+
+async function insert(
+  store: Store,
+  owner: string,
+  kind: "auth_setting" | "token" | "call",
+  document: { id: string },
+  filters: object,
+): Promise<void> {
+  await store.documents.insert({
+    ...owned,
+    owner,
+    id: document.id,
+    kind,
+    document,
+    filters,
+  });
+}
+
+/** A setting whose tokens come from `url`, a token of it, and a call that uses the token. */
+export async function insertToken(
+  store: Store,
+  url: string,
+  { settings = {}, token = {}, keys = {}, isUsed = true, owner = "ann" },
+): Promise<string> {
+  const identity = () => ({ id: newId(NOON), owner, now: NOON });
+  const setting = authSettingResource.create(
+    {
+      meta: { name: "s", domain: "a.example" },
+      keys: { client_id: "me", client_secret: "hush +", ...keys },
+      settings: { auth_type: "OAUTH2", access_token_url: url, ...settings },
+    },
+    identity(),
+  );
+  await insert(store, owner, "auth_setting", setting, {});
+  const made = ofSetting(
+    tokenResource.create(
+      {
+        meta: { name: "t", auth_id: setting.id },
+        token: { grant_type: "client_credentials", ...token },
+      },
+      identity(),
+    ),
+    setting,
+  );
+  await insert(store, owner, "token", made, tokenResource.filters(made));
+  if (isUsed)
+    await insert(
+      store,
+      owner,
+      "call",
+      { id: newId(NOON) },
+      { token_id: made.id, auth_id: setting.id },
+    );
+  return made.id;
+}
+
+export async function renewAll(renewal: TokenRenewal): Promise<void> {
+  await renewal.beat();
+  await renewal.settled();
+}
+
+export const answering =
+  (answer: object | string, status = 200): RequestListener =>
+  (_, response) => {
+    response
+      .writeHead(status)
+      .end(typeof answer === "string" ? answer : JSON.stringify(answer));
+  };
+
+/** A store, a token endpoint, and the renewal between them. */
+export async function startRenewing(kind: StoreKind, handler: RequestListener) {
+  await using stack = new AsyncDisposableStack();
+  const clock = createShiftedClock(NOON);
+  const target = stack.use(await startTarget(handler));
+  const database = stack.use(await createTestDatabase(kind));
+  const store = await database.open(clock);
+  const metrics = createRenewalMetrics(new Registry());
+  const renewal = (allow = ["127.0.0.1"], timeoutMs = 500) =>
+    createTokenRenewal({
+      store,
+      egress: parseEgressAllow(allow),
+      log,
+      metrics,
+      timeoutMs,
+    });
+  const one = renewal();
+  const kept = stack.move();
+  return {
+    clock,
+    target,
+    store,
+    renewal,
+    url: `${target.url}/token`,
+    run: () => renewAll(one),
+    tokenOf: async (id: string): Promise<Token> =>
+      (await store.documents.get("token", id))?.document as Token,
+    /** Attempts so far, by outcome. */
+    async outcomes(): Promise<Record<string, number>> {
+      const { values } = await metrics.attempts.get();
+      return Object.fromEntries(
+        values.map(({ labels, value }) => [labels.outcome, value]),
+      );
+    },
+    spoil: (id: string) => spoil(database, id),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** No key opens the secrets of the document any more. */
+async function spoil({ location }: TestDatabase, id: string): Promise<void> {
+  const { kysely } =
+    "url" in location
+      ? openPostgres({ url: location.url })
+      : openSqlite({ path: location.file, clock: systemClock });
+  await sql`update documents set document = replace(document, '"eyJ', '"fyJ') where id = ${id}`.execute(
+    kysely,
+  );
+  await kysely.destroy();
+}

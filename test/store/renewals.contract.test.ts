@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newId } from "../../src/runtime/ids.ts";
+import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import { AT_ONCE } from "../../src/store/ports/renewal-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aCall, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+describe.each(storeKinds)("the times of renewal on %s", (kind) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open();
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  const aToken = async (auth_id = "setting"): Promise<NewDocument> => {
+    const token: NewDocument = {
+      ...aCall(),
+      kind: "token",
+      document: { token: {} },
+      filters: { auth_id },
+    };
+    await store.documents.insert(token);
+    return token;
+  };
+  const use = ({ id }: NewDocument) =>
+    store.documents.insert(aCall({ filters: { token_id: id } }));
+  const due = async (
+    now: number,
+    ...tokens: readonly NewDocument[]
+  ): Promise<number[]> => {
+    const known = tokens.map(({ id }) => id);
+    const listed = await store.renewals.listDue(now);
+    return listed
+      .map(({ id }) => known.indexOf(id))
+      .filter((place) => place >= 0);
+  };
+
+  it("make a token due that a call uses, those that wait for the longest first", async () => {
+    const tokens = [await aToken(), await aToken(), await aToken()] as const;
+    expect(await due(T0, ...tokens)).toEqual([]);
+    for (const token of tokens) await use(token);
+    const [one, two, three] = tokens;
+    await store.renewals.putOff(one.id, AT_ONCE, T0 + 2);
+    await store.renewals.putOff(two.id, AT_ONCE, T0 + 1);
+    await store.renewals.putOff(three.id, AT_ONCE, null);
+    expect(await due(T0 + 1, ...tokens)).toEqual([1]);
+    expect(await due(T0 + 2, ...tokens)).toEqual([1, 0]);
+  });
+
+  it("let one claim a token at a time, until its claim is over", async () => {
+    const { id } = await aToken();
+    const claim = (now: number) => store.renewals.claim(id, now, now + 60);
+    const claims = await Promise.all([claim(T0), claim(T0), claim(T0)]);
+    expect(claims.toSorted()).toEqual([false, false, true]);
+    expect(await claim(T0 + 59)).toBe(false);
+    expect(await claim(T0 + 60)).toBe(true);
+  });
+
+  it.each(["the token", "its setting"])(
+    "begin anew when %s is written, whatever was decided before",
+    async (which) => {
+      const setting: NewDocument = {
+        ...aCall(),
+        id: newId(T0),
+        kind: "auth_setting",
+        document: { keys: {}, settings: {} },
+      };
+      await store.documents.insert(setting);
+      const token = await aToken(setting.id);
+      await use(token);
+      await store.renewals.claim(token.id, T0, T0 + 60);
+      expect(await due(T0, token)).toEqual([]);
+      await store.documents.replace(which === "the token" ? token : setting);
+      expect(await due(T0, token)).toEqual([0]);
+      expect(await store.renewals.putOff(token.id, T0 + 60, null)).toBe(false);
+      expect(await due(T0, token)).toEqual([0]);
+    },
+  );
+});
