@@ -9,7 +9,7 @@ import { workspaceKey } from "../model/environment.ts";
 import type { Variable } from "../model/environment.ts";
 import { parseInstant } from "../model/instant.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
-import { renewalFailureOf } from "../model/token-renewal.ts";
+import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { environmentNames } from "../model/variables.ts";
 import type {
@@ -104,7 +104,9 @@ function authorizationOf(
     domain: meta.domain,
     settings: known,
     keys: keys ?? {},
-    token: token ? tickToken(token.document as Token) : null,
+    token: token
+      ? tickToken(token.document as Token, keys ? document : undefined)
+      : null,
   };
 }
 
@@ -125,13 +127,15 @@ const ownerOf = ({ owner, owner_org }: StoredDocument): Principal => ({
   access_level: "EDITOR",
 });
 
-function tickToken(stored: Token): TickToken {
+/** `setting`: where its keys may be used to renew the token. */
+function tickToken(stored: Token, setting: AuthSetting | undefined): TickToken {
   const { meta, token } = stored;
   const renewal_failure = renewalFailureOf(stored);
   const { access_token, token_secret, headers, parameters } = token;
   return {
     name: meta.name,
     expires_at: parseInstant(token.expire_time ?? "") ?? null,
+    ...(setting && isRenewable(setting, stored) && { is_renewed: true }),
     ...(renewal_failure !== null && { renewal_failure }),
     ...(access_token !== undefined && { access_token }),
     ...(token_secret !== undefined && { token_secret }),

@@ -3,6 +3,7 @@ import { TooLargeError } from "../bus/bus.ts";
 import type { Bus } from "../bus/bus.ts";
 import { parseInstant } from "../model/instant.ts";
 import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
+import { awaitsRenewal } from "../model/token-renewal.ts";
 import { groupTicks } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
 import type { MissedRun } from "../store/ports/result-store.ts";
@@ -20,7 +21,7 @@ export const PUBLISH_AHEAD_MS = 90_000;
 export interface Dispatcher {
   /**
    * Publishes the ticks of runs that are pending in the store, and marks them published; runs further ahead than
-   * `PUBLISH_AHEAD_MS` are left for a later beat. A run that has nothing to run, or that the run before it reached into,
+   * `PUBLISH_AHEAD_MS`, and those whose token is about to be renewed, are left for a later beat. A run that has nothing to run, or that the run before it reached into,
    * is recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay unpublished.
    */
   dispatch(runs: readonly PendingRun[]): Promise<void>;
@@ -50,19 +51,24 @@ export function createDispatcher({
       const overrun = await overrunBy(store, soon, now);
       const runs = soon.filter(({ result_id }) => !overrun.has(result_id));
       const targets = await loadTargets(store, runs);
-      const planned: Planned[] = [];
+      const built: Planned[] = [];
       const missed = [...overrun.values()];
       for (const run of runs) {
         const tick = buildTick(run, targets);
-        if (typeof tick !== "string") planned.push({ run, tick });
+        if (typeof tick !== "string") built.push({ run, tick });
         else missed.push({ run, result: "UNABLE_TO_RUN", message: tick });
       }
       if (missed.length > 0) await store.results.recordMissed(missed);
-      await plan(store, planned);
-      const ticks = planned.map(({ tick }) => tick);
-      const { documents } = store;
-      const complete = await withCredentials(documents, ticks, targets.calls);
-      const sealed = await Promise.all(complete.map((tick) => sealTick(tick)));
+      const complete = await withCredentials(
+        store.documents,
+        built.map(({ tick }) => tick),
+        targets.calls,
+      );
+      const ready = built
+        .map(({ run }, n) => ({ run, tick: complete[n] as Tick }))
+        .filter(({ tick }) => !awaitsToken(tick, now));
+      await plan(store, ready);
+      const sealed = await Promise.all(ready.map(({ tick }) => sealTick(tick)));
       const refused = await publish({ store, bus }, sealed);
       const tooLarge = runs.filter(({ result_id }) => refused.has(result_id));
       if (tooLarge.length > 0)
@@ -70,6 +76,12 @@ export function createDispatcher({
     },
   };
 }
+
+const awaitsToken = (tick: Tick, now: number): boolean =>
+  tick.calls.some(
+    ({ authorization }) =>
+      authorization?.token && awaitsRenewal(authorization.token, tick, now),
+  );
 
 const tooLargeToRun = (run: PendingRun): MissedRun => ({
   run,

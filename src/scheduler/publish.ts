@@ -23,20 +23,19 @@ export async function publishPending(
   signal?: AbortSignal,
 ): Promise<void> {
   const { store, log } = options;
-  const tried = new Set<string>();
+  let last: PendingRun | undefined;
   while (!signal?.aborted) {
     const unpublished = await store.pendingRuns.listUnpublished(
       now + PUBLISH_AHEAD_MS,
       PUBLISH_BATCH,
+      last,
     );
+    last = unpublished.at(-1);
+    if (!last) return;
     const ours = unpublished.filter(
       (run) =>
-        !tried.has(run.result_id) &&
-        (run.trigger === "SCHEDULE" ||
-          run.trigger_time < now - ORDERER_GRACE_MS),
+        run.trigger === "SCHEDULE" || run.trigger_time < now - ORDERER_GRACE_MS,
     );
-    if (ours.length === 0) return;
-    for (const run of ours) tried.add(run.result_id);
     try {
       await dispatchAll(options, ours);
     } catch (err) {

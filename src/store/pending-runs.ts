@@ -21,12 +21,23 @@ export function createPendingRunStore(database: Database): PendingRunStore {
         .executeTakeFirst();
       return row && toPendingRun(row);
     },
-    async listUnpublished(dueBefore, limit) {
-      const found = await rows()
+    async listUnpublished(dueBefore, limit, after) {
+      const unpublished = rows()
         .where("published", "=", 0)
         .where("due_time", "<", dueBefore)
-        .where((eb) => eb.not(isOverlapped(eb)))
+        .where((eb) => eb.not(isOverlapped(eb)));
+      const rest = after
+        ? unpublished.where((eb) =>
+            eb(
+              eb.refTuple("due_time", "result_id"),
+              ">",
+              eb.tuple(after.due_time, after.result_id),
+            ),
+          )
+        : unpublished;
+      const found = await rest
         .orderBy("due_time")
+        .orderBy("result_id")
         .limit(limit)
         .execute();
       return found.map(toPendingRun);

@@ -145,6 +145,36 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     else expect(call).toMatchObject({ unable });
   });
 
+  const oauth = (access: object, owned: Partial<NewDocument> = {}) => {
+    const setting = newSetting(access, owned);
+    const settings = {
+      auth_type: "OAUTH2",
+      access_token_url: "https://a.example/token",
+    };
+    const document = { ...(setting.document as object), settings };
+    return { ...setting, document };
+  };
+  const bob = { owner: "bob", org: true };
+  it.each<[string, NewDocument, string, true | undefined]>([
+    ["we renew", oauth({}), "client_credentials", true],
+    ["nobody renews", oauth({}), "authorization_code", undefined],
+    ["a shared setting renews", oauth(shared, bob), "password", true],
+    [
+      "a setting shared without its keys cannot renew",
+      oauth({ org_settings: true }, bob),
+      "password",
+      undefined,
+    ],
+  ])("say of a token whether %s", async (_, setting, grant_type, expected) => {
+    const token = newDocument("token", {
+      meta: { name: "t", auth_id: setting.id },
+      token: { grant_type, expire_time: null },
+      api_response: {},
+    });
+    const call = await authorize(newCall(setting.id, token.id), setting, token);
+    expect(call?.authorization?.token?.is_renewed).toBe(expected);
+  });
+
   it("do not come from a setting or a token that is gone, or a token of another setting", async () => {
     expect(await authorize(newCall("gone"))).toMatchObject({ unable: GONE });
     const setting = newSetting({});

@@ -1,8 +1,16 @@
 // A call's authentication setting, token and variables, from where they are stored to the target that receives them.
+import type { RequestListener } from "node:http";
 import { expect, it, vi } from "vitest";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { formatInstant } from "../../src/model/instant.ts";
+import { createRenewalMetrics } from "../../src/renewal/metrics.ts";
+import { createTokenRenewal } from "../../src/renewal/renewal.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { Registry } from "../../src/runtime/metrics.ts";
 import { startStack } from "../support/stack.ts";
 import type { Stack } from "../support/stack.ts";
 import { startTarget } from "../support/target-server.ts";
+import type { HttpTarget } from "../support/target-server.ts";
 
 const START = Date.UTC(2026, 9, 1, 12, 0, 30);
 
@@ -113,4 +121,97 @@ it("does not run a call whose token has expired", async () => {
       "credential_expired: the token 'old' expired at 2026-10-01T11:00:00.000Z",
   });
   expect(target.connections()).toBe(0);
+});
+
+/** A token that the renewal obtains, the call that uses it, and the renewal. */
+async function startRenewed(stack: Stack, target: HttpTarget, token: object) {
+  const auth_id = await create(stack, "/auth/", {
+    meta: { name: "target", domain: "127.0.0.1" },
+    keys: { client_id: "me", client_secret: "hush" },
+    settings: { auth_type: "OAUTH2", access_token_url: `${target.url}/token` },
+  });
+  const token_id = await create(stack, "/tokens/", {
+    meta: { name: "token", auth_id },
+    token: { grant_type: "client_credentials", ...token },
+  });
+  const callId = await create(stack, "/calls/", {
+    meta: { name: "call" },
+    request: { method: "GET", url: `${target.url}/called`, auth_id, token_id },
+  });
+  const renewal = createTokenRenewal({
+    store: stack.store,
+    egress: parseEgressAllow([target.authority]),
+    log: createLogger("silent"),
+    metrics: createRenewalMetrics(new Registry()),
+  });
+  return {
+    callId,
+    renew: async () => {
+      await renewal.beat();
+      await renewal.settled();
+    },
+  };
+}
+
+const issuing: RequestListener = ({ url }, response) =>
+  response.end(
+    url === "/token" ? '{"access_token":"issued","expires_in":600}' : "ok",
+  );
+
+it.each<[string, object, number]>([
+  ["that is not there yet, run at once", {}, 0],
+  [
+    "that ends before its latest start, run in a minute",
+    {
+      access_token: "old",
+      expires_in: 600,
+      expire_time: formatInstant(START + 100_000),
+    },
+    62,
+  ],
+])("a call with a token %s, gets the renewed one", async (_, token, delay) => {
+  await using target = await startTarget(issuing);
+  await using stack = await startStack({
+    now: START,
+    egressAllow: [target.authority],
+  });
+  const { client, clock } = stack;
+  const { callId, renew } = await startRenewed(stack, target, token);
+  await client.send("POST", `/calls/${callId}/run`, { run_delay: delay });
+  clock.moveTo(START + 6000);
+  await stack.beat();
+  const [queued] = await client.results(callId);
+  expect(queued?.meta.result).toBe("QUEUED");
+
+  await renew();
+  await stack.beat();
+  clock.moveTo(START + 6000 + delay * 1000);
+  await vi.waitFor(async () => {
+    const [result] = await client.results(callId);
+    expect(result?.meta.result).toBe("COMPLETE");
+  });
+  expect(
+    target.requests.map(({ url, headers }) => [url, headers.authorization]),
+  ).toEqual([
+    ["/token", undefined],
+    ["/called", "Bearer issued"],
+  ]);
+});
+
+it("skips a call whose token is not obtained in time, and says why", async () => {
+  await using target = await startTarget((_, response) =>
+    response.writeHead(500).end(),
+  );
+  await using stack = await startStack({
+    now: START,
+    egressAllow: [target.authority],
+  });
+  const { callId, renew } = await startRenewed(stack, target, {});
+  await renew();
+  const { meta } = await run(stack, callId, {});
+  expect(meta).toMatchObject({
+    result: "SKIPPED",
+    message:
+      "credential_missing: the token 'token' was not obtained; its renewal failed: the token endpoint answered 500",
+  });
 });

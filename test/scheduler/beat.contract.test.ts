@@ -12,6 +12,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createDispatcher } from "../../src/dispatch/dispatch.ts";
 import { manualRun } from "../../src/dispatch/pending-run.ts";
+import type { Call } from "../../src/model/call.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -25,7 +26,7 @@ import type { Schedule } from "../../src/store/ports/schedule-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
-import { aCall, aReport, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -387,6 +388,55 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       10,
     );
     expect(unpublished.map(({ target_id }) => target_id)).toEqual([broken.id]);
+  });
+
+  it("publishes a run though very many before it wait for their tokens", async () => {
+    const beat = newBeat("one");
+    const [setting, token, waiting] = [aCall(), aCall(), aCall()];
+    const { request } = waiting.document as Call;
+    await store.documents.insert({
+      ...setting,
+      kind: "auth_setting",
+      document: {
+        meta: { domain: "target.test" },
+        access: {},
+        keys: {},
+        settings: {
+          auth_type: "OAUTH2",
+          access_token_url: "https://target.test/token",
+        },
+      },
+    });
+    await store.documents.insert({
+      ...token,
+      kind: "token",
+      document: {
+        meta: { name: "none yet", auth_id: setting.id },
+        token: { grant_type: "client_credentials", expire_time: null },
+        api_response: {},
+      },
+    });
+    await store.documents.insert({
+      ...waiting,
+      document: {
+        ...(waiting.document as Call),
+        request: { ...request, auth_id: setting.id, token_id: token.id },
+      },
+    });
+    const due_time = T0 + MINUTE_MS;
+    await store.pendingRuns.insert([
+      ...Array.from({ length: 1000 }, () =>
+        aRun({ target_id: waiting.id, due_time }),
+      ),
+      aRun({ target_id: call.id, due_time: due_time + 1 }),
+    ]);
+    await beat.run();
+    await published(1);
+    expect(ticks.map(({ calls }) => calls[0]?.call_id)).toEqual([call.id]);
+    // Without a token, they say so in time.
+    await at(due_time + 25_000);
+    await beat.run();
+    await published(1001);
   });
 
   describe("reconciling", () => {

@@ -38,10 +38,14 @@ export interface PendingRunStore {
   /** Once a run: a plan that it has stays. */
   plan(plans: readonly RunPlan[]): Promise<void>;
   /**
-   * Those due before the instant, oldest first; without those of a deployment whose earlier run of the workflow is
-   * published and has no outcome yet.
+   * Those due before the instant, oldest first, that come after the given one; without those of a deployment whose
+   * earlier run of the workflow is published and has no outcome yet.
    */
-  listUnpublished(dueBefore: number, limit: number): Promise<PendingRun[]>;
+  listUnpublished(
+    dueBefore: number,
+    limit: number,
+    after?: Pick<PendingRun, "due_time" | "result_id">,
+  ): Promise<PendingRun[]>;
   /** Those due before the instant that `listUnpublished` leaves out, oldest first. */
   listOverlapped(dueBefore: number, limit: number): Promise<PendingRun[]>;
   markPublished(resultIds: readonly string[]): Promise<void>;
