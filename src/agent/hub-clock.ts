@@ -41,6 +41,7 @@ export function createHubClock(clock: Clock): HubClock {
   return {
     now,
     monotonic: () => clock.monotonic(),
+    pause: (ms, signal) => clock.pause(ms, signal),
     offset,
     learn(answer) {
       measurements = withMeasurement(measurements, measure(answer));

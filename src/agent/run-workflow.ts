@@ -6,7 +6,7 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import {
   outcomeOfWorkflow,
   stopsWorkflow,
-  workflowLimitMs,
+  timeOfCalls,
 } from "../model/workflow-result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./behaviour.ts";
@@ -41,41 +41,14 @@ export interface RunControl {
   readonly aside?: (wait: () => Promise<void>) => Promise<void>;
 }
 
-// setTimeout holds at most 2^31 - 1 ms: no run goes on for more than 24 days.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 export async function runWorkflow(
   runner: WorkflowRunner,
   tick: WorkflowTick,
   control: RunControl = {},
 ): Promise<RunReport> {
-  const { clock, reporter, callsLimitMs } = runner;
-  const { workflow } = tick;
+  const { clock, reporter } = runner;
   const [start, began] = [clock.now(), clock.monotonic()];
-  const limit = workflowLimitMs(
-    tick.calls.map(timeoutOf),
-    workflow.between_calls_delay,
-    callsLimitMs,
-  );
-  const deadline = createDeadline(
-    Math.min(limit, LONGEST_TIMER_MS),
-    control.cancel,
-  );
-  const results: Result[] = [];
-  try {
-    await makeCalls(runner, tick, {
-      ...control,
-      end: deadline.signal,
-      results,
-    });
-  } catch (cause) {
-    control.cancel?.throwIfAborted();
-    if (!deadline.signal.aborted) throw cause;
-    const message = `workflow_timeout: the workflow's time of ${limit / 1000} s was over`;
-    skipRest(reporter, tick, results, message);
-  } finally {
-    deadline.clear();
-  }
+  const results = await makeCalls(runner, tick, control);
   const is_late = start - tick.due_time > LATE_AFTER_MS;
   const shown = results.map((result) => withLateness(result, is_late));
   return reportOfWorkflow(reporter, tick, shown, {
@@ -92,32 +65,62 @@ const timeoutOf = ({ tags }: TickCall): number => {
     .timeoutMs;
 };
 
-interface Steps extends RunControl {
-  /** Aborted when the workflow's time is over, or the run cancelled. */
-  readonly end: AbortSignal;
-  /** Those made so far are here, also when the rest is not made. */
-  readonly results: Result[];
-}
-
+/** The time of the calls stands still between them: neither a delay nor a wait for a place is a call's fault. */
 async function makeCalls(
-  { clock, reporter, runCall }: WorkflowRunner,
+  { clock, reporter, runCall, callsLimitMs }: WorkflowRunner,
   tick: WorkflowTick,
-  { end, results, aside = (wait) => wait() }: Steps,
-): Promise<void> {
+  { cancel, aside = (wait) => wait() }: RunControl,
+): Promise<Result[]> {
   const { stop_on_failure, handle_cookies, between_calls_delay } =
     tick.workflow;
   const cookies = handle_cookies ? createCookies() : undefined;
   const delayMs = between_calls_delay * 1000;
+  const limit = timeOfCalls(tick.calls.map(timeoutOf), callsLimitMs);
+  let left = limit;
+  const results: Result[] = [];
+  const withRest = (message: string): Result[] => [
+    ...results,
+    ...skipped(reporter, tick, results.length, message),
+  ];
   for (const [step, call] of tick.calls.entries()) {
     if (step > 0 && delayMs > 0)
-      await aside(() => clock.waitUntil(clock.now() + delayMs, end));
-    end.throwIfAborted();
+      await aside(() => clock.pause(delayMs, cancel));
     const context = contextOf(tick, results.at(-1));
-    const result = await runCall({ ...tick, context }, call, end, cookies);
+    const began = clock.monotonic();
+    const result = await within(left, cancel, (end) =>
+      runCall({ ...tick, context }, call, end, cookies),
+    );
+    left -= clock.monotonic() - began;
+    if (!result)
+      return withRest(
+        `workflow_timeout: the time of ${limit / 1000} s for the workflow's calls was over`,
+      );
     results.push(result);
-    if (!stop_on_failure || !stopsWorkflow(result)) continue;
-    const message = `not reached: call ${step + 1} of the workflow ended with ${result.meta.result}`;
-    return skipRest(reporter, tick, results, message);
+    if (stop_on_failure && stopsWorkflow(result))
+      return withRest(
+        `not reached: call ${step + 1} of the workflow ended with ${result.meta.result}`,
+      );
+  }
+  return results;
+}
+
+/** Undefined when the time was over first. Rejects with the reason of `cancel`. */
+async function within(
+  ms: number,
+  cancel: AbortSignal | undefined,
+  work: (end: AbortSignal) => Promise<Result>,
+): Promise<Result | undefined> {
+  cancel?.throwIfAborted();
+  if (ms <= 0) return undefined;
+  const deadline = createDeadline(ms, cancel);
+  try {
+    return await work(deadline.signal);
+  } catch (cause) {
+    cancel?.throwIfAborted();
+    if (!deadline.signal.aborted) throw cause;
+    return undefined;
+  } finally {
+    deadline.clear();
   }
 }
 
@@ -134,17 +137,17 @@ const contextOf = (
       }
     : context;
 
-function skipRest(
+const skipped = (
   reporter: Reporter,
   tick: WorkflowTick,
-  results: Result[],
+  reached: number,
   message: string,
-): void {
-  for (const call of tick.calls.slice(results.length))
-    results.push(
+): Result[] =>
+  tick.calls
+    .slice(reached)
+    .map((call) =>
       resultWithoutCall(reporter, tick, call, { result: "SKIPPED", message }),
     );
-}
 
 /** A run is late or in time as a whole: later calls are due when the ones before them ended. */
 const withLateness = (result: Result, is_late: boolean): Result =>

@@ -6,10 +6,9 @@ import type { KeptReports } from "./kept-reports.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { ReportPublisher } from "./report-publisher.ts";
 import { createRunSlots } from "./run-slots.ts";
+import type { RunSlots } from "./run-slots.ts";
 import type { TickRunner } from "./run-tick.ts";
 import type { RunControl } from "./run-workflow.ts";
-
-const NEVER = new AbortController().signal;
 
 export interface TickRunsSettings {
   readonly clock: Clock;
@@ -46,16 +45,6 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
   const cancelled = new AbortController();
   let inFlight = 0;
 
-  /** A run that waits leaves its place to others, and takes one again. */
-  const aside = async (wait: () => Promise<void>): Promise<void> => {
-    slots.release();
-    try {
-      await wait();
-    } finally {
-      await slots.take(NEVER);
-    }
-  };
-
   const run = async (tick: Tick, { signal, onStart }: Hold) => {
     metrics.heldTicks.inc();
     try {
@@ -66,12 +55,15 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
     }
     onStart();
     metrics.inFlightRuns.set((inFlight += 1));
+    const place = createPlace(slots, cancelled.signal);
     try {
-      const cancel = cancelled.signal;
-      return await runInTime(tick, settings, { cancel, aside });
+      return await runInTime(tick, settings, {
+        cancel: cancelled.signal,
+        aside: place.aside,
+      });
     } finally {
       metrics.inFlightRuns.set((inFlight -= 1));
-      slots.release();
+      place.leave();
     }
   };
 
@@ -101,6 +93,23 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
     cancel: (reason) => cancelled.abort(reason),
     inFlight: () => inFlight,
   };
+}
+
+/** That of a run, which has taken it. */
+function createPlace(slots: RunSlots, cancel: AbortSignal) {
+  let isTaken = true;
+  const leave = (): void => {
+    if (isTaken) slots.release();
+    isTaken = false;
+  };
+  /** A run that waits leaves its place to others, and takes one again. */
+  const aside = async (wait: () => Promise<void>): Promise<void> => {
+    leave();
+    await wait();
+    await slots.take(cancel);
+    isTaken = true;
+  };
+  return { leave, aside };
 }
 
 /** What cannot start in time is not run late. */

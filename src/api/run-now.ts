@@ -95,9 +95,7 @@ async function endOf(
     const left = deadline - clock.monotonic();
     if (left <= 0 || ended.aborted) return;
     if (await outcomes.get(id)) return;
-    await clock
-      .waitUntil(clock.now() + Math.min(pause, left), ended)
-      .catch(() => undefined); // rejects when `ended` aborts, which the next turn sees
+    await clock.pause(Math.min(pause, left), ended).catch(() => undefined); // rejects when `ended` aborts, which the next turn sees
     pause = Math.min(pause * 1.5, SLOWEST_POLL_MS);
   }
 }

@@ -11,19 +11,22 @@ export const LONGEST_CALLS_MS = 15 * 60_000;
 /** What a call may need beside its own time: to be built, and to be told of. */
 const BESIDE_CALL_MS = 1000;
 
-/**
- * The time that a workflow's run has, in milliseconds: what its calls have, one after the other, but at most
- * `callsLimitMs`; and all of the delays (in seconds) between them.
- */
-export function workflowLimitMs(
+/** What the calls of a workflow have together, in milliseconds: each its own, one after the other, but at most `mostMs`. */
+export function timeOfCalls(
   timeouts: readonly number[],
-  betweenCallsDelay: number,
-  callsLimitMs = LONGEST_CALLS_MS,
+  mostMs = LONGEST_CALLS_MS,
 ): number {
   const calls = timeouts.reduce((sum, ms) => sum + ms + BESIDE_CALL_MS, 0);
-  const delays = Math.max(0, timeouts.length - 1) * betweenCallsDelay * 1000;
-  return Math.min(calls, callsLimitMs) + delays;
+  return Math.min(calls, mostMs);
 }
+
+/** The time that a workflow's run has, in milliseconds: that of its calls, and all of the delays (in seconds) between them. */
+export const workflowLimitMs = (
+  timeouts: readonly number[],
+  betweenCallsDelay: number,
+): number =>
+  timeOfCalls(timeouts) +
+  Math.max(0, timeouts.length - 1) * betweenCallsDelay * 1000;
 
 /** Whether the calls after this one are not made where a workflow stops on failure: calls that were not made do not count. */
 export function stopsWorkflow({ meta }: Result): boolean {

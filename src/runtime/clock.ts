@@ -8,23 +8,35 @@ export interface Clock {
   monotonic(): number;
   /** Resolves at or after the instant (epoch milliseconds), never early; rejects with the signal's reason. */
   waitUntil(instant: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves after so many milliseconds of `monotonic`, never early; rejects with the signal's reason. */
+  pause(ms: number, signal?: AbortSignal): Promise<void>;
 }
-
-// setTimeout holds at most 2^31 - 1 ms.
-const LONGEST_TIMER_MS = 86_400_000;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  async waitUntil(instant, signal) {
-    for (;;) {
-      const left = instant - Date.now();
-      if (left <= 0) return signal?.throwIfAborted();
-      await delay(
-        Math.min(Math.ceil(left), LONGEST_TIMER_MS),
-        undefined,
-        signal ? { signal } : {},
-      );
-    }
+  waitUntil: (instant, signal) =>
+    waitWhileLeft(() => instant - Date.now(), signal),
+  pause(ms, signal) {
+    const end = performance.now() + ms;
+    return waitWhileLeft(() => end - performance.now(), signal);
   },
 };
+
+// setTimeout holds at most 2^31 - 1 ms.
+const LONGEST_TIMER_MS = 86_400_000;
+
+async function waitWhileLeft(
+  leftMs: () => number,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const left = leftMs();
+    if (left <= 0) return;
+    const ms = Math.min(Math.ceil(left), LONGEST_TIMER_MS);
+    await delay(ms, undefined, signal ? { signal } : {}).catch(
+      () => undefined, // the next turn sees why
+    );
+  }
+}

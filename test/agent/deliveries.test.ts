@@ -10,6 +10,7 @@ import { createTickRuns } from "../../src/agent/tick-runs.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { RunReport } from "../../src/model/result.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createManualClock } from "../support/manual-clock.ts";
@@ -17,7 +18,10 @@ import { startTarget } from "../support/target-server.ts";
 import { newCall, newTick } from "./calling.ts";
 
 /** Deliveries onto a bus that takes its time: a report is offered at once, and stored when the test says so. */
-function newDeliveries() {
+function newDeliveries({
+  concurrency = 10,
+  callsLimitMs,
+}: { readonly concurrency?: number; readonly callsLimitMs?: number } = {}) {
   const clock = createManualClock(0);
   const log = createLogger("silent");
   const metrics = createAgentMetrics(createRegistry({ version: "test" }));
@@ -38,7 +42,7 @@ function newDeliveries() {
   const runs = createTickRuns({
     clock,
     metrics,
-    concurrency: 10,
+    concurrency,
     publisher: createReportPublisher({ bus: slowBus, log, metrics }),
     kept: createKeptReports(clock),
     runner: createTickRunner({
@@ -50,9 +54,11 @@ function newDeliveries() {
       }),
       reporter: { locationId: "here", agentId: "agent" },
       version: "1.2.3",
+      ...(callsLimitMs !== undefined && { callsLimitMs }),
     }),
   });
   return {
+    clock,
     deliveries: createDeliveries(runs),
     runs,
     offered,
@@ -124,5 +130,79 @@ describe("a message of ticks", () => {
     deliveries.cancel();
     await expect(taken).rejects.toThrow("stopped before the run ended");
     await expect.poll(() => target.open()).toBe(0);
+  });
+});
+
+describe("a workflow that waits on a full agent", () => {
+  const CALLS_LIMIT_MS = 500;
+
+  /** Its first call is made, its delay over, and its place taken by a call that is not answered. */
+  async function startWaiting() {
+    const target = await startTarget();
+    let answer = (): void => undefined;
+    const slow = await startTarget((_, response) => {
+      answer = () => void response.end();
+    });
+    const agent = newDeliveries({
+      concurrency: 1,
+      callsLimitMs: CALLS_LIMIT_MS,
+    });
+    const { deliveries, clock } = agent;
+    const calls = ["one", "two"].map((result_id) =>
+      newCall({ url: target.url }, { result_id }),
+    );
+    const workflow = deliveries.take([
+      {
+        ...newTick(newCall()),
+        result_id: "run",
+        calls,
+        workflow: {
+          workflow_id: "workflow",
+          name: "A workflow",
+          stop_on_failure: true,
+          handle_cookies: false,
+          between_calls_delay: 0.001,
+        },
+      },
+    ]);
+    workflow.catch(() => undefined);
+    await expect.poll(() => clock.waiting()).toEqual([1]);
+    const blocker = deliveries.take([newTick(newCall({ url: slow.url }))]);
+    blocker.catch(() => undefined);
+    await expect.poll(() => slow.requests).toHaveLength(1);
+    await clock.advance(1);
+    return {
+      ...agent,
+      workflow,
+      target,
+      answer: () => answer(),
+      async [Symbol.asyncDispose]() {
+        await Promise.all(
+          [target, slow].map((each) => each[Symbol.asyncDispose]()),
+        );
+      },
+    };
+  }
+
+  it("goes on when it has a place again, however long that took", async () => {
+    await using waiting = await startWaiting();
+    const { target, answer, offered, storeAll, workflow } = waiting;
+    await systemClock.pause(CALLS_LIMIT_MS + 100);
+    expect(target.requests).toHaveLength(1);
+    answer();
+    await expect.poll(() => offered).toHaveLength(2);
+    const report = offered.find(({ run_id }) => run_id === "run");
+    expect(report?.workflow?.meta).toMatchObject({ result: "COMPLETE" });
+    storeAll();
+    await workflow;
+  });
+
+  it("ends when the agent stops", async () => {
+    await using waiting = await startWaiting();
+    const { target, deliveries, runs, workflow } = waiting;
+    deliveries.cancel();
+    await expect(workflow).rejects.toThrow("stopped before the run ended");
+    await expect.poll(() => runs.inFlight()).toBe(0);
+    expect(target.requests).toHaveLength(1);
   });
 });

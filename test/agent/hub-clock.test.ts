@@ -158,3 +158,18 @@ describe("a wait for an instant", () => {
     expect(machine.waiting()).toEqual([]);
   });
 });
+
+it.each([TEN_MINUTES, -TEN_MINUTES])(
+  "a pause takes as long as it is to, when the hub's time is learned meanwhile (%i ms)",
+  async (wrongBy) => {
+    const { machine, clock, ask } = newMachine(wrongBy);
+    let isOver = false;
+    const paused = clock.pause(90_000).then(() => (isOver = true));
+    await machine.advance(10_000);
+    await ask();
+    await machine.advance(79_999);
+    expect(isOver).toBe(false);
+    await machine.advance(1);
+    await paused;
+  },
+);

@@ -249,6 +249,27 @@ describe("a workflow's run", () => {
     expect(waits).toEqual(["lent", "taken", "lent", "taken"]);
   });
 
+  it.each([-3_600_000, 3_600_000])(
+    "waits as long between its calls when the clock is set by %i ms meanwhile",
+    async (by) => {
+      await using target = await startTarget();
+      const clock = createManualClock(systemClock.now());
+      const running = run(
+        workflowTick(
+          [0, 1].map((n) => stepOf(target.url, n)),
+          { between_calls_delay: 600 },
+        ),
+        { clock },
+      );
+      await expect.poll(() => clock.waiting()).toHaveLength(1);
+      await clock.setNow(clock.now() + by);
+      await clock.advance(599_999);
+      expect(target.requests).toHaveLength(1);
+      await clock.advance(1);
+      expect(codesOf(await running)).toEqual(["COMPLETE", "COMPLETE"]);
+    },
+  );
+
   it("is stopped by its deadline in the middle of a call", async () => {
     await using target = await startTarget();
     await using stuck = await startRawTarget(silent);
@@ -273,7 +294,7 @@ describe("a workflow's run", () => {
       "SKIPPED",
     ]);
     expect(report.results[2]?.meta.message).toBe(
-      "workflow_timeout: the workflow's time of 0.3 s was over",
+      "workflow_timeout: the time of 0.3 s for the workflow's calls was over",
     );
     expect(report.workflow?.meta.result).toBe("SKIPPED");
     await expect.poll(() => stuck.open()).toBe(0);

@@ -6,12 +6,13 @@ export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Sets the wall clock, as an operator or NTP does; the monotonic clock is not touched. Wakes what became due. */
   setNow(ms: number): Promise<void>;
-  /** The instants that are waited for, earliest first. */
+  /** The instants that are waited for, earliest first; a pause is to end at one for as long as the clock is not set. */
   waiting(): readonly number[];
 }
 
 interface Waiter {
-  readonly instant: number;
+  readonly instant: () => number;
+  readonly isPause: boolean;
   readonly resolve: () => void;
 }
 
@@ -19,12 +20,14 @@ export function createManualClock(startMs: number): ManualClock {
   let [now, monotonic] = [startMs, 0];
   const waiters = new Set<Waiter>();
   const byInstant = (): Waiter[] =>
-    [...waiters].sort((a, b) => a.instant - b.instant);
+    [...waiters].sort((a, b) => a.instant() - b.instant());
 
   const moveTo = async (target: number, elapsed: boolean): Promise<void> => {
     for (;;) {
-      const next = byInstant().find((waiter) => waiter.instant <= target);
-      const at = next ? Math.max(next.instant, now) : target;
+      const next = byInstant().find(
+        ({ instant, isPause }) => instant() <= target && (elapsed || !isPause),
+      );
+      const at = next ? Math.max(next.instant(), now) : target;
       if (elapsed) monotonic += at - now;
       now = at;
       if (!next) return;
@@ -34,27 +37,38 @@ export function createManualClock(startMs: number): ManualClock {
     }
   };
 
+  const wait = (
+    awaited: Pick<Waiter, "instant" | "isPause">,
+    signal: AbortSignal | undefined,
+  ): Promise<void> => {
+    if (signal?.aborted) return Promise.reject(reasonOf(signal));
+    if (awaited.instant() <= now) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        waiters.delete(waiter);
+        reject(reasonOf(signal));
+      };
+      const waiter: Waiter = {
+        ...awaited,
+        resolve: () => {
+          signal?.removeEventListener("abort", abort);
+          resolve();
+        },
+      };
+      waiters.add(waiter);
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+  };
+
   return {
     now: () => now,
     monotonic: () => monotonic,
-    waitUntil(instant, signal) {
-      if (signal?.aborted) return Promise.reject(reasonOf(signal));
-      if (instant <= now) return Promise.resolve();
-      return new Promise((resolve, reject) => {
-        const abort = (): void => {
-          waiters.delete(waiter);
-          reject(reasonOf(signal));
-        };
-        const waiter: Waiter = {
-          instant,
-          resolve: () => {
-            signal?.removeEventListener("abort", abort);
-            resolve();
-          },
-        };
-        waiters.add(waiter);
-        signal?.addEventListener("abort", abort, { once: true });
-      });
+    waitUntil: (instant, signal) =>
+      wait({ instant: () => instant, isPause: false }, signal),
+    pause(ms, signal) {
+      const end = monotonic + ms;
+      const instant = (): number => now + end - monotonic;
+      return wait({ instant, isPause: true }, signal);
     },
     async advance(ms) {
       await settle();
@@ -67,7 +81,7 @@ export function createManualClock(startMs: number): ManualClock {
       else await moveTo(ms, false);
       await settle();
     },
-    waiting: () => byInstant().map((waiter) => waiter.instant),
+    waiting: () => byInstant().map(({ instant }) => instant()),
   };
 }
 
