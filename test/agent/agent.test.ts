@@ -281,7 +281,7 @@ describe("an agent", () => {
     );
     await bus.publishTicks(ticks);
     await expect
-      .poll(() => first.registry.metrics())
+      .poll(() => first.registry.metrics(), { timeout: 5000 })
       .toContain("sonde_agent_spooled_reports 3");
     const stopping = performance.now();
     await first.stop();
@@ -295,7 +295,7 @@ describe("an agent", () => {
     // As another message, or the bus would know it.
     await bus.publishTicks([ticks[0] as Tick]);
     await expect
-      .poll(() => next.registry.metrics())
+      .poll(() => next.registry.metrics(), { timeout: 5000 })
       .toContain("sonde_agent_repeated_ticks_total 1");
     bus.back();
     await expect
@@ -303,7 +303,7 @@ describe("an agent", () => {
       .toEqual(expect.arrayContaining(ids));
     await bus.publishTicks(ticks.slice(0, 2));
     await expect
-      .poll(() => next.registry.metrics())
+      .poll(() => next.registry.metrics(), { timeout: 5000 })
       .toContain("sonde_agent_repeated_ticks_total 3");
     await next.stop();
     expect(new Set(system.reports.map(({ agent_id }) => agent_id))).toEqual(
