@@ -17,7 +17,12 @@ export async function recordReports(
   database: Database,
   reports: readonly RunReport[],
 ): Promise<Recorded> {
-  const byRun = new Map(reports.map((report) => [report.run_id, report]));
+  // Of two reports on a run, one that says MISSED gives way, as it does when they come in batches of their own.
+  const byRun = new Map(
+    reports
+      .toSorted((a, b) => Number(isMissed(b)) - Number(isMissed(a)))
+      .map((report) => [report.run_id, report]),
+  );
   return inTransaction(database, async (transaction) => {
     const ids = [...byRun.keys()].sort();
     const pending = await lockPending(transaction, ids);

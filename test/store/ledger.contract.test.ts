@@ -217,6 +217,18 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     );
   });
 
+  it("keeps a result when the run is reported missed in the same batch, by the agent that took it over", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const missed = aReport(run!, { result: "MISSED" });
+    expect(await store.results.record([aReport(run!), missed])).toMatchObject({
+      recorded: 1,
+      duplicate: 1,
+    });
+    expect((await store.results.get(run!.result_id))?.meta.result).toBe(
+      "COMPLETE",
+    );
+  });
+
   it("folds so that statistics computed anew from the single results are the same", async () => {
     const call = aCallId();
     const codes = [
