@@ -41,8 +41,8 @@ export interface TokenRenewal {
 
 /** Longer than an endpoint may take to answer. */
 const CLAIM_MS = 60_000;
-const PLACES = 20;
-const PLACES_OF_OWNER = 5;
+const PLACES = 40;
+const PLACES_OF_OWNER = 10;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
 const UNREADABLE = "cannot be decrypted";

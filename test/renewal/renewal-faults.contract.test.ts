@@ -31,7 +31,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     const held: ServerResponse[] = [];
     await using system = await start((_, response) => held.push(response));
     const tokens = await Promise.all(
-      Array.from({ length: 6 }, () =>
+      Array.from({ length: 11 }, () =>
         insertToken(system.store, system.url, {
           token: { grant_type: "refresh_token", refresh_token: "r0" },
         }),
@@ -39,7 +39,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     );
     const renewal = system.renewal(undefined, 10_000);
     await renewal.beat();
-    await vi.waitFor(() => expect(held).toHaveLength(5));
+    await vi.waitFor(() => expect(held).toHaveLength(10));
     const stopped = renewal.stop();
     for (const response of held)
       response.end(JSON.stringify({ ...NEW, refresh_token: "r1" }));
@@ -47,8 +47,8 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     const saved = await Promise.all(tokens.map(system.tokenOf));
     expect(
       saved.filter(({ token }) => token.refresh_token === "r1"),
-    ).toHaveLength(5);
-    expect(system.target.requests).toHaveLength(5);
+    ).toHaveLength(10);
+    expect(system.target.requests).toHaveLength(10);
   });
 
   it("goes on with the others where a token, or a setting, cannot be decrypted", async () => {
@@ -87,7 +87,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await vi.waitFor(async () =>
       expect((await system.tokenOf(id)).token.access_token).toBe("new"),
     );
-    expect(held).toHaveLength(5);
+    expect(held).toHaveLength(10);
     const stopped = renewal.stop();
     for (const response of held) response.end("{}");
     await stopped;
