@@ -240,7 +240,8 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const [one, two] = [newBeat("one"), newBeat("two")];
     await one.run();
     await deploy();
-    for (const second of [48, 54, 60, 66, 72, 78, 84, 90, 96, 102]) {
+    // Often enough for the first to keep its lease.
+    for (let second = 6; second <= 102; second += 6) {
       await at(T0 + second * SECOND);
       expect(await Promise.all([one.run(), two.run()])).toEqual([true, false]);
     }
