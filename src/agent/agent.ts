@@ -1,5 +1,6 @@
 // The agent role: takes the ticks of its location, makes the calls, and reports them.
 import type { Bus, Consumer } from "../bus/bus.ts";
+import type { Heartbeat } from "../model/location.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -9,10 +10,12 @@ import { createHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http-call.ts";
 import { createKeptReports } from "./kept-reports.ts";
 import { createHubClock } from "./hub-clock.ts";
+import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { createTickOpener } from "./open-tick.ts";
 import { createReportPublisher } from "./report-publisher.ts";
 import { createTickRunner } from "./run-tick.ts";
+import type { TickRunner } from "./run-tick.ts";
 import { createSpool } from "./spool.ts";
 import { createTickRuns } from "./tick-runs.ts";
 
@@ -47,60 +50,23 @@ const DEFAULT_CONCURRENCY = 500;
 const STOP_WITHIN_MS = 10_000;
 
 /** Throws `invalid` naming a wrong egress entry. */
-export function createAgent(settings: AgentSettings): Service {
-  const { bus, metrics, locationId, agentId, version } = settings;
-  const clock = createHubClock(settings.clock);
-  const log = settings.log.child({
-    location_id: locationId,
-    agent_id: agentId,
-  });
-  const { allow, ownPorts } = settings.egress;
-  const egress = parseEgressAllow(allow, ownPorts);
-  const { uplinkCheck = [] } = settings;
-  const runner = createTickRunner({
-    clock,
-    log,
-    caller: createHttpCaller({ clock, egress, uplinkCheck }),
-    reporter: { locationId, agentId },
-    version,
-    openTick: createTickOpener(settings.locationKeys ?? []),
-  });
-  const { spoolPath: path } = settings;
-  const spool = path
-    ? createSpool({ path, locationId, clock, log, metrics })
-    : undefined;
-  const kept = createKeptReports(clock, spool);
-  const publisher = createReportPublisher({
-    bus,
-    log,
-    metrics,
-    ...(spool && { spool }),
-    onDelivered: (report) => kept.keep(report),
-  });
-  const concurrency = settings.concurrency ?? DEFAULT_CONCURRENCY;
-  const runs = createTickRuns({
-    clock,
-    runner,
-    publisher,
-    kept,
-    metrics,
-    concurrency,
-  });
+export function createAgent(given: AgentSettings): Service {
+  const { bus, locationId, agentId } = given;
+  const settings: Settings = {
+    ...given,
+    clock: createHubClock(given.clock),
+    log: given.log.child({ location_id: locationId, agent_id: agentId }),
+    concurrency: given.concurrency ?? DEFAULT_CONCURRENCY,
+  };
+  const runner = createRunner(settings);
+  const { spool, kept, publisher } = createReporting(settings);
+  const runs = createTickRuns({ ...settings, runner, publisher, kept });
   const deliveries = createDeliveries(runs);
-  let consumer: Consumer | undefined;
   const heartbeats = createHeartbeats({
-    bus,
-    clock,
-    log,
-    metrics,
-    read: () => ({
-      agent_id: agentId,
-      location_id: locationId,
-      version,
-      in_flight: runs.inFlight(),
-      sent: clock.now(),
-    }),
+    ...settings,
+    read: () => heartbeatOf(settings, runs.inFlight()),
   });
+  let consumer: Consumer | undefined;
 
   return {
     name: `agent of ${locationId}`,
@@ -135,3 +101,47 @@ export function createAgent(settings: AgentSettings): Service {
     },
   };
 }
+
+/** What the parts of one agent share: the hub's time, and lines that name the agent. */
+interface Settings extends AgentSettings {
+  readonly clock: HubClock;
+  readonly concurrency: number;
+}
+
+function createRunner(settings: Settings): TickRunner {
+  const { clock, log, locationId, agentId, version } = settings;
+  const { locationKeys = [], uplinkCheck = [] } = settings;
+  const { allow, ownPorts } = settings.egress;
+  const egress = parseEgressAllow(allow, ownPorts);
+  return createTickRunner({
+    clock,
+    log,
+    caller: createHttpCaller({ clock, egress, uplinkCheck }),
+    reporter: { locationId, agentId },
+    version,
+    openTick: createTickOpener(locationKeys),
+  });
+}
+
+function createReporting(settings: Settings) {
+  const { clock, spoolPath: path } = settings;
+  const spool = path ? createSpool({ ...settings, path }) : undefined;
+  const kept = createKeptReports(clock, spool);
+  const publisher = createReportPublisher({
+    ...settings,
+    ...(spool && { spool }),
+    onDelivered: (report) => kept.keep(report),
+  });
+  return { spool, kept, publisher };
+}
+
+const heartbeatOf = (
+  { agentId, locationId, version, clock }: Settings,
+  in_flight: number,
+): Heartbeat => ({
+  agent_id: agentId,
+  location_id: locationId,
+  version,
+  in_flight,
+  sent: clock.now(),
+});
