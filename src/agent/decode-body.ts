@@ -1,6 +1,5 @@
 // Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without end costs no memory.
-import { pipeline, Writable } from "node:stream";
-import type { Transform } from "node:stream";
+import { pipeline, Transform, Writable } from "node:stream";
 import {
   constants,
   createBrotliDecompress,
@@ -24,13 +23,17 @@ export const MAX_CODINGS = 3;
 // RFC 9659: the window that a zstd content coding may use at most, 8 MB.
 const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
+// Not for gzip, which may have several members (RFC 1952 section 2.2), nor for zstd with its frames (RFC 8878 section
+// 3.1). Of those, Node passes over the ones that begin within a piece of the body.
+const STRICT = { rejectGarbageAfterEnd: true };
+
 const DECODERS: Record<string, (firstByte: number) => Transform> = {
   gzip: () => createGunzip(),
   "x-gzip": () => createGunzip(),
   // Some servers leave out the zlib header, whose low four bits are always 8 (RFC 1950).
   deflate: (firstByte) =>
-    (firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw(),
-  br: () => createBrotliDecompress(),
+    (firstByte & 0x0f) === 8 ? createInflate(STRICT) : createInflateRaw(STRICT),
+  br: () => createBrotliDecompress(STRICT),
   zstd: () => createZstdDecompress({ params: ZSTD_WINDOW }),
 };
 
@@ -57,46 +60,52 @@ export function createBodyDecoder(
   firstChunk: Buffer,
   { maxBytes, onData, onFailure }: DecodedBody,
 ): BodyDecoder {
-  const sink = countingSink(maxBytes, onData);
-  const stages = codings
+  const decoders = codings
     .toReversed()
     .flatMap(
       (coding, at) =>
         DECODERS[coding]?.(at === 0 ? (firstChunk[0] ?? 0) : 8) ?? [],
     );
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      onData(chunk);
+      done();
+    },
+  });
+  const stages = decoders.flatMap((decoder) => [decoder, limitTo(maxBytes)]);
   const [entry = sink] = stages;
-  let finish = (): void => undefined;
+  let onEnd = (): void => undefined;
+  let ended = false;
   pipeline([...stages, sink], (cause) => {
-    if (!cause) finish();
-    else onFailure(decodeFailure(cause, codings));
+    if (cause) return onFailure(decodeFailure(cause, codings));
+    ended = true;
+    onEnd();
   });
   return {
-    write: (chunk) => entry.write(chunk),
+    // A decoder may have come to its end before the body has; the rest is nothing to it.
+    write: (chunk) => ended || entry.write(chunk),
     onceReady: (resume) => void entry.once("drain", resume),
     end(onDone) {
-      finish = onDone;
+      if (ended) return onDone();
+      onEnd = onDone;
       entry.end();
     },
     destroy: () => void entry.destroy(),
   };
 }
 
-function countingSink(
-  maxBytes: number,
-  onData: (chunk: Buffer) => void,
-): Writable {
+/** After each decoder, so that none expands without end for the next. */
+function limitTo(maxBytes: number): Transform {
   let size = 0;
-  return new Writable({
-    write(chunk: Buffer, _encoding, done) {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
       size += chunk.length;
-      onData(chunk);
+      if (size <= maxBytes) return done(null, chunk);
       done(
-        size > maxBytes
-          ? new CallFailure(
-              "too_large",
-              `the decoded body is larger than ${maxBytes} bytes`,
-            )
-          : null,
+        new CallFailure(
+          "too_large",
+          `the decoded body is larger than ${maxBytes} bytes`,
+        ),
       );
     },
   });

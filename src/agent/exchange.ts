@@ -48,7 +48,10 @@ export function exchange(
     };
     // undici takes a body without a length for complete when the connection is reset.
     socket.once("error", fail);
-    watchStart(socket, () => watch.firstByte());
+    watchStart(socket, {
+      onFirstByte: () => watch.firstByte(),
+      onFailure: settle,
+    });
     trace.requestSize = trace.request.body?.length ?? 0;
     clientOver(socket, trace.request.url).dispatch(
       dispatchOptions(trace.request),

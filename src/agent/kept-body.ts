@@ -9,14 +9,21 @@ export interface KeptBody {
   content(contentType: string | null): Content;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 export function createKeptBody(): KeptBody {
-  let chunks: Buffer[] = [];
+  // Copied: a chunk may be one byte, and keeps alive all that was read with it.
+  let kept = NOTHING;
   let size = 0;
   return {
     add(chunk) {
+      const at = size;
       size += chunk.length;
-      if (size > MAX_CONTENT_BYTES) chunks = [];
-      else chunks.push(chunk);
+      if (size > MAX_CONTENT_BYTES) kept = NOTHING;
+      else {
+        if (size > kept.length) kept = grown(kept, size);
+        chunk.copy(kept, at);
+      }
     },
     content(contentType) {
       const bare: Content = {
@@ -27,10 +34,16 @@ export function createKeptBody(): KeptBody {
         reason: null,
       };
       if (size > MAX_CONTENT_BYTES) return withoutText(bare, "too_large");
-      const text = textOf(Buffer.concat(chunks), contentType ?? "");
+      const text = textOf(kept.subarray(0, size), contentType ?? "");
       return text ? { ...bare, ...text } : withoutText(bare, "binary");
     },
   };
+}
+
+function grown(bytes: Buffer, size: number): Buffer<ArrayBuffer> {
+  const larger = Buffer.alloc(Math.max(2 * bytes.length, size));
+  bytes.copy(larger);
+  return larger;
 }
 
 type Read = Pick<Content, "encoding" | "content">;

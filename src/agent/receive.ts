@@ -8,7 +8,6 @@ import { createKeptBody } from "./kept-body.ts";
 import type { Trace } from "./trace.ts";
 
 const MAX_HEADERS = 1000;
-const MAX_INTERIM_RESPONSES = 20;
 /** On the wire, and once more decoded. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
@@ -37,10 +36,10 @@ export function createReceiver(
   trace: Trace,
   { onEnd, onDone, onFailure }: ReceiverEvents,
 ): Receiver {
-  let interim = 0;
   let codings: readonly string[] = [];
   let decoder: BodyDecoder | undefined;
   let size = 0;
+  let announced: number | undefined;
   const body = createKeptBody();
   const decoded = { maxBytes: MAX_BODY_BYTES, onData: body.add, onFailure };
   const finish = (): void => {
@@ -50,12 +49,7 @@ export function createReceiver(
   };
   return {
     head({ rawHeaders }, status, statusText) {
-      if (status >= 100 && status < 200) {
-        interim += 1;
-        if (interim > MAX_INTERIM_RESPONSES)
-          onFailure(malformed("interim responses without end"));
-        return;
-      }
+      if (isInterim(status)) return;
       trace.responseSize = 0;
       const headers = pairsOf(rawHeaders);
       trace.response = {
@@ -63,6 +57,7 @@ export function createReceiver(
         status_string: statusText,
         headers,
       };
+      announced = lengthOf(headers);
       codings = knownCodings(valueOf(headers, "content-encoding"));
       const fault = headFault(status, headers.length);
       if (fault) onFailure(fault);
@@ -75,7 +70,8 @@ export function createReceiver(
       if (codings.length === 0) return body.add(chunk);
       // Made by the first byte: a response to HEAD has the header, and no body to decode.
       decoder ??= createBodyDecoder(codings, chunk, decoded);
-      if (decoder.write(chunk)) return;
+      // Where nothing is left to come, undici would take the close that follows for an early one.
+      if (decoder.write(chunk) || size === announced) return;
       controller.pause();
       decoder.onceReady(() => controller.resume());
     },
@@ -107,6 +103,14 @@ const valueOf = (headers: readonly KeyValue[], name: string): string =>
     .map(({ value }) => value)
     .join(",");
 
+const lengthOf = (headers: readonly KeyValue[]): number | undefined => {
+  const length = valueOf(headers, "content-length");
+  return length === "" ? undefined : Number(length);
+};
+
+const isInterim = (status: number): boolean =>
+  status >= 100 && status < 200 && status !== 101;
+
 const malformed = (text: string): CallFailure =>
   new CallFailure("malformed_response", text);
 
@@ -115,6 +119,10 @@ function headFault(status: number, headers: number): CallFailure | undefined {
     return new CallFailure(
       "too_large",
       `the response has more than ${MAX_HEADERS} headers`,
+    );
+  if (status === 101)
+    return malformed(
+      "the server switched to another protocol without being asked",
     );
   // Any three digits pass the parser.
   return status < 200

@@ -1,12 +1,19 @@
 // The start of what a server sends, as undici can take it: without a 100 Continue that nobody asked for, which a client
 // is to pass over (RFC 9110 section 15.2), and with a status line in one piece, of which undici keeps the last one.
 import type { Socket } from "node:net";
+import { CallFailure } from "./failure.ts";
 
-/**
- * To be called before anything is read. Beyond the limits below, what comes is read as it is. `onFirstByte` is told at
- * once of what is withheld, too.
- */
-export function watchStart(socket: Socket, onFirstByte: () => void): void {
+export interface StartEvents {
+  /** Told at once, also of what is withheld yet. May be called again. */
+  readonly onFirstByte: () => void;
+  readonly onFailure: (failure: CallFailure) => void;
+}
+
+/** To be called before anything is read. */
+export function watchStart(
+  socket: Socket,
+  { onFirstByte, onFailure }: StartEvents,
+): void {
   const read = socket.read.bind(socket);
   const filter = createStartFilter();
   socket.read = (size?: number): unknown => {
@@ -15,6 +22,10 @@ export function watchStart(socket: Socket, onFirstByte: () => void): void {
       if (!Buffer.isBuffer(chunk)) return chunk;
       onFirstByte();
       const passed = filter.pass(chunk);
+      if (typeof passed === "string") {
+        onFailure(new CallFailure("too_large", passed));
+        return null;
+      }
       if (filter.isDone()) socket.read = read;
       if (passed.length > 0) return passed;
     }
@@ -22,48 +33,38 @@ export function watchStart(socket: Socket, onFirstByte: () => void): void {
 }
 
 export interface StartFilter {
-  /** Of all that came so far, what may be read now. */
-  pass(chunk: Buffer): Buffer;
+  /** Of all that came so far, what may be read now; text says what is too large. */
+  pass(chunk: Buffer): Buffer | string;
   /** Whether what follows is to be read as it is: the final response has begun, or what is none. */
   isDone(): boolean;
 }
 
-// Looked through again with each piece that comes.
+const MAX_INTERIM_RESPONSES = 20;
+/** Of a status line, and of an interim response. It is looked through again with each piece that comes. */
 const MAX_WITHHELD_BYTES = 16 * 1024;
-const MAX_PASSED_OVER = 20;
 
 const NOTHING = Buffer.alloc(0);
 const END_OF_HEAD = "\r\n\r\n";
 const PROTOCOL = "HTTP/1.";
-const STATUS_LINE = `${PROTOCOL}1 100`;
+// 101 is the end of HTTP on the connection.
+const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d[ \r\n]/;
+const CONTINUE = /^HTTP\/1\.\d 100[ \r\n]/;
 
 export function createStartFilter(): StartFilter {
   let withheld: Buffer = NOTHING;
-  let passedOver = 0;
+  let interims = 0;
   let done = false;
 
-  /** The interim response that comes next; undefined where it is not whole yet. */
-  const takeInterim = (): Buffer | undefined => {
-    const end = withheld.indexOf(END_OF_HEAD);
+  /** What may be read of the next interim response; undefined where there is none, or not the whole of it. */
+  const passInterim = (): Buffer | undefined => {
+    const line = firstOf(withheld);
+    done = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
+    const end = done ? -1 : withheld.indexOf(END_OF_HEAD);
     if (end < 0) return undefined;
     const interim = withheld.subarray(0, end + END_OF_HEAD.length);
     withheld = withheld.subarray(interim.length);
-    return interim;
-  };
-
-  /** What may be read of the next interim response; undefined where there is none to take. */
-  const passNext = (): Buffer | undefined => {
-    const start = withheld.toString("latin1", 0, STATUS_LINE.length);
-    const interim = mayBeInterim(start) ? takeInterim() : undefined;
-    if (!interim) {
-      const isWhole = !mayBeInterim(start) && !isCutShort(withheld);
-      done = isWhole || withheld.length > MAX_WITHHELD_BYTES;
-      return undefined;
-    }
-    if (start !== STATUS_LINE) return interim;
-    passedOver += 1;
-    done = passedOver >= MAX_PASSED_OVER;
-    return NOTHING;
+    interims += 1;
+    return CONTINUE.test(line) ? NOTHING : interim;
   };
 
   return {
@@ -72,22 +73,31 @@ export function createStartFilter(): StartFilter {
       if (done) return chunk;
       withheld = joined([withheld, chunk]);
       const passed: Buffer[] = [];
-      for (let next = passNext(); next; next = done ? undefined : passNext())
+      for (let next = passInterim(); next; next = passInterim()) {
+        if (interims > MAX_INTERIM_RESPONSES)
+          return `more than ${MAX_INTERIM_RESPONSES} interim responses`;
         passed.push(next);
-      return joined(done ? [...passed, withheld] : passed);
+      }
+      if (done) return joined([...passed, withheld]);
+      return withheld.length > MAX_WITHHELD_BYTES
+        ? `a status line or an interim response of more than ${MAX_WITHHELD_BYTES} bytes`
+        : joined(passed);
     },
   };
 }
 
-/** `start` may be less than a status line. 101 is no interim response to what asks for no upgrade. */
-const mayBeInterim = (start: string): boolean =>
-  start.length < STATUS_LINE.length
-    ? STATUS_LINE.startsWith(start)
-    : /^HTTP\/1\.1 1(?!01)\d\d$/.test(start);
+/** As far as it says what kind of response it is, or as it goes. */
+const firstOf = (bytes: Buffer): string =>
+  bytes.toString(
+    "latin1",
+    0,
+    bytes.subarray(0, MAX_WITHHELD_BYTES).indexOf("\n") + 1 || PROTOCOL.length,
+  );
 
-const isCutShort = (line: Buffer): boolean =>
-  line.toString("latin1", 0, PROTOCOL.length) === PROTOCOL &&
-  !line.includes("\n");
+const isWhole = (line: string): boolean => line.endsWith("\n");
+
+const mayBeStatusLine = (line: string): boolean =>
+  PROTOCOL.startsWith(line.slice(0, PROTOCOL.length));
 
 const joined = (buffers: readonly Buffer[]): Buffer => {
   const [first = NOTHING, ...others] = buffers.filter(

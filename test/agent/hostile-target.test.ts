@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import {
+  constants,
   deflateRawSync,
   deflateSync,
   gzipSync,
@@ -43,6 +45,11 @@ describe("a response that is not HTTP", () => {
       "a switch of protocols",
       "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
     ],
+    [
+      "a switch of protocols that names none",
+      "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    ],
+    ["a status of four digits", `HTTP/1.1 1000 X\r\n\r\n${OK}${BODY}`],
   ])("because of %s is malformed", async (_, answer) => {
     await using target = await startRawTarget(answering(answer));
     const outcome = await call(target.url);
@@ -51,7 +58,7 @@ describe("a response that is not HTTP", () => {
   });
 
   it.each(["100 Continue", "102 Processing"])(
-    "because of %s without end is malformed",
+    "because of %s without end is too large",
     async (status) => {
       await using target = await startRawTarget(
         answering(`HTTP/1.1 ${status}\r\n\r\n`.repeat(100_000), {
@@ -61,7 +68,7 @@ describe("a response that is not HTTP", () => {
       const outcome = await call(target.url, {
         behaviour: { timeoutMs: 5000 },
       });
-      expect(codeOf(outcome)).toBe("malformed_response");
+      expect(codeOf(outcome)).toBe("too_large");
     },
   );
 });
@@ -120,11 +127,11 @@ describe("a response that is unusual", () => {
 
   it("in pieces of a byte has the whole reason phrase", async () => {
     await using target = await startRawTarget((socket) => {
-      const bytes = [...`HTTP/1.1 200 All of it\r\n${BODY}`];
+      const bytes = [...Buffer.from(`HTTP/1.1 200 All of it\r\n${BODY}`)];
       const send = (): void => {
         const byte = bytes.shift();
         if (byte === undefined) return void socket.end();
-        socket.write(byte, () => setImmediate(send));
+        socket.write(Buffer.of(byte), () => setImmediate(send));
       };
       socket.setNoDelay(true);
       send();
@@ -169,6 +176,17 @@ describe("a response that is too large", () => {
     );
     const outcome = await call(target.url, { behaviour: { timeoutMs: 5000 } });
     expect(outcome.result).toBe("CONNECTION_ERROR");
+    expect(codeOf(outcome)).toBe("too_large");
+    await expect.poll(() => target.open()).toBe(0);
+  });
+
+  it("because of a reason phrase of 1 MiB is cut off", async () => {
+    await using target = await startRawTarget(
+      answering(`HTTP/1.1 200 ${"x".repeat(MIB)}\r\n${BODY}`, {
+        close: false,
+      }),
+    );
+    const outcome = await call(target.url, { behaviour: { timeoutMs: 5000 } });
     expect(codeOf(outcome)).toBe("too_large");
     await expect.poll(() => target.open()).toBe(0);
   });
@@ -225,6 +243,7 @@ describe("an encoded body", () => {
     ["identity, gzip", gzipSync(text)],
     ["br, gzip", gzipSync(brotliCompressSync(text))],
     ["gzip, gzip, gzip", gzipSync(gzipSync(gzipSync(text)))],
+    ["gzip", Buffer.concat([gzipSync(text), gzipSync(text)])],
     ["gzip", Buffer.alloc(0)],
   ])("in %s is taken, and counted as on the wire", async (encoding, body) => {
     await using target = await startRawTarget(
@@ -240,7 +259,18 @@ describe("an encoded body", () => {
     ["gzip", "malformed_response", text],
     ["br", "malformed_response", gzipSync(text)],
     ["zstd", "malformed_response", gzipSync(text)],
-    ["gzip, gzip, gzip, gzip", "malformed_response", text],
+    [
+      "gzip, gzip, gzip, gzip",
+      "malformed_response",
+      gzipSync(gzipSync(gzipSync(gzipSync(text)))),
+    ],
+    ["gzip", "malformed_response", Buffer.concat([gzipSync(text), text])],
+    ["deflate", "malformed_response", Buffer.concat([deflateSync(text), text])],
+    [
+      "br",
+      "malformed_response",
+      Buffer.concat([brotliCompressSync(text), text]),
+    ],
     ["gzip", "too_large", gzipSync(Buffer.alloc(64 * MIB))],
     ["br", "too_large", brotliCompressSync(Buffer.alloc(64 * MIB))],
     ["zstd", "too_large", zstdCompressSync(Buffer.alloc(64 * MIB))],
@@ -255,6 +285,70 @@ describe("an encoded body", () => {
     expect(statusOf(outcome)).toBe(200);
   });
 });
+
+describe("an encoded body that comes in pieces", () => {
+  const random = randomBytes(MIB);
+  const CODERS = [
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", quickBrotli],
+    ["zstd", zstdCompressSync],
+  ] as const;
+
+  it.each(CODERS)(
+    "is whole where a close follows it: %s",
+    async (coding, encode) => {
+      const body = encode(random);
+      await using target = await startRawTarget((socket) => {
+        socket.write(
+          `${OK}Content-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`,
+        );
+        socket.end(body);
+      });
+      const outcome = await call(target.url);
+      expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
+      expect(outcome.last.content?.size).toBe(random.length);
+    },
+  );
+
+  it.each(CODERS)(
+    "is malformed where something comes after it: %s",
+    async (coding, encode) => {
+      const body = encode(Buffer.from("hello"));
+      await using target = await startRawTarget((socket) => {
+        socket.write(
+          `${OK}Content-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+        );
+        socket.write(`${body.length.toString(16)}\r\n`);
+        socket.write(body);
+        setTimeout(() => socket.end("\r\n4\r\nmore\r\n0\r\n\r\n"), 50);
+      });
+      const outcome = await call(target.url, {
+        behaviour: { timeoutMs: 2000 },
+      });
+      expect(codeOf(outcome)).toBe("malformed_response");
+    },
+  );
+
+  it("of chunks of a byte costs no more memory than its size", async () => {
+    await using target = await startRawTarget((socket) => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+      socket.write("1\r\nx\r\n".repeat(32_000));
+      socket.end("0\r\n\r\n");
+    });
+    const before = process.memoryUsage().rss;
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, () => call(target.url)),
+    );
+    for (const { last } of outcomes) expect(last.content?.size).toBe(32_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 * MIB);
+  });
+});
+
+function quickBrotli(body: Buffer): Buffer {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 1 };
+  return brotliCompressSync(body, { params });
+}
 
 describe("slow targets", () => {
   it("do not starve a fast one", async () => {

@@ -14,6 +14,10 @@ const read = (chunks: readonly string[]): string => {
     .join("");
 };
 
+/** What it says of a start that it does not take. */
+const faultOf = (text: string): unknown =>
+  createStartFilter().pass(Buffer.from(text, "latin1"));
+
 it.each([
   ["100 Continue is passed over", CONTINUE + FINAL, FINAL],
   [
@@ -35,7 +39,8 @@ it.each([
   ["a body is no response", FINAL, FINAL],
   ["101 is no interim response", `HTTP/1.1 101 X\r\n\r\n`, undefined],
   ["nor is what is no HTTP", "ICY 100 OK\r\n\r\n", undefined],
-  ["nor HTTP/1.0", "HTTP/1.0 100 Continue\r\n\r\n", undefined],
+  ["of HTTP/1.0 too", `HTTP/1.0 100 Continue\r\n\r\n${FINAL}`, FINAL],
+  ["1000 is none", "HTTP/1.1 1000 X\r\n\r\n", undefined],
   ["what cannot become one is not withheld", "HTTP/1.1 200 OK\r\n", undefined],
   ["nor what begins otherwise", "x", undefined],
   ["what may become one is", "HTTP/1.1 10", ""],
@@ -56,8 +61,19 @@ it("what comes in pieces is read as what comes at once", () => {
   );
 });
 
-it("no more is withheld than 16 KiB, and no more passed over than 20", () => {
-  const long = `HTTP/1.1 100 Continue\r\n${"A: b\r\n".repeat(20_000)}`;
-  expect(read([long, FINAL])).toBe(long + FINAL);
-  expect(read([CONTINUE.repeat(21) + FINAL])).toBe(CONTINUE + FINAL);
+it.each([
+  ["21 interim responses", CONTINUE.repeat(10) + HINTS.repeat(11)],
+  [
+    "an interim response of 17 KiB",
+    `HTTP/1.1 103\r\n${"A: b\r\n".repeat(3000)}`,
+  ],
+  ["a status line of 17 KiB", `HTTP/1.1 200 ${"x".repeat(17_000)}`],
+])("%s are too large", (_, text) => {
+  expect(faultOf(text)).toMatch(/more than (20|16384)/);
+});
+
+it("20 interim responses are not", () => {
+  expect(read([CONTINUE.repeat(10) + HINTS.repeat(10) + FINAL])).toBe(
+    HINTS.repeat(10) + FINAL,
+  );
 });
