@@ -68,7 +68,7 @@ const encode = (text: string): string =>
 function headersFault(headers: readonly KeyValue[]): string | undefined {
   let [bytes, hosts] = [0, 0];
   for (const { key, value } of headers) {
-    const shown = JSON.stringify(key.slice(0, 100));
+    const shown = JSON.stringify(key);
     if (!TOKEN.test(key)) return `${shown} is not a valid header name`;
     if (NO_VALUE.test(value))
       return `the value of header ${shown} has a control character (line break or NUL)`;

@@ -1,6 +1,8 @@
 // Which headers and query parameters carry credentials: masked in results, and not sent on to another host.
 import type { KeyValue } from "../model/fields.ts";
 import { MASK } from "../model/mask.ts";
+import type { HttpRequest } from "./http-request.ts";
+import { textOfHeader } from "./http-request.ts";
 
 const NAMES = new Set([
   "authorization",
@@ -40,4 +42,35 @@ function decoded(name: string): string {
   } catch {
     return name;
   }
+}
+
+// RFC 9110 section 11.4: Bearer, AWS4-HMAC-SHA256.
+const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;
+
+// A shorter part of a credential is a word like "none".
+const SHORTEST_PART = 8;
+
+/** What a request sends as a credential, and parts of it that a server may well echo. */
+export function credentialsIn({
+  headers,
+  url,
+  confidential,
+}: HttpRequest): string[] {
+  const names = confidential?.headers ?? [];
+  const values = headers
+    .filter(({ key }) => isCredential(key) || names.includes(key.toLowerCase()))
+    .map(({ value }) => textOfHeader(value));
+  const parameters = [...url.searchParams]
+    .filter(([name]) => isCredential(name))
+    .map(([, value]) => value);
+  const bare = values.map((value) => WITH_SCHEME.exec(value)?.[1] ?? value);
+  const parts = bare
+    .flatMap((value) => value.split(/[\s;]+/))
+    .flatMap((part) => [part, part.slice(part.indexOf("=") + 1)]);
+  return [
+    ...bare.filter((value) => !values.includes(value)),
+    ...[...bare, ...parts, ...parameters].filter(
+      ({ length }) => length >= SHORTEST_PART,
+    ),
+  ];
 }

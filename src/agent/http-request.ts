@@ -1,4 +1,5 @@
 // A request as it goes on the wire.
+import { isUtf8 } from "node:buffer";
 import type { KeyValue } from "../model/fields.ts";
 
 /** Of a URL that a request goes to, given or redirected to. Characters. */
@@ -35,4 +36,11 @@ export interface Moment {
   readonly now: number;
   /** Never used twice; letters and digits. */
   readonly nonce: string;
+}
+
+/** Of a header's value as it is on the wire; what is no UTF-8 stays one character for each byte. */
+export function textOfHeader(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value;
+  const bytes = Buffer.from(value, "latin1");
+  return isUtf8(bytes) ? bytes.toString() : value;
 }

@@ -5,11 +5,8 @@ import type { KeyValue } from "../model/fields.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { scopeOf } from "../model/variable-scope.ts";
 import type { CallFacts } from "../model/variable-scope.ts";
-import {
-  createExpansion,
-  landingOfBody,
-  VariableFault,
-} from "../model/variables.ts";
+import { VariableFault } from "../model/encode-value.ts";
+import { createExpansion, landingOfBody } from "../model/variables.ts";
 import type { Expansion } from "../model/variables.ts";
 import {
   authorize,
@@ -27,21 +24,22 @@ export interface Preparation {
   readonly newGuid: () => string;
 }
 
-/** Messages are for the user, and hold no secret. */
-export type Prepared = {
-  /** Hides the secrets of this call in a text. */
-  readonly mask: (text: string) => string;
-} & (
+export type Prepared =
   | {
       readonly request: HttpRequest;
+      /** Of this call, beside what the request itself shows to be a credential. */
+      readonly secrets: readonly string[];
       /** What is worth saying though the call can be made. */
       readonly note: string | null;
     }
   | {
       readonly result: "UNABLE_TO_RUN" | "SKIPPED";
+      /** For the user; holds no secret. */
       readonly message: string;
-    }
-);
+    };
+
+/** Of a message that quotes what was filled in. Cut when it is masked, so that no part of a secret is left. */
+const LONGEST_MESSAGE = 2000;
 
 export async function prepareRequest(
   tick: Tick,
@@ -51,20 +49,16 @@ export async function prepareRequest(
   const authorization = call.authorization ?? null;
   const fault =
     authorization && credentialFault(authorization, preparation.now);
-  if (fault) return { result: "SKIPPED", message: fault, mask: asItIs };
+  if (fault) return { result: "SKIPPED", message: fault };
   const expansion = createExpansion(scopeFor(tick, call, preparation));
   const built = await build(call, expansion, preparation);
-  const mask = createMask([
-    ...expansion.secrets,
-    ...credentialsOf(authorization),
-  ]);
+  const secrets = [...expansion.secrets, ...credentialsOf(authorization)];
   const note = noteOf(expansion);
-  if ("request" in built) return { request: built.request, note, mask };
-  const message = mask([built.reason, note].filter(Boolean).join("; "));
-  return { result: "UNABLE_TO_RUN", message, mask };
+  if ("request" in built) return { request: built.request, secrets, note };
+  const reason = createMask(secrets)(built.reason).slice(0, LONGEST_MESSAGE);
+  const message = [reason, note].filter(Boolean).join("; ");
+  return { result: "UNABLE_TO_RUN", message };
 }
-
-const asItIs = (text: string): string => text;
 
 type Built = { readonly request: HttpRequest } | { readonly reason: string };
 
@@ -75,10 +69,11 @@ async function build(
 ): Promise<Built> {
   const authorization = call.authorization ?? null;
   const expanded = expandRequest(call, expansion);
-  if (typeof expanded === "string") return { reason: expanded };
-  const built = buildRequest({ ...call, request: expanded }, version);
+  if ("reason" in expanded) return expanded;
+  const { confidential } = expanded;
+  const built = buildRequest({ ...call, request: expanded.request }, version);
   if ("reason" in built) return built;
-  const request = withConfidential(built.request, expanded, expansion);
+  const request = { ...built.request, ...(confidential && { confidential }) };
   if (!authorization) return { request };
   const isUsed = ownSecrets(authorization).some((value) =>
     expansion.secrets.has(value),
@@ -124,61 +119,75 @@ function customVariables(
     : {};
 }
 
+type ExpandedRequest =
+  | {
+      readonly request: TickCall["request"];
+      readonly confidential: HttpRequest["confidential"];
+    }
+  | { readonly reason: string };
+
 /** A token's MANUAL headers and parameters become part of the call. */
 function expandRequest(
   { request, authorization = null }: TickCall,
   expansion: Expansion,
-): TickCall["request"] | string {
+): ExpandedRequest {
   const manual = manualPairs(authorization);
-  const pairs = (list: readonly KeyValue[]): KeyValue[] =>
-    list.map(({ key, value }) => ({
-      key: expansion.expand(key, "text"),
-      value: expansion.expand(value, "text"),
-    }));
-  const hidden = (list: readonly KeyValue[]): KeyValue[] => {
-    const expanded = pairs(list);
-    for (const { value } of expanded) expansion.hide(value);
-    return expanded;
-  };
+  const pairs = (list: readonly KeyValue[]): ExpandedPair[] =>
+    list.map((pair) => expandPair(pair, expansion));
+  const hidden = (list: readonly KeyValue[]): ExpandedPair[] =>
+    pairs(list).map((pair) => {
+      expansion.hide(pair.value);
+      return { ...pair, isSecret: true };
+    });
   try {
     const headers = [...pairs(request.headers), ...hidden(manual.headers)];
-    const type = headers.find(({ key }) => /^content-type$/i.test(key))?.value;
+    const url = expansion.expand(request.url, "url").text;
+    const parameters = [
+      ...pairs(request.parameters),
+      ...hidden(manual.parameters),
+    ];
+    const body = request.body
+      ? expansion.expand(
+          request.body,
+          landingOfBody(request.body, typeOf(headers)),
+        )
+      : { text: request.body, isSecret: false };
     return {
-      method: request.method,
-      url: expansion.expand(request.url, "url"),
-      parameters: [...pairs(request.parameters), ...hidden(manual.parameters)],
-      headers,
-      body:
-        request.body &&
-        expansion.expand(request.body, landingOfBody(request.body, type)),
+      request: { ...request, url, parameters, headers, body: body.text },
+      confidential: confidentialOf(headers, body),
     };
   } catch (cause) {
-    if (cause instanceof VariableFault) return cause.message;
+    if (cause instanceof VariableFault) return { reason: cause.message };
     throw cause;
   }
 }
 
+interface ExpandedPair extends KeyValue {
+  readonly isSecret: boolean;
+}
+
+function expandPair(pair: KeyValue, expansion: Expansion): ExpandedPair {
+  const key = expansion.expand(pair.key, "text");
+  const value = expansion.expand(pair.value, "text");
+  const isSecret = key.isSecret || value.isSecret;
+  return { key: key.text, value: value.text, isSecret };
+}
+
+const typeOf = (headers: readonly KeyValue[]): string | undefined =>
+  headers.find(({ key }) => /^content-type$/i.test(key))?.value;
+
 /** Headers and a body that a secret was filled into go to no other host. */
-function withConfidential(
-  request: HttpRequest,
-  { headers, body }: TickCall["request"],
-  { secrets }: Expansion,
-): HttpRequest {
-  if (secrets.size === 0) return request;
-  const holding = headers.filter(({ key, value }) =>
-    [...secrets].some(
-      (secret) =>
-        secret !== "" && (key.includes(secret) || value.includes(secret)),
-    ),
-  );
-  const mask = createMask(secrets);
-  return {
-    ...request,
-    confidential: {
-      headers: holding.map(({ key }) => key.toLowerCase()),
-      body: body !== null && mask(body) !== body,
-    },
-  };
+function confidentialOf(
+  headers: readonly ExpandedPair[],
+  body: { readonly isSecret: boolean },
+): HttpRequest["confidential"] {
+  const secret = headers.filter(({ isSecret }) => isSecret);
+  return secret.length > 0 || body.isSecret
+    ? {
+        headers: secret.map(({ key }) => key.toLowerCase()),
+        body: body.isSecret,
+      }
+    : undefined;
 }
 
 /** What of a setting and its token variables may stand for. */

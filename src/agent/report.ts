@@ -1,7 +1,6 @@
 // What the agent says of a call: from what was observed to a result, secrets masked.
-import type { KeyValue } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
-import { MASK } from "../model/mask.ts";
+import { createMask, MASK } from "../model/mask.ts";
 import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
 import type {
   ReportedResult,
@@ -11,8 +10,9 @@ import type {
 } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { NOTHING_SENT } from "../model/unmade-result.ts";
+import { textOfHeader } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { maskPairs, maskUrl } from "./credentials.ts";
+import { credentialsIn, maskPairs, maskUrl } from "./credentials.ts";
 import type { CallOutcome } from "./http-call.ts";
 import { withinMessage } from "./report-size.ts";
 import { maskedContent } from "./reported-content.ts";
@@ -80,9 +80,13 @@ export function resultOfCall(
   call: TickCall,
   { result, message, hops, last }: CallOutcome,
   span: Span,
-  mask: Mask = (text) => text,
+  secrets: readonly string[] = [],
 ): ReportedResult {
   const [first = last] = hops;
+  const traces = [...hops, last];
+  // Servers echo requests: what was sent as a credential may come back anywhere.
+  const sent = traces.flatMap(({ request }) => credentialsIn(request));
+  const mask = createMask([...secrets, ...sent]);
   const category = categoryOf(result);
   return {
     id: call.result_id,
@@ -107,7 +111,7 @@ export function resultOfCall(
     response: shownResponse(last.response, mask),
     hops: hops.map((hop) => hopOf(hop, mask)),
     certificate: last.certificate,
-    content: maskedContent([...hops, last], mask),
+    content: maskedContent(last.content, mask),
   };
 }
 
@@ -147,7 +151,7 @@ const shownRequest = (
     key: mask(key),
     value: confidential?.headers.includes(key.toLowerCase())
       ? MASK
-      : mask(value),
+      : mask(textOfHeader(value)),
   })),
   body: body === null ? null : shownBody(body, mask),
 });
@@ -166,13 +170,13 @@ const shownResponse = (
 ): Result["response"] =>
   response && {
     ...response,
-    status_string: mask(response.status_string),
-    headers: maskPairs(response.headers)
-      .map(masked)
-      .map(({ key, value }) => ({ key, value: mask(value) })),
+    status_string: mask(textOfHeader(response.status_string)),
+    headers: maskPairs(response.headers).map(({ key, value }) => ({
+      key: mask(key),
+      value: mask(
+        /^(content-)?location$/i.test(key)
+          ? maskUrl(textOfHeader(value))
+          : textOfHeader(value),
+      ),
+    })),
   };
-
-const masked = ({ key, value }: KeyValue): KeyValue => ({
-  key,
-  value: /^(content-)?location$/i.test(key) ? maskUrl(value) : value,
-});

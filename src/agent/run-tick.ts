@@ -66,13 +66,13 @@ export function createTickRunner({
     });
     if ("result" in prepared)
       return resultWithoutCall(reporter, tick, call, prepared);
-    const { request, note, mask } = prepared;
+    const { request, secrets, note } = prepared;
     const [start, began] = [clock.now(), clock.monotonic()];
     const made = await caller.call(request, behaviour, cancel, cookies);
     const span = { start, end: start + clock.monotonic() - began };
     const message = [made.message, note].filter(Boolean).join("; ") || null;
     const outcome = { ...made, message };
-    return resultOfCall(reporter, tick, call, outcome, span, mask);
+    return resultOfCall(reporter, tick, call, outcome, span, secrets);
   };
 
   const runCalls = async (

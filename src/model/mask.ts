@@ -1,38 +1,162 @@
-// Hides secret values wherever they stand in a text, also in the forms that they take on the wire.
+// Hides secret values wherever they stand in a text: as they are, or in a form that they take on the wire and on the
+// way back. The text is read through its encodings, since there are more ways to write a value than could be listed.
 
 export const MASK = "********";
 
 /** A shorter value is no secret, and hiding it would leave nothing of the text. */
 const SHORTEST_SECRET = 4;
 
-/** A function that masks these values; longer ones first, so that a secret inside another leaves no rest. */
+/** How often a text may be encoded, one way or another: JSON within JSON, a URL within a URL. */
+const MOST_ENCODINGS = 4;
+
+/** A function that masks these values, spaces around them aside. What secrets share is masked as one. */
 export function createMask(
   secrets: Iterable<string>,
 ): (text: string) => string {
-  const forms = [...new Set([...secrets].flatMap(formsOf))]
-    .filter((form) => form.length >= SHORTEST_SECRET)
-    .toSorted((a, b) => b.length - a.length);
-  return (text) =>
-    forms.reduce((rest, form) => rest.replaceAll(form, () => MASK), text);
+  const forms = [...new Set([...secrets].flatMap(formsOf))];
+  if (forms.length === 0) return (text) => text;
+  return (text) => {
+    const places = layersOf(text).flatMap((layer) => placesIn(layer, forms));
+    return places.length === 0 ? text : withoutPlaces(text, places);
+  };
 }
 
 function formsOf(secret: string): string[] {
-  if (secret.length < SHORTEST_SECRET) return [];
-  const encoded = encodeURIComponent(secret.toWellFormed());
+  const value = secret.trim();
+  if (value.length < SHORTEST_SECRET) return [];
+  const utf8 = new TextEncoder().encode(value);
   return [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encoded,
-    encoded.replaceAll("%20", "+"),
-    encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
-    encoded.replace(
-      /[!'()*]/g,
-      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-    ),
-    new TextEncoder().encode(secret).reduce(
-      // As the header of a result shows it: one character for each byte.
-      (bytes, byte) => bytes + String.fromCharCode(byte),
-      "",
-    ),
-  ];
+    value,
+    value.toWellFormed(),
+    value.replaceAll(" ", "+"),
+    value.toLowerCase(),
+    hostOf(value),
+    // A text in UTF-8 that was read as if it were in Latin-1.
+    utf8.reduce((bytes, byte) => bytes + String.fromCharCode(byte), ""),
+  ]
+    .flatMap((form) => layersOf(form).map(({ text }) => text))
+    .filter(({ length }) => length >= SHORTEST_SECRET);
+}
+
+/** As a URL shows a host that was given. */
+function hostOf(value: string): string {
+  const url = `http://${value}`;
+  return /[\s/?#@\\%]/.test(value) || !URL.canParse(url)
+    ? ""
+    : new URL(url).host;
+}
+
+/** A text with some of its encodings undone. */
+interface Layer {
+  readonly text: string;
+  /** Where each of its characters begins in the text as it was given, and where the last one ends. */
+  readonly begins?: Uint32Array;
+}
+
+// Percent-encoding of one character in UTF-8; entities of XML and HTML; escapes of JSON.
+const ESCAPE = new RegExp(
+  [
+    /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]/,
+    /%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}/,
+    /&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-f]{1,6});/,
+    /\\(?:u[\da-f]{4}|["'\\/bfnrt])/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "gi",
+);
+
+/** From the text as it was given to the one with the most encodings undone. */
+function layersOf(text: string): Layer[] {
+  const layers: Layer[] = [{ text }];
+  while (layers.length <= MOST_ENCODINGS) {
+    const decoded = decode(layers.at(-1) as Layer);
+    if (!decoded) break;
+    layers.push(decoded);
+  }
+  return layers;
+}
+
+function decode({ text, begins }: Layer): Layer | undefined {
+  const escapes = [...text.matchAll(ESCAPE)];
+  if (escapes.length === 0) return undefined;
+  const decoded: string[] = [];
+  const origins = new Uint32Array(text.length + 1);
+  let [read, length] = [0, 0];
+  const copyUntil = (end: number): void => {
+    decoded.push(text.slice(read, end));
+    for (; read < end; read += 1) origins[length++] = begins?.[read] ?? read;
+  };
+  for (const { 0: escape, index } of escapes) {
+    copyUntil(index);
+    const character = characterOf(escape);
+    decoded.push(character);
+    origins.fill(begins?.[index] ?? index, length, length + character.length);
+    length += character.length;
+    read += escape.length;
+  }
+  copyUntil(text.length);
+  origins[length] = begins?.[text.length] ?? text.length;
+  return { text: decoded.join(""), begins: origins };
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&apos;": "'",
+  "\\b": "\b",
+  "\\f": "\f",
+  "\\n": "\n",
+  "\\r": "\r",
+  "\\t": "\t",
+};
+
+/** Of what encodes none, itself. */
+function characterOf(escape: string): string {
+  const lower = escape.toLowerCase();
+  const code = /^(?:\\u|&#x)([\da-f]+)/.exec(lower)?.[1];
+  if (lower.startsWith("%")) return percentDecoded(escape);
+  if (code !== undefined) return fromCode(Number.parseInt(code, 16), escape);
+  if (lower.startsWith("&#"))
+    return fromCode(Number(lower.slice(2, -1)), escape);
+  return NAMED[lower] ?? escape.slice(1);
+}
+
+const fromCode = (code: number, otherwise: string): string =>
+  code <= 0x10ffff ? String.fromCodePoint(code) : otherwise;
+
+function percentDecoded(escape: string): string {
+  try {
+    return decodeURIComponent(escape);
+  } catch {
+    return escape;
+  }
+}
+
+type Place = readonly [start: number, end: number];
+
+function placesIn({ text, begins }: Layer, forms: readonly string[]): Place[] {
+  const places: Place[] = [];
+  for (const form of forms)
+    for (
+      let at = text.indexOf(form);
+      at !== -1;
+      at = text.indexOf(form, at + form.length)
+    ) {
+      const end = at + form.length;
+      places.push([begins?.[at] ?? at, begins?.[end] ?? end]);
+    }
+  return places;
+}
+
+function withoutPlaces(text: string, places: readonly Place[]): string {
+  const kept: string[] = [];
+  let read = -1;
+  for (const [start, end] of places.toSorted(([a], [b]) => a - b)) {
+    if (start >= read) kept.push(text.slice(Math.max(read, 0), start), MASK);
+    read = Math.max(read, end);
+  }
+  return kept.join("") + text.slice(read);
 }

@@ -38,7 +38,7 @@ export function scopeOf(facts: CallFacts, given: GivenValues): Scope {
           return variable(table[name]?.(facts), secret);
       const value = Object.hasOwn(context, name) ? context[name] : undefined;
       if (value !== undefined && !isItself(name, value))
-        return variable(textOf(value), false);
+        return { value: textOf(value), secret: false };
       return Object.hasOwn(ORDINARY, name)
         ? variable(ORDINARY[name]?.(facts), false)
         : undefined;
@@ -47,7 +47,7 @@ export function scopeOf(facts: CallFacts, given: GivenValues): Scope {
       const values = [environment, customVariables].find((each) =>
         Object.hasOwn(each, name),
       );
-      return values && variable(textOf(values[name]), true);
+      return values && { value: textOf(values[name]), secret: true };
     },
   };
 }
@@ -58,9 +58,9 @@ const variable = (
 ): Variable | undefined =>
   value === null || value === undefined ? undefined : { value, secret };
 
-function textOf(value: unknown): string {
+function textOf(value: unknown): string | null {
   if (typeof value === "string") return value;
-  return value === null || value === undefined ? "" : JSON.stringify(value);
+  return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
 /** Clients send `{"DATETIME": "%%DATETIME%%"}` to ask for the system's value. */

@@ -213,6 +213,18 @@ describe("a workflow's run", () => {
     ]);
   });
 
+  it("tells its calls what was given with the run rather than of the one before", async () => {
+    await using target = await startTarget(byPath);
+    const url = `${target.url}/404?code=%%HTTP_CODE%%&was=%%RESULT%%`;
+    const tick = workflowTick([stepOf(url, 0), stepOf(url, 1)], {
+      stop_on_failure: false,
+    });
+    await run({ ...tick, context: { HTTP_CODE: 299, RESULT: "given" } });
+    expect(target.requests.map((request) => request.url)).toEqual(
+      Array(2).fill("/404?code=299&was=given"),
+    );
+  });
+
   it("waits between its calls, and lends its place meanwhile", async () => {
     await using target = await startTarget();
     const clock = createManualClock(systemClock.now());

@@ -1,6 +1,7 @@
 import { assert, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMask } from "../../src/model/mask.ts";
+import { VariableFault } from "../../src/model/encode-value.ts";
+import type { Landing } from "../../src/model/encode-value.ts";
 import { scopeOf } from "../../src/model/variable-scope.ts";
 import type { CallFacts } from "../../src/model/variable-scope.ts";
 import {
@@ -8,9 +9,7 @@ import {
   environmentNames,
   landingOfBody,
   MAX_EXPANDED_LENGTH,
-  VariableFault,
 } from "../../src/model/variables.ts";
-import type { Landing } from "../../src/model/variables.ts";
 
 const FACTS: CallFacts = {
   now: Date.UTC(2026, 6, 9, 19, 29, 43, 492),
@@ -40,13 +39,18 @@ const GIVEN = {
     DATE: "%%DATE%%",
     TIME: "%%DATE%%",
   },
-  environment: { host: "api.example:8080", quoted: 'a"b\\\n', both: "of both" },
+  environment: {
+    host: "api.example:8080",
+    quoted: 'a"b\\\n',
+    both: "of both",
+    ends: "a]]",
+  },
   customVariables: { custom: "own", both: "not seen" },
 };
 
 const expand = (text: string, landing: Landing = "text") => {
   const expansion = createExpansion(scopeOf(FACTS, GIVEN));
-  const expanded = expansion.expand(text, landing);
+  const { text: expanded } = expansion.expand(text, landing);
   return {
     expanded,
     secrets: [...expansion.secrets],
@@ -120,6 +124,26 @@ it("environment values and credentials are told to be secrets, others not", () =
   ).toEqual(["api.example:8080", "hush-hush", "own"]);
 });
 
+it.each([
+  ["%%CITY%%", "text", false],
+  ["plain", "text", false],
+  ["{{unknown}} %%NO%%", "text", false],
+  ["%%CLIENT_ID%%", "text", true],
+  ["<{{short}}>", "xml", true],
+  ["a={{short}}&b=%%CITY%%", "form", true],
+  ['{"a":{{short}}}', "json", true],
+  ["{{nothing}}", "text", false],
+] as const)(
+  "%s in %s, it says whether a secret was filled in: %s",
+  (text, landing, isSecret) => {
+    const environment = { short: "&", nothing: "" };
+    const expansion = createExpansion(
+      scopeOf(FACTS, { ...GIVEN, environment }),
+    );
+    expect(expansion.expand(text, landing).isSecret).toBe(isSecret);
+  },
+);
+
 describe("in a URL", () => {
   it.each([
     ["http://{{host}}/%%CITY%%", "http://api.example:8080/Bad%20Ems%2FLahn"],
@@ -177,6 +201,24 @@ describe("in a body", () => {
       "a=Bad+Ems%2FLahn&b=a%22b%5C%0A",
     ],
     ["escaped in XML", "xml", '<a b="{{quoted}}"/>', '<a b="a&quot;b\\\n"/>'],
+    [
+      "as they are in a CDATA section",
+      "xml",
+      "<a><![CDATA[<{{quoted}}&]]>{{quoted}}</a>",
+      '<a><![CDATA[<a"b\\\n&]]>a&quot;b\\\n</a>',
+    ],
+    [
+      "escaped between CDATA sections, where they could end one",
+      "xml",
+      "<![CDATA[x{{ends}}>]]>",
+      "<![CDATA[x]]>a]]<![CDATA[>]]>",
+    ],
+    [
+      "null outside of a JSON string, and nothing elsewhere",
+      "json",
+      '{"a":%%NOTHING%%,"b":"%%NOTHING%%"}',
+      '{"a":null,"b":""}',
+    ],
     ["as they are elsewhere", "text", "{{quoted}}", 'a"b\\\n'],
   ])("values are %s", (_, landing, body, expected) => {
     expect(expand(body, landing).expanded).toBe(expected);
@@ -185,6 +227,12 @@ describe("in a body", () => {
   it.each<[string, string | undefined, Landing]>([
     ["{}", "application/json; charset=utf-8", "json"],
     ["{}", "application/problem+json", "json"],
+    ["{}", "application/x-ndjson", "json"],
+    ["{}", "application/ndjson", "json"],
+    ["{}", "application/jsonl", "json"],
+    ["{}", "application/json-seq", "json"],
+    ["{}", "application/geo+json-seq", "json"],
+    ["{}", "application/json5x", "text"],
     ["a=b", "Application/X-WWW-Form-Urlencoded", "form"],
     ["<a/>", "text/xml", "xml"],
     ["{}", "text/plain", "text"],
@@ -199,7 +247,7 @@ describe("in a body", () => {
       property(string({ unit: "grapheme" }), (value) => {
         const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
         const fill = (text: string, landing: Landing) =>
-          createExpansion(scope).expand(text, landing);
+          createExpansion(scope).expand(text, landing).text;
         const body = fill(
           '{"in":"<{{value}}>","bare":{{value}},"x":1}',
           "json",
@@ -210,40 +258,56 @@ describe("in a body", () => {
   });
 });
 
-it.each([".", ".."])(
-  "a value %s does not change the path of a URL",
-  (value) => {
-    const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
-    expect(() =>
-      createExpansion(scope).expand("http://a.example/a/{{value}}/b", "url"),
-    ).toThrow("the value of {{value}} is a dot segment");
-  },
-);
+describe("a value that would be a step in the path of a URL", () => {
+  const fill = (url: string, value: string) =>
+    createExpansion(
+      scopeOf(FACTS, {
+        ...GIVEN,
+        environment: { value, empty: "", host: "a.example" },
+      }),
+    ).expand(url, "url").text;
+
+  it.each([
+    ["http://a.example/a/{{value}}/b", "."],
+    ["http://a.example/a/{{value}}/b", ".."],
+    ["http://a.example/a/{{value}}", ".."],
+    ["http://a.example/{{value}}?q", ".."],
+    ["http://a.example/{{value}}#q", ".."],
+    ["http://a.example/{{value}}\\b", ".."],
+    ["http://a.example/{{value}}\t/b", ".."],
+    ["http://a.example/{{value}} ", ".."],
+    ["http://a.example/.{{value}}/b", "."],
+    ["http://a.example/%2E{{value}}/b", "."],
+    ["http://a.example/{{value}}{{value}}/b", "."],
+    ["http://{{host}}/{{value}}", ".."],
+  ])("is refused: %j with %j", (url, value) => {
+    expect(() => fill(url, value)).toThrow(
+      "the value of {{value}} makes a dot segment",
+    );
+  });
+
+  it.each([
+    ["http://a.example/?path={{value}}", "..", "http://a.example/?path=.."],
+    ["http://a.example?a/{{value}}/", "..", "http://a.example?a/../"],
+    ["http://a.example/#/{{value}}/", "..", "http://a.example/#/../"],
+    ["http://a.example/a{{value}}/", "..", "http://a.example/a../"],
+    ["http://a.example/{{value}}a/", "..", "http://a.example/..a/"],
+    ["http://a.example/.{{value}}/", "..", "http://a.example/.../"],
+    ["http://a.example/../{{value}}", "x", "http://a.example/../x"],
+    ["http://{{value}}/../x", "a", "http://a/../x"],
+    ["http://a.example/.{{empty}}./x", "", "http://a.example/../x"],
+  ])("is filled in where it is none: %j with %j", (url, value, expected) => {
+    expect(fill(url, value)).toBe(expected);
+  });
+});
 
 it("a text does not grow without bounds", () => {
   const value = "x".repeat(1024 * 1024);
   const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
   const fill = (text: string, landing: Landing) =>
-    createExpansion(scope).expand(text, landing);
+    createExpansion(scope).expand(text, landing).text;
   expect(fill("{{value}}", "text")).toBe(value);
   expect(() => fill("{{value}}".repeat(100_000), "text")).toThrow(
     `longer than ${MAX_EXPANDED_LENGTH} characters`,
   );
-});
-
-describe("a mask", () => {
-  const mask = createMask(['s€cret &"x', 's€cret &"x more', "abc", ""]);
-
-  it.each([
-    ['s€cret &"x', "********"],
-    ["?q=s%E2%82%ACcret%20%26%22x&r=1", "?q=********&r=1"],
-    ["a=s%E2%82%ACcret+%26%22x", "a=********"],
-    ['{"a":"s€cret &\\"x"}', '{"a":"********"}'],
-    ['<s€cret &"x more>', "<********>"],
-    [Buffer.from('s€cret &"x').toString("latin1"), "********"],
-    ["abc", "abc"],
-    ["", ""],
-  ])("makes of %j %j", (text, expected) => {
-    expect(mask(text)).toBe(expected);
-  });
 });

@@ -1,0 +1,148 @@
+// How a value that is filled into a text is encoded for where it lands there.
+
+/** The kind of text. */
+export type Landing = "text" | "url" | "json" | "form" | "xml";
+
+/** The message is a sentence for the user, and holds no value. */
+export class VariableFault extends Error {}
+
+/** Told of all text around the values, in order, so that it knows where a value lands. Throws a `VariableFault`. */
+export interface ValueEncoder {
+  pass(text: string): void;
+  /** A name without a value, which stays as it is written. */
+  leave(written: string): void;
+  /** Null is JSON's, and nothing in any other text. */
+  encode(value: string | null, written: string): string;
+  end(rest: string): void;
+}
+
+export function createValueEncoder(landing: Landing): ValueEncoder {
+  if (landing === "url") return createUrlEncoder();
+  if (landing === "json") return { ...PLAIN, ...createJsonEncoder() };
+  if (landing === "xml") return { ...PLAIN, ...createXmlEncoder() };
+  if (landing === "text") return PLAIN;
+  return { ...PLAIN, encode: (value) => asForm(value ?? "") };
+}
+
+const PLAIN: ValueEncoder = {
+  pass: () => undefined,
+  leave: () => undefined,
+  encode: (value) => value ?? "",
+  end: () => undefined,
+};
+
+const percentEncoded = (value: string): string =>
+  encodeURIComponent(value.toWellFormed());
+
+/** WHATWG URL, application/x-www-form-urlencoded: a space is a plus sign. */
+const asForm = (value: string): string =>
+  percentEncoded(value).replaceAll("%20", "+");
+
+const HOST = /^[^\s\p{Cc}/?#@\\%]{1,255}$/u;
+
+// WHATWG URL takes one for a step within the path, however it is encoded, and takes no notice of control characters.
+const DOT_SEGMENT = /^[\p{Cc} ]*(?:(?:\.|%2e)[\p{Cc} ]*){1,2}$/iu;
+
+/** A value is part of the host or of a segment of the path, and ends neither; it is no step in the path. */
+function createUrlEncoder(): ValueEncoder {
+  let part: "authority" | "path" | "rest" = "authority";
+  // Of the authority, or of the path's segment; and by which name a value came into it.
+  let [passed, filledIn] = ["", ""];
+  const endSegment = (next = ""): void => {
+    if (filledIn !== "" && DOT_SEGMENT.test(passed))
+      throw new VariableFault(`the value of ${filledIn} makes a dot segment`);
+    [passed, filledIn] = [next, ""];
+  };
+  const passPath = (text: string): void => {
+    const [path = ""] = text.split(/[?#]/, 1);
+    const [first = "", ...segments] = path.split(/[/\\]/);
+    passed += first;
+    for (const segment of segments) endSegment(segment);
+    if (path.length === text.length) return;
+    endSegment();
+    part = "rest";
+  };
+  const pass = (text: string): void => {
+    if (part === "path") return passPath(text);
+    if (part === "rest") return;
+    passed += text;
+    const [authority] = /^\w+:\/\/[^/?#]*(?=[/?#])/.exec(passed) ?? [];
+    if (authority === undefined) return;
+    const path = passed.slice(authority.length);
+    [part, passed, filledIn] = ["path", "", ""];
+    passPath(path);
+  };
+  return {
+    pass,
+    leave(written) {
+      if (part === "authority" && !written.startsWith("__"))
+        throw new VariableFault("the host of the URL is incomplete");
+      if (part !== "rest") passed += written;
+    },
+    encode(value, written) {
+      const text = value ?? "";
+      if (part === "authority" && !HOST.test(text))
+        throw new VariableFault(`the value of ${written} is no host`);
+      const encoded = part === "authority" ? text : percentEncoded(text);
+      if (part !== "rest") passed += encoded;
+      if (text !== "") filledIn = written;
+      return encoded;
+    },
+    end(rest) {
+      pass(rest);
+      if (part === "path") endSegment();
+    },
+  };
+}
+
+/** Within a string a value is escaped; outside one it stands as it is where it is JSON, and becomes a string otherwise. */
+function createJsonEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
+  let inString = false;
+  return {
+    pass(text) {
+      for (const [token] of text.matchAll(/\\.|"/gs))
+        if (token === '"') inString = !inString;
+    },
+    encode(value) {
+      const quoted = JSON.stringify(value ?? "");
+      if (inString) return quoted.slice(1, -1);
+      if (value === null) return "null";
+      return isJson(value) ? value : quoted;
+    },
+  };
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const XML: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&apos;",
+};
+const asXml = (value: string): string =>
+  value.replace(/[&<>"']/g, (character) => XML[character] ?? character);
+
+/** A CDATA section knows no escapes: what could end it, stands between two of them. */
+function createXmlEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
+  let inSection = false;
+  return {
+    pass(text) {
+      for (const [mark] of text.matchAll(/<!\[CDATA\[|\]\]>/g))
+        inSection = mark !== "]]>";
+    },
+    encode(value) {
+      const text = value ?? "";
+      if (!inSection) return asXml(text);
+      return text.includes("]") ? `]]>${asXml(text)}<![CDATA[` : text;
+    },
+  };
+}
