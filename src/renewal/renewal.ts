@@ -1,5 +1,6 @@
 // Renews the tokens that calls use, ahead of their expiry; started with the scheduler role. Each by one process at a time.
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { canRead } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
@@ -45,6 +46,8 @@ const PLACES = 40;
 const PLACES_OF_OWNER = 10;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
+const SAVE_ATTEMPTS = 20;
+const SAVE_PAUSE_MS = 500;
 const UNREADABLE = "cannot be decrypted";
 
 export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
@@ -136,13 +139,22 @@ async function renew(
   const answered: TokenAnswer = setting?.unreadable
     ? { reason: `the authentication setting ${UNREADABLE}` }
     : await answerTo(document, token, { now, egress, timeoutMs });
-  const outcome = await saveRenewal(
-    store,
-    { stored, claimed, pauseMs },
-    answered,
-  );
+  const claim = { stored, claimed, pauseMs };
+  const outcome = await overOutage(() => saveRenewal(store, claim, answered));
   ended();
   return outcome;
+}
+
+/** What was answered may be all that its endpoint accepts from now on. */
+async function overOutage<T>(save: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await save();
+    } catch (err) {
+      if (attempt === SAVE_ATTEMPTS || !isUnavailable(err)) throw err;
+      await delay(SAVE_PAUSE_MS);
+    }
+  }
 }
 
 async function answerTo(

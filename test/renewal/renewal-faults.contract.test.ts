@@ -3,6 +3,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { describe, expect, it, vi } from "vitest";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import type { AuthSetting } from "../../src/model/auth-setting.ts";
+import { unavailable } from "../../src/model/errors.ts";
 import { renewalFailureOf } from "../../src/model/token-renewal.ts";
 import type { Token } from "../../src/model/token.ts";
 import type { StoredDocument } from "../../src/store/ports/document-store.ts";
@@ -37,7 +38,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
         }),
       ),
     );
-    const renewal = system.renewal(undefined, 10_000);
+    const renewal = system.renewal({ timeoutMs: 10_000 });
     await renewal.beat();
     await vi.waitFor(() => expect(held).toHaveLength(10));
     const stopped = renewal.stop();
@@ -49,6 +50,25 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       saved.filter(({ token }) => token.refresh_token === "r1"),
     ).toHaveLength(10);
     expect(system.target.requests).toHaveLength(10);
+  });
+
+  it("saves what was answered when the database is back", async () => {
+    await using system = await start(answering(NEW));
+    const { store } = system;
+    const id = await insertToken(store, system.url, {});
+    let outages = 0;
+    const lost: Store = {
+      ...store,
+      transaction: (work) => {
+        if (outages === 2) return store.transaction(work);
+        outages += 1;
+        return Promise.reject(unavailable("the database cannot be reached"));
+      },
+    };
+    await renewAll(system.renewal({ over: lost }));
+    expect(outages).toBe(2);
+    expect(system.target.requests).toHaveLength(1);
+    expect((await system.tokenOf(id)).token.access_token).toBe("new");
   });
 
   it("goes on with the others where a token, or a setting, cannot be decrypted", async () => {
@@ -82,7 +102,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     for (let n = 0; n < 30; n += 1)
       await insertToken(store, `${system.target.url}/silent`, { owner: "eve" });
     const id = await insertToken(store, system.url, {});
-    const renewal = system.renewal(undefined, 10_000);
+    const renewal = system.renewal({ timeoutMs: 10_000 });
     await renewal.beat();
     await vi.waitFor(async () =>
       expect((await system.tokenOf(id)).token.access_token).toBe("new"),

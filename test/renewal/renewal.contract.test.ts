@@ -190,7 +190,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
         {},
       ),
     ];
-    await renewAll(system.renewal([]));
+    await renewAll(system.renewal({ allow: [] }));
     expect(system.target.connections()).toBe(0);
     for (const id of ids)
       expect(renewalFailureOf(await system.tokenOf(id))).toBe(

@@ -100,9 +100,13 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
   const database = stack.use(await createTestDatabase(kind));
   const store = await database.open(clock);
   const metrics = createRenewalMetrics(new Registry());
-  const renewal = (allow = ["127.0.0.1"], timeoutMs = 500) =>
+  const renewal = ({
+    allow = ["127.0.0.1"],
+    timeoutMs = 500,
+    over = store,
+  } = {}) =>
     createTokenRenewal({
-      store,
+      store: over,
       egress: parseEgressAllow(allow),
       log,
       metrics,
