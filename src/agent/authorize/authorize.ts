@@ -46,14 +46,30 @@ export async function authorize(
     return {
       reason: `the authentication setting is for ${domain} and the hosts below it, and the call is to ${request.url.hostname}`,
     };
+  const sign: HttpRequest["sign"] = async (unsigned, at) =>
+    sendable(await authorizer(unsigned, authorization, at));
   const prepared: HttpRequest = {
     ...request,
     ...(certificate && { clientCertificate: certificate }),
-    ...(SIGNING.has(auth_type) && {
-      sign: async (redirected, at) => authorizer(redirected, authorization, at),
-    }),
+    ...(SIGNING.has(auth_type) && { sign }),
   };
-  return authorizer(prepared, authorization, moment);
+  return sign(prepared, moment);
+}
+
+// RFC 9110 section 5.5, one character for each byte.
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Credentials are the owner's, and may be anything. */
+function sendable(built: BuiltRequest): BuiltRequest {
+  if ("reason" in built) return built;
+  const unfit = built.request.headers.find(
+    ({ value }) => !FIELD_VALUE.test(value),
+  );
+  return unfit
+    ? {
+        reason: `the credentials have characters that ${unfit.key} cannot take`,
+      }
+    : built;
 }
 
 function certificateOf(

@@ -69,6 +69,26 @@ describe("credentials", () => {
     }
   });
 
+  it.each([
+    [
+      { keys: { client_id: "AK\r\nX: 1", client_secret: "s" } },
+      "Authorization",
+    ],
+    [{ token: newToken({ access_token: "\u20ac" }) }, "X-Amz-Security-Token"],
+  ])(
+    "of AMAZON that no header takes (%j) are not sent",
+    async (rest, header) => {
+      const setting = newAuthorization("AMAZON", {
+        settings: { region: "r", service: "service" },
+        ...rest,
+      });
+      const request = newRequest("https://a.example/");
+      expect(await authorize(request, setting, MOMENT, false)).toEqual({
+        reason: `the credentials have characters that ${header} cannot take`,
+      });
+    },
+  );
+
   it("include a client certificate, whose key may be in the same PEM", async () => {
     const setting = newAuthorization("NONE", { settings: { ssl_cert: "pem" } });
     const request = newRequest("https://a.example/");
