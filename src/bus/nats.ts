@@ -1,8 +1,9 @@
 // The bus between processes: NATS JetStream for ticks and reports, plain NATS for heartbeats.
-import type { JetStreamManager } from "@nats-io/jetstream";
+import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { locationIdValidator } from "../model/location.ts";
+import type { Heartbeat } from "../model/location.ts";
 import type { Bus, Consumer } from "./bus.ts";
 import { HEARTBEAT_ANSWER_MS, MAX_REPORTS_PER_BATCH } from "./bus.ts";
 import {
@@ -89,17 +90,85 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
 }
 
 function createBus(
-  { clock, log, ...options }: NatsBusOptions,
+  options: NatsBusOptions,
   link: NatsLink,
   manager: JetStreamManager,
   topology: Topology,
 ): Bus {
-  const { onDropped = () => undefined, ackWaitMs = ACK_WAIT_MS } = options;
+  const { clock, log, onDropped = () => undefined } = options;
+  const told = { log, onDropped };
   const client = manager.jetstream();
   const publisher = createPublisher({ link, client, topology, clock });
+  const consumers = createConsumers(options, link, client, topology);
+  let closing: Promise<void> | undefined;
+
+  return {
+    durable: true,
+    async publishTicks(ticks) {
+      if (ticks.length === 0) return;
+      const encoded = encodeTicks(ticks, publisher.maxBytes());
+      await publisher.publish(tickSubject(locationOf(ticks)), encoded);
+    },
+    async consumeTicks(locationId, handler) {
+      const spec = tickConsumer(locationIdValidator.parse(locationId));
+      const decode = decodeTicks;
+      return consumers.pull(
+        spec,
+        receiveEach({ ...told, kind: "ticks", decode, handler }),
+      );
+    },
+    async publishReports(reports) {
+      if (reports.length === 0) return;
+      const encoded = encodeReports(reports, publisher.maxBytes());
+      await publisher.publish(reportSubject(locationOf(reports)), encoded);
+    },
+    async consumeReports(handler) {
+      const decode = decodeReports;
+      const receiver = receiveInBatches(
+        { ...told, kind: "reports", decode, handler },
+        MAX_REPORTS_PER_BATCH,
+      );
+      return consumers.pull(REPORT_CONSUMER, receiver);
+    },
+    reportsSafe: () => Promise.resolve(),
+    sendHeartbeat: (heartbeat) => askWith(link, heartbeat),
+    async consumeHeartbeats(handler) {
+      const listener = createListener(handler, told);
+      return consumers.add(listen(link, listener));
+    },
+    status() {
+      const fault = link.fault() ?? consumers.fault();
+      return fault === undefined
+        ? { connected: true, detail: `NATS at ${link.addresses}` }
+        : { connected: false, detail: `NATS at ${link.addresses}: ${fault}` };
+    },
+    close() {
+      closing ??= (async () => {
+        await consumers.drain();
+        await link.flush();
+        await link.connection.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+interface Consumers {
+  pull(spec: ConsumerSpec, receiver: Receiver): Consumer;
+  add(consumer: Consumer): Consumer;
+  /** What keeps one of them from consuming. */
+  fault(): string | undefined;
+  drain(): Promise<void>;
+}
+
+function createConsumers(
+  { log, ackWaitMs = ACK_WAIT_MS }: NatsBusOptions,
+  link: NatsLink,
+  client: JetStreamClient,
+  topology: Topology,
+): Consumers {
   const consumers = new Set<Consumer>();
   const faults = new Map<string, string>();
-  let closing: Promise<void> | undefined;
 
   function noteFault(consumer: string, fault: unknown): void {
     const known = faults.get(consumer);
@@ -112,95 +181,54 @@ function createBus(
     }
   }
 
-  function pullFrom(spec: ConsumerSpec, receiver: Receiver): Consumer {
-    const consumerName = `${spec.stream}/${spec.durable}`;
-    const consumer = startPulling({
-      open: async () =>
-        client.consumers.getConsumerFromInfo(
-          await topology.ensureConsumer(spec),
-        ),
-      link,
-      receiver,
-      ackWaitMs,
-      onFault: (fault) => noteFault(consumerName, fault),
-    });
-    return remember({
-      async drain() {
-        await consumer.drain();
-        faults.delete(consumerName);
-      },
-    });
-  }
-
-  function remember(consumer: Consumer): Consumer {
+  const add = (consumer: Consumer): Consumer => {
     consumers.add(consumer);
     return consumer;
-  }
+  };
 
   return {
-    durable: true,
-    async publishTicks(ticks) {
-      if (ticks.length === 0) return;
-      const encoded = encodeTicks(ticks, publisher.maxBytes());
-      await publisher.publish(tickSubject(locationOf(ticks)), encoded);
+    add,
+    pull(spec, receiver) {
+      const name = `${spec.stream}/${spec.durable}`;
+      const consumer = startPulling({
+        open: async () =>
+          client.consumers.getConsumerFromInfo(
+            await topology.ensureConsumer(spec),
+          ),
+        link,
+        receiver,
+        ackWaitMs,
+        onFault: (fault) => noteFault(name, fault),
+      });
+      return add({
+        async drain() {
+          await consumer.drain();
+          faults.delete(name);
+        },
+      });
     },
-    async consumeTicks(locationId, handler) {
-      const spec = tickConsumer(locationIdValidator.parse(locationId));
-      const decode = decodeTicks;
-      return pullFrom(
-        spec,
-        receiveEach({ kind: "ticks", decode, handler, log, onDropped }),
-      );
-    },
-    async publishReports(reports) {
-      if (reports.length === 0) return;
-      const encoded = encodeReports(reports, publisher.maxBytes());
-      await publisher.publish(reportSubject(locationOf(reports)), encoded);
-    },
-    async consumeReports(handler) {
-      const decode = decodeReports;
-      return pullFrom(
-        REPORT_CONSUMER,
-        receiveInBatches(
-          { kind: "reports", decode, handler, log, onDropped },
-          MAX_REPORTS_PER_BATCH,
-        ),
-      );
-    },
-    reportsSafe: () => Promise.resolve(),
-    async sendHeartbeat(heartbeat) {
-      const subject = heartbeatSubject(locationOf([heartbeat]));
-      if (link.fault() !== undefined) return null;
-      const data = encodeHeartbeat(heartbeat);
-      const timeout = HEARTBEAT_ANSWER_MS;
-      try {
-        const answer = await link.connection.request(subject, data, {
-          timeout,
-        });
-        return decodeHubTime(answer.data);
-      } catch {
-        return null; // no hub is there, or one that does not answer
-      }
-    },
-    async consumeHeartbeats(handler) {
-      const listener = createListener(handler, { log, onDropped });
-      return remember(listen(link, listener));
-    },
-    status() {
-      const fault = link.fault() ?? [...faults.values()][0];
-      return fault === undefined
-        ? { connected: true, detail: `NATS at ${link.addresses}` }
-        : { connected: false, detail: `NATS at ${link.addresses}: ${fault}` };
-    },
-    close() {
-      closing ??= (async () => {
-        await Promise.all([...consumers].map((consumer) => consumer.drain()));
-        await link.flush();
-        await link.connection.close();
-      })();
-      return closing;
+    fault: () => [...faults.values()][0],
+    async drain() {
+      await Promise.all([...consumers].map((consumer) => consumer.drain()));
     },
   };
+}
+
+/** Null where no hub is there, or one that does not answer. */
+async function askWith(
+  link: NatsLink,
+  heartbeat: Heartbeat,
+): Promise<number | null> {
+  const subject = heartbeatSubject(locationOf([heartbeat]));
+  if (link.fault() !== undefined) return null;
+  const data = encodeHeartbeat(heartbeat);
+  const timeout = HEARTBEAT_ANSWER_MS;
+  try {
+    const answer = await link.connection.request(subject, data, { timeout });
+    return decodeHubTime(answer.data);
+  } catch {
+    return null;
+  }
 }
 
 function listen({ connection }: NatsLink, listener: Listener): Consumer {
