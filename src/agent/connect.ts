@@ -9,6 +9,7 @@ import type { HostResolver } from "./resolve-host.ts";
 import { secure } from "./secure.ts";
 import type { Trace } from "./trace.ts";
 import { CallFailure, connectFailure } from "./failure.ts";
+import type { FailureCode } from "./failure.ts";
 import { untilAborted } from "./deadline.ts";
 
 export interface Network {
@@ -26,19 +27,27 @@ export interface Network {
 
 // A name may have hundreds of addresses.
 const MOST_ADDRESSES = 6;
-// What an address gets that is not the last: time for the SYN and its first repetition (RFC 6298 section 2).
+// What an address gets at most that is not the last: time for the SYN and its first repetition (RFC 6298 section 2).
 const ATTEMPT_MS = 2000;
 
-/** The signal's abort ends the attempt, as a timeout of the phase under way. The caller destroys the socket. */
+export interface Attempt {
+  readonly insecureTls: boolean;
+  /** Its abort ends the attempt, as a timeout of the phase under way. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until then. */
+  readonly left: () => number;
+}
+
+/** Rejects with a `CallFailure`. The caller destroys the socket. */
 export async function connect(
   network: Network,
   trace: Trace,
-  insecureTls: boolean,
-  signal: AbortSignal,
+  attempt: Attempt,
 ): Promise<Socket> {
+  const { insecureTls, signal } = attempt;
   const { url } = trace.request;
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  const port = portOf(url);
   const addresses = await lookUp(network, trace, host, signal);
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
   if (permitted.length === 0)
@@ -48,7 +57,7 @@ export async function connect(
     );
   const secureContext = contextOf(network, trace.request);
   const started = network.clock.monotonic();
-  const socket = await dial(permitted.slice(0, MOST_ADDRESSES), port, signal);
+  const socket = await dial(permitted.slice(0, MOST_ADDRESSES), port, attempt);
   trace.phases.tcp = network.clock.monotonic() - started;
   trace.sourceIp = socket.localAddress ?? null;
   trace.destIp = socket.remoteAddress ?? null;
@@ -60,6 +69,14 @@ export async function connect(
     insecureTls,
     signal,
   });
+}
+
+/** An URL leaves out the port that its scheme implies. */
+function portOf({ protocol, port }: URL): number {
+  if (port === "") return protocol === "https:" ? 443 : 80;
+  if (port === "0")
+    throw new CallFailure("request_invalid", "nothing is called at port 0");
+  return Number(port);
 }
 
 async function lookUp(
@@ -79,17 +96,18 @@ async function lookUp(
   return addresses;
 }
 
-/** One address after the other, until one takes the connection. */
+/** One address after the other, until one takes the connection; each has its share of the time that is left. */
 async function dial(
   addresses: readonly string[],
   port: number,
-  signal: AbortSignal,
+  { signal, left }: Attempt,
 ): Promise<Socket> {
   const failures: CallFailure[] = [];
   for (const [at, address] of addresses.entries()) {
-    const last = at === addresses.length - 1;
+    const untried = addresses.length - at;
+    const limit = untried === 1 ? null : Math.min(ATTEMPT_MS, left() / untried);
     try {
-      return await dialOne(address, port, last ? null : ATTEMPT_MS, signal);
+      return await dialOne(address, port, limit, signal);
     } catch (cause) {
       failures.push(cause as CallFailure);
       if (signal.aborted) break;
@@ -98,18 +116,28 @@ async function dial(
   throw summed(failures);
 }
 
+// What says least of the target: that this machine has no way to an address, of a family that it lacks for example.
+const LEAST_TELLING: readonly FailureCode[] = [
+  "agent_error",
+  "connect_unreachable",
+];
+
+/** The last one that tells of the target stands for all of them. */
 function summed(failures: readonly CallFailure[]): CallFailure {
-  const [last, ...before] = failures.toReversed();
-  if (!last || before.length === 0)
-    return last ?? new CallFailure("dns_not_found", "the host has no address");
-  const text = last.message.slice(last.code.length + 2);
+  const chosen =
+    failures.findLast(({ code }) => !LEAST_TELLING.includes(code)) ??
+    failures.findLast(({ code }) => code === "agent_error") ??
+    failures.at(-1) ??
+    new CallFailure("dns_not_found", "the host has no address");
+  const others = failures
+    .filter((failure) => failure !== chosen)
+    .map(({ message }) => message);
+  if (others.length === 0) return chosen;
+  const text = chosen.message.slice(chosen.code.length + 2);
   return new CallFailure(
-    last.code,
-    `${text}; before it: ${before
-      .toReversed()
-      .map(({ message }) => message)
-      .join("; ")}`,
-    { cause: last },
+    chosen.code,
+    `${text}; the other addresses: ${others.join("; ")}`,
+    { cause: chosen },
   );
 }
 

@@ -112,8 +112,10 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
     return new CallFailure("connect_timeout", `${target} did not answer`, {
       cause,
     });
+  // To IPv6, Linux says so where this machine has no address to call from; to IPv4, where its ports are used up.
+  const noFamily = code === "EADDRNOTAVAIL" && target.startsWith("[");
   return (
-    shortage(cause) ??
+    (noFamily ? undefined : shortage(cause)) ??
     new CallFailure(
       "connect_unreachable",
       `${target} cannot be reached (${code || "unknown error"})`,
@@ -147,11 +149,21 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
 const UNTRUSTED =
   /^(UNABLE_TO_|CERT_|CRL_|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERROR_IN_CERT)/;
 
+// Alerts that a server sends about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names for received ones.
+const CERTIFICATE_REFUSED =
+  /_ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)|ACCESS_DENIED)$/;
+
 /** Undefined where the error is none of TLS. */
 function tlsCause(cause: unknown): CallFailure | undefined {
   const code = codeOf(cause);
   const [failure, text] = TLS_CODES[code] ?? [];
   if (failure && text) return new CallFailure(failure, text, { cause });
+  if (CERTIFICATE_REFUSED.test(code))
+    return new CallFailure(
+      "tls_client_certificate",
+      `the server refuses the client certificate, or that there is none (${code})`,
+      { cause },
+    );
   if (UNTRUSTED.test(code))
     return new CallFailure(
       "tls_untrusted",
@@ -214,7 +226,7 @@ function responseFault(
 
 // undici has no codes for these.
 const SOCKET_FAULTS: Record<string, string> = {
-  "bad response": "the server sent 100 Continue again and again",
+  "bad response": "the server sent 100 Continue where no response can begin",
   "bad upgrade": "the server switched to another protocol without being asked",
 };
 

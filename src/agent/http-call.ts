@@ -7,7 +7,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { connect } from "./connect.ts";
-import type { Network } from "./connect.ts";
+import type { Attempt, Network } from "./connect.ts";
 import { createCookies, setCookiesOf, withCookies } from "./cookie-jar.ts";
 import type { Cookies } from "./cookie-jar.ts";
 import { createDeadline } from "./deadline.ts";
@@ -70,10 +70,17 @@ export function createHttpCaller({
       const hops: Trace[] = [];
       let bare = request;
       let last = newTrace(withCookies(bare, cookies), clock);
-      const deadline = createDeadline(behaviour.timeoutMs, cancel);
+      const { timeoutMs, insecureTls } = behaviour;
+      const deadline = createDeadline(timeoutMs, cancel);
+      const end = last.started + timeoutMs;
+      const attempt: Attempt = {
+        insecureTls,
+        signal: deadline.signal,
+        left: () => end - clock.monotonic(),
+      };
       try {
         for (;;) {
-          await visit(network, last, behaviour, deadline.signal);
+          await visit(network, last, attempt);
           const { response } = last;
           cookies.store(bare.url, setCookiesOf(response?.headers ?? []));
           const seen = { request: bare, response };
@@ -140,13 +147,12 @@ const spentBy = (last: Trace, [first = last]: readonly Trace[]): number =>
 async function visit(
   network: Network,
   trace: Trace,
-  { insecureTls }: Behaviour,
-  signal: AbortSignal,
+  attempt: Attempt,
 ): Promise<void> {
   try {
-    const socket = await connect(network, trace, insecureTls, signal);
+    const socket = await connect(network, trace, attempt);
     try {
-      await exchange(socket, trace, network.clock, signal);
+      await exchange(socket, trace, network.clock, attempt.signal);
     } finally {
       socket.destroy();
     }

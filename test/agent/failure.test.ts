@@ -3,6 +3,7 @@ import {
   connectFailure,
   dnsFailure,
   exchangeFailure,
+  handshakeFailure,
 } from "../../src/agent/failure.ts";
 
 const withCode = (code: string): Error => Object.assign(new Error(), { code });
@@ -14,6 +15,7 @@ describe("what the agent's machine lacks", () => {
       for (const failure of [
         connectFailure(withCode(code), "192.0.2.1:80"),
         dnsFailure(withCode(code), "a.example"),
+        handshakeFailure(withCode(code)),
         exchangeFailure(withCode(code), false),
       ]) {
         expect(failure.result).toBe("AGENT_ERROR");
@@ -25,13 +27,14 @@ describe("what the agent's machine lacks", () => {
 
 describe("a failure to connect", () => {
   it.each([
-    ["ECONNREFUSED", "connect_refused"],
-    ["ETIMEDOUT", "connect_timeout"],
-    ["EHOSTUNREACH", "connect_unreachable"],
-    ["ENETUNREACH", "connect_unreachable"],
-    ["ECONNRESET", "reset"],
-  ])("%s is %s", (code, expected) => {
-    const failure = connectFailure(withCode(code), "192.0.2.1:80");
+    ["ECONNREFUSED", "192.0.2.1:80", "connect_refused"],
+    ["ETIMEDOUT", "192.0.2.1:80", "connect_timeout"],
+    ["EHOSTUNREACH", "192.0.2.1:80", "connect_unreachable"],
+    ["ENETUNREACH", "192.0.2.1:80", "connect_unreachable"],
+    ["EADDRNOTAVAIL", "[2001:db8::1]:80", "connect_unreachable"],
+    ["ECONNRESET", "192.0.2.1:80", "reset"],
+  ])("%s of %s is %s", (code, target, expected) => {
+    const failure = connectFailure(withCode(code), target);
     expect(failure.code).toBe(expected);
     expect(failure.result).toBe("CONNECTION_ERROR");
   });

@@ -280,6 +280,13 @@ describe("a target that fails", () => {
     });
   });
 
+  it("because its URL names port 0 is not called", async () => {
+    expect(await call("http://127.0.0.1:0/")).toMatchObject({
+      result: "UNABLE_TO_RUN",
+      message: "request_invalid: nothing is called at port 0",
+    });
+  });
+
   it("because its body is larger than 10 MiB is cut off", async () => {
     await using target = await startTarget((_, response) => {
       const more = (): void => {

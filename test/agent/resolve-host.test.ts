@@ -174,8 +174,50 @@ describe("of several addresses", () => {
       resolver: resolverOf(server),
     });
     expect(outcome.message).toBe(
-      `connect_refused: 127.0.0.3:${port} refused the connection; before it: connect_refused: 127.0.0.1:${port} refused the connection`,
+      `connect_refused: 127.0.0.3:${port} refused the connection; the other addresses: connect_refused: 127.0.0.1:${port} refused the connection`,
     );
+  });
+
+  it("one that this machine has no way to does not hide what the others say", async () => {
+    const target = await startTarget();
+    await target[Symbol.asyncDispose]();
+    const { port } = target;
+    // TCP has no way to a multicast address.
+    await using server = await startNameServer(() => ["127.0.0.1", "ff02::1"]);
+    const outcome = await call(`http://a.example:${port}/`, {
+      resolver: resolverOf(server),
+      allow: ["127.0.0.1", "ff02::1"],
+    });
+    expect(outcome.message).toBe(
+      `connect_refused: 127.0.0.1:${port} refused the connection; the other addresses: connect_unreachable: [ff02::1]:${port} cannot be reached (ENETUNREACH)`,
+    );
+  });
+
+  it("six are tried at most", async () => {
+    await using target = await startTarget(undefined, { host: "127.0.0.8" });
+    const { port } = target;
+    const addresses = [2, 3, 4, 5, 6, 7, 8].map((at) => `127.0.0.${at}`);
+    await using server = await startNameServer(() => addresses);
+    const resolver = resolverOf(server);
+    const outcome = await call(`http://a.example:${port}/`, { resolver });
+    expect(codeOf(outcome)).toBe("connect_refused");
+    expect(outcome.message?.match(/127\.0\.0\.\d/g)).toHaveLength(6);
+    expect(target.connections()).toBe(0);
+  });
+
+  it("each has its share of a short time", async () => {
+    await using target = await startTarget();
+    await using hole = await startBlackHole("127.0.0.2", target.port);
+    await using server = await startNameServer(() => [
+      "127.0.0.2",
+      "127.0.0.1",
+    ]);
+    const outcome = await call(`http://a.example:${hole.port}/`, {
+      resolver: resolverOf(server),
+      behaviour: { timeoutMs: 1000 },
+    });
+    expect(outcome.message).toBeNull();
+    expect(timingOfCall(outcome).tcp).toBeGreaterThan(450);
   });
 
   it("one that is refused by the rules is never dialled", async () => {

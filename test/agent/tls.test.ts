@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createCertificates } from "../support/certificates.ts";
 import type { Certificate } from "../support/certificates.ts";
-import { startRawTarget, startTarget } from "../support/target-server.ts";
+import {
+  answering,
+  startRawTarget,
+  startTarget,
+} from "../support/target-server.ts";
 import type { TargetOptions } from "../support/target-server.ts";
 import { call, codeOf, timingOfCall } from "./calling.ts";
 
@@ -59,7 +63,10 @@ function withoutEnd({ cert, key }: Certificate): Certificate {
   const utcTime = Buffer.from([0x17, 13]);
   const end = der.indexOf(utcTime, der.indexOf(utcTime) + 1);
   der.write("99", end + utcTime.length + 2);
-  const body = der.toString("base64").match(/.{1,64}/g)?.join("\n");
+  const body = der
+    .toString("base64")
+    .match(/.{1,64}/g)
+    ?.join("\n");
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`,
     key,
@@ -133,6 +140,11 @@ describe("a target with", () => {
       expect(target.requests).toHaveLength(0);
       expect(timingOfCall(outcome)).toMatchObject({
         tcp: expect.any(Number) as number,
+        // By TLS 1.3 the server judges the client's certificate after the handshake.
+        handshake:
+          code === "tls_client_certificate"
+            ? (expect.any(Number) as number)
+            : null,
         processing: null,
       });
       await expect.poll(() => target.open()).toBe(0);
@@ -162,6 +174,49 @@ describe("a target with", () => {
       });
       expect(outcome.message, host).toBeNull();
     }
+  });
+
+  it.each([
+    ["localhost", "localhost"],
+    ["localhost.", "localhost"],
+    ["a.localhost", "a.localhost"],
+    ["127.0.0.1", undefined],
+    ["[::1]", undefined],
+  ])("%s as its host is asked for the name %s", async (host, name) => {
+    let asked: string | undefined;
+    await using target = await startTarget(undefined, {
+      host: host === "[::1]" ? "::1" : "127.0.0.1",
+      tls: {
+        ...certificates.good,
+        SNICallback: (given, done) => {
+          asked = given;
+          done(null);
+        },
+      },
+    });
+    const outcome = await call(`https://${host}:${target.port}/`, {
+      behaviour: { insecureTls: true },
+    });
+    expect(outcome.message).toBeNull();
+    expect(asked).toBe(name);
+  });
+
+  it.each([
+    ["bad_certificate", 42, "tls_client_certificate"],
+    ["unsupported_certificate", 43, "tls_client_certificate"],
+    ["certificate_revoked", 44, "tls_client_certificate"],
+    ["certificate_expired", 45, "tls_client_certificate"],
+    ["certificate_unknown", 46, "tls_client_certificate"],
+    ["unknown_ca", 48, "tls_client_certificate"],
+    ["access_denied", 49, "tls_client_certificate"],
+    ["certificate_required", 116, "tls_client_certificate"],
+    ["handshake_failure", 40, "tls_protocol"],
+    ["protocol_version", 70, "tls_protocol"],
+  ])("the alert %s (%i) is %s", async (_, alert, code) => {
+    const fatal = Buffer.from([0x15, 3, 3, 0, 2, 2, alert]); // RFC 8446 section 6
+    await using target = await startRawTarget(answering(fatal));
+    const outcome = await call(`https://${target.authority}/`);
+    expect(codeOf(outcome)).toBe(code);
   });
 
   it("plain http on its https port is no TLS", async () => {
