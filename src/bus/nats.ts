@@ -1,5 +1,5 @@
 // The bus between processes: NATS JetStream for ticks and reports, plain NATS for heartbeats.
-import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream";
+import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { locationIdValidator } from "../model/location.ts";
@@ -16,14 +16,14 @@ import {
   encodeTicks,
   locationOf,
 } from "./codec.ts";
-import type { Listener, MessageKind, Receiver } from "./delivery.ts";
+import type { Listener, MessageKind } from "./delivery.ts";
 import { createListener, receiveEach, receiveInBatches } from "./delivery.ts";
 import type { NatsLink } from "./nats-connection.ts";
 import { openNatsLink } from "./nats-connection.ts";
-import { startPulling } from "./nats-consumer.ts";
+import { createConsumers } from "./nats-consumer-set.ts";
 import { createPublisher } from "./nats-publisher.ts";
 import { makeStreams, openJetStream } from "./nats-start.ts";
-import type { ConsumerSpec, Topology } from "./nats-topology.ts";
+import type { Topology } from "./nats-topology.ts";
 import {
   HEARTBEAT_QUEUE,
   REPORT_CONSUMER,
@@ -32,7 +32,6 @@ import {
   inboxPrefix,
   locationOfSubject,
   reportSubject,
-  textOf,
   tickConsumer,
   tickSubject,
 } from "./nats-topology.ts";
@@ -58,6 +57,9 @@ export interface NatsBusOptions {
 
 const ACK_WAIT_MS = 10_000;
 const PING_INTERVAL_MS = 5000;
+
+const TICKS = { kind: "ticks", decode: decodeTicks } as const;
+const REPORTS = { kind: "reports", decode: decodeReports } as const;
 
 /** Rejects, with a message for the operator, when NATS cannot be reached, refuses the credentials or has no JetStream. */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
@@ -99,7 +101,8 @@ function createBus(
   const told = { log, onDropped };
   const client = manager.jetstream();
   const publisher = createPublisher({ link, client, topology, clock });
-  const consumers = createConsumers(options, link, client, topology);
+  const { ackWaitMs = ACK_WAIT_MS } = options;
+  const consumers = createConsumers({ link, client, topology, log, ackWaitMs });
   let closing: Promise<void> | undefined;
 
   return {
@@ -111,11 +114,7 @@ function createBus(
     },
     async consumeTicks(locationId, handler) {
       const spec = tickConsumer(locationIdValidator.parse(locationId));
-      const decode = decodeTicks;
-      return consumers.pull(
-        spec,
-        receiveEach({ ...told, kind: "ticks", decode, handler }),
-      );
+      return consumers.pull(spec, receiveEach({ ...TICKS, ...told, handler }));
     },
     async publishReports(reports) {
       if (reports.length === 0) return;
@@ -123,11 +122,8 @@ function createBus(
       await publisher.publish(reportSubject(locationOf(reports)), encoded);
     },
     async consumeReports(handler) {
-      const decode = decodeReports;
-      const receiver = receiveInBatches(
-        { ...told, kind: "reports", decode, handler },
-        MAX_REPORTS_PER_BATCH,
-      );
+      const handling = { ...REPORTS, ...told, handler };
+      const receiver = receiveInBatches(handling, MAX_REPORTS_PER_BATCH);
       return consumers.pull(REPORT_CONSUMER, receiver);
     },
     reportsSafe: () => Promise.resolve(),
@@ -149,67 +145,6 @@ function createBus(
         await link.connection.close();
       })();
       return closing;
-    },
-  };
-}
-
-interface Consumers {
-  pull(spec: ConsumerSpec, receiver: Receiver): Consumer;
-  add(consumer: Consumer): Consumer;
-  /** What keeps one of them from consuming. */
-  fault(): string | undefined;
-  drain(): Promise<void>;
-}
-
-function createConsumers(
-  { log, ackWaitMs = ACK_WAIT_MS }: NatsBusOptions,
-  link: NatsLink,
-  client: JetStreamClient,
-  topology: Topology,
-): Consumers {
-  const consumers = new Set<Consumer>();
-  const faults = new Map<string, string>();
-
-  function noteFault(consumer: string, fault: unknown): void {
-    const known = faults.get(consumer);
-    if (fault === undefined) {
-      faults.delete(consumer);
-      if (known !== undefined) log.info({ consumer }, "consuming goes on");
-    } else if (textOf(fault) !== known) {
-      faults.set(consumer, textOf(fault));
-      log.warn({ consumer, err: fault }, "consuming was interrupted");
-    }
-  }
-
-  const add = (consumer: Consumer): Consumer => {
-    consumers.add(consumer);
-    return consumer;
-  };
-
-  return {
-    add,
-    pull(spec, receiver) {
-      const name = `${spec.stream}/${spec.durable}`;
-      const consumer = startPulling({
-        open: async () =>
-          client.consumers.getConsumerFromInfo(
-            await topology.ensureConsumer(spec),
-          ),
-        link,
-        receiver,
-        ackWaitMs,
-        onFault: (fault) => noteFault(name, fault),
-      });
-      return add({
-        async drain() {
-          await consumer.drain();
-          faults.delete(name);
-        },
-      });
-    },
-    fault: () => [...faults.values()][0],
-    async drain() {
-      await Promise.all([...consumers].map((consumer) => consumer.drain()));
     },
   };
 }
