@@ -107,10 +107,11 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await vi.waitFor(async () =>
       expect((await system.tokenOf(id)).token.access_token).toBe("new"),
     );
-    expect(held).toHaveLength(10);
+    await vi.waitFor(() => expect(held).toHaveLength(10));
     const stopped = renewal.stop();
     for (const response of held) response.end("{}");
     await stopped;
+    expect(system.target.requests).toHaveLength(11);
   });
 
   it("renews any number of tokens in one go, those of one owner too", async () => {
