@@ -77,9 +77,9 @@ function layersOf(text: string): Layer[] {
   return layers;
 }
 
+/** Undefined where nothing is encoded. */
 function decode({ text, begins }: Layer): Layer | undefined {
-  const escapes = [...text.matchAll(ESCAPE)];
-  if (escapes.length === 0) return undefined;
+  if (text.search(ESCAPE) === -1) return undefined;
   const decoded: string[] = [];
   const origins = new Uint32Array(text.length + 1);
   let [read, length] = [0, 0];
@@ -87,7 +87,7 @@ function decode({ text, begins }: Layer): Layer | undefined {
     decoded.push(text.slice(read, end));
     for (; read < end; read += 1) origins[length++] = begins?.[read] ?? read;
   };
-  for (const { 0: escape, index } of escapes) {
+  for (const { 0: escape, index } of text.matchAll(ESCAPE)) {
     copyUntil(index);
     const character = characterOf(escape);
     decoded.push(character);
