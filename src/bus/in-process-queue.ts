@@ -1,5 +1,7 @@
 // The messages of one subject of the in-process bus, and the consumers that share them.
 import type { Clock } from "../runtime/clock.ts";
+import { createBacklog } from "./backlog.ts";
+import type { Backlog, BacklogOptions, StoredMessage } from "./backlog.ts";
 import type { Consumer } from "./bus.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./bus.ts";
 import type { EncodedMessage } from "./codec.ts";
@@ -15,157 +17,122 @@ export interface Queue {
   close(): Promise<void>;
 }
 
-export interface QueueOptions {
-  readonly maxAgeMs: number;
-  readonly clock: Clock;
-  /** Told of each message that nobody took within `maxAgeMs`. */
-  readonly onExpired: () => void;
-}
+export type QueueOptions = Omit<BacklogOptions, "onAdded">;
 
-interface StoredMessage {
-  readonly locationId: string;
-  readonly data: Uint8Array;
-  readonly storedAt: number;
-  attempts: number;
-}
-
-interface Taker {
-  readonly receiver: Receiver;
-  readonly underWay: Set<Promise<void>>;
-}
-
-/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
-const MAX_UNDER_WAY = 1000;
-
-export function createQueue({
-  clock,
-  maxAgeMs,
-  onExpired,
-}: QueueOptions): Queue {
-  const waiting = new Set<StoredMessage>();
-  const consumers = new Map<Taker, Consumer>();
-  // The one that has been handed nothing for longest is in front.
-  const takers: Taker[] = [];
-  const timers = new Set<NodeJS.Timeout>();
-  const onEmpty = new Set<() => void>();
-  const isDuplicate = createDeduplication(clock);
-  let [pumping, closed] = [false, false];
-
+export function createQueue(options: QueueOptions): Queue {
   // Never within the caller's turn: a publisher is not held up by handlers.
-  function pumpSoon(): void {
-    if (pumping) return;
-    pumping = true;
-    setImmediate(() => {
-      pumping = false;
-      pump();
-    });
-  }
+  const pumpSoon = onceSoon(() => pump());
+  const backlog = createBacklog({ ...options, onAdded: pumpSoon });
+  // The one that has been handed nothing for longest is in front.
+  const takers = new Set<Taker>();
+  const onEmpty = new Set<() => void>();
+  const isDuplicate = createDeduplication(options.clock);
+  let closed = false;
 
   function pump(): void {
-    for (const message of waiting) {
-      if (expireIfOld(message)) continue;
+    for (;;) {
       const taker = idlest(takers);
-      if (!taker) return;
-      waiting.delete(message);
-      handOver(message, taker);
+      const message = taker && backlog.take();
+      if (!message) return;
+      takers.delete(taker);
+      takers.add(taker);
+      void taker.take(message).then(() => {
+        pumpSoon();
+        tellIfEmpty();
+      });
     }
   }
 
-  function handOver(message: StoredMessage, taker: Taker): void {
-    message.attempts += 1;
-    takers.push(...takers.splice(takers.indexOf(taker), 1));
-    const work = taker.receiver.receive({
-      locationId: message.locationId,
-      data: message.data,
-      attempt: message.attempts,
-      acknowledge: () => undefined,
-      discard: () => undefined,
-      giveBack: (afterMs) => putBack(message, afterMs),
-    });
-    taker.underWay.add(work);
-    void work.then(() => {
-      taker.underWay.delete(work);
-      pumpSoon();
-      tellIfEmpty();
-    });
-  }
-
-  const isEmpty = (): boolean =>
-    waiting.size === 0 &&
-    timers.size === 0 &&
-    takers.every(({ underWay }) => underWay.size === 0);
-
   function tellIfEmpty(): void {
-    if (!closed && !isEmpty()) return;
+    const busy = [...takers].some((taker) => taker.underWay() > 0);
+    if (!closed && (busy || !backlog.isEmpty())) return;
     for (const tell of onEmpty) tell();
     onEmpty.clear();
-  }
-
-  function putBack(message: StoredMessage, afterMs: number): void {
-    if (closed) return;
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      waiting.add(message);
-      pumpSoon();
-    }, afterMs);
-    timers.add(timer);
-  }
-
-  function expireIfOld(message: StoredMessage): boolean {
-    if (clock.monotonic() - message.storedAt <= maxAgeMs) return false;
-    waiting.delete(message);
-    onExpired();
-    return true;
-  }
-
-  // Without a consumer, messages pile up: the oldest are in front.
-  function expireOldest(): void {
-    for (const message of waiting) if (!expireIfOld(message)) return;
   }
 
   return {
     publish({ id, data }, locationId) {
       if (isDuplicate(id)) return;
-      expireOldest();
-      const storedAt = clock.monotonic();
-      waiting.add({ locationId, data, storedAt, attempts: 0 });
-      pumpSoon();
+      const storedAt = options.clock.monotonic();
+      backlog.add({ locationId, data, storedAt, attempts: 0 });
     },
     attach(receiver) {
-      const taker: Taker = { receiver, underWay: new Set() };
-      const consumer = {
-        async drain() {
-          if (consumers.delete(taker)) takers.splice(takers.indexOf(taker), 1);
-          receiver.stop();
-          await Promise.all(taker.underWay);
-        },
-      };
-      consumers.set(taker, consumer);
-      takers.push(taker);
+      const taker = createTaker(receiver, backlog);
+      takers.add(taker);
       pumpSoon();
-      return consumer;
+      const drain = (): Promise<void> => {
+        takers.delete(taker);
+        return taker.drain();
+      };
+      return { drain };
     },
-    emptied() {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      onEmpty.add(resolve);
-      tellIfEmpty();
-      return promise;
-    },
+    emptied: () =>
+      new Promise((resolve) => {
+        onEmpty.add(resolve);
+        tellIfEmpty();
+      }),
     async close() {
       closed = true;
-      waiting.clear();
+      backlog.close();
       tellIfEmpty();
-      for (const timer of timers) clearTimeout(timer);
-      await Promise.all([...consumers.values()].map((each) => each.drain()));
+      await Promise.all([...takers].map((taker) => taker.drain()));
     },
   };
 }
 
-function idlest(takers: readonly Taker[]): Taker | undefined {
-  return takers
-    .filter(({ underWay }) => underWay.size < MAX_UNDER_WAY)
-    .toSorted((a, b) => a.underWay.size - b.underWay.size)[0];
+/** Calls it once, when the caller's turn is over, however often it was asked to. */
+function onceSoon(work: () => void): () => void {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    setImmediate(() => {
+      asked = false;
+      work();
+    });
+  };
 }
+
+/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
+const MAX_UNDER_WAY = 1000;
+
+interface Taker {
+  /** Resolves when the message is done with, or back in the backlog. */
+  take(message: StoredMessage): Promise<void>;
+  underWay(): number;
+  drain(): Promise<void>;
+}
+
+function createTaker(receiver: Receiver, backlog: Backlog): Taker {
+  const underWay = new Set<Promise<void>>();
+  return {
+    async take(message) {
+      const attempts = message.attempts + 1;
+      const work = receiver.receive({
+        locationId: message.locationId,
+        data: message.data,
+        attempt: attempts,
+        acknowledge: () => undefined,
+        discard: () => undefined,
+        giveBack: (afterMs) =>
+          backlog.addLater({ ...message, attempts }, afterMs),
+      });
+      underWay.add(work);
+      await work;
+      underWay.delete(work);
+    },
+    underWay: () => underWay.size,
+    async drain() {
+      receiver.stop();
+      await Promise.all(underWay);
+    },
+  };
+}
+
+const idlest = (takers: ReadonlySet<Taker>): Taker | undefined =>
+  [...takers]
+    .filter((taker) => taker.underWay() < MAX_UNDER_WAY)
+    .toSorted((a, b) => a.underWay() - b.underWay())[0];
 
 function createDeduplication(clock: Clock): (id: string) => boolean {
   const seen = new Map<string, number>();
