@@ -1,19 +1,13 @@
-// One tick to its report. A tick's calls are made here, one after the other.
-import { randomUUID } from "node:crypto";
+// One tick to its report.
 import type { Result, RunReport } from "../model/result.ts";
-import type { Tick, TickCall } from "../model/tick.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { Tick } from "../model/tick.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { readBehaviour } from "./behaviour.ts";
-import type { HttpCaller } from "./http-call.ts";
-import { createTickOpener } from "./open-tick.ts";
-import type { TickOpener } from "./open-tick.ts";
-import { prepareRequest } from "./prepare-request.ts";
 import { isWorkflow, missedWorkflow } from "./workflow-report.ts";
+import { createCallRunner } from "./run-call.ts";
+import type { CallRunnerSettings, RunCall } from "./run-call.ts";
 import { runWorkflow } from "./run-workflow.ts";
-import type { RunCall, RunControl } from "./run-workflow.ts";
-import { reportOf, resultOfCall, resultWithoutCall } from "./report.ts";
-import type { Reporter } from "./report.ts";
+import type { RunControl } from "./run-workflow.ts";
+import { reportOf, resultWithoutCall } from "./report.ts";
 
 export interface TickRunner {
   /** Makes the calls, now. Rejects with the reason of `control.cancel` only. */
@@ -22,58 +16,17 @@ export interface TickRunner {
   miss(tick: Tick): RunReport;
 }
 
-export function createTickRunner({
-  clock,
-  log,
-  caller,
-  reporter,
-  version,
-  callsLimitMs,
-  openTick = createTickOpener([]),
-}: {
-  readonly clock: Clock;
+export interface TickRunnerSettings extends CallRunnerSettings {
   readonly log: Logger;
-  readonly caller: HttpCaller;
-  readonly reporter: Reporter;
-  readonly version: string;
   /** What the calls of a workflow may take together at most; default `LONGEST_CALLS_MS`. */
   readonly callsLimitMs?: number;
-  /** By default, one without a key. */
-  readonly openTick?: TickOpener;
-}): TickRunner {
-  // The lines of calls hold ids, codes and numbers only. Looking for secrets in them costs as much as a fifth of a call.
-  const lines = log.child({}, { redact: [] });
-  const unable = (tick: Tick, call: TickCall, message: string): Result =>
-    resultWithoutCall(reporter, tick, call, {
-      result: "UNABLE_TO_RUN",
-      message,
-    });
+}
 
-  const makeCall: RunCall = async (tick, call, cancel, cookies) => {
-    if (call.unable !== undefined) return unable(tick, call, call.unable);
-    const behaviour = readBehaviour(call.tags);
-    if (typeof behaviour === "string") return unable(tick, call, behaviour);
-    const opened = await openTick(tick, call);
-    if (typeof opened === "string")
-      return resultWithoutCall(reporter, tick, call, {
-        result: "AGENT_ERROR",
-        message: opened,
-      });
-    const prepared = await prepareRequest(opened.tick, opened.call, {
-      version,
-      now: clock.now(),
-      newGuid: randomUUID,
-    });
-    if ("result" in prepared)
-      return resultWithoutCall(reporter, tick, call, prepared);
-    const { request, secrets, note } = prepared;
-    const [start, began] = [clock.now(), clock.monotonic()];
-    const made = await caller.call(request, behaviour, cancel, cookies);
-    const span = { start, end: start + clock.monotonic() - began };
-    const message = [made.message, note].filter(Boolean).join("; ") || null;
-    const outcome = { ...made, message };
-    return resultOfCall(reporter, tick, call, outcome, span, secrets);
-  };
+export function createTickRunner(settings: TickRunnerSettings): TickRunner {
+  const { clock, reporter } = settings;
+  // The lines of calls hold ids, codes and numbers only. Looking for secrets in them costs as much as a fifth of a call.
+  const lines = settings.log.child({}, { redact: [] });
+  const makeCall = createCallRunner(settings);
 
   const runCalls = async (
     tick: Tick,
@@ -95,12 +48,7 @@ export function createTickRunner({
     return result;
   };
 
-  const workflows = {
-    clock,
-    reporter,
-    runCall: runCallOfWorkflow,
-    ...(callsLimitMs !== undefined && { callsLimitMs }),
-  };
+  const workflows = { ...settings, runCall: runCallOfWorkflow };
 
   return {
     async run(tick, control = {}) {

@@ -11,21 +11,12 @@ import {
 import type { Clock } from "../runtime/clock.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./behaviour.ts";
 import { createCookies } from "./cookie-jar.ts";
-import type { Cookies } from "./cookie-jar.ts";
 import { createDeadline } from "./deadline.ts";
 import { resultWithoutCall } from "./report.ts";
 import type { Reporter } from "./report.ts";
+import type { RunCall } from "./run-call.ts";
 import { reportOfWorkflow } from "./workflow-report.ts";
 import type { WorkflowTick } from "./workflow-report.ts";
-
-/** Makes one call of the tick, with the tick's context. Rejects with the reason of `cancel` only. */
-export type RunCall = (
-  tick: Tick,
-  call: TickCall,
-  cancel?: AbortSignal,
-  /** Those of the calls before it; by default it has its own. */
-  cookies?: Cookies,
-) => Promise<Result>;
 
 export interface WorkflowRunner {
   readonly clock: Clock;

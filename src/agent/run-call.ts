@@ -1,0 +1,63 @@
+// One call of a tick to its result: opened, prepared, made, told of.
+import { randomUUID } from "node:crypto";
+import type { Result, ResultCode } from "../model/result.ts";
+import type { Tick, TickCall } from "../model/tick.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { readBehaviour } from "./behaviour.ts";
+import type { Cookies } from "./cookie-jar.ts";
+import type { HttpCaller } from "./http-call.ts";
+import { createTickOpener } from "./open-tick.ts";
+import type { TickOpener } from "./open-tick.ts";
+import { prepareRequest } from "./prepare-request.ts";
+import { resultOfCall, resultWithoutCall } from "./report.ts";
+import type { Reporter } from "./report.ts";
+
+/** Makes one call of the tick, with the tick's context. Rejects with the reason of `cancel` only. */
+export type RunCall = (
+  tick: Tick,
+  call: TickCall,
+  cancel?: AbortSignal,
+  /** Those of the calls before it; by default it has its own. */
+  cookies?: Cookies,
+) => Promise<Result>;
+
+export interface CallRunnerSettings {
+  readonly clock: Clock;
+  readonly caller: HttpCaller;
+  readonly reporter: Reporter;
+  readonly version: string;
+  /** By default, one without a key. */
+  readonly openTick?: TickOpener;
+}
+
+export function createCallRunner({
+  clock,
+  caller,
+  reporter,
+  version,
+  openTick = createTickOpener([]),
+}: CallRunnerSettings): RunCall {
+  return async (tick, call, cancel, cookies) => {
+    const unmade = (result: ResultCode, message: string): Result =>
+      resultWithoutCall(reporter, tick, call, { result, message });
+    if (call.unable !== undefined) return unmade("UNABLE_TO_RUN", call.unable);
+    const behaviour = readBehaviour(call.tags);
+    if (typeof behaviour === "string")
+      return unmade("UNABLE_TO_RUN", behaviour);
+    const opened = await openTick(tick, call);
+    if (typeof opened === "string") return unmade("AGENT_ERROR", opened);
+    const prepared = await prepareRequest(opened.tick, opened.call, {
+      version,
+      now: clock.now(),
+      newGuid: randomUUID,
+    });
+    if ("result" in prepared) return unmade(prepared.result, prepared.message);
+    const { request, secrets, note } = prepared;
+    const [start, began] = [clock.now(), clock.monotonic()];
+    const made = await caller.call(request, behaviour, cancel, cookies);
+    const span = { start, end: start + clock.monotonic() - began };
+    const message = [made.message, note].filter(Boolean).join("; ") || null;
+    const outcome = { ...made, message };
+    return resultOfCall(reporter, tick, call, outcome, span, secrets);
+  };
+}
