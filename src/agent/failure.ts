@@ -145,38 +145,29 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
   ],
 };
 
-// X509_verify_cert_error_string's names, as Node passes them on.
-const UNTRUSTED =
-  /^(UNABLE_TO_|CERT_|CRL_|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERROR_IN_CERT)/;
-
-// Alerts that a server sends about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names for received ones.
-const CERTIFICATE_REFUSED =
-  /_ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)|ACCESS_DENIED)$/;
+const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
+  // Alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names for those that a server sent.
+  [
+    /_ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)|ACCESS_DENIED)$/,
+    "tls_client_certificate",
+    "the server refuses the client certificate, or that there is none",
+  ],
+  // X509_verify_cert_error_string's names, as Node passes them on.
+  [
+    /^(UNABLE_TO_|CERT_|CRL_|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERROR_IN_CERT)/,
+    "tls_untrusted",
+    "the certificate cannot be verified",
+  ],
+  [/^(ERR_SSL_|EPROTO$)/, "tls_protocol", "the TLS handshake failed"],
+];
 
 /** Undefined where the error is none of TLS. */
 function tlsCause(cause: unknown): CallFailure | undefined {
   const code = codeOf(cause);
   const [failure, text] = TLS_CODES[code] ?? [];
   if (failure && text) return new CallFailure(failure, text, { cause });
-  if (CERTIFICATE_REFUSED.test(code))
-    return new CallFailure(
-      "tls_client_certificate",
-      `the server refuses the client certificate, or that there is none (${code})`,
-      { cause },
-    );
-  if (UNTRUSTED.test(code))
-    return new CallFailure(
-      "tls_untrusted",
-      `the certificate cannot be verified (${code})`,
-      { cause },
-    );
-  if (code.startsWith("ERR_SSL_") || code === "EPROTO")
-    return new CallFailure(
-      "tls_protocol",
-      `the TLS handshake failed (${code})`,
-      { cause },
-    );
-  return undefined;
+  const [, kind, what] = TLS_KINDS.find(([names]) => names.test(code)) ?? [];
+  return kind && new CallFailure(kind, `${what} (${code})`, { cause });
 }
 
 export const handshakeFailure = (cause: unknown): CallFailure =>

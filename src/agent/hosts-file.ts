@@ -1,5 +1,6 @@
 // The names of the machine's hosts file, which come before DNS.
 import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import type { Clock } from "../runtime/clock.ts";
 
 export interface HostsFile {
@@ -28,11 +29,9 @@ function parseHosts(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const line of text.split("\n")) {
     const [address, ...names] = line.replace(/#.*/s, "").trim().split(/\s+/);
-    for (const name of address ? names : [])
-      found.set(name.toLowerCase(), [
-        ...(found.get(name.toLowerCase()) ?? []),
-        address as string,
-      ]);
+    if (!address || isIP(address) === 0) continue;
+    for (const name of names.map((one) => one.toLowerCase()))
+      found.set(name, [...(found.get(name) ?? []), address]);
   }
   return found;
 }

@@ -1,10 +1,13 @@
-// Names to addresses. Asked of the name servers without the thread pool, so that slow ones hold up nobody else;
-// a lookup through getaddrinfo would occupy one of few threads until it ends.
+// Names to addresses. Asked of the name servers without the thread pool, so that slow ones hold up nobody else. What they
+// do not know is asked of the system, which occupies one of few threads until it answers: one at a time, and not for long.
+import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../runtime/clock.ts";
+import { untilAborted } from "./deadline.ts";
 import { createHostsFile } from "./hosts-file.ts";
+import { createRunSlots } from "./run-slots.ts";
 import { dnsFailure } from "./failure.ts";
+import type { CallFailure } from "./failure.ts";
 
 export interface HostResolver {
   /** IPv4 addresses first. Rejects with a `CallFailure`. */
@@ -16,20 +19,29 @@ export interface ResolverSettings {
   /** `address:port` of the name servers; default: the system's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
+  /** Asked for a name that DNS does not know; default: the system, where the name servers are the system's. */
+  readonly system?: SystemLookup;
 }
+
+type SystemLookup = (name: string) => Promise<readonly LookupAddress[]>;
 
 const QUERY_TIMEOUT_MS = 3000;
 const QUERY_TRIES = 3;
-// RFC 8305 section 3: how long addresses of one family wait for those of the other.
-const RESOLUTION_DELAY_MS = 50;
+// How long IPv4 waits for IPv6: the resolution delay of RFC 8305 section 3.
+const WAIT_FOR_IPV6_MS = 50;
+// The other way round, because IPv4 is called first, and may be all that this machine has.
+const WAIT_FOR_IPV4_MS = 2000;
+const WAIT_FOR_SYSTEM_MS = 2000;
 const RENEW_AFTER_MS = 60_000;
 
 export function createHostResolver({
   clock,
   servers,
   hostsFile = "/etc/hosts",
+  system = servers ? async () => [] : askSystem,
 }: ResolverSettings): HostResolver {
   const hosts = createHostsFile(hostsFile, clock);
+  const ask = inTurns(system);
   let [resolver, made] = [newResolver(servers), clock.monotonic()];
 
   // The name servers are read when a resolver is made; the system's may change while the agent runs.
@@ -47,7 +59,7 @@ export function createHostResolver({
       try {
         return await queryBoth(current(), name);
       } catch (cause) {
-        return await throughSystem(name, cause, servers === undefined);
+        return await throughSystem(ask, name, dnsFailure(cause, name));
       }
     },
   };
@@ -79,12 +91,18 @@ async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
   } catch (cause) {
     throw tellingCause(cause as AggregateError);
   }
-  const late = delay(RESOLUTION_DELAY_MS, [], { ref: false });
-  const answers = await Promise.all(
-    [four, six].map((answer) => Promise.race([answer.catch(() => []), late])),
-  );
-  return answers.flat();
+  return [
+    ...(await within(AbortSignal.timeout(WAIT_FOR_IPV4_MS), four)),
+    ...(await within(AbortSignal.timeout(WAIT_FOR_IPV6_MS), six)),
+  ];
 }
+
+/** None where there is no answer in time. */
+const within = <Found>(
+  limit: AbortSignal,
+  answer: Promise<readonly Found[]>,
+): Promise<readonly Found[]> =>
+  untilAborted(answer, limit, noAddress).catch(() => []);
 
 const noAddress = (): Error =>
   Object.assign(new Error("no address"), { code: "ENOTFOUND" });
@@ -100,15 +118,35 @@ const tellingCause = ({ errors }: AggregateError): unknown =>
   errors.find((cause) => dnsFailure(cause, "").code !== "dns_not_found") ??
   errors[0];
 
+const askSystem: SystemLookup = (name) => lookup(name, { all: true });
+
+type SystemLookupInTime = (
+  name: string,
+  limit: AbortSignal,
+) => ReturnType<SystemLookup>;
+
+/** One at a time: Node has two threads for lookups by default, and the other one is for the bus. */
+function inTurns(system: SystemLookup): SystemLookupInTime {
+  const turns = createRunSlots(1);
+  return async (name, limit) => {
+    await turns.take(limit);
+    try {
+      return await system(name);
+    } finally {
+      turns.release();
+    }
+  };
+}
+
 /** What DNS does not know may be a name of the local network: a search list, multicast DNS. */
 async function throughSystem(
+  ask: SystemLookupInTime,
   name: string,
-  cause: unknown,
-  ask: boolean,
+  failure: CallFailure,
 ): Promise<string[]> {
-  const failure = dnsFailure(cause, name);
-  if (!ask || failure.code !== "dns_not_found") throw failure;
-  const found = await lookup(name, { all: true }).catch(() => []);
+  if (failure.code !== "dns_not_found") throw failure;
+  const limit = AbortSignal.timeout(WAIT_FOR_SYSTEM_MS);
+  const found = await within(limit, ask(name, limit));
   if (found.length === 0) throw failure;
   return found
     .toSorted((a, b) => a.family - b.family)

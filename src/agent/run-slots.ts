@@ -1,9 +1,9 @@
-// How many runs may be made at a time; the others wait in the order of their coming.
+// How many may be at work at a time, runs for example; the others wait in the order of their coming.
 
 export interface RunSlots {
   /** Resolves when there is a place; rejects with the signal's reason. */
   take(signal: AbortSignal): Promise<void>;
-  /** Gives a place back. */
+  /** Gives a place back that was taken. */
   release(): void;
 }
 
@@ -33,7 +33,7 @@ export function createRunSlots(count: number): RunSlots {
     release() {
       const [next] = waiting;
       if (!next) {
-        free += 1;
+        free = Math.min(free + 1, count);
         return;
       }
       waiting.delete(next);

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createHostResolver } from "../../src/agent/resolve-host.ts";
+import type { ResolverSettings } from "../../src/agent/resolve-host.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { startBlackHole } from "../support/black-hole.ts";
 import { startNameServer } from "../support/name-server.ts";
@@ -10,8 +12,16 @@ import type { Answer, NameServer } from "../support/name-server.ts";
 import { startTarget } from "../support/target-server.ts";
 import { call, codeOf, timingOfCall } from "./calling.ts";
 
-const resolverOf = ({ address }: NameServer, hostsFile = "/nowhere") =>
-  createHostResolver({ clock: systemClock, servers: [address], hostsFile });
+const resolverOf = (
+  { address }: NameServer,
+  settings: Partial<ResolverSettings> = {},
+) =>
+  createHostResolver({
+    clock: systemClock,
+    servers: [address],
+    hostsFile: "/nowhere",
+    ...settings,
+  });
 
 describe("a name", () => {
   it.each([
@@ -27,10 +37,42 @@ describe("a name", () => {
       Array.from({ length: 60 }, (_, at) => `192.0.2.${at + 1}`),
       Array.from({ length: 60 }, (_, at) => `192.0.2.${at + 1}`),
     ],
+    [
+      "more addresses than fit into a datagram",
+      Array.from({ length: 300 }, (_, at) => `198.18.${at >> 8}.${at & 255}`),
+      Array.from({ length: 300 }, (_, at) => `198.18.${at >> 8}.${at & 255}`),
+    ],
   ])("with %s has them, IPv4 first", async (_, answer, expected) => {
     await using server = await startNameServer(() => answer);
     expect(await resolverOf(server).resolve("a.example")).toEqual(expected);
   });
+
+  it("whose IPv4 address is told later has it all the same", async () => {
+    await using server = await startNameServer(async (_, family) => {
+      if (family === 4) await delay(300);
+      return ["192.0.2.1", "2001:db8::1"];
+    });
+    expect(await resolverOf(server).resolve("a.example")).toEqual([
+      "192.0.2.1",
+      "2001:db8::1",
+    ]);
+  });
+
+  it.each([
+    [4, "2001:db8::1", 1900, 3000],
+    [6, "192.0.2.1", 45, 1000],
+  ])(
+    "whose IPv%i address is never told has the other soon",
+    async (lost, other, least, most) => {
+      await using server = await startNameServer((_, family) =>
+        family === lost ? "silence" : ["192.0.2.1", "2001:db8::1"],
+      );
+      const began = performance.now();
+      expect(await resolverOf(server).resolve("a.example")).toEqual([other]);
+      expect(performance.now() - began).toBeGreaterThan(least);
+      expect(performance.now() - began).toBeLessThan(most);
+    },
+  );
 
   it.each([
     ["does not exist", "NXDOMAIN", "dns_not_found: a.example has no address"],
@@ -79,16 +121,82 @@ describe("a name", () => {
     expect(server.questions).toEqual([]);
   });
 
+  describe("that DNS does not know", () => {
+    const found = [
+      { address: "fd12::5", family: 6 },
+      { address: "10.0.0.5", family: 4 },
+    ];
+
+    it("is asked of the system", async () => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      const asked: string[] = [];
+      const resolver = resolverOf(server, {
+        system: async (name) => {
+          asked.push(name);
+          return found;
+        },
+      });
+      expect(await resolver.resolve("Printer.")).toEqual([
+        "10.0.0.5",
+        "fd12::5",
+      ]);
+      expect(asked).toEqual(["printer"]);
+    });
+
+    it.each([
+      ["has no address", async () => []],
+      ["fails", () => Promise.reject(new Error("EAI_AGAIN"))],
+      ["does not answer", () => new Promise<never>(() => undefined)],
+    ])("is not found where the system %s either", async (_, system) => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      const resolver = resolverOf(server, { system });
+      await expect(
+        Promise.all([resolver.resolve("printer"), resolver.resolve("other")]),
+      ).rejects.toThrow("dns_not_found: printer has no address");
+    });
+
+    it("is asked of the system by one thread", async () => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      let [asking, most] = [0, 0];
+      const resolver = resolverOf(server, {
+        system: async () => {
+          asking += 1;
+          most = Math.max(most, asking);
+          await delay(10);
+          asking -= 1;
+          return found;
+        },
+      });
+      const names = ["a", "b", "c"].map((name) => resolver.resolve(name));
+      expect(await Promise.all(names)).toHaveLength(3);
+      expect(most).toBe(1);
+    });
+
+    it.each(["SERVFAIL", "silence"] as const)(
+      "because of %s is not asked of the system",
+      async (answer) => {
+        await using server = await startNameServer(() => answer);
+        const system = vi.fn(async () => found);
+        const outcome = await call("http://a.example/", {
+          resolver: resolverOf(server, { system }),
+          behaviour: { timeoutMs: 300 },
+        });
+        expect(codeOf(outcome)).toMatch(/^dns_(failure|timeout)$/);
+        expect(system).not.toHaveBeenCalled();
+      },
+    );
+  });
+
   it("of the hosts file is not asked for", async () => {
     const folder = mkdtempSync(join(tmpdir(), "sonde-hosts-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const hosts = join(folder, "hosts");
     writeFileSync(
       hosts,
-      "# a comment\n192.0.2.7\tOne.example two.example # the second\n\n2001:db8::7 one.example\n",
+      "# a comment\n192.0.2.7\tOne.example two.example # the second\n\n2001:db8::7 one.example\nnone one.example\n",
     );
     await using server = await startNameServer(() => ["192.0.2.1"]);
-    const resolver = resolverOf(server, hosts);
+    const resolver = resolverOf(server, { hostsFile: hosts });
     expect(await resolver.resolve("one.example.")).toEqual([
       "192.0.2.7",
       "2001:db8::7",
@@ -217,7 +325,7 @@ describe("of several addresses", () => {
       behaviour: { timeoutMs: 1000 },
     });
     expect(outcome.message).toBeNull();
-    expect(timingOfCall(outcome).tcp).toBeGreaterThan(450);
+    expect(timingOfCall(outcome).total).toBeGreaterThan(480);
   });
 
   it("one that is refused by the rules is never dialled", async () => {

@@ -1,6 +1,7 @@
-// A name server on loopback, over UDP, that answers as the test says (RFC 1035).
+// A name server on loopback that answers as the test says (RFC 1035).
 import { createSocket } from "node:dgram";
-import { isIP } from "node:net";
+import { createServer, isIP } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { track } from "./no-leftovers.ts";
 
 export type Answer =
@@ -21,42 +22,86 @@ export interface NameServer extends AsyncDisposable {
 const CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const TYPES = { 4: 1, 6: 28, cname: 5 } as const;
 
+// What fits into a datagram (RFC 9715 section 3); a longer response is fetched over TCP.
+const LONGEST_DATAGRAM = 1232;
+const TRUNCATED = 0x0200;
+
 /** An answer's addresses of the other family than the question's are left out, as a name server does. */
 export async function startNameServer(
-  answer: (name: string) => Answer,
+  answer: (name: string, family: 4 | 6) => Answer | Promise<Answer>,
 ): Promise<NameServer> {
   const questions: string[] = [];
-  const socket = createSocket("udp4");
-  socket.on("message", (query, from) => {
+  const respond = async (query: Buffer): Promise<Buffer | undefined> => {
     const { name, end } = readName(query, 12);
     questions.push(name);
-    const given = answer(name.toLowerCase());
-    if (given === "silence") return;
-    const question = query.subarray(12, end + 4);
-    const records = recordsOf(given, query.readUInt16BE(end));
+    const type = query.readUInt16BE(end);
+    const given = await answer(name.toLowerCase(), type === TYPES[4] ? 4 : 6);
+    if (given === "silence" || closed) return undefined;
+    const records = recordsOf(given, type);
     const code = typeof given === "string" ? CODES[given] : 0;
     const head = Buffer.alloc(12);
     query.copy(head, 0, 0, 2);
     head.writeUInt16BE(0x8180 | code, 2); // a response, recursion desired and available
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(records.length, 6);
-    socket.send(
-      Buffer.concat([head, question, ...records]),
-      from.port,
-      from.address,
-    );
+    return Buffer.concat([head, query.subarray(12, end + 4), ...records]);
+  };
+  let closed = false;
+  const overTcp = createServer((client) => answerOverTcp(client, respond));
+  await new Promise<void>((resolve) => overTcp.listen(0, "127.0.0.1", resolve));
+  const { port } = overTcp.address() as AddressInfo;
+  const socket = createSocket("udp4");
+  socket.on("message", (query, { port, address }) => {
+    void respond(query).then((response) => {
+      if (response) socket.send(inDatagram(response), port, address);
+    });
   });
-  await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
-  const { port } = socket.address();
+  await new Promise<void>((resolve) => socket.bind(port, "127.0.0.1", resolve));
   const untrack = track(`name server ${port}`);
   return {
     address: `127.0.0.1:${port}`,
     questions,
     async [Symbol.asyncDispose]() {
+      closed = true;
       await new Promise<void>((resolve) => socket.close(resolve));
+      await new Promise((resolve) => overTcp.close(resolve));
       untrack();
     },
   };
+}
+
+function inDatagram(response: Buffer): Buffer {
+  if (response.length <= LONGEST_DATAGRAM) return response;
+  const { end } = readName(response, 12);
+  const cut = Buffer.from(response.subarray(0, end + 4));
+  cut.writeUInt16BE(cut.readUInt16BE(2) | TRUNCATED, 2);
+  cut.writeUInt16BE(0, 6);
+  return cut;
+}
+
+/** Messages come and go behind their length (RFC 1035 section 4.2.2). */
+function answerOverTcp(
+  client: Socket,
+  respond: (query: Buffer) => Promise<Buffer | undefined>,
+): void {
+  let received = Buffer.alloc(0);
+  client.on("error", () => undefined);
+  const answer = async (query: Buffer): Promise<void> => {
+    const response = await respond(query);
+    if (!response) return;
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(response.length);
+    client.write(Buffer.concat([length, response]));
+  };
+  client.on("data", (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    while (received.length > 2) {
+      const end = 2 + received.readUInt16BE(0);
+      if (received.length < end) return;
+      void answer(received.subarray(2, end));
+      received = received.subarray(end);
+    }
+  });
 }
 
 function readName(message: Buffer, start: number) {
