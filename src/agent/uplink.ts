@@ -1,4 +1,4 @@
-// Whether the agent's own network works: asked before a target is blamed for what may be the agent's fault.
+// Whether the agent's own network works: asked before a target is blamed for a failure that the network may have made.
 import { connect, isIP } from "node:net";
 import type { Clock } from "../runtime/clock.ts";
 import { untilAborted } from "./deadline.ts";
@@ -7,7 +7,7 @@ import { CallFailure } from "./failure.ts";
 import type { HostResolver } from "./resolve-host.ts";
 
 export interface Uplink {
-  /** The failure of a call as it is to be reported: itself, or `uplink_down`. */
+  /** The failure of a call as it is to be reported: itself, or `uplink_down`. Takes two seconds at most. */
   judge(failure: CallFailure): Promise<CallFailure>;
 }
 
@@ -15,6 +15,7 @@ export interface Uplink {
 const CHECK_MS = 2000;
 /** Calls that fail together are judged by one check. */
 const VALID_MS = 1000;
+const MOST_ADDRESSES = 6;
 
 const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
   "dns_not_found",
@@ -23,6 +24,8 @@ const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
   "connect_refused",
   "connect_timeout",
   "connect_unreachable",
+  "reset",
+  "timeout",
 ]);
 
 /** `addresses` are `host:port`; the uplink is down when none of them can be reached. Without any it is not judged. */
@@ -76,7 +79,7 @@ async function noneAnswers(
   }
 }
 
-/** Rejects when there is no answer. A refusal is one: it came over the network. */
+/** Rejects when there is no answer from any address of the host. */
 async function answers(
   address: string,
   resolver: HostResolver,
@@ -84,19 +87,30 @@ async function answers(
 ): Promise<void> {
   const colon = address.lastIndexOf(":");
   const name = address.slice(0, colon).replace(/^\[|\]$/g, "");
-  const noAnswer = (): Error => new Error(`${address} does not answer`);
-  const [host] = isIP(name)
+  const port = Number(address.slice(colon + 1));
+  const hosts = isIP(name)
     ? [name]
-    : await untilAborted(resolver.resolve(name), limit, noAnswer);
-  if (host === undefined) throw noAnswer();
-  await new Promise<void>((resolve, reject) => {
-    const socket = connect({ host, port: Number(address.slice(colon + 1)) });
+    : await untilAborted(
+        resolver.resolve(name),
+        limit,
+        () => new Error(`${name} was not looked up in time`),
+      );
+  await Promise.any(
+    hosts.slice(0, MOST_ADDRESSES).map((host) => takes(host, port, limit)),
+  );
+}
+
+/** A refusal is an answer: it came over the network. */
+function takes(host: string, port: number, limit: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
     const settle = (done: () => void): void => {
       limit.removeEventListener("abort", expire);
       socket.destroy();
       done();
     };
-    const expire = (): void => settle(() => reject(noAnswer()));
+    const expire = (): void =>
+      settle(() => reject(new Error(`${host} does not answer`)));
     if (limit.aborted) return expire();
     limit.addEventListener("abort", expire, { once: true });
     socket.once("connect", () => settle(resolve));

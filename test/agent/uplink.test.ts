@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { beforeAll, afterAll, describe, expect, it } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../src/agent/behaviour.ts";
 import { parseEgressAllow } from "../../src/agent/egress.ts";
@@ -9,11 +10,20 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { startBlackHole } from "../support/black-hole.ts";
 import type { BlackHole } from "../support/black-hole.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { startRawTarget, startTarget } from "../support/target-server.ts";
-import { codeOf, requestOf } from "./calling.ts";
+import { startNameServer } from "../support/name-server.ts";
+import {
+  silent,
+  startRawTarget,
+  startTarget,
+} from "../support/target-server.ts";
+import { codeOf, requestOf, timingOfCall } from "./calling.ts";
 
 const resolver = createHostResolver({ clock: systemClock });
 const failed = new CallFailure("connect_timeout", "nobody answered");
+
+const reset = (socket: Socket): void => {
+  socket.resetAndDestroy();
+};
 
 let hole: BlackHole;
 let down: string;
@@ -23,10 +33,31 @@ beforeAll(async () => {
 });
 afterAll(() => hole[Symbol.asyncDispose]());
 
+/** A refusal to route, which needs no time. */
+const deadUplink = createUplink({
+  addresses: ["224.0.0.1:1"],
+  clock: systemClock,
+  resolver,
+});
+
 const uplinkOf = (...addresses: string[]) =>
   createUplink({ addresses, clock: systemClock, resolver });
 
-describe("a failure to reach the target", () => {
+describe("a failure of the network", () => {
+  it.each([
+    "dns_not_found",
+    "dns_timeout",
+    "dns_failure",
+    "connect_refused",
+    "connect_timeout",
+    "connect_unreachable",
+    "reset",
+    "timeout",
+  ] as const)("(%s) may be the agent's own", async (code) => {
+    const judged = await deadUplink.judge(new CallFailure(code, "it was so"));
+    expect(judged.code).toBe("uplink_down");
+  });
+
   it("is the agent's own when its uplink is down", async () => {
     const judged = await uplinkOf(down).judge(failed);
     expect(judged.result).toBe("AGENT_ERROR");
@@ -46,6 +77,18 @@ describe("a failure to reach the target", () => {
     expect(await uplink.judge(failed)).toBe(failed);
   });
 
+  it("is the target's when one of several addresses of a name answers", async () => {
+    await using hub = await startRawTarget(() => undefined);
+    await using names = await startNameServer(() => ["224.0.0.1", "127.0.0.1"]);
+    const servers = [names.address];
+    const uplink = createUplink({
+      addresses: [`hub.example:${hub.port}`],
+      clock: systemClock,
+      resolver: createHostResolver({ clock: systemClock, servers }),
+    });
+    expect(await uplink.judge(failed)).toBe(failed);
+  });
+
   it("is the target's when the uplink refuses, which takes a network", async () => {
     const hub = await startRawTarget(() => undefined);
     await hub[Symbol.asyncDispose]();
@@ -57,8 +100,8 @@ describe("a failure to reach the target", () => {
   });
 });
 
-it.each(["reset", "timeout", "tls_expired", "malformed_response"] as const)(
-  "a %s is the target's without a check: there was a connection",
+it.each(["tls_expired", "malformed_response", "agent_error"] as const)(
+  "a failure of another kind (%s) needs no check",
   async (code) => {
     await using hub = await startRawTarget(() => undefined);
     await uplinkOf(hub.authority).judge(new CallFailure(code, "it was so"));
@@ -80,16 +123,37 @@ it("is checked once for calls that fail together, and again later", async () => 
   await expect.poll(() => hub.connections()).toBe(2);
 });
 
-it("makes a call whose target does not answer an AGENT_ERROR", async () => {
-  const target = await startTarget();
-  await target[Symbol.asyncDispose]();
-  const caller = createHttpCaller({
-    clock: systemClock,
-    egress: parseEgressAllow(["127.0.0.1"]),
-    uplinkCheck: [down],
+describe("a call whose target", () => {
+  const caller = () =>
+    createHttpCaller({
+      clock: systemClock,
+      egress: parseEgressAllow(["127.0.0.1"]),
+      uplinkCheck: [down],
+    });
+  const behaviour = { ...DEFAULT_BEHAVIOUR, timeoutMs: 100 };
+
+  it.each([
+    ["says nothing", silent, "http", "timeout"],
+    ["resets the connection", reset, "http", "reset"],
+    ["stalls in the handshake", silent, "https", "timeout"],
+  ])(
+    "%s is an AGENT_ERROR that took no longer",
+    async (_, does, scheme, code) => {
+      await using target = await startRawTarget(does);
+      const url = `${scheme}://${target.authority}`;
+      const outcome = await caller().call(requestOf(url), behaviour);
+      expect(outcome.result).toBe("AGENT_ERROR");
+      expect(codeOf(outcome)).toBe("uplink_down");
+      expect(outcome.message).toContain(`: ${code}: `);
+      expect(timingOfCall(outcome).total).toBeLessThan(350);
+    },
+  );
+
+  it("does not listen is an AGENT_ERROR", async () => {
+    const target = await startTarget();
+    await target[Symbol.asyncDispose]();
+    const outcome = await caller().call(requestOf(target.url), behaviour);
+    expect(outcome.result).toBe("AGENT_ERROR");
+    expect(outcome.message).toContain("connect_refused");
   });
-  const outcome = await caller.call(requestOf(target.url), DEFAULT_BEHAVIOUR);
-  expect(outcome.result).toBe("AGENT_ERROR");
-  expect(codeOf(outcome)).toBe("uplink_down");
-  expect(outcome.message).toContain("connect_refused");
 });
