@@ -3,6 +3,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { createAgent } from "./agent/agent.ts";
 import { parseEgressAllow } from "./agent/egress.ts";
+import type { OwnNetwork } from "./agent/egress.ts";
 import { createAgentMetrics } from "./agent/metrics.ts";
 import { createAggregator } from "./aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "./aggregator/metrics.ts";
@@ -22,7 +23,7 @@ import {
 import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
-import { ownPortsOf, uplinkCheckOf } from "./own-network.ts";
+import { createOwnNetwork, uplinkCheckOf } from "./own-network.ts";
 import { systemClock } from "./runtime/clock.ts";
 import { createLifecycle } from "./runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
@@ -87,15 +88,11 @@ export async function compose(options: ComposeOptions): Promise<System> {
     unlock();
     throw cause;
   }
-  const roles = composeRoles({
-    ...options,
-    store,
-    bus,
-    registry,
-    holder,
-    ownPorts: () =>
-      ownPortsOf(config, { ops: ops.address(), api: roles.api?.address() }),
-  });
+  const own = await createOwnNetwork(config, systemClock, () => ({
+    ops: ops.address(),
+    api: roles.api?.address(),
+  }));
+  const roles = composeRoles({ ...options, store, bus, registry, holder, own });
   const services: Service[] = [...companions, ...roles.services];
   let firstKey: string | undefined;
   if (store && roles.api)
@@ -132,7 +129,7 @@ interface Parts extends ComposeOptions {
   readonly bus: Bus;
   readonly registry: Registry;
   readonly holder: string;
-  readonly ownPorts: () => readonly number[];
+  readonly own: OwnNetwork;
 }
 
 /** In the order to start: what takes results before what makes them, what orders runs last. */
@@ -152,7 +149,7 @@ function composeRoles(parts: Parts): {
   } = parts;
   const clock = systemClock;
   const allow = [...config.egressAllow, ...egressAllow];
-  const egress = { allow, ownPorts: parts.ownPorts };
+  const egress = { allow, own: parts.own };
   const has = (role: Role): boolean => config.roles.includes(role);
   const log = (role: Role): Logger => root.child({ role });
   const services: Service[] = [];
@@ -203,7 +200,7 @@ function composeRoles(parts: Parts): {
       }),
       createRenewalService({
         store,
-        egress: parseEgressAllow(allow, parts.ownPorts),
+        egress: parseEgressAllow(allow, parts.own),
         log: log("scheduler"),
         metrics: createRenewalMetrics(registry),
       }),

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../src/config.ts";
-import { ownPortsOf, uplinkCheckOf } from "../src/own-network.ts";
+import {
+  createOwnNetwork,
+  ownPortsOf,
+  uplinkCheckOf,
+} from "../src/own-network.ts";
+import { createManualClock } from "./support/manual-clock.ts";
 
 const NATS = { SONDE_NATS_URL: "nats://a,tls://user:pw@[::1]:5222" };
 const none = { ops: undefined, api: undefined };
@@ -29,5 +34,73 @@ describe("the ports of Sonde on its machine", () => {
     const config = loadConfig({ SONDE_PORT: "0", SONDE_OPS_PORT: "0" });
     const listeners = { ops: { port: 4001 }, api: "http://[::1]:4002" };
     expect(ownPortsOf(config, listeners)).toEqual([4001, 4002]);
+  });
+});
+
+describe("the servers that this process uses", () => {
+  const networkOf = (
+    env: Record<string, string>,
+    addresses: Record<string, string[]>,
+    clock = createManualClock(0),
+  ) =>
+    createOwnNetwork(
+      loadConfig(env),
+      clock,
+      () => none,
+      async (name) => {
+        const found = addresses[name];
+        if (!found) throw new Error(`${name} is not known`);
+        return found.map((address) => ({ address, family: 4 }));
+      },
+    );
+
+  it.each([
+    ["none by themselves", {}, []],
+    [
+      "NATS, by all its addresses",
+      NATS,
+      [
+        { address: "10.0.0.1", port: 4222 },
+        { address: "10.0.0.2", port: 4222 },
+        { address: "::1", port: 5222 },
+      ],
+    ],
+    [
+      "the database",
+      { SONDE_DATABASE_URL: "postgres://u:p@db/sonde" },
+      [{ address: "10.0.0.3", port: 5432 }],
+    ],
+    [
+      "the database at a port of its own",
+      { SONDE_DATABASE_URL: "postgresql://db:6432/sonde" },
+      [{ address: "10.0.0.3", port: 6432 }],
+    ],
+    [
+      "no database that is reached through a socket",
+      { SONDE_DATABASE_URL: "postgres:///sonde?host=/run/postgresql" },
+      [],
+    ],
+    ["none of a name that is not found", { SONDE_NATS_URL: "nats://b" }, []],
+  ])("are %s", async (_, env, expected) => {
+    const network = await networkOf(env, {
+      a: ["10.0.0.1", "10.0.0.2"],
+      "::1": ["::1"],
+      db: ["10.0.0.3"],
+    });
+    expect(network.servers()).toEqual(expected);
+  });
+
+  it("are looked up again after a minute, and stay known", async () => {
+    const addresses = { a: ["10.0.0.1"] };
+    const env = { SONDE_NATS_URL: "nats://a" };
+    const clock = createManualClock(0);
+    const network = await networkOf(env, addresses, clock);
+    addresses.a = ["10.0.0.9"];
+    await clock.advance(60_000);
+    expect(network.servers()).toEqual([{ address: "10.0.0.1", port: 4222 }]);
+    await clock.advance(1);
+    await expect
+      .poll(() => network.servers().map(({ address }) => address))
+      .toEqual(["10.0.0.1", "10.0.0.9"]);
   });
 });

@@ -6,6 +6,7 @@ import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { parseEgressAllow } from "./egress.ts";
+import type { OwnNetwork } from "./egress.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http-call.ts";
 import { createKeptReports } from "./kept-reports.ts";
@@ -32,8 +33,7 @@ export interface AgentSettings {
   readonly egress: {
     /** What may be called beyond public addresses; see `parseEgressAllow`. */
     readonly allow: readonly string[];
-    /** Where Sonde itself listens on this machine. */
-    readonly ownPorts?: () => readonly number[];
+    readonly own?: OwnNetwork;
   };
   /** `host:port` of what answers wherever the agent's own network works; default none, which is not to check. */
   readonly uplinkCheck?: readonly string[];
@@ -111,8 +111,8 @@ interface Settings extends AgentSettings {
 function createRunner(settings: Settings): TickRunner {
   const { clock, log, locationId, agentId, version } = settings;
   const { locationKeys = [], uplinkCheck = [] } = settings;
-  const { allow, ownPorts } = settings.egress;
-  const egress = parseEgressAllow(allow, ownPorts);
+  const { allow, own } = settings.egress;
+  const egress = parseEgressAllow(allow, own);
   return createTickRunner({
     clock,
     log,

@@ -18,16 +18,32 @@ export interface EgressRules {
   allows(address: string, port: number): boolean;
 }
 
+/** Where Sonde itself is: what a call reaches only where an entry names exactly its address and port. */
+export interface OwnNetwork {
+  /** Ports where it listens on this machine, at whatever address. */
+  readonly ports: () => readonly number[];
+  /** The servers that it uses, on whatever machine. */
+  readonly servers: () => readonly ServerAddress[];
+}
+
+export interface ServerAddress {
+  /** An IP address. */
+  readonly address: string;
+  readonly port: number;
+}
+
+const NOWHERE: OwnNetwork = { ports: () => [], servers: () => [] };
+
 /**
  * Entries are an address (`10.1.2.3`), a range (`10.0.0.0/8`), or one of them at a port (`127.0.0.1:8080`,
  * `[::1]:8080`); `localhost` stands for both loopback addresses. Throws `invalid` naming the first entry that is none.
  *
  * Loopback is opened only by an entry inside it, a metadata address only by itself: a wide range opens neither. Nor does
- * a range, or an address without its port, open `ownPorts` of this machine: where Sonde itself listens.
+ * a range, or an address without its port, open what is Sonde's `own`.
  */
 export function parseEgressAllow(
   entries: readonly string[],
-  ownPorts: () => readonly number[] = () => [],
+  own = NOWHERE,
 ): EgressRules {
   const rules = entries.flatMap(parseEntry);
   return {
@@ -35,8 +51,10 @@ export function parseEgressAllow(
       if (!ipaddr.isValid(text)) return false;
       const address = canonical(ipaddr.parse(text));
       const opening = rules.filter((rule) => opens(rule, address, port));
-      if (ownPorts().includes(port) && isOwnMachine(address))
-        return opening.some((rule) => isExact(rule, address));
+      if (readings(address).some((one) => isOwn(one, port, own)))
+        return opening.some(
+          (rule) => rule.port !== null && rule.prefix === bits(address),
+        );
       return isPublic(address) || opening.length > 0;
     },
   };
@@ -80,12 +98,27 @@ function parseRange(text: string): Omit<Rule, "port"> | undefined {
     return { network: one, prefix: one.kind() === "ipv4" ? 32 : 128 };
   }
   if (!/^\d{1,3}$/.test(length) || Number(length) > widest) return undefined;
+  // Such a range would never match: what is in it is judged as an IPv4 address.
+  if (canonical(address) !== address) return undefined;
   return { network: address, prefix: Number(length) };
 }
 
-const METADATA = ["169.254.169.254", "fd00:ec2::254"].map((text) =>
-  ipaddr.parse(text),
-);
+// Where clouds tell a machine its credentials.
+const METADATA = [
+  "169.254.169.254", // most of them
+  "169.254.170.2", // Amazon ECS
+  "169.254.170.23", // Amazon EKS
+  "fd00:ec2::23",
+  "fd00:ec2::254", // Amazon EC2
+  "168.63.129.16", // Azure's wire server
+  "fd20:ce::254", // Google
+  "100.100.100.200", // Alibaba
+  "192.0.0.192", // Oracle
+  "169.254.0.23", // Tencent
+  "169.254.42.42", // Scaleway
+  "fd00:42::42",
+  "fe80::a9fe:a9fe", // OpenStack
+].map((text) => ipaddr.parse(text));
 const OWN_MACHINE = ["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"].map(
   (range) => ipaddr.parseCIDR(range),
 );
@@ -96,8 +129,9 @@ const within = (address: Address, network: Address, prefix: number): boolean =>
 function opens(rule: Rule, address: Address, port: number): boolean {
   if (rule.port !== null && rule.port !== port) return false;
   if (!within(address, rule.network, rule.prefix)) return false;
-  if (METADATA.some((one) => within(address, one, bits(one))))
-    return rule.prefix === bits(address);
+  if (rule.prefix === bits(address)) return true;
+  if (readings(address).some(isMetadata) || carried(address).some(isLoopback))
+    return false;
   const own = OWN_MACHINE.find(([net, length]) => within(address, net, length));
   return !own || (within(rule.network, ...own) && rule.prefix >= own[1]);
 }
@@ -105,8 +139,23 @@ function opens(rule: Rule, address: Address, port: number): boolean {
 const bits = (address: Address): number =>
   address.kind() === "ipv4" ? 32 : 128;
 
-const isExact = (rule: Rule, address: Address): boolean =>
-  rule.port !== null && rule.prefix === bits(address);
+const isMetadata = (address: Address): boolean =>
+  METADATA.some((one) => within(address, one, bits(one)));
+
+const isLoopback = (address: Address): boolean =>
+  address.range() === "loopback";
+
+const isOwn = (
+  address: Address,
+  port: number,
+  { ports, servers }: OwnNetwork,
+): boolean =>
+  (ports().includes(port) && isOwnMachine(address)) ||
+  servers().some(
+    (one) =>
+      one.port === port &&
+      isSame(canonical(ipaddr.parse(one.address)), address),
+  );
 
 /** Asked for own ports only, so that addresses may come and go. */
 const isOwnMachine = (address: Address): boolean =>
@@ -122,6 +171,7 @@ const GLOBAL_UNICAST_6 = ipaddr.parseCIDR("2000::/3");
 
 const isPublic = (address: Address): boolean =>
   address.range() === "unicast" &&
+  !isMetadata(address) &&
   (address.kind() === "ipv4" || within(address, ...GLOBAL_UNICAST_6));
 
 const NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
@@ -134,3 +184,30 @@ function canonical(address: Address): Address {
     ? ipaddr.fromByteArray(address.toByteArray().slice(12))
     : address;
 }
+
+const SIX_TO_FOUR = ipaddr.parseCIDR("2002::/16");
+const LOCAL_NAT64 = ipaddr.parseCIDR("64:ff9b:1::/48");
+// RFC 6052 section 2.2: the bytes of the IPv4 address by prefixes of 48, 56, 64 and 96 bits.
+const PLACES = [
+  [6, 7, 9, 10],
+  [7, 9, 10, 11],
+  [9, 10, 11, 12],
+  [12, 13, 14, 15],
+];
+
+/** What a relay (6to4, RFC 3056) or a translator of the local network (NAT64, RFC 8215) may make of an IPv6 address. */
+function carried(address: Address): Address[] {
+  if (within(address, ...SIX_TO_FOUR)) return [bytesAt(address, [2, 3, 4, 5])];
+  if (!within(address, ...LOCAL_NAT64)) return [];
+  return PLACES.map((places) => bytesAt(address, places));
+}
+
+function bytesAt(address: Address, places: readonly number[]): Address {
+  const bytes = address.toByteArray();
+  return ipaddr.fromByteArray(places.map((at) => bytes[at] ?? 0));
+}
+
+const readings = (address: Address): Address[] => [
+  address,
+  ...carried(address),
+];

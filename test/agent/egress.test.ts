@@ -12,7 +12,10 @@ describe("a port where Sonde itself listens", () => {
     .flatMap((addresses) => addresses ?? [])
     .find(({ internal }) => !internal)?.address;
   const allowsOwn = (address: string, port: number, allow: string[]): boolean =>
-    parseEgressAllow(allow, () => [4222, 9464]).allows(address, port);
+    parseEgressAllow(allow, {
+      ports: () => [4222, 9464],
+      servers: () => [],
+    }).allows(address, port);
 
   it.each([
     ["127.0.0.1", ["127.0.0.0/8"]],
@@ -36,6 +39,96 @@ describe("a port where Sonde itself listens", () => {
     "does not keep %s:%i from being called with %j",
     (address, port, allow) => {
       expect(allowsOwn(address, port, allow)).toBe(true);
+    },
+  );
+});
+
+describe("a server that Sonde uses on another machine", () => {
+  const allowsServer = (address: string, port: number, allow: string[]) =>
+    parseEgressAllow(allow, {
+      ports: () => [],
+      servers: () => [
+        { address: "10.0.0.5", port: 4222 },
+        { address: "8.8.4.4", port: 4222 },
+        { address: "fd12::5", port: 5432 },
+      ],
+    }).allows(address, port);
+
+  it.each([
+    ["10.0.0.5", 4222, ["10.0.0.0/8"]],
+    ["10.0.0.5", 4222, ["10.0.0.5"]],
+    ["10.0.0.5", 4222, ["10.0.0.0/8:4222"]],
+    ["::ffff:10.0.0.5", 4222, ["10.0.0.5"]],
+    ["64:ff9b:1::a00:5", 4222, ["::/0"]],
+    ["8.8.4.4", 4222, []],
+    ["fd12:0::5", 5432, ["fd12::/32"]],
+  ])("(%s:%i) is not called though %j is allowed", (address, port, allow) => {
+    expect(allowsServer(address, port, allow)).toBe(false);
+  });
+
+  it.each([
+    ["10.0.0.5", 4222, ["10.0.0.5:4222"]],
+    ["8.8.4.4", 4222, ["8.8.4.4:4222"]],
+    ["8.8.4.4", 443, []],
+    ["10.0.0.6", 4222, ["10.0.0.0/8"]],
+    ["fd12::5", 5432, ["[fd12::5]:5432"]],
+  ])(
+    "does not keep %s:%i from being called with %j",
+    (address, port, allow) => {
+      expect(allowsServer(address, port, allow)).toBe(true);
+    },
+  );
+});
+
+describe("a metadata address", () => {
+  const wide = ["0.0.0.0/0", "::/0", "fe80::/10", "168.63.129.16/31"];
+
+  it.each([
+    ["169.254.169.254"],
+    ["169.254.170.2"],
+    ["169.254.170.23"],
+    ["169.254.0.23"],
+    ["169.254.42.42"],
+    ["168.63.129.16"],
+    ["100.100.100.200"],
+    ["192.0.0.192"],
+    ["fd00:ec2::23"],
+    ["fd00:ec2::254"],
+    ["fd20:ce::254"],
+    ["fd00:42::42"],
+    ["fe80::a9fe:a9fe"],
+  ])("(%s) is opened by itself only", (address) => {
+    expect(allows(address, 80)).toBe(false);
+    expect(allows(address, 80, wide)).toBe(false);
+    expect(allows(address, 80, [...wide, address])).toBe(true);
+  });
+
+  it.each([
+    ["mapped", "::ffff:a9fe:a9fe"],
+    ["behind NAT64", "64:ff9b::a9fe:a9fe"],
+    ["by 6to4", "2002:a9fe:a9fe::1"],
+    ["behind local NAT64, of 48 bits", "64:ff9b:1:a9fe:a9:fe00::"],
+    ["behind local NAT64, of 56 bits", "64:ff9b:1:a9:fe:a9fe::"],
+    ["behind local NAT64, of 64 bits", "64:ff9b:1:0:a9:fea9:fe00:0"],
+    ["behind local NAT64, of 96 bits", "64:ff9b:1::a9fe:a9fe"],
+    ["behind local NAT64, with other bits", "64:ff9b:1:a9fe:a9:fe00:808:808"],
+    ["of Azure, mapped", "::ffff:168.63.129.16"],
+  ])("that is %s (%s) is not opened by a range", (_, address) => {
+    expect(allows(address, 80, wide)).toBe(false);
+  });
+
+  it.each([
+    ["2002:a00:1::1"],
+    ["64:ff9b:1::808:808"],
+    ["64:ff9b:1:808:8:800::"],
+  ])("is not what %s carries", (address) => {
+    expect(allows(address, 80, wide)).toBe(true);
+  });
+
+  it.each([["2002:7f00:1::1"], ["64:ff9b:1::7f00:1"]])(
+    "is no more refused than loopback in %s",
+    (address) => {
+      expect(allows(address, 80, wide)).toBe(false);
     },
   );
 });
@@ -180,6 +273,8 @@ describe("an exception", () => {
     ["10.0.0.0/"],
     ["10.0.0.0/8/8"],
     ["fd00::/129"],
+    ["::ffff:10.0.0.0/104"],
+    ["64:ff9b::a00:0/104"],
     ["10.0.0.1:0"],
     ["10.0.0.1:65536"],
     ["10.0.0.1:http"],
