@@ -47,7 +47,9 @@ export async function connect(
   const { insecureTls, signal } = attempt;
   const { url } = trace.request;
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = portOf(url);
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  if (port === 0)
+    throw new CallFailure("request_invalid", "nothing is called at port 0");
   const addresses = await lookUp(network, trace, host, signal);
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
   if (permitted.length === 0)
@@ -69,14 +71,6 @@ export async function connect(
     insecureTls,
     signal,
   });
-}
-
-/** An URL leaves out the port that its scheme implies. */
-function portOf({ protocol, port }: URL): number {
-  if (port === "") return protocol === "https:" ? 443 : 80;
-  if (port === "0")
-    throw new CallFailure("request_invalid", "nothing is called at port 0");
-  return Number(port);
 }
 
 async function lookUp(

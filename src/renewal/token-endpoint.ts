@@ -24,7 +24,7 @@ export async function askForToken(
   timeoutMs = TIMEOUT_MS,
 ): Promise<TokenAnswer> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
   const deadline = AbortSignal.timeout(timeoutMs);
   const dispatcher = new Agent({
