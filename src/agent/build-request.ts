@@ -83,12 +83,16 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
     : undefined;
 }
 
+/** Of ours, the one that a call cannot give: a target that finds it in its log can rely on it. */
+const RUN_HEADER = "sonde-run";
+
 function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
   const given = call.request.headers.map(({ key, value }) => ({
     key,
     value: Buffer.from(value.trim()).toString("latin1"),
   }));
   const names = new Set(given.map(({ key }) => key.toLowerCase()));
+  names.delete(RUN_HEADER);
   const own = [
     { key: "Host", value: url.host },
     { key: "User-Agent", value: `Sonde/${version}` },
@@ -96,7 +100,10 @@ function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
     { key: "traceparent", value: traceparentOf(call.result_id) },
     { key: "Sonde-Run", value: call.result_id },
   ];
-  return [...own.filter(({ key }) => !names.has(key.toLowerCase())), ...given];
+  return [
+    ...own.filter(({ key }) => !names.has(key.toLowerCase())),
+    ...given.filter(({ key }) => key.toLowerCase() !== RUN_HEADER),
+  ];
 }
 
 /** W3C Trace Context: version 00, sampled; the ids follow from the result's, so that who has the one finds the other. */

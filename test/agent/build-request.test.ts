@@ -95,6 +95,7 @@ describe("the headers of a request", () => {
         pair("user-agent", "me"),
         pair("ACCEPT", "text/plain"),
         pair("Traceparent", "mine"),
+        pair("SONDE-RUN", "not seen"),
       ],
     });
     expect(headers.map(({ key }) => key)).toEqual([
