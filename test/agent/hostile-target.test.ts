@@ -169,6 +169,7 @@ describe("a response that is too large", () => {
     ["one header of 1 MB", `X-A: ${"a".repeat(MIB)}\r\n`],
     ["10 MB of headers", `X-A: ${"a".repeat(1000)}\r\n`.repeat(10_000)],
     ["10,000 small headers", "a: b\r\n".repeat(10_000)],
+    ["66 KB of headers", `X-A: ${"a".repeat(66_000)}\r\n`],
     ["1,001 headers", "a: b\r\n".repeat(1000)],
   ])("because of %s is cut off", async (_, headers) => {
     await using target = await startRawTarget(
@@ -189,6 +190,13 @@ describe("a response that is too large", () => {
     const outcome = await call(target.url, { behaviour: { timeoutMs: 5000 } });
     expect(codeOf(outcome)).toBe("too_large");
     await expect.poll(() => target.open()).toBe(0);
+  });
+
+  it("in headers of 60 KB is taken", async () => {
+    await using target = await startRawTarget(
+      answering(`${OK}X-A: ${"a".repeat(60_000)}\r\n${BODY}`),
+    );
+    expect((await call(target.url)).result).toBe("COMPLETE");
   });
 
   it("in 999 headers is taken", async () => {
@@ -271,6 +279,7 @@ describe("an encoded body", () => {
       "malformed_response",
       Buffer.concat([brotliCompressSync(text), text]),
     ],
+    ["zstd", "malformed_response", withWindow(24)],
     ["gzip", "too_large", gzipSync(Buffer.alloc(64 * MIB))],
     ["br", "too_large", brotliCompressSync(Buffer.alloc(64 * MIB))],
     ["zstd", "too_large", zstdCompressSync(Buffer.alloc(64 * MIB))],
@@ -330,6 +339,20 @@ describe("an encoded body that comes in pieces", () => {
     },
   );
 
+  it("that expands without end leaves memory flat", async () => {
+    const bomb = gzipSync(Buffer.alloc(256 * MIB));
+    await using target = await startRawTarget((socket) => {
+      socket.write(`${OK}Content-Encoding: gzip\r\n\r\n`);
+      socket.end(bomb);
+    });
+    const before = process.memoryUsage().rss;
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, () => call(target.url)),
+    );
+    for (const outcome of outcomes) expect(codeOf(outcome)).toBe("too_large");
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB);
+  });
+
   it("of chunks of a byte costs no more memory than its size", async () => {
     await using target = await startRawTarget((socket) => {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
@@ -344,6 +367,13 @@ describe("an encoded body that comes in pieces", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * MIB);
   });
 });
+
+/** That it takes a window of 2^log bytes to decode. */
+function withWindow(log: number): Buffer {
+  const body = randomBytes(MIB);
+  const params = { [constants.ZSTD_c_windowLog]: log };
+  return zstdCompressSync(Buffer.concat(Array(20).fill(body)), { params });
+}
 
 function quickBrotli(body: Buffer): Buffer {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 1 };
