@@ -198,6 +198,20 @@ describe("an agent", () => {
     expect(target.connections()).toBe(1);
   });
 
+  it("makes 500 runs at a time unless told otherwise", async () => {
+    await using target = await startHeldTarget();
+    const system = newSystem();
+    await startAgent(system);
+    const ids = Array.from({ length: 501 }, (_, at) => `run-${at}`);
+    await system.bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
+    await expect.poll(() => target.requests.length).toBe(500);
+    expect(target.connections()).toBe(500);
+    target.release();
+    await expect.poll(() => target.requests.length).toBe(501);
+    target.release();
+    await expect.poll(() => system.results().length).toBe(501);
+  });
+
   it("lends the place of a workflow between its calls", async () => {
     await using target = await startTarget();
     const system = newSystem();

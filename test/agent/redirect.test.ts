@@ -1,8 +1,25 @@
 import type { RequestListener } from "node:http";
+import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_BEHAVIOUR } from "../../src/agent/behaviour.ts";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { createHttpCaller } from "../../src/agent/http-call.ts";
+import type { HttpRequest } from "../../src/agent/http-request.ts";
+import { nextRequest } from "../../src/agent/redirect.ts";
+import type { KeyValue } from "../../src/model/fields.ts";
 import type { TickCall } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createCertificates } from "../support/certificates.ts";
 import { startTarget } from "../support/target-server.ts";
-import { call, codeOf, statusOf, timingOfCall } from "./calling.ts";
+import { call, codeOf, requestOf, statusOf, timingOfCall } from "./calling.ts";
+
+const certificates = createCertificates();
+
+const redirectTo = (headers: KeyValue[]) => ({
+  status_code: 302,
+  status_string: "Found",
+  headers,
+});
 
 /** `/` answers with the redirect; every other path with 200. */
 const redirecting =
@@ -191,6 +208,98 @@ describe("a redirect", () => {
       host: `${host}:${elsewhere.port}`,
     });
     expect(arrived?.body).toBe("kept");
+  });
+
+  it.each([
+    ["http://a.example/", "https://a.example/", true],
+    ["http://a.example/", "http://a.example/next", true],
+    ["https://a.example:8443/", "https://a.example:8443/next", true],
+    ["https://a.example/", "http://a.example/", false],
+    ["http://a.example:8080/", "https://a.example:8443/", false],
+    ["http://a.example:8080/", "https://a.example/", false],
+    ["http://a.example/", "https://a.example:8443/", false],
+    ["http://a.example/", "https://b.a.example/", false],
+    ["https://a.example/", "https://a.example.evil.example/", false],
+    ["https://a.example/", "https://user:pass@b.example/", false],
+  ])("from %s to %s: credentials go along: %s", (from, to, kept) => {
+    const sign = async (request: HttpRequest) => ({ request });
+    const clientCertificate = certificates.good;
+    const request = {
+      ...requestOf(from, withSecrets),
+      clientCertificate,
+      sign,
+    };
+    const headers = [{ key: "Location", value: to }];
+    const next = nextRequest(
+      { request, response: redirectTo(headers) },
+      DEFAULT_BEHAVIOUR,
+      0,
+    );
+    const sent = next?.headers.map(({ key, value }) => `${key}: ${value}`);
+    expect(next?.url.href).toBe(to.replace("user:pass@", ""));
+    expect(sent?.filter((one) => /secret|c2VjcmV0/.test(one))).toHaveLength(
+      kept ? SECRETS.length : 0,
+    );
+    expect(sent).toContain("X-Plain: plain");
+    expect(next?.clientCertificate).toBe(kept ? clientCertificate : undefined);
+    expect(next?.sign).toBe(kept ? sign : undefined);
+  });
+
+  it("shows a client certificate to the call's own host only", async () => {
+    const shown: string[] = [];
+    const tls = {
+      ...certificates.good,
+      requestCert: true,
+      rejectUnauthorized: false,
+    };
+    const startDemanding = (name: string, location?: () => string) =>
+      startTarget(
+        (request, response) => {
+          const { raw } = (request.socket as TLSSocket).getPeerCertificate();
+          shown.push(`${name}${request.url}: ${raw ? "shown" : "none"}`);
+          if (location) response.writeHead(302, { location: location() });
+          response.end();
+        },
+        { tls },
+      );
+    await using elsewhere = await startDemanding("elsewhere");
+    const there = `https://localhost:${elsewhere.port}/`;
+    await using target = await startDemanding("target", () =>
+      shown.length === 1 ? "/next" : there,
+    );
+    const caller = createHttpCaller({
+      clock: systemClock,
+      egress: parseEgressAllow(["127.0.0.1"]),
+    });
+    const outcome = await caller.call(
+      { ...requestOf(target.url), clientCertificate: certificates.good },
+      { ...DEFAULT_BEHAVIOUR, insecureTls: true },
+    );
+    expect(outcome.message).toBeNull();
+    expect(shown).toEqual([
+      "target/: shown",
+      "target/next: shown",
+      "elsewhere/: none",
+    ]);
+  });
+
+  it.each([
+    ["the same host over http, without the secure ones", "127.0.0.1", "b=2"],
+    ["another host not at all", "localhost", undefined],
+  ])("takes cookies to %s", async (_, host, cookie) => {
+    await using plain = await startTarget();
+    await using target = await startTarget(
+      (_request, response) => {
+        response.setHeader("Set-Cookie", ["a=1; Secure", "b=2"]);
+        const location = `http://${host}:${plain.port}/`;
+        response.writeHead(302, { location }).end();
+      },
+      { tls: certificates.good },
+    );
+    const secureContext = certificates.trusting;
+    const outcome = await call(target.url, { secureContext });
+    expect(outcome.message).toBeNull();
+    expect(plain.requests[0]?.headers.cookie).toBe(cookie);
   });
 
   it("takes a Host header of the call along on the same host only", async () => {
