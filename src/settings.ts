@@ -185,7 +185,7 @@ export const SETTINGS = {
     default: "",
     defaultMeaning: "the NATS servers, where there are any",
     meaning:
-      "What the agent tries to reach before it blames a target that it cannot reach, `host:port`, separated by commas: when none of them answers, the agent's own network is down",
+      "What the agent tries to reach before it blames a target for a failure of the network, `host:port`, separated by commas: when none of them answers, the agent's own network is down",
     allowed: "a comma-separated list of host:port",
     parse: listOf(hostAndPort),
   }),
