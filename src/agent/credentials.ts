@@ -50,6 +50,10 @@ const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;
 // A shorter part of a credential is a word like "none".
 const SHORTEST_PART = 8;
 
+/** Most URLs have none, and making the object that reads them is not for nothing. */
+const parametersOf = (url: URL): [string, string][] =>
+  url.search === "" ? [] : [...url.searchParams];
+
 /** What a request sends as a credential, and parts of it that a server may well echo. */
 export function credentialsIn({
   headers,
@@ -60,7 +64,7 @@ export function credentialsIn({
   const values = headers
     .filter(({ key }) => isCredential(key) || names.includes(key.toLowerCase()))
     .map(({ value }) => textOfHeader(value));
-  const parameters = [...url.searchParams]
+  const parameters = parametersOf(url)
     .filter(([name]) => isCredential(name))
     .map(([, value]) => value);
   const bare = values.map((value) => WITH_SCHEME.exec(value)?.[1] ?? value);
