@@ -31,8 +31,8 @@ export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
 /** Works on text, so that a URL which cannot be parsed is masked all the same. */
 export const maskUrl = (url: string): string =>
   url
-    .replace(/^([a-z]+:\/\/)[^/?#@]*@/i, `$1${MASK}@`)
-    .replace(/([?&])([^=&#]*)=([^&#]*)/g, (whole, mark, name) =>
+    .replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${MASK}@`)
+    .replace(/([?&])([^=&?#]*)=([^&#]*)/g, (whole, mark, name) =>
       isCredential(decoded(name)) ? `${mark}${name}=${MASK}` : whole,
     );
 
@@ -44,8 +44,10 @@ function decoded(name: string): string {
   }
 }
 
-// RFC 9110 section 11.4: Bearer, AWS4-HMAC-SHA256.
+// RFC 9110 section 11.4: Bearer, Digest.
 const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;
+// Of what they consist of, only the signature is secret, and that holds for one request.
+const SIGNATURE = /^(?:OAuth|AWS4-HMAC-SHA256) /i;
 
 // A shorter part of a credential is a word like "none".
 const SHORTEST_PART = 8;
@@ -68,9 +70,9 @@ export function credentialsIn({
     .filter(([name]) => isCredential(name))
     .map(([, value]) => value);
   const bare = values.map((value) => WITH_SCHEME.exec(value)?.[1] ?? value);
-  const parts = bare
-    .flatMap((value) => value.split(/[\s;]+/))
-    .flatMap((part) => [part, part.slice(part.indexOf("=") + 1)]);
+  const parts = values.flatMap((value, at) =>
+    SIGNATURE.test(value) ? [] : partsOf(bare[at] ?? ""),
+  );
   return [
     ...bare.filter((value) => !values.includes(value)),
     ...[...bare, ...parts, ...parameters].filter(
@@ -78,3 +80,10 @@ export function credentialsIn({
     ),
   ];
 }
+
+/** Of a list, its members and what is set to them. */
+const partsOf = (value: string): string[] =>
+  value
+    .split(/[\s;,]+/)
+    .flatMap((part) => [part, part.slice(part.indexOf("=") + 1)])
+    .map((part) => part.replace(/^"(.*)"$/, "$1"));

@@ -1,4 +1,5 @@
 // What the agent says of a call: from what was observed to a result, secrets masked.
+import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { createMask, MASK } from "../model/mask.ts";
 import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
@@ -35,6 +36,10 @@ type Mask = (text: string) => string;
 
 /** A result keeps this much of a request's body. */
 const MAX_KEPT_BODY = 8 * 1024;
+/** And this much of it is looked through for secrets. */
+const MAX_MASKED_BODY = 1024 * 1024;
+// A character takes twelve bytes at most, as two escapes of JSON.
+const MAX_SECRET = 12 * LIMITS.secret;
 
 export const reportOf = (
   { locationId, agentId }: Reporter,
@@ -156,12 +161,16 @@ const shownRequest = (
   body: body === null ? null : shownBody(body, mask),
 });
 
-/** Masked before it is cut, so that no part of a secret is left. */
+/** Masked before it is cut, so that no part of a secret is left; so the end of what was masked is not shown. */
 function shownBody(body: Buffer, mask: Mask): string {
-  const shown = Buffer.from(mask(body.toString()));
-  return body.length <= MAX_KEPT_BODY && shown.length <= MAX_KEPT_BODY
-    ? shown.toString()
-    : `${shown.subarray(0, MAX_KEPT_BODY).toString()}… (${body.length} bytes)`;
+  const start = body.subarray(0, MAX_MASKED_BODY);
+  const masked = Buffer.from(mask(start.toString()));
+  if (body.length <= MAX_KEPT_BODY && masked.length <= MAX_KEPT_BODY)
+    return masked.toString();
+  const cutOff = start.length < body.length ? MAX_SECRET : 0;
+  const length = Math.min(MAX_KEPT_BODY, masked.length - cutOff);
+  const shown = masked.subarray(0, Math.max(0, length)).toString();
+  return `${shown}… (${body.length} bytes)`;
 }
 
 const shownResponse = (

@@ -35,7 +35,7 @@ function formsOf(secret: string): string[] {
     utf8.reduce((bytes, byte) => bytes + String.fromCharCode(byte), ""),
   ]
     .flatMap((form) => layersOf(form).map(({ text }) => text))
-    .filter(({ length }) => length >= SHORTEST_SECRET);
+    .filter((form) => form.trim().length >= SHORTEST_SECRET);
 }
 
 /** As a URL shows a host that was given. */

@@ -53,6 +53,11 @@ describe("a mask", () => {
     expect(createMask([secret])(text)).toBe(`${before}${MASK}`);
   });
 
+  it("takes no blanks for a secret, however they were written", () => {
+    const text = '{\n    "a": 1\n}';
+    expect(createMask(["%20%20%20%20", "    "])(text)).toBe(text);
+  });
+
   it("hides overlapping secrets as one", () => {
     expect(createMask(["one-two", "two-three"])("<one-two-three>")).toBe(
       `<${MASK}>`,
