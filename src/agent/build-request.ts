@@ -86,6 +86,10 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
 /** Of ours, the one that a call cannot give: a target that finds it in its log can rely on it. */
 const RUN_HEADER = "sonde-run";
 
+/** Whether the header is the agent's alone, whatever a definition says of it. The name is in lower case. */
+export const isOfAgent = (name: string): boolean =>
+  FRAMING.has(name) || name === RUN_HEADER;
+
 function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
   const given = call.request.headers.map(({ key, value }) => ({
     key,
