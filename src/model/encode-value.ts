@@ -40,6 +40,9 @@ const asForm = (value: string): string =>
 
 const HOST = /^[^\s\p{Cc}/?#@\\%]{1,255}$/u;
 
+/** With its scheme. A host's name has 253 characters at most (RFC 1035 section 2.3.4). */
+const LONGEST_AUTHORITY = 300;
+
 // WHATWG URL takes one for a step within the path, however it is encoded, and takes no notice of control characters.
 const DOT_SEGMENT = /^[\p{Cc} ]*(?:(?:\.|%2e)[\p{Cc} ]*){1,2}$/iu;
 
@@ -67,7 +70,11 @@ function createUrlEncoder(): ValueEncoder {
     if (part === "rest") return;
     passed += text;
     const [authority] = /^\w+:\/\/[^/?#]*(?=[/?#])/.exec(passed) ?? [];
-    if (authority === undefined) return;
+    if (authority === undefined) {
+      if (passed.length > LONGEST_AUTHORITY)
+        throw new VariableFault("the host of the URL is too long");
+      return;
+    }
     const path = passed.slice(authority.length);
     [part, passed, filledIn] = ["path", "", ""];
     passPath(path);

@@ -37,7 +37,7 @@ export interface Expansion {
 export const MAX_EXPANDED_LENGTH = 4 * 1024 * 1024;
 
 const PERCENTS = String.raw`%%(\w+)%%`;
-const BRACES = String.raw`\{\{([^{}\r\n]{1,300}?)\}\}|(?:%7B){2}([^{}\r\n]{1,300}?)(?:%7D){2}`;
+const BRACES = String.raw`\{\{([^{}\r\n]{1,300}?)\}\}|(?:%7B){2}((?:(?!%7B)[^{}\r\n]){1,300}?)(?:%7D){2}`;
 const UNDERSCORES = String.raw`__([A-Za-z0-9]+(?:_[A-Za-z0-9]+)*)__`;
 
 const IN_TEXT = new RegExp(`${PERCENTS}|${BRACES}`, "gi");

@@ -37,6 +37,7 @@ const GIVEN = {
     WORKFLOW_ID: "forged",
     ACCESS_TOKEN: "forged",
     DATE: "%%DATE%%",
+    LONG: "x".repeat(200),
     TIME: "%%DATE%%",
   },
   environment: {
@@ -105,6 +106,16 @@ describe("environment values", () => {
     const texts = ["{{a}}%%B%%", "%7B%7B c%20d%7D%7D", "{{a}} {{ e }}"];
     expect(environmentNames(texts)).toEqual(["a", "c d", "e"]);
   });
+});
+
+it("a host that values make too long is refused, before all of them are filled in", () => {
+  const text = `http://${"%%LONG%%".repeat(1000)}`;
+  expect(() => expand(text, "url")).toThrow("the host of the URL is too long");
+});
+
+it("a text of encoded braces is read once", () => {
+  expect(environmentNames(["%7B".repeat(200_000)])).toEqual([]);
+  expect(environmentNames(["%7B%7B%7Ba%7D%7D"])).toEqual(["a"]);
 });
 
 it("unknown names stay as written and are named, once", () => {
