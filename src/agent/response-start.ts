@@ -47,8 +47,8 @@ const NOTHING = Buffer.alloc(0);
 const END_OF_HEAD = "\r\n\r\n";
 const PROTOCOL = "HTTP/1.";
 // 101 is the end of HTTP on the connection.
-const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d[ \r\n]/;
-const CONTINUE = /^HTTP\/1\.\d 100[ \r\n]/;
+const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d(?: .*)?\r\n$/;
+const CONTINUE = /^HTTP\/1\.\d 100[ \r]/;
 
 export function createStartFilter(): StartFilter {
   let withheld: Buffer = NOTHING;

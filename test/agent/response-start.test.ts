@@ -40,6 +40,7 @@ it.each([
   ["101 is no interim response", `HTTP/1.1 101 X\r\n\r\n`, undefined],
   ["nor is what is no HTTP", "ICY 100 OK\r\n\r\n", undefined],
   ["of HTTP/1.0 too", `HTTP/1.0 100 Continue\r\n\r\n${FINAL}`, FINAL],
+  ["lines end in CR LF", "HTTP/1.1 100 Continue\n\n", undefined],
   ["1000 is none", "HTTP/1.1 1000 X\r\n\r\n", undefined],
   ["what cannot become one is not withheld", "HTTP/1.1 200 OK\r\n", undefined],
   ["nor what begins otherwise", "x", undefined],
