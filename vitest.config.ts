@@ -9,7 +9,7 @@ const shared = {
   testTimeout: 20_000,
   hookTimeout: 60_000,
   // More than two processors can serve: many files wait for servers and clocks.
-  maxWorkers: 3,
+  maxWorkers: 4,
 };
 const serverOnly = [
   "test/flows/servers*.test.ts",

@@ -123,7 +123,7 @@ it("is checked once for calls that fail together, and again later", async () => 
   await expect.poll(() => hub.connections()).toBe(2);
 });
 
-describe("a call whose target", () => {
+describe.concurrent("a call whose target", () => {
   const caller = () =>
     createHttpCaller({
       clock: systemClock,
