@@ -57,8 +57,12 @@ export function bestOf(
   return best;
 }
 
-/** Whether a clock that shows `now` is right, as far as can be measured. */
+/** What a clock that is kept by NTP may be off by: no reason to go by another. */
+const TOLERATED_MS = 10;
+
+/** Whether a clock that shows `now` is right, as far as can be measured and matters. */
 export const isRight = (
   { ahead, error }: Measurement,
   { now, monotonic }: { readonly now: number; readonly monotonic: number },
-): boolean => Math.abs(monotonic + ahead - now) <= error;
+): boolean =>
+  Math.abs(monotonic + ahead - now) <= Math.max(error, TOLERATED_MS);

@@ -14,6 +14,9 @@ export interface HubClock extends Clock {
   wasSet(): boolean;
 }
 
+/** A wait may end this much too late: to wake thousands of them takes longer. */
+const NOTABLE_MS = 25;
+
 /** More than slewing does in a second, or a pause between two readings. */
 const SET_MS = 100;
 
@@ -48,9 +51,9 @@ export function createHubClock(clock: Clock): HubClock {
       const monotonic = clock.monotonic();
       const best = bestOf(measurements, monotonic);
       const wrong = best && !isRight(best, { now: clock.now(), monotonic });
-      const before = ahead;
+      const before = offset();
       ahead = wrong ? best.ahead : undefined;
-      if (ahead !== before) wakeWaits();
+      if (Math.abs(offset() - before) > NOTABLE_MS) wakeWaits();
     },
     wasSet() {
       const before = skew;

@@ -91,12 +91,15 @@ describe("of several measurements", () => {
 });
 
 it.each([
-  [HUB + 50, true],
-  [HUB + 56, true],
-  [HUB + 44, true],
-  [HUB + 57, false],
-  [HUB + 43, false],
-  [HUB + 600_050, false],
-])("a clock that shows %i is right within the error: %s", (now, right) => {
-  expect(isRight(at(0, HUB, 6), { now, monotonic: 50 })).toBe(right);
+  ["it shows what was measured", 50, 6, true],
+  ["it is off by the error", 44, 6, true],
+  ["it is off by more than the error, and no more than 10 ms", 60, 6, true],
+  ["it is off by more than either", 61, 6, false],
+  ["it is off by the error of a slow answer", 110, 60, true],
+  ["it is off by more than that", 111, 60, false],
+  ["it is ten minutes off", 600_050, 6, false],
+])("where %s, a clock is right: %#", (_, shown, error, right) => {
+  expect(
+    isRight({ at: 0, ahead: HUB, error }, { now: HUB + shown, monotonic: 50 }),
+  ).toBe(right);
 });

@@ -35,6 +35,8 @@ describe("the agent's clock", () => {
     ["beyond the error of a slow answer", 22, 40, -22],
     ["right", 0, 0, 0],
     ["off by what cannot be read", 1, 0, 0],
+    ["off by what clocks that are kept by NTP may be", 10, 0, 0],
+    ["off by more", 11, 0, -11],
   ])("is moved when the machine's is %s", async (_, wrongBy, trip, offset) => {
     const { machine, clock, ask } = newMachine(wrongBy);
     await ask(trip);
@@ -116,6 +118,20 @@ describe("a wait for an instant", () => {
       expect(wait.startedAt).toBe(hubNow());
     },
   );
+
+  it("sleeps on when answers differ by what does not matter", async () => {
+    const { machine, clock, hubNow, ask } = newMachine(TEN_MINUTES);
+    await ask(10);
+    const wait = startWait(clock, NOW + 60_000);
+    const [armed] = machine.waiting();
+    const sent = machine.monotonic();
+    clock.learn({ sent, received: sent, hubTime: hubNow() - 3 });
+    expect(clock.now()).toBe(hubNow() - 3);
+    expect(machine.waiting()).toEqual([armed]);
+    await machine.advance(60_000);
+    await wait.ended;
+    expect(wait.startedAt).toBeLessThan(NOW + 60_025);
+  });
 
   it("ends at once when an answer tells that the instant has passed", async () => {
     const { clock, ask } = newMachine(-TEN_MINUTES);
