@@ -98,7 +98,7 @@ it.each([
   ["it is off by the error of a slow answer", 110, 60, true],
   ["it is off by more than that", 111, 60, false],
   ["it is ten minutes off", 600_050, 6, false],
-])("where %s, a clock is right: %#", (_, shown, error, right) => {
+])("where %s, is a clock right?", (_, shown, error, right) => {
   expect(
     isRight({ at: 0, ahead: HUB, error }, { now: HUB + shown, monotonic: 50 }),
   ).toBe(right);
