@@ -1,7 +1,10 @@
 // A bounded number of places for work, of which no owner takes more than a few.
 
 export interface FairQueue<T> {
-  /** What is waiting, first come first; in the place of what waited before. Begins as much of it as there is room for. */
+  /**
+   * What is waiting, first come first; in the place of what waited before, and without what is under way. Begins as much
+   * of it as there is room for.
+   */
   offer(items: readonly T[]): void;
   /** Resolves when nothing waits or is under way. */
   settled(): Promise<void>;
@@ -14,26 +17,31 @@ interface QueueOptions<T> {
   readonly work: (item: T) => Promise<void>;
 }
 
-export function createFairQueue<T extends { readonly owner: string }>({
+interface Item {
+  readonly id: string;
+  readonly owner: string;
+}
+
+export function createFairQueue<T extends Item>({
   places,
   placesOfOwner,
   work,
 }: QueueOptions<T>): FairQueue<T> {
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Map<string, Promise<void>>();
   const placesTaken = new Map<string, number>();
   let waiting: T[] = [];
 
   const taken = (owner: string): number => placesTaken.get(owner) ?? 0;
   const begin = (item: T): void => {
-    const { owner } = item;
+    const { id, owner } = item;
     placesTaken.set(owner, taken(owner) + 1);
     const done = work(item).finally(() => {
-      underWay.delete(done);
+      underWay.delete(id);
       if (taken(owner) === 1) placesTaken.delete(owner);
       else placesTaken.set(owner, taken(owner) - 1);
       fill();
     });
-    underWay.add(done);
+    underWay.set(id, done);
   };
   const fill = (): void => {
     while (underWay.size < places) {
@@ -46,11 +54,11 @@ export function createFairQueue<T extends { readonly owner: string }>({
   };
   return {
     offer(items) {
-      waiting = [...items];
+      waiting = items.filter(({ id }) => !underWay.has(id));
       fill();
     },
     async settled() {
-      while (underWay.size > 0) await Promise.all(underWay);
+      while (underWay.size > 0) await Promise.all(underWay.values());
     },
   };
 }

@@ -40,13 +40,14 @@ export interface TokenRenewal {
   stop(): Promise<void>;
 }
 
-/** Longer than an endpoint may take to answer. */
-const CLAIM_MS = 60_000;
+/** From the claim on, over an outage of the database; it includes what the endpoint takes to answer. */
+const SAVE_WITHIN_MS = 80_000;
+/** Longer than that by what a last attempt to save may take. */
+const CLAIM_MS = 120_000;
 const PLACES = 40;
 const PLACES_OF_OWNER = 10;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
-const SAVE_ATTEMPTS = 20;
 const SAVE_PAUSE_MS = 500;
 const UNREADABLE = "cannot be decrypted";
 
@@ -69,8 +70,10 @@ export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
       const now = await store.now();
       const claimed = now + CLAIM_MS;
       if (!(await store.renewals.claim(id, now, claimed))) return;
+      const tooLate = AbortSignal.timeout(SAVE_WITHIN_MS);
       const pauseMs = nextPause(pauses.get(id));
-      const outcome = await renew(options, { id, now, claimed, pauseMs });
+      const attempt = { id, now, claimed, tooLate, pauseMs };
+      const outcome = await renew(options, attempt);
       if (outcome?.outcome === "failed") pauses.set(id, pauseMs);
       else pauses.delete(id);
       if (outcome) told(id, outcome);
@@ -112,18 +115,20 @@ interface Attempt {
   readonly id: string;
   readonly now: number;
   readonly claimed: number;
+  /** Aborts when no other attempt to save may begin. */
+  readonly tooLate: AbortSignal;
   readonly pauseMs: number;
 }
 
 /** Undefined where there is nothing to renew now. */
 async function renew(
   { store, egress, metrics, timeoutMs }: RenewalOptions,
-  { id, now, claimed, pauseMs }: Attempt,
+  { id, now, claimed, tooLate, pauseMs }: Attempt,
 ): Promise<RenewalOutcome | undefined> {
   const [stored] = await store.documents.getMany("token", [id]);
   if (!stored) return undefined;
   if (stored.unreadable) {
-    await store.renewals.putOff(id, claimed, now + pauseMs);
+    await store.renewals.release(id, claimed, now + pauseMs);
     return { outcome: "failed", reason: `the token ${UNREADABLE}` };
   }
   const token = stored.document as Token;
@@ -132,26 +137,31 @@ async function renew(
   const time =
     document && isRenewable(document, token) ? renewalTime(token) : null;
   if (!document || time === null || time > now) {
-    await store.renewals.putOff(id, claimed, time);
+    await store.renewals.release(id, claimed, time);
     return undefined;
   }
   const ended = metrics.duration.startTimer();
   const answered: TokenAnswer = setting?.unreadable
     ? { reason: `the authentication setting ${UNREADABLE}` }
     : await answerTo(document, token, { now, egress, timeoutMs });
-  const claim = { stored, claimed, pauseMs };
-  const outcome = await overOutage(() => saveRenewal(store, claim, answered));
+  const claim = { stored, asked: now, claimed, pauseMs };
+  const outcome = await overOutage(tooLate, () =>
+    saveRenewal(store, claim, answered),
+  );
   ended();
   return outcome;
 }
 
 /** What was answered may be all that its endpoint accepts from now on. */
-async function overOutage<T>(save: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+async function overOutage<T>(
+  tooLate: AbortSignal,
+  save: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
     try {
       return await save();
     } catch (err) {
-      if (attempt === SAVE_ATTEMPTS || !isUnavailable(err)) throw err;
+      if (tooLate.aborted || !isUnavailable(err)) throw err;
       await delay(SAVE_PAUSE_MS);
     }
   }

@@ -9,7 +9,10 @@ import {
 } from "../model/token-renewal.ts";
 import { tokenResource } from "../model/token.ts";
 import type { Token } from "../model/token.ts";
-import type { StoredDocument } from "../store/ports/document-store.ts";
+import type {
+  DocumentStore,
+  StoredDocument,
+} from "../store/ports/document-store.ts";
 import { AT_ONCE } from "../store/ports/renewal-store.ts";
 import type { Store } from "../store/store.ts";
 import type { TokenAnswer } from "./token-endpoint.ts";
@@ -21,6 +24,8 @@ export type RenewalOutcome =
 export interface ClaimedToken {
   /** As it was when it was asked for. */
   readonly stored: StoredDocument;
+  /** When its endpoint was asked: the life of a new token counts from before it was given. */
+  readonly asked: number;
   /** Until when it was taken. */
   readonly claimed: number;
   /** For a renewal that fails. */
@@ -30,49 +35,50 @@ export interface ClaimedToken {
 /** The new token takes the old one's place at once, with the refresh token that came with it. */
 export function saveRenewal(
   store: Store,
-  token: ClaimedToken,
+  { stored, asked, claimed, pauseMs }: ClaimedToken,
   answered: TokenAnswer,
 ): Promise<RenewalOutcome> {
-  const { id, document } = token.stored;
+  const { id, document } = stored;
   return store.transaction(async (within) => {
+    const { documents, renewals } = within;
     const now = await within.now();
-    const current = await within.documents.getForUpdate("token", id);
+    const current = await documents.getForUpdate("token", id);
     // Deleted, or changed by its owner meanwhile: what was answered is for another token.
-    if (!current || !isSameToken(current.document as Token, document as Token))
+    if (
+      !current ||
+      !isSameToken(current.document as Token, document as Token)
+    ) {
+      await renewals.release(id, claimed, AT_ONCE);
       return { outcome: "superseded" };
+    }
+    /** Where the owner wrote the token or its setting meanwhile, it stays due at once. */
+    const end = async (next: number | null, changed?: Token): Promise<void> => {
+      const isPutOff = await renewals.release(id, claimed, next);
+      if (!changed) return;
+      await replace(documents, current, changed, now);
+      if (isPutOff) await renewals.putOff(id, next);
+    };
     const held = current.document as Token;
     const renewed =
       "answer" in answered
-        ? renewedToken(held, answered.answer, now)
+        ? renewedToken(held, answered.answer, asked)
         : answered.reason;
-    if (typeof renewed === "string") {
-      await saveFailure(within, { ...token, stored: current }, renewed, now);
-      return { outcome: "failed", reason: renewed };
+    if (typeof renewed !== "string") {
+      await end(renewalTime(renewed), renewed);
+      return { outcome: "renewed" };
     }
-    await replace(within, current, renewed, now);
-    await within.renewals.putOff(id, AT_ONCE, renewalTime(renewed));
-    return { outcome: "renewed" };
+    // Only written where the reason is news: to its owner, each writing is another version of the token.
+    const isNews = renewalFailureOf(held) !== renewed;
+    await end(
+      now + pauseMs,
+      isNews ? unrenewedToken(held, renewed) : undefined,
+    );
+    return { outcome: "failed", reason: renewed };
   });
 }
 
-/** A token is only written where the reason is news: to its owner, each writing is another version of it. */
-async function saveFailure(
-  within: Store,
-  { stored, claimed, pauseMs }: ClaimedToken,
-  reason: string,
-  now: number,
-): Promise<void> {
-  const { renewals } = within;
-  const { id } = stored;
-  const token = stored.document as Token;
-  const isPaused = await renewals.putOff(id, claimed, now + pauseMs);
-  if (renewalFailureOf(token) === reason) return;
-  await replace(within, stored, unrenewedToken(token, reason), now);
-  if (isPaused) await renewals.putOff(id, AT_ONCE, now + pauseMs);
-}
-
 async function replace(
-  within: Store,
+  documents: DocumentStore,
   stored: StoredDocument,
   token: Token,
   now: number,
@@ -80,5 +86,5 @@ async function replace(
   const meta = { ...token.meta, last_update: formatInstant(now) };
   const document = { ...token, meta };
   const filters = tokenResource.filters(document);
-  await within.documents.replace({ ...stored, document, filters });
+  await documents.replace({ ...stored, document, filters });
 }

@@ -186,7 +186,7 @@ function toRow({
   filters,
   callIds: _callIds,
   ...identity
-}: NewDocument): Row {
+}: NewDocument): Omit<Row, "renewal_claim"> {
   return {
     ...identity,
     shared_org: Number(org),

@@ -16,6 +16,8 @@ interface DocumentsTable {
   name: string | null;
   /** Of tokens: when to look at them next; null for never, as they are. */
   renewal_time: number | null;
+  /** Of tokens: until when the process that is renewing it has it for itself. */
+  renewal_claim: number | null;
   document: string;
 }
 

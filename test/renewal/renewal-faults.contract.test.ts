@@ -6,6 +6,7 @@ import type { AuthSetting } from "../../src/model/auth-setting.ts";
 import { unavailable } from "../../src/model/errors.ts";
 import { renewalFailureOf } from "../../src/model/token-renewal.ts";
 import type { Token } from "../../src/model/token.ts";
+import type { TokenRenewal } from "../../src/renewal/renewal.ts";
 import type { StoredDocument } from "../../src/store/ports/document-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { storeKinds } from "../support/stores.ts";
@@ -69,6 +70,60 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(outages).toBe(2);
     expect(system.target.requests).toHaveLength(1);
     expect((await system.tokenOf(id)).token.access_token).toBe("new");
+  });
+
+  it.each(["a token", "its setting"])(
+    "asks once though %s is written meanwhile, and looks at it again afterwards",
+    async (which) => {
+      const held: ServerResponse[] = [];
+      await using system = await start((_, response) => held.push(response));
+      const { store, target } = system;
+      const id = await insertToken(store, system.url, {
+        token: { grant_type: "refresh_token", refresh_token: "r0" },
+      });
+      const renewals = [0, 1].map(() => system.renewal({ timeoutMs: 10_000 }));
+      const [first, other] = renewals as [TokenRenewal, TokenRenewal];
+      await first.beat();
+      await vi.waitFor(() => expect(held).toHaveLength(1));
+      const setting = await settingOf(store, id);
+      const written =
+        which === "a token" ? await store.documents.get("token", id) : setting;
+      const filters = which === "a token" ? { auth_id: setting.id } : {};
+      await store.documents.replace({ ...(written ?? setting), filters });
+      await first.beat();
+      await renewAll(other);
+      held[0]?.end(JSON.stringify({ ...NEW, refresh_token: "r1" }));
+      await first.settled();
+      expect((await system.tokenOf(id)).token.refresh_token).toBe("r1");
+      expect(await store.renewals.listDue(NOON)).toMatchObject([{ id }]);
+      await renewAll(other);
+      expect(await store.renewals.listDue(NOON)).toEqual([]);
+      expect(target.requests).toHaveLength(1);
+    },
+  );
+
+  it("does not ask again for what it has yet to save", async () => {
+    await using system = await start(answering(NEW));
+    const { store, clock, target } = system;
+    const id = await insertToken(store, system.url, {});
+    let [isLost, outages] = [true, 0];
+    const lost: Store = {
+      ...store,
+      transaction: (work) => {
+        if (!isLost) return store.transaction(work);
+        outages += 1;
+        return Promise.reject(unavailable("the database cannot be reached"));
+      },
+    };
+    const renewal = system.renewal({ over: lost });
+    await renewal.beat();
+    await vi.waitFor(() => expect(outages).toBeGreaterThan(0));
+    clock.moveTo(NOON + 3_000_000);
+    await renewal.beat();
+    isLost = false;
+    await renewal.settled();
+    expect((await system.tokenOf(id)).token.access_token).toBe("new");
+    expect(target.requests).toHaveLength(1);
   });
 
   it("goes on with the others where a token, or a setting, cannot be decrypted", async () => {

@@ -56,6 +56,24 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect((await tokenOf(id)).token.access_token).toBe("new-2");
   });
 
+  it("counts a token's life from when it was asked for, whenever it is kept", async () => {
+    let waitForMinutes = (): void => undefined;
+    await using system = await start((_, response) => {
+      waitForMinutes();
+      response.end('{"access_token":"new","expires_in":600}');
+    });
+    waitForMinutes = () => system.clock.moveTo(NOON + 120_000);
+    const id = await insertToken(system.store, system.url, {});
+    await system.run();
+    const { meta, token } = await system.tokenOf(id);
+    const lived = (parseInstant(token.expire_time ?? "") ?? 0) - NOON;
+    expect(lived).toBeGreaterThanOrEqual(600_000);
+    expect(lived).toBeLessThan(660_000);
+    expect(parseInstant(meta.last_update)).toBeGreaterThanOrEqual(
+      NOON + 120_000,
+    );
+  });
+
   it("keeps the refresh token that came with the new one", async () => {
     await using system = await start((request, response) => {
       const url = new URL(request.url ?? "", "http://a.example");

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/ports/document-store.ts";
-import { AT_ONCE } from "../../src/store/ports/renewal-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
@@ -44,9 +43,9 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
     expect(await due(T0, ...tokens)).toEqual([]);
     for (const token of tokens) await use(token);
     const [one, two, three] = tokens;
-    await store.renewals.putOff(one.id, AT_ONCE, T0 + 2);
-    await store.renewals.putOff(two.id, AT_ONCE, T0 + 1);
-    await store.renewals.putOff(three.id, AT_ONCE, null);
+    await store.renewals.putOff(one.id, T0 + 2);
+    await store.renewals.putOff(two.id, T0 + 1);
+    await store.renewals.putOff(three.id, null);
     expect(await due(T0 + 1, ...tokens)).toEqual([1]);
     expect(await due(T0 + 2, ...tokens)).toEqual([1, 0]);
   });
@@ -60,8 +59,21 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
     expect(await claim(T0 + 60)).toBe(true);
   });
 
+  it("come again as whoever claimed a token says, unless another has it by then", async () => {
+    const token = await aToken();
+    await use(token);
+    const { renewals } = store;
+    await renewals.claim(token.id, T0, T0 + 60);
+    await renewals.claim(token.id, T0 + 60, T0 + 120);
+    expect(await renewals.release(token.id, T0 + 60, T0 + 61)).toBe(false);
+    expect(await due(T0 + 119, token)).toEqual([]);
+    expect(await renewals.release(token.id, T0 + 120, T0 + 62)).toBe(true);
+    expect(await due(T0 + 61, token)).toEqual([]);
+    expect(await due(T0 + 62, token)).toEqual([0]);
+  });
+
   it.each(["the token", "its setting"])(
-    "begin anew when %s is written, whatever was decided before",
+    "begin anew when %s is written, as soon as nobody has the token claimed",
     async (which) => {
       const setting: NewDocument = {
         ...aCall(),
@@ -72,11 +84,19 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
       await store.documents.insert(setting);
       const token = await aToken(setting.id);
       await use(token);
-      await store.renewals.claim(token.id, T0, T0 + 60);
-      expect(await due(T0, token)).toEqual([]);
-      await store.documents.replace(which === "the token" ? token : setting);
+      const { renewals } = store;
+      const write = () =>
+        store.documents.replace(which === "the token" ? token : setting);
+      await renewals.claim(token.id, T0, T0 + 60);
+      await write();
+      expect(await due(T0 + 59, token)).toEqual([]);
+      expect(await renewals.claim(token.id, T0 + 59, T0 + 99)).toBe(false);
+      expect(await due(T0 + 60, token)).toEqual([0]);
+      expect(await renewals.release(token.id, T0 + 60, null)).toBe(false);
       expect(await due(T0, token)).toEqual([0]);
-      expect(await store.renewals.putOff(token.id, T0 + 60, null)).toBe(false);
+      await renewals.putOff(token.id, null);
+      expect(await due(T0, token)).toEqual([]);
+      await write();
       expect(await due(T0, token)).toEqual([0]);
     },
   );

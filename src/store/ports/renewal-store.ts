@@ -1,4 +1,4 @@
-// The port of the renewal of tokens: which are to be looked at, and when again.
+// The port of the renewal of tokens: which are to be looked at, by whom, and when again.
 
 export interface DueToken {
   readonly id: string;
@@ -13,16 +13,18 @@ export const AT_ONCE = 0;
  * milliseconds.
  */
 export interface RenewalStore {
-  /** The tokens that a call uses and whose time has come, those that wait for the longest first. */
+  /** The tokens that a call uses, whose time has come and that nobody has claimed, those that wait for the longest first. */
   listDue(now: number): Promise<DueToken[]>;
   /**
-   * For one process at a time: puts the token off until `until`, by when whoever took it is done with it or gone. False
-   * when another took it first.
+   * For one process at a time, whatever is written meanwhile: until `until`, by when it is done with the token or gone.
+   * False when another took it first.
    */
   claim(id: string, now: number, until: number): Promise<boolean>;
   /**
-   * When to look at the token again; null for not before it, or its setting, is written. False, changing nothing, when
-   * its time is not `before` any more.
+   * Ends the claim until `claimed`. The token is looked at again at `next`, null for not before it, or its setting, is
+   * written; false where that was done since it was claimed: it is then due at once.
    */
-  putOff(id: string, before: number, until: number | null): Promise<boolean>;
+  release(id: string, claimed: number, next: number | null): Promise<boolean>;
+  /** When to look again at a token that the same transaction wrote. */
+  putOff(id: string, next: number | null): Promise<void>;
 }
