@@ -120,6 +120,24 @@ describe("the variables of a call", () => {
     );
   });
 
+  it.each([4000, 60_000])(
+    "of %i characters leave no part of themselves in a body of megabytes",
+    async (length) => {
+      await using target = await startTarget();
+      const result = await run({
+        request: {
+          method: "POST",
+          url: target.url,
+          headers: [pair("Content-Type", "text/plain")],
+          body: "{{key}}".repeat(60),
+        },
+        tick: { environment: { key: "hush".repeat(length / 4) } },
+      });
+      expect(target.requests[0]?.body).toHaveLength(60 * length);
+      expect(result.request?.body).toMatch(/^\**… \(\d+ bytes\)$/);
+    },
+  );
+
   it("are masked in whatever a target or a failure makes of them", async () => {
     await using target = await startTarget((request, response) => {
       const key = String(request.headers["x-key"]);
