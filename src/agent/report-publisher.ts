@@ -66,8 +66,9 @@ export function createReportPublisher(
   let [underWay, doubled] = [0, 0];
   let [away, finishing] = [false, false];
 
-  const settleSpooled = (): void => {
-    if (!finishing && !bus.status().connected) return;
+  /** A bus that took reports just now can be told, whatever else is wrong with it. */
+  const settleSpooled = (hasTaken = false): void => {
+    if (!finishing && !hasTaken && !bus.status().connected) return;
     for (const { resolve } of spooled.splice(0)) resolve();
   };
 
@@ -79,7 +80,7 @@ export function createReportPublisher(
       onAttempt(taken) {
         away = taken === undefined;
         for (const report of taken ?? []) onDelivered?.(report);
-        settleSpooled();
+        settleSpooled(!away);
       },
     });
 
@@ -131,6 +132,7 @@ export function createReportPublisher(
         away = false;
         if (inSpool) spool?.remove(reports.map(({ run_id }) => run_id));
         for (const { resolve } of batch) resolve();
+        settleSpooled(true);
       }
     } catch (cause) {
       for (const { reject } of batch) reject(cause);

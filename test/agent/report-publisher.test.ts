@@ -15,7 +15,10 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { makeFolder } from "../support/process.ts";
 import { T0, aReport, aRun } from "../support/runs.ts";
 
-type Answer = "takes" | "is away" | "refuses" | "hangs";
+type Answer = "takes" | "takes reports only" | "is away" | "refuses" | "hangs";
+
+const TAKES: readonly Answer[] = ["takes", "takes reports only"];
+const CONNECTED: readonly Answer[] = ["takes", "refuses", "hangs"];
 
 /** A publisher on a bus whose behaviour towards reports the test sets. */
 function newPublisher({
@@ -40,14 +43,14 @@ function newPublisher({
     async publishReports(reports) {
       if (answer === "hangs")
         await new Promise<void>((resolve) => hanging.push(resolve));
-      else if (answer !== "takes") throw unavailable("no answer in 5 s");
+      else if (!TAKES.includes(answer)) throw unavailable("no answer in 5 s");
       const { fits = [], large = [] } = Object.groupBy(reports, (report) =>
         tooLarge(report) ? "large" : "fits",
       );
       await inProcess.publishReports(fits);
       if (large.length > 0) throw new TooLargeError(idsOf(large), "too large");
     },
-    status: () => ({ connected: answer !== "is away", detail: "" }),
+    status: () => ({ connected: CONNECTED.includes(answer), detail: "" }),
   };
   const folder = makeFolder();
   const path = spoolPath ?? join(folder.path, "spool.db");
@@ -152,6 +155,16 @@ describe("a report", () => {
     now("refuses");
     await publisher.publish(dueAt(1));
     expect(spool.size()).toBe(1);
+  });
+
+  it("is done with when the bus takes it from the spool, although that is not wholly connected", async () => {
+    const { publisher, spool, taken, now } = newPublisher();
+    now("is away");
+    const done = publisher.publish(dueAt(1));
+    await expect.poll(() => spool.size()).toBe(1);
+    now("takes reports only");
+    await done;
+    await expect.poll(() => taken).toHaveLength(1);
   });
 
   it("is in the spool a moment after, while the bus is still thinking, and out of it when that has it", async () => {
