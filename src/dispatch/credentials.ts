@@ -1,6 +1,5 @@
 // The credentials and environment values that ticks carry, as they are stored now: only what their calls use.
-import type { Principal } from "../model/access.ts";
-import { canRead } from "../model/access.ts";
+import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
 import type { Authorization, TickToken } from "../model/authorization.ts";
@@ -119,13 +118,6 @@ function isUsable(
     (token.document as Token).meta.auth_id === requestOf(call).auth_id
   );
 }
-
-const ownerOf = ({ owner, owner_org }: StoredDocument): Principal => ({
-  key_id: "",
-  owner,
-  org: owner_org,
-  access_level: "EDITOR",
-});
 
 /** `setting`: where its keys may be used to renew the token. */
 function tickToken(stored: Token, setting: AuthSetting | undefined): TickToken {

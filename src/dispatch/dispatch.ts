@@ -21,8 +21,9 @@ export const PUBLISH_AHEAD_MS = 90_000;
 export interface Dispatcher {
   /**
    * Publishes the ticks of runs that are pending in the store, and marks them published; runs further ahead than
-   * `PUBLISH_AHEAD_MS`, and those whose token is about to be renewed, are left for a later beat. A run that has nothing to run, or that the run before it reached into,
-   * is recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay unpublished.
+   * `PUBLISH_AHEAD_MS`, and those whose token is about to be renewed, are left for a later beat. A run that has nothing
+   * to run, or that the run before it reached into, is recorded as such. Rejects with `unavailable` when the bus did not
+   * take them all; those stay unpublished.
    */
   dispatch(runs: readonly PendingRun[]): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // What runs are to run, as it is stored now: calls, and workflows with their calls.
-import { canRun } from "../model/access.ts";
+import { canRun, ownerOf } from "../model/access.ts";
 import type { Workflow } from "../model/workflow.ts";
 import type { StoredDocument } from "../store/ports/document-store.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
@@ -52,7 +52,7 @@ function storedWorkflow(
   stored: StoredDocument,
   calls: ReadonlyMap<string, StoredDocument>,
 ): StoredWorkflow {
-  const owner = { owner: stored.owner, org: stored.owner_org };
+  const owner = ownerOf(stored);
   return {
     id: stored.id,
     document: stored.document as Workflow,

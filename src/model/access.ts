@@ -21,6 +21,12 @@ export interface Owned extends Sharing {
   readonly owner_org: string | null;
 }
 
+/** On whose behalf what belongs to it is used. */
+export const ownerOf = ({ owner, owner_org }: Owned): Actor => ({
+  owner,
+  org: owner_org,
+});
+
 export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(principal.access_level) >=
   ACCESS_LEVELS.indexOf(needed);
@@ -31,7 +37,7 @@ export const isOwner = (principal: Actor, thing: Owned): boolean =>
 export const isColleague = (principal: Actor, thing: Owned): boolean =>
   principal.org !== null && principal.org === thing.owner_org;
 
-export const canRead = (principal: Principal, thing: Owned): boolean =>
+export const canRead = (principal: Actor, thing: Owned): boolean =>
   thing.community ||
   isOwner(principal, thing) ||
   (thing.org && isColleague(principal, thing));

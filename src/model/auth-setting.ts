@@ -1,7 +1,7 @@
 // An Authentication Setting: how calls to a domain authenticate, and what of it others than its owner may see.
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import type { Owned, Principal } from "./access.ts";
+import type { Actor, Owned } from "./access.ts";
 import { isColleague, isOwner } from "./access.ts";
 import { UrlField, hostOf } from "./call.ts";
 import { defineResource } from "./resource.ts";
@@ -158,7 +158,7 @@ export type ShownAuthSetting = Omit<AuthSetting, "keys"> & {
 /** Whoever reads a setting that was shared sees its keys where they are shared the same way, and never its private key. */
 export function shownAuthSetting(
   setting: AuthSetting,
-  reader: Principal,
+  reader: Actor,
   owned: Owned,
 ): ShownAuthSetting {
   if (isOwner(reader, owned)) return setting;

@@ -31,3 +31,6 @@ export const unavailable = (
   message: string,
   options?: ErrorOptions,
 ): AppError => new AppError("unavailable", message, options);
+
+export const isUnavailable = (err: unknown): boolean =>
+  err instanceof AppError && err.code === "unavailable";

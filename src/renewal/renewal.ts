@@ -1,10 +1,10 @@
 // Renews the tokens that calls use, ahead of their expiry; started with the scheduler role. Each by one process at a time.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { canRead } from "../model/access.ts";
+import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
-import { AppError } from "../model/errors.ts";
+import { isUnavailable } from "../model/errors.ts";
 import { isRenewable, renewalTime } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { createCron } from "../runtime/cron.ts";
@@ -16,6 +16,7 @@ import type { DueToken } from "../store/ports/renewal-store.ts";
 import type { Store } from "../store/store.ts";
 import { createFairQueue } from "./fair-queue.ts";
 import type { RenewalMetrics } from "./metrics.ts";
+import { createPauses } from "./pauses.ts";
 import { saveRenewal } from "./save-renewal.ts";
 import type { RenewalOutcome } from "./save-renewal.ts";
 import { askForToken } from "./token-endpoint.ts";
@@ -46,14 +47,12 @@ const SAVE_WITHIN_MS = 80_000;
 const CLAIM_MS = 120_000;
 const PLACES = 40;
 const PLACES_OF_OWNER = 10;
-const FIRST_PAUSE_MS = 10_000;
-const LONGEST_PAUSE_MS = 300_000;
 const SAVE_PAUSE_MS = 500;
 const UNREADABLE = "cannot be decrypted";
 
 export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
   const { store, log, metrics } = options;
-  const pauses = new Map<string, number>();
+  const pauses = createPauses();
 
   const told = (token_id: string, outcome: RenewalOutcome): void => {
     metrics.attempts.inc({ outcome: outcome.outcome });
@@ -71,11 +70,11 @@ export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
       const claimed = now + CLAIM_MS;
       if (!(await store.renewals.claim(id, now, claimed))) return;
       const tooLate = AbortSignal.timeout(SAVE_WITHIN_MS);
-      const pauseMs = nextPause(pauses.get(id));
+      const pauseMs = pauses.next(id);
       const attempt = { id, now, claimed, tooLate, pauseMs };
       const outcome = await renew(options, attempt);
-      if (outcome?.outcome === "failed") pauses.set(id, pauseMs);
-      else pauses.delete(id);
+      if (outcome?.outcome === "failed") pauses.begin(id, now);
+      else pauses.end(id);
       if (outcome) told(id, outcome);
     } catch (err) {
       if (isUnavailable(err)) queue.offer([]); // the next beat that reaches the database offers them again
@@ -91,7 +90,9 @@ export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
   });
   return {
     async beat() {
-      const due = await store.renewals.listDue(await store.now());
+      const now = await store.now();
+      pauses.forgetBefore(now);
+      const due = await store.renewals.listDue(now);
       metrics.due.set(due.length);
       queue.offer(due);
     },
@@ -102,14 +103,6 @@ export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
     },
   };
 }
-
-const isUnavailable = (err: unknown): boolean =>
-  err instanceof AppError && err.code === "unavailable";
-
-const nextPause = (pauseMs: number | undefined): number =>
-  pauseMs === undefined
-    ? FIRST_PAUSE_MS
-    : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
 
 interface Attempt {
   readonly id: string;
@@ -185,16 +178,11 @@ async function answerTo(
 /** As the token's owner may use it. */
 async function settingOf(
   store: Store,
-  { owner, owner_org, document }: StoredDocument,
+  token: StoredDocument,
 ): Promise<StoredDocument | undefined> {
-  const { auth_id } = (document as Token).meta;
+  const { auth_id } = (token.document as Token).meta;
   const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
-  const user = {
-    key_id: "",
-    owner,
-    org: owner_org,
-    access_level: "EDITOR",
-  } as const;
+  const user = ownerOf(token);
   if (!stored || !canRead(user, stored)) return undefined;
   const setting = stored.document as AuthSetting;
   return shownAuthSetting(setting, user, stored).keys ? stored : undefined;

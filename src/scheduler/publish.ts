@@ -1,7 +1,7 @@
 // Publishes what is pending and unpublished: just ordered, or left by a scheduler that stopped in between.
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
-import { AppError } from "../model/errors.ts";
+import { isUnavailable } from "../model/errors.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
 import type { Store } from "../store/store.ts";
@@ -72,6 +72,3 @@ async function dispatchAll(
     }
   }
 }
-
-const isUnavailable = (err: unknown): boolean =>
-  err instanceof AppError && err.code === "unavailable";
