@@ -5,12 +5,13 @@ import type { Migration } from "kysely/migration";
 import type { Schema } from "./schema.ts";
 import * as initial from "./migrations/0001-initial.ts";
 import * as keysAuditAnswers from "./migrations/0002-keys-audit-answers.ts";
+import * as workflowRuns from "./migrations/0003-workflow-runs.ts";
 import * as resources from "./migrations/0004-resources.ts";
 import * as resultContents from "./migrations/0005-result-contents.ts";
 import * as tokenRenewals from "./migrations/0006-token-renewals.ts";
-import * as workflowRuns from "./migrations/0003-workflow-runs.ts";
 
-const MIGRATIONS: Readonly<Record<string, Migration>> = {
+/** By name, in the order in which they are applied. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-initial": initial,
   "0002-keys-audit-answers": keysAuditAnswers,
   "0003-workflow-runs": workflowRuns,
