@@ -9,7 +9,7 @@ import { publishFitting } from "./publish-fitting.ts";
 import type { Spool } from "./spool.ts";
 
 export interface SpoolDelivery {
-  /** Delivers what is there, and what comes meanwhile; does nothing while it is at it. */
+  /** Delivers what is there, when it can be opened, and what comes meanwhile; does nothing while it is at it. */
   wake(): void;
   /** Does not wait for the bus: what it takes now may be delivered again by the next process. */
   stop(): void;
@@ -58,7 +58,7 @@ export function createSpoolDelivery({
 
   const run = async (): Promise<void> => {
     let [delivered, failures] = [0, 0];
-    while (spool.size() > 0 && !stopped.signal.aborted) {
+    while (spool.size() !== 0 && !stopped.signal.aborted) {
       const reports = spool.oldest();
       const taken = reports.length > 0 ? await publish(reports) : undefined;
       if (reports.length > 0) onAttempt(taken);

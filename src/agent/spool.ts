@@ -29,8 +29,8 @@ export interface Spool {
   remove(runIds: readonly string[]): void;
   /** Of runs that the bus can never carry. */
   refuse(runIds: readonly string[]): void;
-  /** What is on the disk. */
-  size(): number;
+  /** What is on the disk; undefined until the file could be opened. */
+  size(): number | undefined;
   close(): void;
 }
 
@@ -65,10 +65,21 @@ export function createSpool(settings: SpoolSettings): Spool {
     if (reports > 0) metrics.spoolDropped.inc({ reason }, reports);
   };
 
+  const openFile = (): SpoolFile => {
+    if (file) return file;
+    file = openSpoolFile(spool, settings.locationId);
+    recovered();
+    return file;
+  };
+
+  const recovered = (): void => {
+    if (failing) log.info({ spool }, "spool can be used again");
+    failing = false;
+  };
+
   const attempt = <T>(work: (file: SpoolFile) => T): T => {
     try {
-      file ??= openSpoolFile(spool, settings.locationId);
-      return work(file);
+      return work(openFile());
     } catch (cause) {
       if (!isCorrupt(cause)) throw cause;
       file?.close();
@@ -93,11 +104,11 @@ export function createSpool(settings: SpoolSettings): Spool {
       failing = true;
       return undefined;
     } finally {
-      metrics.spooledReports.set(size());
+      metrics.spooledReports.set(size() ?? 0);
     }
   };
 
-  const size = (): number => file?.count() ?? 0;
+  const size = (): number | undefined => file?.count();
 
   const remove = (which: Which): boolean =>
     use((opened) => opened.delete(which)) !== undefined;
@@ -133,8 +144,7 @@ export function createSpool(settings: SpoolSettings): Spool {
     },
     put(reports) {
       const done = use((opened) => insert(opened, reports)) ?? false;
-      if (done && failing) log.info({ spool }, "spool can be used again");
-      if (done) failing = false;
+      if (done) recovered();
       return done;
     },
     oldest() {

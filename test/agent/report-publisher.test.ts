@@ -245,6 +245,21 @@ describe("a spool from before", () => {
     await expect.poll(() => taken).toHaveLength(501);
   });
 
+  it("is delivered though another process still had it at the start", async () => {
+    using folder = makeFolder();
+    const spoolPath = join(folder.path, "spool.db");
+    const before = newPublisher({ spoolPath });
+    const left = [dueAt(1), dueAt(2)];
+    before.spool.put(left);
+    const { publisher, taken, messages } = newPublisher({ spoolPath });
+    publisher.begin();
+    expect(messages()).toContain(
+      "spool cannot be used: reports wait in memory only",
+    );
+    before.spool.close();
+    await expect.poll(() => taken).toEqual(left);
+  });
+
   it("is rid of what the bus can never carry", async () => {
     const [large = dueAt(0), ...others] = Array.from({ length: 9 }, (_, n) =>
       dueAt(n),

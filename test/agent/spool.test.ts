@@ -336,7 +336,7 @@ describe("a spool that cannot be used", () => {
     expect(spool.put(reports)).toBe(false);
     expect(spool.put(reports)).toBe(false);
     expect(spool.oldest()).toEqual([]);
-    expect(spool.size()).toBe(0);
+    expect(spool.size()).toBeUndefined();
     expect(folder.lines()).toMatchObject([
       {
         level: "error",
@@ -365,6 +365,22 @@ describe("a spool that cannot be used", () => {
     using second = folder.open();
     expect(second.put([dueAt(1)])).toBe(false);
     expect(first.put([dueAt(2)])).toBe(true);
+  });
+
+  it("is looked into as soon as the process before is gone", () => {
+    using folder = newFolder();
+    const before = folder.open();
+    const report = dueAt(1);
+    before.put([report]);
+    using spool = folder.open();
+    expect(spool.find(report.run_id)).toBeUndefined();
+    before.close();
+    expect(spool.find(report.run_id)).toEqual(report);
+    expect(spool.size()).toBe(1);
+    expect(folder.lines().map(({ msg }) => msg)).toEqual([
+      "spool cannot be used: reports wait in memory only",
+      "spool can be used again",
+    ]);
   });
 
   it("is no more than a folder that is gone", () => {
