@@ -1,15 +1,15 @@
 // The SQLite file of the spool: for this user alone, and held by one process.
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { StatementSync } from "node:sqlite";
 import { checkStructure, openingFault } from "./spool-damage.ts";
 import { COLUMNS, rowOf } from "./spool-row.ts";
 import type { SpoolRow, StoredRow, Values } from "./spool-row.ts";
 
-/** Rows: of these runs and at these places in the file, or all that were due before an instant. */
-export type Which =
-  | { readonly runIds?: readonly string[]; readonly seqs?: readonly number[] }
-  | { readonly dueBefore: number };
+/** Rows: of these runs, and at these places in the file. */
+export interface Which {
+  readonly runIds?: readonly string[];
+  readonly seqs?: readonly number[];
+}
 
 /** Each method throws SQLite's error when the file cannot be used, which then holds what it held before. */
 export interface SpoolFile {
@@ -77,23 +77,12 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
   const sizes = database.prepare(
     "select seq, length(report) as bytes from reports order by due_time, run_id",
   );
-  const deletion = (condition: string): StatementSync =>
-    database.prepare(
-      `delete from reports where ${condition} returning ${SIZE}`,
-    );
-  const deleteRows = deletion(
-    "seq in (select value from json_each(?)) or run_id in (select value from json_each(?))",
+  const deletion = database.prepare(
+    `delete from reports where seq in (select value from json_each(?)) or run_id in (select value from json_each(?)) returning ${SIZE}`,
   );
-  const deleteDueBefore = deletion("due_time < ?");
 
-  const remove = (which: Which): Size[] => {
-    if ("dueBefore" in which)
-      return deleteDueBefore.all(which.dueBefore).map(sizeOf);
-    const { seqs = [], runIds = [] } = which;
-    return deleteRows
-      .all(JSON.stringify(seqs), JSON.stringify(runIds))
-      .map(sizeOf);
-  };
+  const remove = ({ seqs = [], runIds = [] }: Which): Size[] =>
+    deletion.all(JSON.stringify(seqs), JSON.stringify(runIds)).map(sizeOf);
   const oldestOf = (bytes: number): number[] => {
     const seqs: number[] = [];
     let left = bytes;

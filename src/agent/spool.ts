@@ -1,8 +1,6 @@
 // Reports on disk while the bus does not take them: bounded, in the order of their due times, whatever the disk does.
 import type { RunReport } from "../model/result.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { REPORT_MAX_AGE_MS } from "../bus/bus.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { isCorrupt, moveAside, salvage } from "./spool-damage.ts";
 import { openSpoolFile } from "./spool-file.ts";
@@ -22,7 +20,7 @@ export interface Spool {
    * there stays as it is.
    */
   put(reports: readonly RunReport[]): boolean;
-  /** The oldest, by the time they were due; what is damaged or older than the bus would keep it is dropped and counted. */
+  /** The oldest, by the time they were due; what is damaged is dropped and counted. */
   oldest(): RunReport[];
   find(runId: string): RunReport | undefined;
   /** Of runs whose reports the bus has; `oldest` does not give them again. */
@@ -44,7 +42,6 @@ export interface SpoolSettings {
   readonly path: string;
   /** Reports of other locations, from before, stay where they are. */
   readonly locationId: string;
-  readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: AgentMetrics;
   /** Of all reports together; default `SPOOL_MAX_BYTES`. */
@@ -52,7 +49,7 @@ export interface SpoolSettings {
 }
 
 export function createSpool(settings: SpoolSettings): Spool {
-  const { clock, log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
+  const { log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
   const { path: spool } = settings;
   /** What `oldest` gave, by run: where it is in the file. Its index may be damaged without its rows being so. */
   let given = new Map<string, number>();
@@ -120,11 +117,6 @@ export function createSpool(settings: SpoolSettings): Spool {
     if (size() === 0) full = false;
   };
 
-  const dropExpired = (opened: SpoolFile): void => {
-    const dueBefore = clock.now() - REPORT_MAX_AGE_MS;
-    drop("expired", opened.delete({ dueBefore }));
-  };
-
   const insert = (opened: SpoolFile, reports: readonly RunReport[]): true => {
     const dropped = opened.insert(reports.map(encodeReport), maxBytes);
     drop("full", dropped);
@@ -140,7 +132,7 @@ export function createSpool(settings: SpoolSettings): Spool {
   return {
     open() {
       isOpen = true;
-      use(dropExpired);
+      use(() => undefined);
     },
     put(reports) {
       const done = use((opened) => insert(opened, reports)) ?? false;
@@ -148,7 +140,6 @@ export function createSpool(settings: SpoolSettings): Spool {
       return done;
     },
     oldest() {
-      use(dropExpired);
       removeRuns([]);
       for (;;) {
         const rows =

@@ -54,7 +54,7 @@ function newPublisher({
   };
   const folder = makeFolder();
   const path = spoolPath ?? join(folder.path, "spool.db");
-  const real = createSpool({ path, locationId: "local", clock, log, metrics });
+  const real = createSpool({ path, locationId: "local", log, metrics });
   let puts = 0;
   const spool: Spool = {
     ...real,
