@@ -65,9 +65,14 @@ export function createDispatcher({
         built.map(({ tick }) => tick),
         targets.calls,
       );
-      const ready = built
-        .map(({ run }, n) => ({ run, tick: complete[n] as Tick }))
-        .filter(({ tick }) => !awaitsToken(tick, now));
+      const planned = built.map(({ run }, n) => ({
+        run,
+        tick: complete[n] as Tick,
+      }));
+      const { ready = [], held = [] } = Object.groupBy(planned, ({ tick }) =>
+        awaitsToken(tick, now) ? "held" : "ready",
+      );
+      await store.pendingRuns.markHeldBack(manualOnes(held));
       await plan(store, ready);
       const sealed = await Promise.all(ready.map(({ tick }) => sealTick(tick)));
       const refused = await publish({ store, bus }, sealed);
@@ -77,6 +82,12 @@ export function createDispatcher({
     },
   };
 }
+
+/** The others are the beat's anyway. */
+const manualOnes = (planned: readonly Planned[]): string[] =>
+  planned
+    .filter(({ run }) => run.trigger === "MANUAL")
+    .map(({ run }) => run.result_id);
 
 const awaitsToken = (tick: Tick, now: number): boolean =>
   tick.calls.some(

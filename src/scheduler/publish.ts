@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 
 const PUBLISH_BATCH = 1000;
 
-/** A manual run is published by whoever ordered it; only after this long did that one fail. */
+/** A manual run is published, or held back, by whoever ordered it; only after this long did that one fail. */
 const ORDERER_GRACE_MS = 5000;
 
 export interface PublishOptions {
@@ -34,7 +34,9 @@ export async function publishPending(
     if (!last) return;
     const ours = unpublished.filter(
       (run) =>
-        run.trigger === "SCHEDULE" || run.trigger_time < now - ORDERER_GRACE_MS,
+        run.trigger === "SCHEDULE" ||
+        run.held_back ||
+        run.trigger_time < now - ORDERER_GRACE_MS,
     );
     try {
       await dispatchAll(options, ours);

@@ -40,7 +40,10 @@ export function createPendingRunStore(database: Database): PendingRunStore {
         .orderBy("result_id")
         .limit(limit)
         .execute();
-      return found.map(toPendingRun);
+      return found.map((row) => ({
+        ...toPendingRun(row),
+        held_back: row.held_back === 1,
+      }));
     },
     async listOverlapped(dueBefore, limit) {
       const found = await rows()
@@ -62,6 +65,15 @@ export function createPendingRunStore(database: Database): PendingRunStore {
             .where("call_ids", "is", null)
             .execute();
       }),
+    async markHeldBack(resultIds) {
+      for (const ids of chunksOf(resultIds))
+        await kysely
+          .updateTable("pending_runs")
+          .set({ held_back: 1 })
+          .where("result_id", "in", ids)
+          .where("held_back", "=", 0)
+          .execute();
+    },
     async markPublished(resultIds) {
       for (const ids of chunksOf(resultIds))
         await kysely
@@ -181,10 +193,12 @@ const toRow = ({ context, call_ids, ...run }: PendingRun): Row => ({
   context: JSON.stringify(context),
   call_ids: call_ids && JSON.stringify(call_ids),
   published: 0,
+  held_back: 0,
 });
 
 export const toPendingRun = ({
   published: _published,
+  held_back: _heldBack,
   context,
   trigger,
   target_kind,

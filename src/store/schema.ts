@@ -56,6 +56,8 @@ interface PendingRunsTable {
   expires_at: number;
   context: string;
   published: number;
+  /** Whoever ordered it left it to the beat, for its token is not there yet. */
+  held_back: number;
   target_kind: string;
   between_calls_delay: number;
   call_ids: string | null;

@@ -178,14 +178,13 @@ it.each<[string, object, number]>([
   const { client, clock } = stack;
   const { callId, renew } = await startRenewed(stack, target, token);
   await client.send("POST", `/calls/${callId}/run`, { run_delay: delay });
-  clock.moveTo(START + 6000);
   await stack.beat();
   const [queued] = await client.results(callId);
   expect(queued?.meta.result).toBe("QUEUED");
 
   await renew();
   await stack.beat();
-  clock.moveTo(START + 6000 + delay * 1000);
+  clock.moveTo(START + delay * 1000);
   await vi.waitFor(async () => {
     const [result] = await client.results(callId);
     expect(result?.meta.result).toBe("COMPLETE");

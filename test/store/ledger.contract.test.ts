@@ -469,6 +469,11 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
       2, 0, 1,
     ]);
+    await store.pendingRuns.markHeldBack([runs[1]!.result_id]);
+    const heldBack = (
+      await store.pendingRuns.listUnpublished(far, 10_000)
+    ).filter(({ held_back }) => held_back);
+    expect(mine(heldBack)).toEqual([1]);
     await store.pendingRuns.markPublished([runs[0]!.result_id]);
     expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
       2, 1,

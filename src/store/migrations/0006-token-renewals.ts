@@ -1,4 +1,5 @@
-// When tokens are to be looked at for their renewal, and until when a process has one that it renews.
+// When tokens are to be looked at for their renewal, until when a process has one that it renews, and which runs wait for
+// theirs.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
@@ -10,6 +11,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable("documents")
     .addColumn("renewal_claim", "bigint")
+    .execute();
+  await db.schema
+    .alterTable("pending_runs")
+    .addColumn("held_back", "integer", (column) =>
+      column.notNull().defaultTo(0),
+    )
     .execute();
   await sql`update documents set renewal_time = 0 where kind = 'token'`.execute(
     db,

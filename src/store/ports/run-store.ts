@@ -26,6 +26,11 @@ export type RunPlan = Pick<PendingRun, "result_id" | "expires_at"> & {
   readonly call_ids: readonly string[];
 };
 
+export interface UnpublishedRun extends PendingRun {
+  /** Left to the beat by whoever ordered it. */
+  readonly held_back: boolean;
+}
+
 export interface ExpiredRun extends PendingRun {
   /** Whether its tick was handed to the bus. */
   readonly published: boolean;
@@ -45,9 +50,10 @@ export interface PendingRunStore {
     dueBefore: number,
     limit: number,
     after?: Pick<PendingRun, "due_time" | "result_id">,
-  ): Promise<PendingRun[]>;
+  ): Promise<UnpublishedRun[]>;
   /** Those due before the instant that `listUnpublished` leaves out, oldest first. */
   listOverlapped(dueBefore: number, limit: number): Promise<PendingRun[]>;
+  markHeldBack(resultIds: readonly string[]): Promise<void>;
   markPublished(resultIds: readonly string[]): Promise<void>;
   /** For a bus that forgot: everything still pending is published again. */
   markAllUnpublished(): Promise<void>;
