@@ -216,7 +216,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       );
   });
 
-  it("leaves a token alone that its owner changed meanwhile", async () => {
+  it("leaves a token alone that its owner changed meanwhile, and looks at it anew", async () => {
     let change = async (): Promise<void> => undefined;
     await using system = await start((_, response) => {
       void change().then(() => response.end('{"access_token":"late"}'));
@@ -239,6 +239,8 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await system.run();
     expect((await system.tokenOf(id)).token.access_token).toBe("of the owner");
     expect(await system.outcomes()).toEqual({ superseded: 1 });
+    const due = await system.store.renewals.listDue(system.clock.now());
+    expect(due).toMatchObject([{ id }]);
   });
 
   it("exchanges a signed assertion for a token", async () => {
