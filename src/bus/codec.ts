@@ -18,8 +18,11 @@ export interface EncodedMessage {
   readonly data: Uint8Array;
 }
 
-export interface Encoded {
-  readonly messages: readonly EncodedMessage[];
+export interface Encoded<T = unknown> {
+  readonly messages: readonly (EncodedMessage & {
+    /** What it holds. */
+    readonly items: readonly T[];
+  })[];
   /** Ids of the runs that are larger than a message may be, each on its own: in none of the messages. */
   readonly tooLarge: readonly string[];
 }
@@ -27,12 +30,12 @@ export interface Encoded {
 export const encodeTicks = (
   ticks: readonly Tick[],
   maxBytes = Infinity,
-): Encoded => pack(TICKS, ticks, maxBytes);
+): Encoded<Tick> => pack(TICKS, ticks, maxBytes);
 
 export const encodeReports = (
   reports: readonly RunReport[],
   maxBytes = Infinity,
-): Encoded => pack(REPORTS, reports, maxBytes);
+): Encoded<RunReport> => pack(REPORTS, reports, maxBytes);
 
 export const encodeHeartbeat = (heartbeat: Heartbeat): Uint8Array =>
   Buffer.from(JSON.stringify(heartbeat));
@@ -95,16 +98,16 @@ function pack<T>(
   { name, runIdOf, keyOf }: Packing<T>,
   items: readonly T[],
   maxBytes: number,
-): Encoded {
+): Encoded<T> {
   const envelopeBytes = `{"${name}":[]}`.length;
-  const messages: EncodedMessage[] = [];
+  const messages: (EncodedMessage & { readonly items: T[] })[] = [];
   const tooLarge: string[] = [];
-  let [keys, parts, bytes]: [string[], string[], number] = [[], [], 0];
+  let [packed, parts, bytes]: [T[], string[], number] = [[], [], 0];
   const finish = (): void => {
     if (parts.length === 0) return;
     const data = Buffer.from(`{"${name}":[${parts.join(",")}]}`);
-    messages.push({ id: messageId(keys), data });
-    [keys, parts, bytes] = [[], [], 0];
+    messages.push({ id: messageId(packed.map(keyOf)), data, items: packed });
+    [packed, parts, bytes] = [[], [], 0];
   };
   for (const item of items) {
     const part = JSON.stringify(item);
@@ -117,7 +120,7 @@ function pack<T>(
       envelopeBytes + bytes + size > maxBytes ||
       parts.length === MAX_REPORTS_PER_BATCH;
     if (full) finish();
-    keys.push(keyOf(item));
+    packed.push(item);
     parts.push(part);
     bytes += size;
   }

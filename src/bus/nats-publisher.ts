@@ -6,7 +6,7 @@ import { unavailable } from "../model/errors.ts";
 import { redeliveryDelayMs, TooLargeError } from "./bus.ts";
 import type { Encoded, EncodedMessage } from "./codec.ts";
 import type { NatsLink } from "./nats-connection.ts";
-import { isForbidden, isNoResponders } from "./nats-topology.ts";
+import { isForbidden, isNoResponders, isOverMaximum } from "./nats-topology.ts";
 import type { Topology } from "./nats-topology.ts";
 
 export interface PublisherOptions {
@@ -17,11 +17,15 @@ export interface PublisherOptions {
 }
 
 export interface Publisher {
-  /** The largest message that the server takes, in bytes. */
-  maxBytes(): number;
   /** Resolves when all are stored. Rejects with `unavailable` after 5 s, with a `TooLargeError` for what is too large. */
-  publish(subject: string, encoded: Encoded): Promise<void>;
+  publish<T>(
+    subject: string,
+    items: readonly T[],
+    encode: Encoder<T>,
+  ): Promise<void>;
 }
+
+type Encoder<T> = (items: readonly T[], maxBytes: number) => Encoded<T>;
 
 const PUBLISH_TIMEOUT_MS = 5000;
 // Asking again is harmless: the message keeps its id.
@@ -32,13 +36,37 @@ const HEADER_BYTES = 1024;
 
 export function createPublisher(options: PublisherOptions): Publisher {
   const { link, client, topology, clock } = options;
+  /** The largest message that the server takes. */
   const maxBytes = (): number =>
     (link.connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD) - HEADER_BYTES;
 
+  /** Returns the runs that are too large. What a stream takes at most, an agent may not ask: it is found out. */
+  async function store<T>(
+    subject: string,
+    items: readonly T[],
+    encode: Encoder<T>,
+  ): Promise<readonly string[]> {
+    const { messages, tooLarge } = encode(items, maxBytes());
+    const refused = await Promise.all(
+      messages.map(async (message) => {
+        if (await publishOne(subject, message)) return [];
+        const { items: held } = message;
+        if (held.length === 1) return encode(held, 0).tooLarge;
+        const half = Math.ceil(held.length / 2);
+        return [
+          ...(await store(subject, held.slice(0, half), encode)),
+          ...(await store(subject, held.slice(half), encode)),
+        ];
+      }),
+    );
+    return [...tooLarge, ...refused.flat()];
+  }
+
+  /** False where it is larger than the stream takes. */
   async function publishOne(
     subject: string,
     message: EncodedMessage,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const deadline = clock.monotonic() + PUBLISH_TIMEOUT_MS;
     let failure: unknown;
     for (let attempt = 1; ; attempt += 1) {
@@ -47,8 +75,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
       if (!(await link.isUpWithin(left))) continue;
       try {
         await request(subject, message, Math.min(left, ATTEMPT_TIMEOUT_MS));
-        return;
+        return true;
       } catch (cause) {
+        if (isOverMaximum(cause)) return false;
         failure = await recover(cause);
         if (isForbidden(failure)) throw notStored(failure);
       }
@@ -94,15 +123,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 
   return {
-    maxBytes,
-    async publish(subject, { messages, tooLarge }) {
-      await Promise.all(
-        messages.map((message) => publishOne(subject, message)),
-      );
+    async publish(subject, items, encode) {
+      const tooLarge = await store(subject, items, encode);
       if (tooLarge.length > 0)
         throw new TooLargeError(
           tooLarge,
-          `too large for NATS, which takes ${maxBytes()} bytes (raise max_payload in its configuration): ${tooLarge.join(", ")}`,
+          `too large for NATS, which takes ${maxBytes()} bytes, or fewer where a stream has a max_msg_size (raise that, or max_payload in its configuration): ${tooLarge.join(", ")}`,
         );
     },
   };

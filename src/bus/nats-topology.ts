@@ -100,6 +100,7 @@ const REPLICAS_IN_CLUSTER = 3;
 
 const NAME_IN_USE = 10_058;
 const CONSUMER_DIFFERS = 10_148;
+const MESSAGE_OVER_MAXIMUM = 10_054;
 
 export function createTopology({
   manager,
@@ -185,6 +186,10 @@ export function createTopology({
 
 const hasCode = (cause: unknown, code: number): boolean =>
   cause instanceof JetStreamApiError && cause.code === code;
+
+/** The message is larger than the `max_msg_size` of its stream. */
+export const isOverMaximum = (cause: unknown): boolean =>
+  hasCode(cause, MESSAGE_OVER_MAXIMUM);
 
 /** Nobody answers on the subject: there is no such stream or consumer, or no JetStream. */
 export const isNoResponders = (cause: unknown): boolean =>

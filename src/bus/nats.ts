@@ -109,8 +109,8 @@ function createBus(
     durable: true,
     async publishTicks(ticks) {
       if (ticks.length === 0) return;
-      const encoded = encodeTicks(ticks, publisher.maxBytes());
-      await publisher.publish(tickSubject(locationOf(ticks)), encoded);
+      const subject = tickSubject(locationOf(ticks));
+      await publisher.publish(subject, ticks, encodeTicks);
     },
     async consumeTicks(locationId, handler) {
       const spec = tickConsumer(locationIdValidator.parse(locationId));
@@ -118,8 +118,8 @@ function createBus(
     },
     async publishReports(reports) {
       if (reports.length === 0) return;
-      const encoded = encodeReports(reports, publisher.maxBytes());
-      await publisher.publish(reportSubject(locationOf(reports)), encoded);
+      const subject = reportSubject(locationOf(reports));
+      await publisher.publish(subject, reports, encodeReports);
     },
     async consumeReports(handler) {
       const handling = { ...REPORTS, ...told, handler };

@@ -1,4 +1,5 @@
 // What the bus does with messages that are broken, too large or not the sender's to send.
+import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
@@ -170,6 +171,33 @@ describe("a batch that is larger than the server takes", () => {
       taken.push(...batch.map((tick) => tick.result_id));
     });
     await until(() => expect(taken).toEqual([small.result_id]));
+  });
+});
+
+describe("a batch that is larger than the stream takes, which the server alone knows", () => {
+  const STREAM = "SONDE_RESULTS";
+
+  it("is split until its messages fit, without the one item that fits in none", async () => {
+    await using server = await startNatsServer();
+    await using bus = await connectTo(server.url);
+    await using client = await connect({ servers: server.url });
+    const manager = await jetstreamManager(client);
+    await manager.streams.update(STREAM, { max_msg_size: 20_000 });
+    const large = aRunReport("here");
+    for (const { meta } of large.results) meta.message = "x".repeat(20_000);
+    const batch = Array.from({ length: 40 }, () => aRunReport("here"));
+    const reports = batch.toSpliced(7, 0, large);
+    for (let time = 1; time <= 2; time += 1)
+      await expect(bus.publishReports(reports)).rejects.toMatchObject({
+        code: "invalid",
+        runIds: [large.run_id],
+      });
+    const taken: string[] = [];
+    await bus.consumeReports(async (some) => {
+      taken.push(...some.map(({ run_id }) => run_id));
+    });
+    const idsOf = batch.map(({ run_id }) => run_id);
+    await until(() => expect(taken.toSorted()).toEqual(idsOf.toSorted()));
   });
 });
 
