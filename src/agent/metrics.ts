@@ -51,7 +51,7 @@ export function createAgentMetrics(registry: Registry) {
     }),
     spoolDropped: new Counter({
       name: "sonde_agent_spool_dropped_total",
-      help: "Reports that were dropped from the spool, by reason: full, corrupt, too_large.",
+      help: "Reports that were dropped and not delivered, by reason: full, corrupt, too_large, refused.",
       labelNames: ["reason"],
       registers,
     }),

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "../bus/bus.ts";
 import { redeliveryDelayMs } from "../bus/bus.ts";
-import { AppError } from "../model/errors.ts";
+import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
@@ -182,8 +182,7 @@ async function offer(
       await publishFitting(settings, reports);
       return true;
     } catch (cause) {
-      if (!(cause instanceof AppError) || cause.code !== "unavailable")
-        throw cause;
+      if (!isUnavailable(cause)) throw cause;
       metrics.publishRetries.inc();
       const spooled = putAside();
       log.warn(

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "../bus/bus.ts";
 import { redeliveryDelayMs } from "../bus/bus.ts";
+import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
@@ -36,20 +37,48 @@ export function createSpoolDelivery({
 }: SpoolDeliverySettings): SpoolDelivery {
   const stopped = new AbortController();
   let running = false;
+  /** Since it was woken. */
+  let delivered = 0;
 
-  /** The runs that are done with; undefined when the bus could not be reached. */
-  const publish = async (reports: readonly RunReport[]) => {
+  /** Returns those that the bus has; the others it never takes. Rejects while it cannot be reached. */
+  const publish = async (
+    reports: readonly RunReport[],
+  ): Promise<readonly RunReport[]> => {
     try {
-      const never = await publishFitting({ bus, log }, reports);
-      if (never.length > 0) spool.refuse(never);
+      const never = await publishFitting({ bus, log, metrics }, reports);
       return reports.filter(({ run_id }) => !never.includes(run_id));
+    } catch (cause) {
+      if (isUnavailable(cause)) throw cause;
+      if (reports.length > 1) return publishHalves(reports);
+      log.error({ err: cause }, "spooled report refused: it was dropped");
+      metrics.spoolDropped.inc({ reason: "refused" });
+      return [];
+    }
+  };
+
+  /** So that one that is refused does not hold up the others. */
+  const publishHalves = async (reports: readonly RunReport[]) => {
+    const half = Math.ceil(reports.length / 2);
+    const first = await publish(reports.slice(0, half));
+    return [...first, ...(await publish(reports.slice(half)))];
+  };
+
+  /** False when the bus could not be reached. */
+  const deliver = async (reports: readonly RunReport[]): Promise<boolean> => {
+    try {
+      const taken = await publish(reports);
+      onAttempt(taken);
+      spool.remove(reports.map(({ run_id }) => run_id));
+      delivered += taken.length;
+      return true;
     } catch (cause) {
       metrics.publishRetries.inc();
       log.warn(
         { err: cause, reports: spool.size() },
         "spooled reports not taken by the bus",
       );
-      return undefined;
+      onAttempt(undefined);
+      return false;
     }
   };
 
@@ -57,19 +86,17 @@ export function createSpoolDelivery({
     delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
 
   const run = async (): Promise<void> => {
-    let [delivered, failures] = [0, 0];
+    let failures = 0;
     while (spool.size() !== 0 && !stopped.signal.aborted) {
       const reports = spool.oldest();
-      const taken = reports.length > 0 ? await publish(reports) : undefined;
-      if (reports.length > 0) onAttempt(taken);
-      if (taken) spool.remove(taken.map(({ run_id }) => run_id));
-      delivered += taken?.length ?? 0;
-      failures = taken ? 0 : failures + 1;
-      await pause(taken ? PACE_MS : redeliveryDelayMs(failures));
+      const done = reports.length > 0 && (await deliver(reports));
+      failures = done ? 0 : failures + 1;
+      await pause(done ? PACE_MS : redeliveryDelayMs(failures));
     }
     running = false;
     if (delivered > 0)
       log.info({ reports: delivered }, "spooled reports delivered");
+    delivered = 0;
   };
 
   return {

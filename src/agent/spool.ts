@@ -23,10 +23,8 @@ export interface Spool {
   /** The oldest, by the time they were due; what is damaged is dropped and counted. */
   oldest(): RunReport[];
   find(runId: string): RunReport | undefined;
-  /** Of runs whose reports the bus has; `oldest` does not give them again. */
+  /** Of runs whose reports the bus has, or never takes; `oldest` does not give them again. */
   remove(runIds: readonly string[]): void;
-  /** Of runs that the bus can never carry. */
-  refuse(runIds: readonly string[]): void;
   /** What is on the disk; undefined until the file could be opened. */
   size(): number | undefined;
   close(): void;
@@ -165,10 +163,6 @@ export function createSpool(settings: SpoolSettings): Spool {
       return row && decodeReport(row);
     },
     remove: removeRuns,
-    refuse(runIds) {
-      drop("too_large", runIds.length);
-      removeRuns(runIds);
-    },
     size,
     close() {
       isOpen = false;

@@ -24,10 +24,13 @@ const CONNECTED: readonly Answer[] = ["takes", "refuses", "hangs"];
 function newPublisher({
   spoolPath,
   tooLarge = () => false,
+  impossible = () => false,
 }: {
   readonly spoolPath?: string;
   /** Whether a report fits into no message. */
   readonly tooLarge?: (report: RunReport) => boolean;
+  /** Whether no batch with it is taken, for a reason that nobody thought of. */
+  readonly impossible?: (report: RunReport) => boolean;
 } = {}) {
   const clock = createManualClock(T0);
   const lines: string[] = [];
@@ -44,6 +47,7 @@ function newPublisher({
       if (answer === "hangs")
         await new Promise<void>((resolve) => hanging.push(resolve));
       else if (!TAKES.includes(answer)) throw unavailable("no answer in 5 s");
+      if (reports.some(impossible)) throw new Error("a bug");
       const { fits = [], large = [] } = Object.groupBy(reports, (report) =>
         tooLarge(report) ? "large" : "fits",
       );
@@ -221,13 +225,16 @@ describe("of a batch that holds one too large for the bus", () => {
 
   it("that one's tick comes no more where not even its outcome fits", async () => {
     const large = dueAt(0);
-    const { publisher, taken, messages } = newPublisher({
+    const { publisher, taken, messages, metrics } = newPublisher({
       tooLarge: ({ run_id }) => run_id === large.run_id,
     });
     await Promise.all([large, dueAt(1)].map((each) => publisher.publish(each)));
     await expect.poll(() => taken).toHaveLength(1);
     expect(messages()).toEqual([
       "reports can never be delivered: not even bare",
+    ]);
+    expect((await metrics.spoolDropped.get()).values).toMatchObject([
+      { labels: { reason: "too_large" }, value: 1 },
     ]);
   });
 });
@@ -274,6 +281,29 @@ describe("a spool from before", () => {
     expect((await metrics.spoolDropped.get()).values).toMatchObject([
       { labels: { reason: "too_large" }, value: 1 },
     ]);
+  });
+});
+
+describe("a spooled report that the bus refuses", () => {
+  it("holds up no other, and is dropped and counted", async () => {
+    const [bad = dueAt(0), ...others] = Array.from({ length: 90 }, (_, n) =>
+      dueAt(n),
+    );
+    const { publisher, spool, taken, puts, metrics, messages } = newPublisher({
+      impossible: ({ run_id }) => run_id === bad.run_id,
+    });
+    spool.put([bad, ...others]);
+    const spooled = puts();
+    publisher.begin();
+    await publisher.publish(dueAt(1000));
+    expect(puts(), "to the bus directly").toBe(spooled);
+    await expect.poll(() => spool.size()).toBe(0);
+    await expect.poll(() => taken).toHaveLength(90);
+    expect(idsOf(taken)).not.toContain(bad.run_id);
+    expect((await metrics.spoolDropped.get()).values).toMatchObject([
+      { labels: { reason: "refused" }, value: 1 },
+    ]);
+    expect(messages()).toContain("spooled report refused: it was dropped");
   });
 });
 

@@ -191,18 +191,6 @@ describe("the spool", () => {
     spool.put(reports);
     expect(takeAll(spool)).toEqual(reports);
   });
-
-  it("counts what the bus can never carry", async () => {
-    using folder = newFolder();
-    using spool = folder.open();
-    const [large, small] = [dueAt(0), dueAt(60)];
-    spool.put([large, small]);
-    spool.refuse([large.run_id]);
-    expect(takeAll(spool)).toEqual([small]);
-    expect(await folder.metric("sonde_agent_spool_dropped_total{")).toEqual([
-      'sonde_agent_spool_dropped_total{reason="too_large"} 1',
-    ]);
-  });
 });
 
 /** Changes one bit wherever the text stands in the file: pages that were split leave copies behind. */
