@@ -13,7 +13,7 @@ import type { Spool } from "./spool.ts";
 /**
  * While the bus takes reports, nothing is written to disk. A report that it has not taken after `SPOOL_AFTER_MS` goes
  * to the spool, and the others straight after it, until the bus takes one again. So a process that is killed loses
- * the reports of its last half second or so: such a tick was not acknowledged, and is run again while it is timely.
+ * the reports of its last three seconds or so: such a tick was not acknowledged, and is run again while it is timely.
  */
 export interface ReportPublisher {
   /** Delivers what an earlier process left in the spool, which is open. */
@@ -49,10 +49,13 @@ interface Waiting {
 
 const BATCH_REPORTS = 50;
 const GATHER_MS = 20;
-/** Batches under way at a time; while the bus is away and nothing can be spooled, the others wait in line. */
-const PIPELINED = 4;
-/** Longer than a publication takes over a bad line. */
-const SPOOL_AFTER_MS = 500;
+/**
+ * Batches under way at a time: over 1000 reports in a second where an answer takes 600 ms. While the bus is away and
+ * nothing can be spooled, the others wait in line.
+ */
+const PIPELINED = 16;
+/** Longer than the bus gives one attempt: over a bad line, the answer to it comes in time. */
+const SPOOL_AFTER_MS = 3000;
 
 export function createReportPublisher(
   settings: PublisherSettings,

@@ -9,6 +9,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { unavailable } from "../../src/model/errors.ts";
 import type { RunReport } from "../../src/model/result.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createManualClock } from "../support/manual-clock.ts";
@@ -25,12 +26,14 @@ function newPublisher({
   spoolPath,
   tooLarge = () => false,
   impossible = () => false,
+  answerAfterMs = 0,
 }: {
   readonly spoolPath?: string;
   /** Whether a report fits into no message. */
   readonly tooLarge?: (report: RunReport) => boolean;
   /** Whether no batch with it is taken, for a reason that nobody thought of. */
   readonly impossible?: (report: RunReport) => boolean;
+  readonly answerAfterMs?: number;
 } = {}) {
   const clock = createManualClock(T0);
   const lines: string[] = [];
@@ -44,6 +47,7 @@ function newPublisher({
   const bus: Bus = {
     ...inProcess,
     async publishReports(reports) {
+      if (answerAfterMs > 0) await systemClock.pause(answerAfterMs);
       if (answer === "hangs")
         await new Promise<void>((resolve) => hanging.push(resolve));
       else if (!TAKES.includes(answer)) throw unavailable("no answer in 5 s");
@@ -171,12 +175,20 @@ describe("a report", () => {
     await expect.poll(() => taken).toHaveLength(1);
   });
 
+  it("is not written to disk over a line on which an answer takes 600 ms", async () => {
+    const { publisher, taken, puts } = newPublisher({ answerAfterMs: 600 });
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
+    await Promise.all(reports.map((report) => publisher.publish(report)));
+    expect(puts()).toBe(0);
+    await expect.poll(() => taken).toHaveLength(300);
+  });
+
   it("is in the spool a moment after, while the bus is still thinking, and out of it when that has it", async () => {
     const { publisher, spool, taken, delivered, now } = newPublisher();
     now("hangs");
     const report = dueAt(1);
     const done = publisher.publish(report);
-    await expect.poll(() => spool.size()).toBe(1);
+    await expect.poll(() => spool.size(), { timeout: 10_000 }).toBe(1);
     const behind = publisher.publish(dueAt(2));
     await expect.poll(() => spool.size()).toBe(2);
     now("takes");
