@@ -130,7 +130,7 @@ function createReporting(settings: Settings) {
   const publisher = createReportPublisher({
     ...settings,
     ...(spool && { spool }),
-    onDelivered: (report) => kept.keep(report),
+    onDelivered: ({ run_id }) => kept.published(run_id),
   });
   return { spool, kept, publisher };
 }

@@ -43,23 +43,23 @@ const MOST_BYTES = 6;
 function surelyFits(results: readonly ReportedResult[]): boolean {
   const most = (values: readonly unknown[]): number =>
     MOST_BYTES *
-    values.reduce<number>((sum, value) => sum + lengthOf(value), 0);
+    values.reduce<number>((sum, value) => sum + jsonLength(value), 0);
   return (
     most(results) <= DETAILS_BYTES &&
     most(results.map(({ content }) => content?.content)) <= CONTENT_BYTES
   );
 }
 
-/** Of its JSON text, without escapes, or somewhat more. */
-function lengthOf(value: unknown): number {
+/** Characters of its JSON text, without escapes, or somewhat more; it is not written down for that. */
+export function jsonLength(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 24;
   let length = 2;
   if (Array.isArray(value))
-    for (const item of value) length += lengthOf(item) + 1;
+    for (const item of value) length += jsonLength(item) + 1;
   else
     for (const [name, member] of Object.entries(value))
-      length += name.length + 4 + lengthOf(member);
+      length += name.length + 4 + jsonLength(member);
   return length;
 }
 

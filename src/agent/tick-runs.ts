@@ -29,8 +29,8 @@ export interface Hold {
 
 export interface TickRuns {
   /**
-   * Resolves when the report is published (`ReportPublisher.publish`). A tick that comes again joins the run under way; one that has run is answered
-   * with the report of then.
+   * Resolves when the report is published (`ReportPublisher.publish`). A tick that comes again joins the run under way;
+   * one that has run is not run again.
    */
   deliver(tick: Tick, hold: Hold): Promise<void>;
   /** Ends the runs in flight; their deliveries reject with the reason. */
@@ -67,26 +67,43 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
     }
   };
 
-  const runAndPublish = async (tick: Tick, hold: Hold): Promise<void> => {
+  const runAndCount = async (tick: Tick, hold: Hold): Promise<RunReport> => {
     const report = await run(tick, hold);
     const { results, workflow } = report;
     for (const { meta } of workflow && results.length === 0
       ? [workflow]
       : results)
       metrics.runs.inc({ result: meta.result });
-    kept.keep(report);
-    await publisher.publish(report);
+    return report;
+  };
+
+  const publish = async (report: RunReport): Promise<void> => {
+    try {
+      await publisher.publish(report);
+      kept.published(report.run_id);
+    } catch (cause) {
+      kept.keep(report);
+      throw cause;
+    }
+  };
+
+  const answer = async (tick: Tick, hold: Hold): Promise<void> => {
+    const known = kept.find(tick.result_id);
+    if (known) metrics.repeatedTicks.inc();
+    if (known === "published") return;
+    await publish(known ?? (await runAndCount(tick, hold)));
   };
 
   return {
     deliver(tick, hold) {
       const running = underWay.get(tick.result_id);
-      const report = kept.find(tick.result_id);
-      if (running || report) metrics.repeatedTicks.inc();
-      if (running) return running;
-      const delivery = (
-        report ? publisher.publish(report) : runAndPublish(tick, hold)
-      ).finally(() => underWay.delete(tick.result_id));
+      if (running) {
+        metrics.repeatedTicks.inc();
+        return running;
+      }
+      const delivery = answer(tick, hold).finally(() =>
+        underWay.delete(tick.result_id),
+      );
       underWay.set(tick.result_id, delivery);
       return delivery;
     },
