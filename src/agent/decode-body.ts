@@ -1,14 +1,15 @@
 // Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without end costs no memory.
 import { pipeline, Transform, Writable } from "node:stream";
+import type { Duplex } from "node:stream";
 import {
   constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
   createInflateRaw,
-  createZstdDecompress,
 } from "node:zlib";
 import { CallFailure } from "./failure.ts";
+import { createZstdFrames } from "./zstd-frames.ts";
 
 export interface BodyDecoder {
   /** False: wait for `onceReady` before the next. */
@@ -23,18 +24,17 @@ export const MAX_CODINGS = 3;
 // RFC 9659: the window that a zstd content coding may use at most, 8 MB.
 const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
-// Not for gzip, which may have several members (RFC 1952 section 2.2), nor for zstd with its frames (RFC 8878 section
-// 3.1). Of those, Node passes over the ones that begin within a piece of the body.
+// Not for gzip, whose members (RFC 1952 section 2.2) Node puts together.
 const STRICT = { rejectGarbageAfterEnd: true };
 
-const DECODERS: Record<string, (firstByte: number) => Transform> = {
+const DECODERS: Record<string, (firstByte: number) => Duplex> = {
   gzip: () => createGunzip(),
   "x-gzip": () => createGunzip(),
   // Some servers leave out the zlib header, whose low four bits are always 8 (RFC 1950).
   deflate: (firstByte) =>
     (firstByte & 0x0f) === 8 ? createInflate(STRICT) : createInflateRaw(STRICT),
   br: () => createBrotliDecompress(STRICT),
-  zstd: () => createZstdDecompress({ params: ZSTD_WINDOW }),
+  zstd: () => createZstdFrames({ params: ZSTD_WINDOW }),
 };
 
 /**

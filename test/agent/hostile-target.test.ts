@@ -252,6 +252,7 @@ describe("an encoded body", () => {
     ["br, gzip", gzipSync(brotliCompressSync(text))],
     ["gzip, gzip, gzip", gzipSync(gzipSync(gzipSync(text)))],
     ["gzip", Buffer.concat([gzipSync(text), gzipSync(text)])],
+    ["zstd", Buffer.concat([zstdCompressSync(text), zstdCompressSync(text)])],
     ["gzip", Buffer.alloc(0)],
   ])("in %s is taken, and counted as on the wire", async (encoding, body) => {
     await using target = await startRawTarget(
@@ -278,6 +279,11 @@ describe("an encoded body", () => {
       "br",
       "malformed_response",
       Buffer.concat([brotliCompressSync(text), text]),
+    ],
+    [
+      "zstd",
+      "malformed_response",
+      Buffer.concat([zstdCompressSync(text), text]),
     ],
     ["zstd", "malformed_response", withWindow(24)],
     ["gzip", "too_large", gzipSync(Buffer.alloc(64 * MIB))],
