@@ -1,5 +1,5 @@
 // A file of the spool that is corrupt: found out, moved aside, and read as far as it can be.
-import { existsSync, renameSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { COLUMNS, rowOf } from "./spool-row.ts";
 import type { StoredRow } from "./spool-row.ts";
@@ -38,15 +38,20 @@ export function checkStructure(database: DatabaseSync): void {
   if (says !== "ok") throw new CorruptFileError(says);
 }
 
-/** Gives the file another name, which it returns. */
+/** Gives the file another name, which it returns. The one before is kept as well, those before it are not. */
 export function moveAside(path: string): string {
-  let n = 1;
-  while (existsSync(`${path}.corrupt-${n}`)) n += 1;
-  const aside = `${path}.corrupt-${n}`;
-  // The log goes first: left behind, it would be taken for that of the next file.
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${aside}-wal`);
-  renameSync(path, aside);
+  const [aside, before] = [`${path}.corrupt-1`, `${path}.corrupt-2`];
+  rename(aside, before);
+  rename(path, aside);
   return aside;
+}
+
+function rename(from: string, to: string): void {
+  // The log goes first: left behind, it would be taken for that of the next file.
+  for (const log of ["-wal", ""]) {
+    rmSync(`${to}${log}`, { force: true });
+    if (existsSync(`${from}${log}`)) renameSync(`${from}${log}`, `${to}${log}`);
+  }
 }
 
 /** What can be read of a corrupt file, coming from its one end and from its other. */

@@ -179,13 +179,13 @@ function replace(
   cause: unknown,
 ): SpoolFile {
   const aside = moveAside(path);
-  const file = openSpoolFile(path, locationId);
   const rows = salvage(aside, maxBytes).filter((row) => decodeReport(row));
   log.error(
     { err: cause, spool: path, moved_to: aside, reports: rows.length },
-    "spool was corrupt: it was moved aside, and a new one made of what can be read",
+    "spool was corrupt: it was moved aside, and what can be read of it goes into a new one",
   );
   metrics.spoolFailures.inc();
+  const file = openSpoolFile(path, locationId);
   try {
     file.insert(rows, maxBytes);
   } catch (failure) {

@@ -251,7 +251,7 @@ describe("a spool that was damaged", () => {
     damage(folder.path);
     using spool = folder.open();
     const message =
-      "spool was corrupt: it was moved aside, and a new one made of what can be read";
+      "spool was corrupt: it was moved aside, and what can be read of it goes into a new one";
     expect(folder.lines()).toMatchObject([
       { level: "error", msg: message, moved_to: `${folder.path}.corrupt-1` },
     ]);
@@ -260,6 +260,20 @@ describe("a spool that was damaged", () => {
     expect(spool.put([report])).toBe(true);
     expect(takeAll(spool)).toEqual([report]);
     expect(folder.files()).toContain("spool.db.corrupt-1");
+  });
+
+  it("is kept aside twice at most, the last one first", () => {
+    using folder = newFolder();
+    for (const damage of ["1", "2", "3"]) {
+      writeFileSync(folder.path, damage.repeat(9000));
+      folder.open()[Symbol.dispose]();
+    }
+    const aside = ["spool.db.corrupt-1", "spool.db.corrupt-2"];
+    expect(folder.files()).toEqual(["spool.db", ...aside]);
+    const [last, before] = aside.map((name) =>
+      readFileSync(join(folder.folder, name), "utf8"),
+    );
+    expect([last?.[0], before?.[0]]).toEqual(["3", "2"]);
   });
 
   it("goes on with what can be read on both sides of a torn page", () => {
