@@ -28,13 +28,19 @@ export interface SpoolFile {
   /** Returns how many there were. */
   delete(which: Which): number;
   count(): number;
+  /** What is there of other locations. */
+  others(): { readonly location_id: string; readonly reports: number }[];
   close(): void;
 }
+
+/** Of the columns, and of what a report is; another version's file is not ours to read or to write. */
+export const SPOOL_VERSION = 1;
+
+export class OtherVersionError extends Error {}
 
 // Locked until it is closed, so that no second process has it; the index of the log then needs no file of its own.
 // WAL with NORMAL: a killed process loses nothing that was committed, a loss of power the last transactions at most.
 const SETTINGS = `
-  pragma locking_mode = exclusive;
   pragma auto_vacuum = full;
   pragma journal_mode = wal;
   pragma synchronous = normal;
@@ -50,18 +56,30 @@ const SETTINGS = `
 `;
 const SIZE = "location_id, length(report) as bytes";
 
-/** Throws when it cannot be used. `oldest` and `count` see the rows of this location only. */
+/** Throws when it cannot be used, an `OtherVersionError` among others. `oldest` and `count` see the rows of this location only. */
 export function openSpoolFile(path: string, locationId: string): SpoolFile {
   closeSync(openSync(path, "a", 0o600));
   const database = new DatabaseSync(path);
   try {
+    database.exec("pragma locking_mode = exclusive");
+    const version = versionOf(database);
+    if (version !== 0 && version !== SPOOL_VERSION)
+      throw new OtherVersionError(`version ${version}`);
     database.exec(SETTINGS);
+    // A full disk is no reason not to read what is there.
+    if (version === 0) database.exec(`pragma user_version = ${SPOOL_VERSION}`);
     checkStructure(database);
     return createFile(database, locationId);
   } catch (cause) {
     database.close();
     throw openingFault(cause);
   }
+}
+
+/** 0 for a new file. */
+function versionOf(database: DatabaseSync): number {
+  const row = database.prepare("pragma user_version").get();
+  return Number(row?.["user_version"]);
 }
 
 function createFile(database: DatabaseSync, locationId: string): SpoolFile {
@@ -73,6 +91,9 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
   );
   const ofRun = database.prepare(
     `select ${COLUMNS} from reports where run_id = ?`,
+  );
+  const ofOthers = database.prepare(
+    "select location_id, count(*) as reports from reports where location_id <> ? group by location_id",
   );
   const sizes = database.prepare(
     "select seq, length(report) as bytes from reports order by due_time, run_id",
@@ -139,6 +160,11 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
         return removed.length;
       }),
     count: () => held.own,
+    others: () =>
+      ofOthers.all(locationId).map((row) => ({
+        location_id: String(row["location_id"]),
+        reports: Number(row["reports"]),
+      })),
     close: () => database.close(),
   };
 }

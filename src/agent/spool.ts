@@ -3,7 +3,11 @@ import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { isCorrupt, moveAside, salvage } from "./spool-damage.ts";
-import { openSpoolFile } from "./spool-file.ts";
+import {
+  openSpoolFile,
+  OtherVersionError,
+  SPOOL_VERSION,
+} from "./spool-file.ts";
 import type { SpoolFile, Which } from "./spool-file.ts";
 import { decodeReport, encodeReport } from "./spool-row.ts";
 
@@ -48,7 +52,7 @@ export interface SpoolSettings {
 
 export function createSpool(settings: SpoolSettings): Spool {
   const { log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
-  const { path: spool } = settings;
+  let spool = settings.path;
   /** What `oldest` gave, by run: where it is in the file. Its index may be damaged without its rows being so. */
   let given = new Map<string, number>();
   /** Runs whose reports are to be removed, as soon as the disk lets us. */
@@ -62,9 +66,30 @@ export function createSpool(settings: SpoolSettings): Spool {
 
   const openFile = (): SpoolFile => {
     if (file) return file;
-    file = openSpoolFile(spool, settings.locationId);
+    file = openOwn();
     recovered();
+    const left = file.others();
+    if (left.length > 0)
+      log.warn(
+        { spool, left },
+        "spool has reports of other locations: they wait for an agent of theirs on this folder",
+      );
     return file;
+  };
+
+  const openOwn = (): SpoolFile => {
+    try {
+      return openSpoolFile(spool, settings.locationId);
+    } catch (cause) {
+      if (!(cause instanceof OtherVersionError)) throw cause;
+      const other = spool;
+      spool = `${settings.path}.v${SPOOL_VERSION}`;
+      log.warn(
+        { err: cause, spool, other },
+        "spool is of another version of Sonde: it is left alone, and one beside it used",
+      );
+      return openSpoolFile(spool, settings.locationId);
+    }
   };
 
   const recovered = (): void => {
@@ -79,7 +104,7 @@ export function createSpool(settings: SpoolSettings): Spool {
       if (!isCorrupt(cause)) throw cause;
       file?.close();
       file = undefined;
-      file = replace(settings, maxBytes, cause);
+      file = replace({ ...settings, path: spool }, maxBytes, cause);
       return work(file);
     }
   };

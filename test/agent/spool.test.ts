@@ -66,6 +66,11 @@ const dueAt = (seconds: number): RunReport =>
 const idsOf = (reports: readonly RunReport[]): string[] =>
   reports.map(({ run_id }) => run_id);
 
+const LEFT =
+  "spool has reports of other locations: they wait for an agent of theirs on this folder";
+const OTHER_VERSION =
+  "spool is of another version of Sonde: it is left alone, and one beside it used";
+
 /** Everything, as it is delivered. */
 function takeAll(spool: Spool): RunReport[] {
   const taken: RunReport[] = [];
@@ -165,8 +170,35 @@ describe("the spool", () => {
       spool.put([there]);
       expect(takeAll(spool)).toEqual([there]);
     }
+    expect(folder.lines()).toMatchObject([
+      {
+        level: "warn",
+        msg: LEFT,
+        left: [{ location_id: "local", reports: 1 }],
+      },
+    ]);
     using spool = folder.open();
     expect(takeAll(spool)).toEqual([here]);
+    expect(folder.lines()).toHaveLength(1);
+  });
+
+  it("of another version is left alone, and one beside it is used", () => {
+    using folder = newFolder();
+    const newer = new DatabaseSync(folder.path);
+    newer.exec("create table reports (other text); pragma user_version = 2");
+    newer.close();
+    const before = readFileSync(folder.path);
+    const report = dueAt(1);
+    for (let time = 1; time <= 2; time += 1) {
+      using spool = folder.open();
+      spool.put([report]);
+      expect(spool.find(report.run_id)).toEqual(report);
+    }
+    expect(readFileSync(folder.path)).toEqual(before);
+    expect(folder.files()).toEqual(["spool.db", "spool.db.v1"]);
+    expect(folder.lines()).toMatchObject(
+      ["warn", "warn"].map((level) => ({ level, msg: OTHER_VERSION })),
+    );
   });
 
   it("drops the oldest beyond its bound, counts them, and says so once", async () => {
