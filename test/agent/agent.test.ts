@@ -199,17 +199,18 @@ describe("an agent", () => {
   });
 
   it("makes 500 runs at a time unless told otherwise", async () => {
+    const WAIT = { timeout: 10_000 };
     await using target = await startHeldTarget();
     const system = newSystem();
     await startAgent(system);
     const ids = Array.from({ length: 501 }, (_, at) => `run-${at}`);
     await system.bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
-    await expect.poll(() => target.requests.length).toBe(500);
+    await expect.poll(() => target.requests.length, WAIT).toBe(500);
     expect(target.connections()).toBe(500);
     target.release();
-    await expect.poll(() => target.requests.length).toBe(501);
+    await expect.poll(() => target.requests.length, WAIT).toBe(501);
     target.release();
-    await expect.poll(() => system.results().length).toBe(501);
+    await expect.poll(() => system.results().length, WAIT).toBe(501);
   });
 
   it("lends the place of a workflow between its calls", async () => {
