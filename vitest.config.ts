@@ -2,20 +2,23 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
-// "embedded" needs no server: SQLite and the in-process bus. "servers" starts NATS, PostgreSQL and child processes.
+// "embedded" needs no server: SQLite and the in-process bus. "servers" starts NATS, PostgreSQL and child processes, and
+// gives each file a process of its own.
 // A contract suite runs in both: STORES and BUSES choose the adapters.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   testTimeout: 20_000,
   hookTimeout: 60_000,
   // More than two processors can serve: many files wait for servers and clocks.
-  maxWorkers: 4,
+  maxWorkers: 3,
 };
-const serverOnly = [
+const apart = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
   "test/web/**/*.test.ts",
+  // Replaces a module of Node's.
+  "test/agent/self-connection.test.ts",
 ];
 
 // These wait for real minutes to pass.
@@ -45,7 +48,9 @@ export default defineConfig({
           ...shared,
           name: "embedded",
           include: ["test/**/*.test.ts"],
-          exclude: serverOnly,
+          exclude: apart,
+          // A process for many files: to load the program for each would take as long as all of the tests.
+          isolate: false,
           env: { STORES: "sqlite", BUSES: "in-process" },
         },
       },
@@ -54,7 +59,7 @@ export default defineConfig({
           ...shared,
           name: "servers",
           globalSetup: ["test/support/servers.ts"],
-          include: ["test/**/*.contract.test.ts", ...serverOnly],
+          include: ["test/**/*.contract.test.ts", ...apart],
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },
