@@ -176,7 +176,8 @@ describe("a redirect", () => {
       setTimeout(() => redirecting(302, "/")(request, response), 60);
     });
     const outcome = await call(target.url, { behaviour: { timeoutMs: 200 } });
-    expect(codeOf(outcome)).toBe("timeout");
+    // Whatever is under way then, of the second hop or a later one.
+    expect(codeOf(outcome)).toBeOneOf(["timeout", "connect_timeout"]);
     expect(outcome.hops.length).toBeGreaterThan(1);
     expect(timingOfCall(outcome).total).toBeLessThan(450);
   });
