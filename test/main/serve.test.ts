@@ -50,10 +50,13 @@ describe("serve --demo", { timeout: 60_000 }, () => {
       expect(firstCalls).toHaveLength(5);
       await vi.waitFor(
         async () => {
-          for (const call of await callsOf(client))
-            expect(
-              (await client.results(call.id)).map(({ meta }) => meta.result),
-            ).not.toContain("QUEUED");
+          for (const call of await callsOf(client)) {
+            const results = await client.results(call.id);
+            // The next minute's run may be queued already.
+            expect(results.some(({ meta }) => meta.result !== "QUEUED")).toBe(
+              true,
+            );
+          }
         },
         { timeout: 10_000 },
       );
