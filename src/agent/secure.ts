@@ -88,13 +88,18 @@ const distrust = ({ authorizationError }: TLSSocket): Error =>
     code: String(authorizationError),
   });
 
+// What OpenSSL writes for what is no time. Node makes an invalid date of it as a rule, and sometimes any other.
+const NO_TIME = "Bad time value";
+
 /** What a server shows may be anything: null where its dates are none. */
 function certificateOf(socket: TLSSocket, now: number): Certificate | null {
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return null;
-  const { validFromDate, validToDate } = certificate;
+  const { validFrom, validTo, validFromDate, validToDate } = certificate;
   const dates = [validFromDate.getTime(), validToDate.getTime()];
-  return dates.some(Number.isNaN) ? null : summaryOf(certificate, now);
+  return [validFrom, validTo].includes(NO_TIME) || dates.some(Number.isNaN)
+    ? null
+    : summaryOf(certificate, now);
 }
 
 function summaryOf(certificate: X509Certificate, now: number): Certificate {
