@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { aTick, connectTo, newLocation } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
-import { freePort } from "../support/postgres.ts";
+import { freePort } from "../support/free-port.ts";
 
 const until = <T>(check: () => T | Promise<T>): Promise<T> =>
   vi.waitFor(check, { timeout: 40_000, interval: 50 });

@@ -15,7 +15,7 @@ import {
   newLocation,
 } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
-import { freePort } from "../support/postgres.ts";
+import { freePort } from "../support/free-port.ts";
 
 const until = (check: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(check, { timeout: 15_000, interval: 20 });

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, inject, it, vi } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
-import { createDatabase, freePort } from "../support/postgres.ts";
+import { freePort } from "../support/free-port.ts";
+import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 
 const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;

@@ -1,7 +1,9 @@
 // A name server on loopback that answers as the test says (RFC 1035).
 import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { createServer, isIP } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
+import { freePort } from "./free-port.ts";
 import { track } from "./no-leftovers.ts";
 
 export type Answer =
@@ -48,15 +50,17 @@ export async function startNameServer(
   };
   let closed = false;
   const overTcp = createServer((client) => answerOverTcp(client, respond));
-  await new Promise<void>((resolve) => overTcp.listen(0, "127.0.0.1", resolve));
-  const { port } = overTcp.address() as AddressInfo;
+  const port = await freePort();
+  overTcp.listen(port, "127.0.0.1");
+  await once(overTcp, "listening");
   const socket = createSocket("udp4");
   socket.on("message", (query, { port, address }) => {
     void respond(query).then((response) => {
       if (response) socket.send(inDatagram(response), port, address);
     });
   });
-  await new Promise<void>((resolve) => socket.bind(port, "127.0.0.1", resolve));
+  socket.bind(port, "127.0.0.1");
+  await once(socket, "listening");
   const untrack = track(`name server ${port}`);
   return {
     address: `127.0.0.1:${port}`,

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { freePort } from "./free-port.ts";
 import { track } from "./no-leftovers.ts";
-import { freePort } from "./postgres.ts";
 import { findProgram } from "./programs.ts";
 
 export interface NatsServerOptions {

@@ -9,11 +9,10 @@ import {
   chownSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
+import { freePort } from "./free-port.ts";
 
 export interface PostgresServer extends AsyncDisposable {
   /** Of its maintenance database. */
@@ -130,15 +129,6 @@ function runAs(directory: string): { uid?: number; gid?: number } {
   const [uid, gid] = [idOf("-u"), idOf("-g")];
   chownSync(directory, uid, gid);
   return { uid, gid };
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }
 
 async function untilReady(
