@@ -88,10 +88,12 @@ export async function compose(options: ComposeOptions): Promise<System> {
     unlock();
     throw cause;
   }
-  const own = await createOwnNetwork(config, systemClock, () => ({
-    ops: ops.address(),
-    api: roles.api?.address(),
-  }));
+  const own = await createOwnNetwork({
+    config,
+    clock: systemClock,
+    listeners: () => ({ ops: ops.address(), api: roles.api?.address() }),
+    announced: () => bus.announcedServers(),
+  });
   const roles = composeRoles({ ...options, store, bus, registry, holder, own });
   const services: Service[] = [...companions, ...roles.services];
   let firstKey: string | undefined;

@@ -36,49 +36,81 @@ export interface Listeners {
   readonly api: string | undefined;
 }
 
-/** Ports of Sonde on this machine. A listener has another port than configured where that is 0. */
-export function ownPortsOf(config: Config, { ops, api }: Listeners): number[] {
-  const nats = natsAddresses(config).map((address) =>
-    Number(address.slice(address.lastIndexOf(":") + 1)),
-  );
-  return [
-    ops?.port ?? config.opsPort,
-    api === undefined ? config.port : Number(new URL(api).port),
-    ...nats,
-  ];
+export interface OwnNetworkOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly listeners: () => Listeners;
+  /** `host:port` of each NATS server that others have told of. */
+  readonly announced: () => readonly string[];
+  readonly find?: (name: string) => Promise<readonly LookupAddress[]>;
 }
 
 /**
- * Looks the servers up, and again in the background now and then: what is asked for is what was found so far. An address
- * that was one of a name stays one, for a name may have others each time. Never rejects.
+ * Looks the servers up, and again in the background now and then: what is asked for is what was found so far. What was
+ * announced once, and an address that was one of a name, stays known, for a name may have others each time. Never
+ * rejects.
  */
-export async function createOwnNetwork(
-  config: Config,
-  clock: Clock,
-  listeners: () => Listeners,
-  find: (name: string) => Promise<readonly LookupAddress[]> = (name) =>
-    lookup(name, { all: true }),
-): Promise<OwnNetwork> {
-  const names = [...natsAddresses(config), ...databaseAddresses(config)];
+export async function createOwnNetwork({
+  config,
+  clock,
+  listeners,
+  announced,
+  find = (name) => lookup(name, { all: true }),
+}: OwnNetworkOptions): Promise<OwnNetwork> {
+  const database = databaseAddresses(config);
+  const nats = new Set<string>();
+  const natsPorts = new Set<number>();
   const found = new Map<string, ServerAddress>();
-  let renewed = 0;
+  let renewed = clock.monotonic();
 
-  const renewOne = async (server: string): Promise<void> => {
-    const [, name = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(server) ?? [];
+  const findOne = async (server: string): Promise<void> => {
+    const { name, port } = splitAddress(server);
     for (const { address } of await find(name))
-      found.set(`${address} ${port}`, { address, port: Number(port) });
+      found.set(`${address} ${port}`, { address, port });
   };
-  const renew = async (): Promise<void> => {
+  const findAll = async (servers: readonly string[]): Promise<void> => {
+    await Promise.allSettled(servers.map(findOne));
+  };
+  const learn = (servers: readonly string[]): Promise<void> => {
+    const unknown = servers.filter((server) => !nats.has(server));
+    for (const server of unknown) {
+      nats.add(server);
+      natsPorts.add(splitAddress(server).port);
+    }
+    return findAll(unknown);
+  };
+  const renew = (): Promise<void> => {
     renewed = clock.monotonic();
-    await Promise.allSettled(names.map(renewOne));
+    return findAll([...nats, ...database]);
+  };
+  const refresh = (): void => {
+    void learn(announced());
+    if (clock.monotonic() - renewed > RENEW_AFTER_MS) void renew();
   };
 
-  await renew();
+  await Promise.all([
+    learn([...natsAddresses(config), ...announced()]),
+    findAll(database),
+  ]);
   return {
-    ports: () => ownPortsOf(config, listeners()),
+    ports() {
+      refresh();
+      return [...listeningPorts(config, listeners()), ...natsPorts];
+    },
     servers() {
-      if (clock.monotonic() - renewed > RENEW_AFTER_MS) void renew();
+      refresh();
       return [...found.values()];
     },
   };
 }
+
+/** A listener has another port than configured where that is 0. */
+const listeningPorts = (config: Config, { ops, api }: Listeners): number[] => [
+  ops?.port ?? config.opsPort,
+  api === undefined ? config.port : Number(new URL(api).port),
+];
+
+const splitAddress = (server: string): { name: string; port: number } => {
+  const [, name = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(server) ?? [];
+  return { name, port: Number(port) };
+};

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../src/config.ts";
-import {
-  createOwnNetwork,
-  ownPortsOf,
-  uplinkCheckOf,
-} from "../src/own-network.ts";
+import { createOwnNetwork, uplinkCheckOf } from "../src/own-network.ts";
+import type { Listeners } from "../src/own-network.ts";
 import { createManualClock } from "./support/manual-clock.ts";
+import type { ManualClock } from "./support/manual-clock.ts";
 
 const NATS = { SONDE_NATS_URL: "nats://a,tls://user:pw@[::1]:5222" };
 const none = { ops: undefined, api: undefined };
@@ -24,36 +22,57 @@ describe("what an agent looks for to know its network", () => {
   });
 });
 
-describe("the ports of Sonde on its machine", () => {
-  it("are those that are configured", () => {
-    const config = loadConfig({ ...NATS, SONDE_PORT: "81" });
-    expect(ownPortsOf(config, none)).toEqual([9464, 81, 4222, 5222]);
+interface Surroundings {
+  readonly addresses?: Record<string, string[]>;
+  readonly clock?: ManualClock;
+  readonly listeners?: Listeners;
+  readonly announced?: readonly string[];
+}
+
+const networkOf = (
+  env: Record<string, string>,
+  {
+    addresses = {},
+    clock = createManualClock(0),
+    listeners = none,
+    announced = [],
+  }: Surroundings = {},
+) =>
+  createOwnNetwork({
+    config: loadConfig(env),
+    clock,
+    listeners: () => listeners,
+    announced: () => announced,
+    async find(name) {
+      const found = addresses[name];
+      if (!found) throw new Error(`${name} is not known`);
+      return found.map((address) => ({ address, family: 4 }));
+    },
   });
 
-  it("are those that the system gave where none is configured", () => {
-    const config = loadConfig({ SONDE_PORT: "0", SONDE_OPS_PORT: "0" });
+describe("the ports of Sonde on its machine", () => {
+  it("are those that are configured", async () => {
+    const network = await networkOf({ ...NATS, SONDE_PORT: "81" });
+    expect(network.ports()).toEqual([9464, 81, 4222, 5222]);
+  });
+
+  it("are those that the system gave where none is configured", async () => {
+    const env = { SONDE_PORT: "0", SONDE_OPS_PORT: "0" };
     const listeners = { ops: { port: 4001 }, api: "http://[::1]:4002" };
-    expect(ownPortsOf(config, listeners)).toEqual([4001, 4002]);
+    const network = await networkOf(env, { listeners });
+    expect(network.ports()).toEqual([4001, 4002]);
+  });
+
+  it("are those of announced NATS servers too", async () => {
+    const network = await networkOf(
+      { SONDE_NATS_URL: "nats://a" },
+      { announced: ["a:4222", "[::1]:6222"] },
+    );
+    expect(network.ports()).toEqual([9464, 8080, 4222, 6222]);
   });
 });
 
 describe("the servers that this process uses", () => {
-  const networkOf = (
-    env: Record<string, string>,
-    addresses: Record<string, string[]>,
-    clock = createManualClock(0),
-  ) =>
-    createOwnNetwork(
-      loadConfig(env),
-      clock,
-      () => none,
-      async (name) => {
-        const found = addresses[name];
-        if (!found) throw new Error(`${name} is not known`);
-        return found.map((address) => ({ address, family: 4 }));
-      },
-    );
-
   it.each([
     ["none by themselves", {}, []],
     [
@@ -83,9 +102,11 @@ describe("the servers that this process uses", () => {
     ["none of a name that is not found", { SONDE_NATS_URL: "nats://b" }, []],
   ])("are %s", async (_, env, expected) => {
     const network = await networkOf(env, {
-      a: ["10.0.0.1", "10.0.0.2"],
-      "::1": ["::1"],
-      db: ["10.0.0.3"],
+      addresses: {
+        a: ["10.0.0.1", "10.0.0.2"],
+        "::1": ["::1"],
+        db: ["10.0.0.3"],
+      },
     });
     expect(network.servers()).toEqual(expected);
   });
@@ -94,7 +115,7 @@ describe("the servers that this process uses", () => {
     const addresses = { a: ["10.0.0.1"] };
     const env = { SONDE_NATS_URL: "nats://a" };
     const clock = createManualClock(0);
-    const network = await networkOf(env, addresses, clock);
+    const network = await networkOf(env, { addresses, clock });
     addresses.a = ["10.0.0.9"];
     await clock.advance(60_000);
     expect(network.servers()).toEqual([{ address: "10.0.0.1", port: 4222 }]);
@@ -102,5 +123,20 @@ describe("the servers that this process uses", () => {
     await expect
       .poll(() => network.servers().map(({ address }) => address))
       .toEqual(["10.0.0.1", "10.0.0.9"]);
+  });
+
+  it("are those that were announced too, once and for all", async () => {
+    const addresses = { a: ["10.0.0.1"], b: ["10.0.0.2"], c: ["10.0.0.3"] };
+    const announced = ["a:4222", "b:4223"];
+    const env = { SONDE_NATS_URL: "nats://a" };
+    const network = await networkOf(env, { addresses, announced });
+    expect(network.servers()).toEqual([
+      { address: "10.0.0.1", port: 4222 },
+      { address: "10.0.0.2", port: 4223 },
+    ]);
+    announced.splice(0, 2, "c:4222");
+    await expect
+      .poll(() => network.servers().map(({ address }) => address))
+      .toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
   });
 });

@@ -81,6 +81,9 @@ export interface Bus {
 
   status(): BusStatus;
 
+  /** `host:port` of the servers that it was told of while connected, configured or not. */
+  announcedServers(): readonly string[];
+
   /** Ends every consumer and the connection. */
   close(): Promise<void>;
 }

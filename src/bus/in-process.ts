@@ -122,6 +122,7 @@ export function createInProcessBus({
       closing
         ? { connected: false, detail: "in this process, closed" }
         : { connected: true, detail: "in this process" },
+    announcedServers: () => [],
     close() {
       closing ??= (async () => {
         const listening = [...listeners];

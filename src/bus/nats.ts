@@ -138,6 +138,7 @@ function createBus(
         ? { connected: true, detail: `NATS at ${link.addresses}` }
         : { connected: false, detail: `NATS at ${link.addresses}: ${fault}` };
     },
+    announcedServers: () => link.connection.info?.connect_urls ?? [],
     close() {
       closing ??= (async () => {
         await consumers.drain();

@@ -1,6 +1,10 @@
 // What the bus does when a NATS cluster loses a server.
 import { connect } from "@nats-io/transport-node";
 import { expect, it, vi } from "vitest";
+import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { loadConfig } from "../../src/config.ts";
+import { createOwnNetwork } from "../../src/own-network.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { aTick, connectTo, newLocation } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
@@ -36,6 +40,27 @@ it("a cluster that loses one of three servers keeps every message, and the bus g
     ]);
   });
   await until(() => expect(bus.status()).toMatchObject({ connected: true }));
+}, 90_000);
+
+it("the agent calls no server of the cluster, though the address of one is all that it was given", async () => {
+  await using stack = new AsyncDisposableStack();
+  const [known, ...others] = await startCluster(stack);
+  const bus = stack.use(await until(() => connectTo(known?.url ?? "")));
+  const egress = parseEgressAllow(
+    ["127.0.0.0/8"],
+    await createOwnNetwork({
+      config: loadConfig({ SONDE_NATS_URL: known?.url }),
+      clock: systemClock,
+      listeners: () => ({ ops: undefined, api: undefined }),
+      announced: () => bus.announcedServers(),
+    }),
+  );
+  const elsewhere = await freePort();
+  expect(egress.allows("127.0.0.1", elsewhere)).toBe(true);
+  await until(() => {
+    for (const { port } of others)
+      expect(egress.allows("127.0.0.1", port)).toBe(false);
+  });
 }, 90_000);
 
 async function startCluster(
