@@ -41,7 +41,7 @@ export function createKeptBody(): KeptBody {
 }
 
 function grown(bytes: Buffer, size: number): Buffer<ArrayBuffer> {
-  const larger = Buffer.alloc(Math.max(2 * bytes.length, size));
+  const larger = Buffer.allocUnsafe(Math.max(2 * bytes.length, size));
   bytes.copy(larger);
   return larger;
 }
