@@ -1,14 +1,14 @@
-// Reports on their way to the bus: gathered into batches, and kept, in the spool where there is one, until it has them.
+// Reports on their way to the bus: offered to it, and kept, in the spool where there is one, until it has them.
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "../bus/bus.ts";
 import { redeliveryDelayMs } from "../bus/bus.ts";
 import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
-import type { Logger } from "../runtime/logger.ts";
-import type { AgentMetrics } from "./metrics.ts";
 import { publishFitting } from "./publish-fitting.ts";
-import { createSpoolDelivery } from "./spool-delivery.ts";
-import type { Spool } from "./spool.ts";
+import type { FittingSettings } from "./publish-fitting.ts";
+import { createReportBatches } from "./report-batches.ts";
+import type { Batch } from "./report-batches.ts";
+import { createSpooledReports } from "./spooled-reports.ts";
+import type { SpooledReportsSettings } from "./spooled-reports.ts";
 
 /**
  * While the bus takes reports, nothing is written to disk. A report that it has not taken after `SPOOL_AFTER_MS` goes
@@ -31,140 +31,52 @@ export interface ReportPublisher {
   end(): void;
 }
 
-export interface PublisherSettings {
-  readonly bus: Bus;
-  readonly log: Logger;
-  readonly metrics: AgentMetrics;
-  /** Without one, reports wait in memory. */
-  readonly spool?: Spool;
-  /** Told of the reports that the bus has taken from the spool. */
-  readonly onDelivered?: (report: RunReport) => void;
-}
-
-interface Waiting {
-  readonly report: RunReport;
-  readonly resolve: () => void;
-  readonly reject: (cause: unknown) => void;
-}
-
-const BATCH_REPORTS = 50;
-const GATHER_MS = 20;
-/**
- * Batches under way at a time: over 1000 reports in a second where an answer takes 600 ms. While the bus is away and
- * nothing can be spooled, the others wait in line.
- */
-const PIPELINED = 16;
 /** Longer than the bus gives one attempt: over a bad line, the answer to it comes in time. */
 const SPOOL_AFTER_MS = 3000;
 
 export function createReportPublisher(
-  settings: PublisherSettings,
+  settings: SpooledReportsSettings,
 ): ReportPublisher {
-  const { bus, metrics, spool, onDelivered } = settings;
-  const queue: Waiting[] = [];
-  const spooled: Waiting[] = [];
+  const spooled = createSpooledReports(settings);
   const abandoned = new AbortController();
-  let gathering: NodeJS.Timeout | undefined;
-  /** Batches that are offered to the bus, and those of them that are in the spool as well. */
-  let [underWay, doubled] = [0, 0];
-  let [away, finishing] = [false, false];
 
-  /** A bus that took reports just now can be told, whatever else is wrong with it. */
-  const settleSpooled = (hasTaken = false): void => {
-    if (!finishing && !hasTaken && !bus.status().connected) return;
-    for (const { resolve } of spooled.splice(0)) resolve();
-  };
-
-  const delivery =
-    spool &&
-    createSpoolDelivery({
-      ...settings,
-      spool,
-      onAttempt(taken) {
-        away = taken === undefined;
-        for (const report of taken ?? []) onDelivered?.(report);
-        settleSpooled(!away);
-      },
-    });
-
-  const toSpool = (batch: readonly Waiting[]): boolean => {
-    if (!spool?.put(batch.map(({ report }) => report))) return false;
-    metrics.unpublishedReports.dec(batch.length);
-    spooled.push(...batch);
-    settleSpooled();
-    return true;
-  };
-
-  /** What is offered to the bus already is delivered from the spool only if it is not taken. */
-  const wakeDelivery = (): void => {
-    if (doubled === 0) delivery?.wake();
-  };
-
-  const flush = (): void => {
-    clearTimeout(gathering);
-    gathering = undefined;
-    if (away && queue.length > 0 && toSpool(queue)) {
-      queue.length = 0;
-      wakeDelivery();
-    }
-    while (queue.length > 0 && underWay < PIPELINED) {
-      underWay += 1;
-      void send(queue.splice(0, BATCH_REPORTS)).finally(() => {
-        underWay -= 1;
-        flush();
-      });
-    }
-  };
-
-  const send = async (batch: readonly Waiting[]): Promise<void> => {
-    let inSpool = false;
+  const send = async (batch: Batch): Promise<void> => {
     const putAside = (): boolean => {
-      away = true;
-      if (!inSpool && toSpool(batch)) {
-        inSpool = true;
-        doubled += 1;
-      }
-      flush();
+      const inSpool = spooled.putAside(batch);
+      batches.flush();
       return inSpool;
     };
     const slow = setTimeout(putAside, SPOOL_AFTER_MS);
     const reports = batch.map(({ report }) => report);
     try {
-      const taken = await offer(reports, settings, putAside, abandoned.signal);
-      if (taken) {
-        away = false;
-        if (inSpool) spool?.remove(reports.map(({ run_id }) => run_id));
-        for (const { resolve } of batch) resolve();
-        settleSpooled(true);
-      }
+      if (await offer(reports, settings, putAside, abandoned.signal))
+        spooled.taken(batch);
     } catch (cause) {
       for (const { reject } of batch) reject(cause);
     }
     clearTimeout(slow);
-    if (inSpool) doubled -= 1;
-    else metrics.unpublishedReports.dec(batch.length);
-    wakeDelivery();
+    spooled.ended(batch);
   };
 
+  const batches = createReportBatches({
+    divert: (line) => spooled.divert(line),
+    send,
+  });
+
   return {
-    begin: wakeDelivery,
+    begin: () => spooled.begin(),
     publish(report) {
-      metrics.unpublishedReports.inc();
-      return new Promise((resolve, reject) => {
-        queue.push({ report, resolve, reject });
-        if (queue.length >= BATCH_REPORTS) flush();
-        else gathering ??= setTimeout(flush, GATHER_MS);
-      });
+      settings.metrics.unpublishedReports.inc();
+      return new Promise((resolve, reject) =>
+        batches.add({ report, resolve, reject }),
+      );
     },
-    finish() {
-      finishing = true;
-      settleSpooled();
-    },
+    finish: () => spooled.finish(),
     abandon(reason) {
       abandoned.abort(reason);
-      flush();
+      batches.flush();
     },
-    end: () => delivery?.stop(),
+    end: () => spooled.end(),
   };
 }
 
@@ -174,7 +86,7 @@ export function createReportPublisher(
  */
 async function offer(
   reports: readonly RunReport[],
-  settings: PublisherSettings,
+  settings: FittingSettings,
   putAside: () => boolean,
   abandoned: AbortSignal,
 ): Promise<boolean> {
