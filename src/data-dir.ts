@@ -1,7 +1,13 @@
 // The folder that a process keeps things in: made private on first use, with what was generated there.
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 
 export interface DataDir {
   path(file: string): string;
@@ -18,10 +24,12 @@ const KEY_BYTES = 32;
 /** Throws with one line for the operator when the folder cannot be used. */
 export function openDataDir(directory: string): DataDir {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
   } catch (cause) {
     throw new Error(
-      `the data folder ${directory} cannot be made (${codeOf(cause)}): make it writable, or set SONDE_DATA_DIR`,
+      codeOf(cause) === "EEXIST"
+        ? `the data folder ${directory} is no folder: remove what is there, or set SONDE_DATA_DIR`
+        : `the data folder ${directory} cannot be made (${codeOf(cause)}): make it writable, or set SONDE_DATA_DIR`,
       { cause },
     );
   }
@@ -31,19 +39,23 @@ export function openDataDir(directory: string): DataDir {
       return readFileSync(path(file), "utf8");
     } catch (cause) {
       if (codeOf(cause) === "ENOENT") return undefined;
-      throw new Error(`${path(file)} cannot be read (${codeOf(cause)})`, {
-        cause,
-      });
+      throw new Error(
+        `${path(file)} cannot be read (${codeOf(cause)}): make it a file that this user may read, or set SONDE_DATA_DIR`,
+        { cause },
+      );
     }
   };
   const write = (file: string, content: string, flag = "w"): void => {
     try {
       writeFileSync(path(file), content, { mode: 0o600, flag });
     } catch (cause) {
-      if (flag === "wx" && codeOf(cause) === "EEXIST") return;
-      throw new Error(`${path(file)} cannot be written (${codeOf(cause)})`, {
-        cause,
-      });
+      const isOthers = flag === "wx" && codeOf(cause) === "EEXIST";
+      if (isOthers) return;
+      if (flag === "wx") rmSync(path(file), { force: true }); // half a key would be taken for one
+      throw new Error(
+        `${path(file)} cannot be written (${codeOf(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
+        { cause },
+      );
     }
   };
   return {
@@ -61,6 +73,22 @@ export function openDataDir(directory: string): DataDir {
     },
   };
 }
+
+/** With the folders above it. Not by mkdir's `recursive`, which goes on for ever below /proc, for one. */
+function makeFolder(directory: string): void {
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (cause) {
+    if (isFolder(directory)) return;
+    const above = dirname(directory);
+    if (codeOf(cause) !== "ENOENT" || isFolder(above)) throw cause;
+    makeFolder(above);
+    makeFolder(directory);
+  }
+}
+
+const isFolder = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 const codeOf = (cause: unknown): string =>
   (cause as NodeJS.ErrnoException).code ?? String(cause);

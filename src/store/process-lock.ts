@@ -9,17 +9,23 @@ const SQLITE_BUSY = 5;
  * Returns what frees it. Throws with one line for the operator while another process has it.
  */
 export function lockForProcess(path: string, folder: string): () => void {
-  const database = new DatabaseSync(path);
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(path);
     database.exec("pragma busy_timeout = 0; begin exclusive");
   } catch (cause) {
-    database.close();
-    if ((cause as { readonly errcode?: number }).errcode !== SQLITE_BUSY)
-      throw cause;
+    database?.close();
+    const { errcode, message } = cause as Error & { errcode?: number };
+    if (errcode !== SQLITE_BUSY)
+      throw new Error(
+        `cannot lock ${path} (${message}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
+        { cause },
+      );
     throw new Error(
       `another sonde serve is at work in ${folder}: stop it, or give this one a folder of its own with SONDE_DATA_DIR`,
       { cause },
     );
   }
-  return () => database.close();
+  const locked = database;
+  return () => locked.close();
 }

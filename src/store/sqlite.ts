@@ -53,8 +53,11 @@ function openFile(path: string): DatabaseSync {
     return database;
   } catch (cause) {
     database?.close();
+    const advice = isDamaged(cause)
+      ? "restore it from a backup, or move it away"
+      : "make the file and its folder writable";
     throw new Error(
-      `cannot use the database ${path} (${(cause as Error).message}): make the file and its folder writable, or set SONDE_DATA_DIR`,
+      `cannot use the database ${path} (${(cause as Error).message}): ${advice}, or set SONDE_DATA_DIR`,
       { cause },
     );
   }
@@ -109,17 +112,18 @@ function adapt(database: DatabaseSync): SqliteDatabase {
   };
 }
 
-// SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN: https://www.sqlite.org/rescode.html
+// SQLITE_CORRUPT, SQLITE_NOTADB: https://www.sqlite.org/rescode.html
+const isDamaged = (cause: unknown): boolean =>
+  [11, 26].includes(resultCodeOf(cause) ?? 0);
+
+// SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN
 const UNAVAILABLE_CODES = new Set([5, 6, 10, 13, 14]);
 
 function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    const code =
-      cause instanceof Error && "errcode" in cause
-        ? Number(cause.errcode) & 0xff
-        : undefined;
+    const code = resultCodeOf(cause);
     if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw cause;
     throw unavailable(
       `the database cannot be used: ${(cause as Error).message}`,
@@ -127,3 +131,9 @@ function guarded<T>(work: () => T): T {
     );
   }
 }
+
+/** SQLite's primary result code, without the extension in the higher bits. */
+const resultCodeOf = (cause: unknown): number | undefined =>
+  cause instanceof Error && "errcode" in cause
+    ? Number(cause.errcode) & 0xff
+    : undefined;

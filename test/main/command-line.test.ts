@@ -1,13 +1,14 @@
 // The program as its user meets it: what it prints, how it ends, and what it leaves behind.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, inject, it, vi } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
+import type { TestFolder } from "../support/process.ts";
 
 const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;
 
@@ -241,48 +242,73 @@ describe(
       expect(stderr).not.toContain("s3cret");
     });
 
-    it("when the data folder cannot be made", async () => {
+    it.concurrent.each([
+      [
+        "below a file",
+        "file/data",
+        "the data folder FOLDER/file/data cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR",
+      ],
+      [
+        "a file",
+        "file",
+        "the data folder FOLDER/file is no folder: remove what is there, or set SONDE_DATA_DIR",
+      ],
+      [
+        "a link to nowhere",
+        "link",
+        "the data folder FOLDER/link is no folder: remove what is there, or set SONDE_DATA_DIR",
+      ],
+      [
+        "where the system makes no folders",
+        "/proc/sonde/data",
+        "the data folder /proc/sonde/data cannot be made (ENOENT): make it writable, or set SONDE_DATA_DIR",
+      ],
+      [
+        "where nothing can be written",
+        "/proc/self/task",
+        "cannot lock /proc/self/task/serve.lock (unable to open database file): make the folder writable, with room in it, or set SONDE_DATA_DIR",
+      ],
+      [
+        "one whose key cannot be read",
+        "no-key",
+        "FOLDER/no-key/master-key cannot be read (EISDIR): make it a file that this user may read, or set SONDE_DATA_DIR",
+      ],
+      [
+        "one whose database cannot be opened",
+        "no-file",
+        "cannot use the database FOLDER/no-file/sonde.db (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR",
+      ],
+      [
+        "one whose database is something else",
+        "no-database",
+        "cannot use the database FOLDER/no-database/sonde.db (file is not a database): restore it from a backup, or move it away, or set SONDE_DATA_DIR",
+      ],
+    ])("when the data folder is %s", async (_what, path, message) => {
       using folder = makeFolder();
-      const file = join(folder.path, "file");
-      writeFileSync(file, "");
-      const dataDir = join(file, "data");
       const { code, stderr } = await runSonde(["serve"], {
-        env: { SONDE_DATA_DIR: dataDir },
+        env: { SONDE_DATA_DIR: resolve(fillFolder(folder), path) },
       });
       expect([code, oneLine(stderr)]).toEqual([
         1,
-        `sonde: the data folder ${dataDir} cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR`,
+        `sonde: ${message.replace("FOLDER", folder.path)}`,
       ]);
-    });
-
-    it("when the database file cannot be opened", async () => {
-      using folder = makeFolder();
-      const file = join(folder.dataDir, "sonde.db");
-      mkdirSync(file, { recursive: true });
-      const { code, stderr } = await runSonde(["serve"], {
-        folder: folder.path,
-      });
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        `sonde: cannot use the database ${file} (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR`,
-      ]);
-    });
-
-    it("when the database file is something else", async () => {
-      using folder = makeFolder();
-      const file = join(folder.dataDir, "sonde.db");
-      mkdirSync(folder.dataDir);
-      writeFileSync(file, "not a database, whatever its name says".repeat(100));
-      const { code, stderr } = await runSonde(["serve"], {
-        folder: folder.path,
-      });
-      expect(code).toBe(1);
-      expect(oneLine(stderr)).toContain(
-        `cannot use the database ${file} (file is not a database)`,
-      );
     });
   },
 );
+
+/** Everything there that a data folder should not be. */
+function fillFolder({ path }: TestFolder): string {
+  writeFileSync(join(path, "file"), "");
+  symlinkSync(join(path, "nowhere"), join(path, "link"));
+  mkdirSync(join(path, "no-key/master-key"), { recursive: true });
+  mkdirSync(join(path, "no-file/sonde.db"), { recursive: true });
+  mkdirSync(join(path, "no-database"));
+  writeFileSync(
+    join(path, "no-database/sonde.db"),
+    "not a database, whatever its name says".repeat(100),
+  );
+  return path;
+}
 
 async function takePort(): Promise<
   AsyncDisposable & { readonly port: number }
