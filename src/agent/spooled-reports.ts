@@ -42,16 +42,10 @@ export function createSpooledReports(
   settings: SpooledReportsSettings,
 ): SpooledReports {
   const { bus, metrics, spool, onDelivered } = settings;
-  const spooled: Waiting[] = [];
+  const unacknowledged = createUnacknowledged(bus);
   /** Those that are in the spool as well as offered to the bus. */
   const doubled = new Set<Batch>();
-  let [away, finishing] = [false, false];
-
-  /** A bus that took reports just now can be told, whatever else is wrong with it. */
-  const settle = (hasTaken = false): void => {
-    if (!finishing && !hasTaken && !bus.status().connected) return;
-    for (const { resolve } of spooled.splice(0)) resolve();
-  };
+  let away = false;
 
   const delivery =
     spool &&
@@ -61,7 +55,7 @@ export function createSpooledReports(
       onAttempt(taken) {
         away = taken === undefined;
         for (const report of taken ?? []) onDelivered?.(report);
-        settle(!away);
+        unacknowledged.settle(!away);
       },
     });
 
@@ -73,8 +67,7 @@ export function createSpooledReports(
   const put = (batch: Batch): boolean => {
     if (!spool?.put(batch.map(({ report }) => report))) return false;
     metrics.unpublishedReports.dec(batch.length);
-    spooled.push(...batch);
-    settle();
+    unacknowledged.add(batch);
     return true;
   };
 
@@ -95,16 +88,35 @@ export function createSpooledReports(
       if (doubled.has(batch))
         spool?.remove(batch.map(({ report }) => report.run_id));
       for (const { resolve } of batch) resolve();
-      settle(true);
+      unacknowledged.settle(true);
     },
     ended(batch) {
       if (!doubled.delete(batch)) metrics.unpublishedReports.dec(batch.length);
       wake();
     },
-    finish() {
+    finish: () => unacknowledged.finish(),
+    end: () => delivery?.stop(),
+  };
+}
+
+/** What is in the spool, until the bus can be told that the ticks are done with. */
+function createUnacknowledged(bus: Bus) {
+  const spooled: Waiting[] = [];
+  let finishing = false;
+  /** A bus that took reports just now can be told, whatever else is wrong with it. */
+  const settle = (hasTaken = false): void => {
+    if (!finishing && !hasTaken && !bus.status().connected) return;
+    for (const { resolve } of spooled.splice(0)) resolve();
+  };
+  return {
+    add(batch: Batch): void {
+      spooled.push(...batch);
+      settle();
+    },
+    settle,
+    finish(): void {
       finishing = true;
       settle();
     },
-    end: () => delivery?.stop(),
   };
 }
