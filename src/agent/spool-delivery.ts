@@ -7,6 +7,7 @@ import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { publishFitting } from "./publish-fitting.ts";
+import type { FittingSettings } from "./publish-fitting.ts";
 import type { Spool } from "./spool.ts";
 
 export interface SpoolDelivery {
@@ -28,45 +29,19 @@ export interface SpoolDeliverySettings {
 /** At most 5000 reports in a second. */
 const PACE_MS = 20;
 
-export function createSpoolDelivery({
-  bus,
-  spool,
-  log,
-  metrics,
-  onAttempt,
-}: SpoolDeliverySettings): SpoolDelivery {
+export function createSpoolDelivery(
+  settings: SpoolDeliverySettings,
+): SpoolDelivery {
+  const { spool, log, metrics, onAttempt } = settings;
   const stopped = new AbortController();
   let running = false;
   /** Since it was woken. */
   let delivered = 0;
 
-  /** Returns those that the bus has; the others it never takes. Rejects while it cannot be reached. */
-  const publish = async (
-    reports: readonly RunReport[],
-  ): Promise<readonly RunReport[]> => {
-    try {
-      const never = await publishFitting({ bus, log, metrics }, reports);
-      return reports.filter(({ run_id }) => !never.includes(run_id));
-    } catch (cause) {
-      if (isUnavailable(cause)) throw cause;
-      if (reports.length > 1) return publishHalves(reports);
-      log.error({ err: cause }, "spooled report refused: it was dropped");
-      metrics.spoolDropped.inc({ reason: "refused" });
-      return [];
-    }
-  };
-
-  /** So that one that is refused does not hold up the others. */
-  const publishHalves = async (reports: readonly RunReport[]) => {
-    const half = Math.ceil(reports.length / 2);
-    const first = await publish(reports.slice(0, half));
-    return [...first, ...(await publish(reports.slice(half)))];
-  };
-
   /** False when the bus could not be reached. */
   const deliver = async (reports: readonly RunReport[]): Promise<boolean> => {
     try {
-      const taken = await publish(reports);
+      const taken = await publish(settings, reports);
       onAttempt(taken);
       spool.remove(reports.map(({ run_id }) => run_id));
       delivered += taken.length;
@@ -107,4 +82,32 @@ export function createSpoolDelivery({
     },
     stop: () => stopped.abort(),
   };
+}
+
+/** Returns those that the bus has; the others it never takes. Rejects while it cannot be reached. */
+async function publish(
+  settings: FittingSettings,
+  reports: readonly RunReport[],
+): Promise<readonly RunReport[]> {
+  const { log, metrics } = settings;
+  try {
+    const never = await publishFitting(settings, reports);
+    return reports.filter(({ run_id }) => !never.includes(run_id));
+  } catch (cause) {
+    if (isUnavailable(cause)) throw cause;
+    if (reports.length > 1) return publishHalves(settings, reports);
+    log.error({ err: cause }, "spooled report refused: it was dropped");
+    metrics.spoolDropped.inc({ reason: "refused" });
+    return [];
+  }
+}
+
+/** So that one that is refused does not hold up the others. */
+async function publishHalves(
+  settings: FittingSettings,
+  reports: readonly RunReport[],
+): Promise<readonly RunReport[]> {
+  const half = Math.ceil(reports.length / 2);
+  const first = await publish(settings, reports.slice(0, half));
+  return [...first, ...(await publish(settings, reports.slice(half)))];
 }
