@@ -1,4 +1,4 @@
-// A port for a server that cannot be told to choose one itself, or that needs the same one twice.
+// A port for a server that cannot be told to choose one itself or needs the same one twice, or where nobody listens.
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -9,10 +9,18 @@ import { createServer } from "node:net";
 const FIRST = 10_000;
 const END = 32_768;
 
-/** Of 127.0.0.1, free for TCP and for UDP. */
+// Nor does another worker of the tests: each has a share of its own, and the global setup the first.
+const SHARES = 8;
+const SHARE = Math.floor((END - FIRST) / SHARES);
+const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % SHARES;
+const given = new Set<number>();
+
+/** Of 127.0.0.1, free for TCP and for UDP; another one each time. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(FIRST, END);
+    const port = FIRST + worker * SHARE + randomInt(SHARE);
+    if (given.has(port)) continue;
+    given.add(port);
     if ((await isFreeForTcp(port)) && (await isFreeForUdp(port))) return port;
   }
 }
