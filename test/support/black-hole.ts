@@ -27,7 +27,13 @@ export async function startBlackHole(
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const untrack = track(`black hole ${host}`);
-  const [line] = (await once(listener.stdout, "data")) as [Buffer];
+  const ended = once(listener, "exit").then(() => {
+    throw new Error(`nobody can listen on ${host}, port ${port}`);
+  });
+  const [line] = (await Promise.race([
+    once(listener.stdout, "data"),
+    ended,
+  ])) as [Buffer];
   listener.kill("SIGSTOP");
   const found = Number(line.toString());
   const queued: Socket[] = [];
@@ -47,7 +53,8 @@ export async function startBlackHole(
 
 const connects = (socket: Socket | undefined): Promise<boolean> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), 200);
+    // In the turn after: what came while this process was held up is looked at first.
+    const timer = setTimeout(() => setImmediate(resolve, false), 200);
     socket?.once("connect", () => {
       clearTimeout(timer);
       resolve(true);
