@@ -1,6 +1,6 @@
 import type { NetConnectOpts } from "node:net";
 import { expect, it, vi } from "vitest";
-import { startTarget } from "../support/target-server.ts";
+import { freePort } from "../support/free-port.ts";
 import { call } from "./calling.ts";
 
 // What happens by chance, one time in some ten thousand: the system chooses the port that is called to call from.
@@ -14,11 +14,10 @@ vi.mock("node:net", async (original) => {
 });
 
 it("a connection that TCP makes of a socket with itself counts as refused", async () => {
-  const target = await startTarget();
-  await target[Symbol.asyncDispose]();
-  expect(await call(target.url)).toMatchObject({
+  const nobody = `127.0.0.1:${await freePort()}`;
+  expect(await call(`http://${nobody}`)).toMatchObject({
     result: "CONNECTION_ERROR",
-    message: `connect_refused: ${target.authority} is not listened on`,
+    message: `connect_refused: ${nobody} is not listened on`,
     last: { requestSize: null, phases: { tcp: null } },
   });
 });

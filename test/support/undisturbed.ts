@@ -1,0 +1,35 @@
+// Measurements of time that say something of the program, on a machine that others use too.
+
+const ATTEMPTS = 10;
+const LOOK_EVERY_MS = 5;
+const HELD_UP_MS = 25;
+
+/**
+ * What `measure` resolves with. Where this process got no processor for a moment meanwhile, that is thrown away and
+ * measured again, ten times in all at most: the last one counts whatever happened.
+ */
+export async function undisturbed<T>(measure: () => Promise<T>): Promise<T> {
+  for (let left = ATTEMPTS - 1; ; left -= 1) {
+    const watch = watchStalls();
+    const measured = await measure().finally(watch.end);
+    if (watch.longest() < HELD_UP_MS || left === 0) return measured;
+  }
+}
+
+/** How long the event loop stood still. */
+function watchStalls() {
+  let [longest, last] = [0, performance.now()];
+  const look = (): void => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last - LOOK_EVERY_MS);
+    last = now;
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  return {
+    longest: () => longest,
+    end: () => {
+      clearInterval(timer);
+      look();
+    },
+  };
+}
