@@ -9,6 +9,8 @@ const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   testTimeout: 20_000,
   hookTimeout: 60_000,
+  // How long a busy machine may take; what comes sooner ends the wait.
+  expect: { poll: { timeout: 10_000 } },
   // More than two processors can serve: many files wait for servers and clocks.
   maxWorkers: 3,
 };

@@ -1,5 +1,5 @@
 // What time does to the messages of the in-process bus.
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { DEDUPLICATION_WINDOW_MS, TICK_MAX_AGE_MS } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
@@ -28,7 +28,7 @@ it("ticks that nobody took within an hour are gone, and counted", async () => {
   await bus.publishTicks([young]);
   await clock.advance(TICK_MAX_AGE_MS - 500);
   await consume();
-  await vi.waitFor(() => expect(taken).toEqual([young.result_id]));
+  await expect.poll(() => taken).toEqual([young.result_id]);
   expect(expired).toEqual(["ticks"]);
 });
 
@@ -52,9 +52,7 @@ it("the same ticks are stored again once the window of de-duplication has passed
   await bus.publishTicks([tick]);
   await clock.advance(1);
   await bus.publishTicks([tick]);
-  await vi.waitFor(() =>
-    expect(taken).toEqual([tick.result_id, tick.result_id]),
-  );
+  await expect.poll(() => taken).toEqual([tick.result_id, tick.result_id]);
 });
 
 it("reports are safe when the last of them was taken, redelivered ones included", async () => {

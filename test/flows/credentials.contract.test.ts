@@ -185,10 +185,9 @@ it.each<[string, object, number]>([
   await renew();
   await stack.beat();
   clock.moveTo(START + delay * 1000);
-  await vi.waitFor(async () => {
-    const [result] = await client.results(callId);
-    expect(result?.meta.result).toBe("COMPLETE");
-  });
+  await expect
+    .poll(async () => (await client.results(callId))[0]?.meta.result)
+    .toBe("COMPLETE");
   expect(
     target.requests.map(({ url, headers }) => [url, headers.authorization]),
   ).toEqual([

@@ -1,9 +1,10 @@
 // The program as its user meets it: what it prints, how it ends, and what it leaves behind.
+import { once } from "node:events";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
-import { describe, expect, inject, it, vi } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { createDatabase } from "../support/postgres.ts";
@@ -190,9 +191,7 @@ describe(
       expect(code).toBe(1);
       await using sonde = startSonde(["serve"], { folder: folder.path });
       await sonde.ready();
-      await vi.waitFor(() =>
-        expect(sonde.stdout()).toMatch(/^ {2}[A-Za-z0-9]{32}$/m),
-      );
+      await expect.poll(() => sonde.stdout()).toMatch(/^ {2}[A-Za-z0-9]{32}$/m);
     });
 
     it("when PostgreSQL cannot be reached, without its password", async () => {
@@ -313,8 +312,8 @@ function fillFolder({ path }: TestFolder): string {
 async function takePort(): Promise<
   AsyncDisposable & { readonly port: number }
 > {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
     [Symbol.asyncDispose]: () =>

@@ -6,7 +6,6 @@ import {
   describe,
   expect,
   it,
-  vi,
 } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
@@ -100,7 +99,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     runs: readonly { readonly due_time: number }[],
   ): number[] => runs.map(({ due_time }) => (due_time - T0) / MINUTE_MS);
   const published = async (count: number): Promise<number[]> => {
-    await vi.waitFor(() => expect(ticks.length).toBeGreaterThanOrEqual(count));
+    await expect.poll(() => ticks.length).toBeGreaterThanOrEqual(count);
     return dueMinutes(ticks.toSorted((a, b) => a.due_time - b.due_time));
   };
 
@@ -342,22 +341,16 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       manualRun({ ...order, run_delay: 0 }),
       manualRun({ ...order, run_delay: 3600 }),
     ];
+    const idsOfTicks = () => ticks.map(({ result_id }) => result_id);
     await store.pendingRuns.insert([soon, later]);
     await beat.run();
     expect(ticks).toEqual([]);
     await at(T0 + 10 * SECOND);
     await beat.run();
-    await vi.waitFor(() =>
-      expect(ticks.map(({ result_id }) => result_id)).toEqual([soon.result_id]),
-    );
+    await expect.poll(idsOfTicks).toEqual([soon.result_id]);
     await at(later.due_time - 60 * SECOND);
     await beat.run();
-    await vi.waitFor(() =>
-      expect(ticks.map(({ result_id }) => result_id)).toEqual([
-        soon.result_id,
-        later.result_id,
-      ]),
-    );
+    await expect.poll(idsOfTicks).toEqual([soon.result_id, later.result_id]);
   });
 
   it("ends a run whose call was deleted before it could be published", async () => {

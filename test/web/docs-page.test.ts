@@ -35,7 +35,7 @@ it(
     });
     try {
       const page = await browser.newPage();
-      page.setDefaultTimeout(8000);
+      page.setDefaultTimeout(25_000);
       const faults: string[] = [];
       page.on("pageerror", ({ message }) => faults.push(message));
       page.on("requestfailed", (request) => faults.push(request.url()));
