@@ -1,6 +1,6 @@
 // What must not happen to other tokens, or to a token that was got, when something goes wrong.
 import type { RequestListener, ServerResponse } from "node:http";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import type { AuthSetting } from "../../src/model/auth-setting.ts";
 import { unavailable } from "../../src/model/errors.ts";
@@ -39,9 +39,9 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
         }),
       ),
     );
-    const renewal = system.renewal({ timeoutMs: 10_000 });
+    const renewal = system.renewal();
     await renewal.beat();
-    await vi.waitFor(() => expect(held).toHaveLength(10));
+    await expect.poll(() => held).toHaveLength(10);
     const stopped = renewal.stop();
     for (const response of held)
       response.end(JSON.stringify({ ...NEW, refresh_token: "r1" }));
@@ -81,10 +81,10 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       const id = await insertToken(store, system.url, {
         token: { grant_type: "refresh_token", refresh_token: "r0" },
       });
-      const renewals = [0, 1].map(() => system.renewal({ timeoutMs: 10_000 }));
+      const renewals = [0, 1].map(() => system.renewal());
       const [first, other] = renewals as [TokenRenewal, TokenRenewal];
       await first.beat();
-      await vi.waitFor(() => expect(held).toHaveLength(1));
+      await expect.poll(() => held).toHaveLength(1);
       const setting = await settingOf(store, id);
       const written =
         which === "a token" ? await store.documents.get("token", id) : setting;
@@ -117,7 +117,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     };
     const renewal = system.renewal({ over: lost });
     await renewal.beat();
-    await vi.waitFor(() => expect(outages).toBeGreaterThan(0));
+    await expect.poll(() => outages).toBeGreaterThan(0);
     clock.moveTo(NOON + 3_000_000);
     await renewal.beat();
     isLost = false;
@@ -157,12 +157,12 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     for (let n = 0; n < 30; n += 1)
       await insertToken(store, `${system.target.url}/silent`, { owner: "eve" });
     const id = await insertToken(store, system.url, {});
-    const renewal = system.renewal({ timeoutMs: 10_000 });
+    const renewal = system.renewal();
     await renewal.beat();
-    await vi.waitFor(async () =>
-      expect((await system.tokenOf(id)).token.access_token).toBe("new"),
-    );
-    await vi.waitFor(() => expect(held).toHaveLength(10));
+    await expect
+      .poll(async () => (await system.tokenOf(id)).token.access_token)
+      .toBe("new");
+    await expect.poll(() => held).toHaveLength(10);
     const stopped = renewal.stop();
     for (const response of held) response.end("{}");
     await stopped;

@@ -114,7 +114,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect((await system.tokenOf(id)).token.expire_time).toBeNull();
   });
 
-  it.each<[string, RequestListener, string]>([
+  it.each<[string, RequestListener, string, number?]>([
     [
       "400",
       answering({ error: "invalid_client", error_description: "hush" }, 400),
@@ -136,6 +136,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       "nothing",
       () => undefined,
       "the token endpoint did not answer within 0.5 s",
+      500,
     ],
     [
       "without end",
@@ -144,14 +145,14 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     ],
   ])(
     "keeps the old token and the reason when the answer is %s",
-    async (_, handler, reason) => {
+    async (_, handler, reason, timeoutMs) => {
       await using system = await start(handler);
       const token = {
         access_token: "old",
         expire_time: formatInstant(NOON + 1000),
       };
       const id = await insertToken(system.store, system.url, { token });
-      await system.run();
+      await renewAll(system.renewal({ timeoutMs }));
       const kept = await system.tokenOf(id);
       expect(kept.token).toMatchObject(token);
       expect(renewalFailureOf(kept)).toBe(reason);

@@ -102,7 +102,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
   const metrics = createRenewalMetrics(new Registry());
   const renewal = ({
     allow = ["127.0.0.1"],
-    timeoutMs = 500,
+    timeoutMs = 10_000,
     over = store,
   } = {}) =>
     createTokenRenewal({
