@@ -142,7 +142,9 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     );
     expect(await second.stop()).toEqual({ code: 0, signal: null });
     const requested = target.requests.map(({ url }) => url.slice(1));
-    expect(requested.filter((id) => missing.includes(id))).toEqual(missing);
+    expect(requested.filter((id) => missing.includes(id)).toSorted()).toEqual(
+      missing,
+    );
     expect(results().filter(({ meta }) => meta.result !== "COMPLETE")).toEqual(
       [],
     );
