@@ -1,8 +1,18 @@
 // Cookies between the exchanges of one call, or of one workflow's run, by RFC 6265bis. Every request is one that its
-// user makes: SameSite keeps none back. One set over http may take the place of a Secure one.
-import { Cookie, CookieJar, PrefixSecurityEnum } from "tough-cookie";
+// user makes: SameSite keeps none back.
+import {
+  canonicalDomain,
+  CookieJar,
+  defaultPath,
+  domainMatch,
+  pathMatch,
+  PrefixSecurityEnum,
+} from "tough-cookie";
+import type { Cookie } from "tough-cookie";
 import type { KeyValue } from "../model/fields.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { readCookie } from "./set-cookie.ts";
 
 export interface Cookies {
   /** What a request to the URL carries, as the value of its `Cookie` header; "" for none. */
@@ -11,24 +21,53 @@ export interface Cookies {
   store(url: URL, setCookieHeaders: readonly string[]): void;
 }
 
-// RFC 6265bis section 5.6: a cookie beyond the first is passed over, an attribute beyond the second without its cookie.
-const MAX_PAIR_BYTES = 4096;
-const MAX_ATTRIBUTE_BYTES = 1024;
 // RFC 6265 section 6.1 asks for room for 50 cookies a domain and 3000 in all.
 const MAX_PER_RESPONSE = 50;
 const MAX_STORED = 1000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Without any, and shared with nobody. */
-export function createCookies(): Cookies {
+interface Kept {
+  readonly cookie: Cookie;
+  /** By the monotonic clock. */
+  readonly ends: number;
+}
+
+/** Without any, and shared with nobody. What they have as `Expires` is an instant of `clock`. */
+export function createCookies(clock: Clock): Cookies {
   let jar: CookieJar | undefined;
   /** By what makes two cookies one. */
-  const known = new Set<string>();
+  const kept = new Map<string, Kept>();
+
+  function forget(cookie: Cookie): void {
+    const { domain, path, key } = cookie;
+    kept.delete(idOf(cookie));
+    jar?.store.removeCookie(domain, path, key, () => undefined);
+  }
+
+  function forgetExpired(): void {
+    const now = clock.monotonic();
+    for (const { cookie, ends } of kept.values())
+      if (ends <= now) forget(cookie);
+  }
+
+  function take(cookie: Cookie, address: URL): void {
+    jar ??= newJar();
+    const now = new Date(clock.monotonic()); // tells their order
+    if (!jar.setCookieSync(cookie, address, { ignoreError: true, now })) return;
+    const id = idOf(cookie);
+    const left = cookie.TTL(clock.now());
+    if (left > 0 && (kept.has(id) || kept.size < MAX_STORED))
+      kept.set(id, { cookie, ends: clock.monotonic() + left });
+    else forget(cookie);
+  }
+
   return {
     headerFor(url) {
       if (!jar) return "";
+      forgetExpired();
+      const options = { expire: false, sort: true };
       let header = "";
-      for (const cookie of jar.getCookiesSync(addressOf(url))) {
+      for (const cookie of jar.getCookiesSync(addressOf(url).href, options)) {
         const next = header === "" ? "" : `${header}; `;
         const longer = `${next}${cookie.cookieString()}`;
         if (longer.length > MAX_HEADER_BYTES) break;
@@ -37,19 +76,14 @@ export function createCookies(): Cookies {
       return header;
     },
     store(url, setCookieHeaders) {
+      if (setCookieHeaders.length === 0) return;
+      forgetExpired();
+      const address = addressOf(url);
+      const host = canonicalDomain(address.hostname) ?? "";
       for (const text of setCookieHeaders.slice(0, MAX_PER_RESPONSE)) {
-        const cookie = readCookie(text);
-        if (!cookie) continue;
-        jar ??= newJar();
-        const at = addressOf(url);
-        if (!jar.setCookieSync(cookie, at, { ignoreError: true })) continue;
-        const { domain, path, key } = cookie;
-        const id = JSON.stringify([domain, path, key]);
-        const isOver = cookie.TTL() <= 0;
-        if (!isOver && known.size < MAX_STORED) known.add(id);
-        if (!isOver && known.has(id)) continue;
-        known.delete(id);
-        jar.store.removeCookie(domain, path, key, () => undefined);
+        const cookie = readCookie(text, host);
+        if (cookie && !overlaysSecure(cookie, url, host, kept.values()))
+          take(cookie, address);
       }
     },
   };
@@ -57,46 +91,40 @@ export function createCookies(): Cookies {
 
 const newJar = (): CookieJar =>
   new CookieJar(undefined, {
-    rejectPublicSuffixes: true,
-    prefixSecurity: PrefixSecurityEnum.DISABLED, // `keepsPrefix` is stricter
+    rejectPublicSuffixes: false, // `readCookie` is stricter
+    prefixSecurity: PrefixSecurityEnum.DISABLED, // here too
     allowSecureOnLocal: false,
     enforceSecureOriginOnStorage: true,
   });
 
-/** A name that ends in the dot of the root is the same host without it. */
-function addressOf(url: URL): string {
-  if (!url.hostname.endsWith(".")) return url.href;
-  const address = new URL(url);
-  address.hostname = url.hostname.slice(0, -1);
-  return address.href;
+const idOf = ({ domain, path, key }: Cookie): string =>
+  JSON.stringify([domain, path, key]);
+
+/** For the jar, which would unescape the path, and does not know a host again whose name ends in the dot of the root. */
+function addressOf({ href }: URL): URL {
+  const address = new URL(href);
+  address.hostname = address.hostname.replace(/\.$/, "");
+  address.pathname = address.pathname.replaceAll("%", "%25");
+  return address;
 }
 
-/** One without a name is known by its value alone. Undefined for what no user agent takes, from whatever URL. */
-function readCookie(text: string): Cookie | undefined {
-  const [pair = "", ...attributes] = text.split(";");
-  const short = attributes.filter(
-    (attribute) => valueOf(attribute).length <= MAX_ATTRIBUTE_BYTES,
-  );
-  const cookie = Cookie.parse([pair, ...short].join(";"), { loose: true });
-  if (!cookie) return undefined;
-  const bytes = cookie.key.length + cookie.value.length;
-  if (bytes === 0 || bytes > MAX_PAIR_BYTES) return undefined;
-  // RFC 6265bis section 5.7.
-  if (cookie.sameSite === "none" && !cookie.secure) return undefined;
-  return keepsPrefix(cookie) ? cookie : undefined;
-}
-
-const valueOf = (attribute: string): string =>
-  attribute.slice(attribute.indexOf("=") + 1).trim();
-
-/** RFC 6265bis section 5.7: whatever the case of the letters, since servers may pass over it. */
-function keepsPrefix({ key, value, secure, domain, path }: Cookie): boolean {
-  const isNameless = key === "";
-  const text = (isNameless ? value : key).toLowerCase();
-  if (text.startsWith("__secure-")) return !isNameless && secure;
-  return (
-    !text.startsWith("__host-") ||
-    (!isNameless && secure && !domain && path === "/")
+/** RFC 6265bis section 5.7: whether one set over http would stand where a Secure one of its name is sent. */
+function overlaysSecure(
+  cookie: Cookie,
+  url: URL,
+  host: string,
+  others: Iterable<Kept>,
+): boolean {
+  if (url.protocol === "https:" || cookie.secure) return false;
+  const domain = cookie.cdomain() ?? host;
+  const path = cookie.path ?? defaultPath(url.pathname);
+  return [...others].some(
+    ({ cookie: other }) =>
+      other.secure &&
+      other.key === cookie.key &&
+      (domainMatch(other.domain, domain) ||
+        domainMatch(domain, other.domain)) &&
+      pathMatch(path, other.path ?? "/"),
   );
 }
 
@@ -110,7 +138,8 @@ export function withCookies(
   const given = request.headers.filter(isCookie);
   const names = new Set(given.flatMap(({ value }) => namesIn(value)));
   const added = kept.split("; ").filter((pair) => !names.has(nameOf(pair)));
-  const value = [...given.map((header) => header.value), ...added].join("; ");
+  const own = given.map((header) => /^.*[^; \t]/.exec(header.value)?.[0] ?? "");
+  const value = [...own, ...added].filter((text) => text !== "").join("; ");
   return {
     ...request,
     headers: [

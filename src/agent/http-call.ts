@@ -66,7 +66,7 @@ export function createHttpCaller({
   };
   const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {
-    async call(request, behaviour, cancel, cookies = createCookies()) {
+    async call(request, behaviour, cancel, cookies = createCookies(clock)) {
       const hops: Trace[] = [];
       let bare = request;
       let last = newTrace(withCookies(bare, cookies), clock);

@@ -64,7 +64,7 @@ async function makeCalls(
 ): Promise<Result[]> {
   const { stop_on_failure, handle_cookies, between_calls_delay } =
     tick.workflow;
-  const cookies = handle_cookies ? createCookies() : undefined;
+  const cookies = handle_cookies ? createCookies(clock) : undefined;
   const delayMs = between_calls_delay * 1000;
   const limit = timeOfCalls(tick.calls.map(timeoutOf), callsLimitMs);
   let left = limit;

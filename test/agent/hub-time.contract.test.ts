@@ -274,6 +274,27 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     },
   );
 
+  it.each([
+    ["in a minute", TEN_MINUTES, NOW + 60_000, "a=1"],
+    ["a minute ago", -TEN_MINUTES, NOW - 60_000, undefined],
+  ])(
+    "judges a cookie that expires %s by the hub's time",
+    async (_, wrongBy, expires, expected) => {
+      const date = new Date(expires).toUTCString();
+      await using target = await startTarget(({ url }, response) => {
+        const location = url === "/" ? { location: "/next" } : {};
+        response.setHeader("set-cookie", `a=1; Expires=${date}`);
+        response.writeHead(url === "/" ? 302 : 200, location).end();
+      });
+      await using system = await startSystem(adapter, { wrongBy });
+      await callNow(system, target);
+      expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([
+        undefined,
+        expected,
+      ]);
+    },
+  );
+
   it("goes by its own clock where the hub does not answer", async () => {
     await using target = await startTarget();
     await using system = await startSystem(adapter, {
