@@ -2,8 +2,9 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { checkStructure, openingFault } from "./spool-damage.ts";
-import { COLUMNS, rowOf } from "./spool-row.ts";
+import { rowOf } from "./spool-row.ts";
 import type { SpoolRow, StoredRow, Values } from "./spool-row.ts";
+import { prepareStatements, SETTINGS } from "./spool-statements.ts";
 
 /** Rows: of these runs, and at these places in the file. */
 export interface Which {
@@ -38,29 +39,12 @@ export const SPOOL_VERSION = 1;
 
 export class OtherVersionError extends Error {}
 
-// Locked until it is closed, so that no second process has it; the index of the log then needs no file of its own.
-// WAL with NORMAL: a killed process loses nothing that was committed, a loss of power the last transactions at most.
-const SETTINGS = `
-  pragma auto_vacuum = full;
-  pragma journal_mode = wal;
-  pragma synchronous = normal;
-  create table if not exists reports (
-    seq integer primary key,
-    run_id text not null unique,
-    location_id text not null,
-    due_time integer not null,
-    checksum integer not null,
-    report blob not null
-  ) strict;
-  create index if not exists reports_by_due_time on reports (due_time, run_id);
-`;
-const SIZE = "location_id, length(report) as bytes";
-
 /** Throws when it cannot be used, an `OtherVersionError` among others. `oldest` and `count` see the rows of this location only. */
 export function openSpoolFile(path: string, locationId: string): SpoolFile {
   closeSync(openSync(path, "a", 0o600));
   const database = new DatabaseSync(path);
   try {
+    // Until it is closed, so that no second process has it; the index of the log then needs no file of its own.
     database.exec("pragma locking_mode = exclusive");
     const version = versionOf(database);
     if (version !== 0 && version !== SPOOL_VERSION)
@@ -83,73 +67,41 @@ function versionOf(database: DatabaseSync): number {
 }
 
 function createFile(database: DatabaseSync, locationId: string): SpoolFile {
-  const insertion = database.prepare(
-    `insert or ignore into reports (${COLUMNS}) values (null, ?, ?, ?, ?, ?)`,
-  );
-  const byDueTime = database.prepare(
-    `select ${COLUMNS} from reports where location_id = ? and run_id not in (select value from json_each(?)) order by due_time, run_id`,
-  );
-  const ofRun = database.prepare(
-    `select ${COLUMNS} from reports where run_id = ?`,
-  );
-  const ofOthers = database.prepare(
-    "select location_id, count(*) as reports from reports where location_id <> ? group by location_id",
-  );
-  const sizes = database.prepare(
-    "select seq, length(report) as bytes from reports order by due_time, run_id",
-  );
-  const deletion = database.prepare(
-    `delete from reports where seq in (select value from json_each(?)) or run_id in (select value from json_each(?)) returning ${SIZE}`,
-  );
+  const sql = prepareStatements(database);
 
   const remove = ({ seqs = [], runIds = [] }: Which): Size[] =>
-    deletion.all(JSON.stringify(seqs), JSON.stringify(runIds)).map(sizeOf);
-  const oldestOf = (bytes: number): number[] => {
-    const seqs: number[] = [];
-    let left = bytes;
-    for (const row of left > 0 ? sizes.iterate() : []) {
-      seqs.push(Number(row["seq"]));
-      left -= Number(row["bytes"]);
-      if (left <= 0) break;
-    }
-    return seqs;
-  };
-  const changed = (held: Held, by: readonly Size[], sign: 1 | -1): Held => ({
+    sql.deletion.all(JSON.stringify(seqs), JSON.stringify(runIds)).map(sizeOf);
+  const changed = (from: Held, by: readonly Size[], sign: 1 | -1): Held => ({
     own:
-      held.own +
+      from.own +
       sign * by.filter((row) => row.location_id === locationId).length,
-    bytes: held.bytes + sign * by.reduce((sum, { bytes }) => sum + bytes, 0),
+    bytes: from.bytes + sign * by.reduce((sum, { bytes }) => sum + bytes, 0),
   });
 
-  const all = database.prepare(`select ${SIZE} from reports`).all();
-  let held = changed({ own: 0, bytes: 0 }, all.map(sizeOf), 1);
+  let held = changed({ own: 0, bytes: 0 }, sql.sizes.all().map(sizeOf), 1);
   return {
     insert: (rows, maxBytes) =>
       inTransaction(database, (commit) => {
         const added = rows.filter(
-          (row) => insertion.run(...valuesOf(row)).changes > 0,
+          (row) => sql.insertion.run(...valuesOf(row)).changes > 0,
         );
         const grown = changed(held, added.map(sizeOfNew), 1);
-        const removed = remove({ seqs: oldestOf(grown.bytes - maxBytes) });
+        const beyond = grown.bytes - maxBytes;
+        const removed = remove({
+          seqs: beyond > 0 ? seqsOf(sql.sizesByDueTime.iterate(), beyond) : [],
+        });
         commit();
         held = changed(grown, removed, -1);
         return removed.length;
       }),
-    oldest(most, maxBytes, exceptRunIds) {
-      const rows: StoredRow[] = [];
-      let bytes = 0;
-      const except = JSON.stringify(exceptRunIds);
-      for (const row of byDueTime.iterate(locationId, except)) {
-        const stored = rowOf(row);
-        bytes += stored.report.length;
-        if (rows.length > 0 && bytes > maxBytes) break;
-        rows.push(stored);
-        if (rows.length === most) break;
-      }
-      return rows;
-    },
+    oldest: (most, maxBytes, exceptRunIds) =>
+      firstOf(
+        sql.byDueTime.iterate(locationId, JSON.stringify(exceptRunIds)),
+        most,
+        maxBytes,
+      ),
     find(runId) {
-      const row = ofRun.get(runId);
+      const row = sql.ofRun.get(runId);
       return row && rowOf(row);
     },
     delete: (which) =>
@@ -161,12 +113,42 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
       }),
     count: () => held.own,
     others: () =>
-      ofOthers.all(locationId).map((row) => ({
+      sql.ofOthers.all(locationId).map((row) => ({
         location_id: String(row["location_id"]),
         reports: Number(row["reports"]),
       })),
     close: () => database.close(),
   };
+}
+
+/** So many rows and bytes at most, but one row at least. */
+function firstOf(
+  rows: Iterable<Values>,
+  most: number,
+  maxBytes: number,
+): StoredRow[] {
+  const first: StoredRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const stored = rowOf(row);
+    bytes += stored.report.length;
+    if (first.length > 0 && bytes > maxBytes) break;
+    first.push(stored);
+    if (first.length === most) break;
+  }
+  return first;
+}
+
+/** Of the first rows that have so many bytes together. */
+function seqsOf(sizes: Iterable<Values>, bytes: number): number[] {
+  const seqs: number[] = [];
+  let left = bytes;
+  for (const row of sizes) {
+    seqs.push(Number(row["seq"]));
+    left -= Number(row["bytes"]);
+    if (left <= 0) break;
+  }
+  return seqs;
 }
 
 interface Held {
