@@ -6,6 +6,8 @@ import {
   refuseForeignOptions,
 } from "./commands/arguments.ts";
 import { loadConfig, readEnvironment, renderConfig } from "./config.ts";
+import { systemClock } from "./runtime/clock.ts";
+import { listenForStop } from "./stop-signal.ts";
 import { VERSION } from "./version.ts";
 
 const USAGE = `sonde ${VERSION}: watches APIs from many places
@@ -36,9 +38,10 @@ async function run(args: string[]): Promise<void> {
   refuseForeignOptions(command, values);
   const config = loadConfig(readEnvironment(), { SONDE_ROLES: values.roles });
   if (command === "serve") {
+    const stop = listenForStop(systemClock);
     // Everything that a service is made of: the other commands do without it, in half the time.
     const { serve } = await import("./commands/serve.ts");
-    return serve({ config, demo: values.demo ?? false, print });
+    return serve({ config, demo: values.demo ?? false, print, stop });
   }
   if (command === "config print") return print(renderConfig(config));
   const work = ADMINISTRATION[command];

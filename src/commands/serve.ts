@@ -21,20 +21,25 @@ export interface ServeOptions {
   readonly demo: boolean;
   /** For people; the log goes its own way. */
   readonly print: (text: string) => void;
+  /** Resolves when the end is wished for. */
+  readonly stop: Promise<NodeJS.Signals>;
 }
 
-/** Resolves when a signal asked for the end and everything has stopped; rejects when it could not start or stop. */
+/**
+ * Resolves when a signal asked for the end and everything has stopped; rejects when it could not start or stop. A signal
+ * during the start ends it: the process, where servers are still awaited, for nothing is begun by then.
+ */
 export async function serve({
   config,
   demo,
   print,
+  stop,
 }: ServeOptions): Promise<void> {
   const log = createLogger(config.logLevel);
   const dataDir = openDataDir(config.dataDir);
-  const signal = nextSignal();
   const target = demo ? await startDemoTarget(dataDir) : undefined;
-  let system: System;
-  try {
+  let system: System | undefined;
+  const start = async (): Promise<void> => {
     system = await compose({
       config,
       dataDir,
@@ -42,17 +47,27 @@ export async function serve({
       ...(target && { companions: [target], egressAllow: [target.address()] }),
     });
     await system.lifecycle.start();
-  } catch (cause) {
-    await target?.stop();
-    throw cause;
-  }
-  try {
+    if (system.lifecycle.state() !== "running") return;
     log.info({ version: VERSION, roles: config.roles }, "started");
     await greet(system, { config, dataDir, target, print });
-    log.info({ signal: await signal }, "stopping");
-  } finally {
-    await system.lifecycle.stop();
+  };
+  const end = async (): Promise<void> => {
+    await system?.lifecycle.stop();
+    await target?.stop();
+  };
+  try {
+    await Promise.race([start(), stop]);
+  } catch (cause) {
+    await end().catch(() => undefined); // logged; what matters is why the start failed
+    throw cause;
   }
+  const signal = await stop;
+  if (system === undefined) {
+    log.info({ signal }, "stopped before it had started");
+    process.exit(0); // what is awaited would keep it up
+  }
+  log.info({ signal }, "stopping");
+  await end();
   log.info("stopped");
 }
 
@@ -140,12 +155,4 @@ async function seed(
   const { api_key: apiKey, key_id } = issued as IssuedKey; // its id is new
   await seedDemo({ apiUrl, apiKey, target: target.address(), locationId });
   await revokeKey(store, "demo", key_id);
-}
-
-/** Terminals and process managers may send a signal more than once: what follows the first one changes nothing. */
-function nextSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const)
-      process.on(signal, resolve);
-  });
 }

@@ -30,7 +30,7 @@ export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error)
     throw new Error(
-      `the database schema could not be brought up to date (${error instanceof Error ? error.message : String(error)}); nothing was changed`,
+      `the database schema could not be brought up to date (${(error as Error).message}); nothing was changed`,
       { cause: error },
     );
   return results.map(({ migrationName }) => migrationName);

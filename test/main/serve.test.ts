@@ -1,8 +1,15 @@
 // `sonde serve` and the commands beside it, on one data folder.
+import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { sql } from "kysely";
+import { describe, expect, inject, it, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { track } from "../support/no-leftovers.ts";
+import { createDatabase } from "../support/postgres.ts";
 import { httpClient } from "../support/client.ts";
 import type { Client } from "../support/client.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
@@ -218,6 +225,75 @@ describe("its own agent", { timeout: 60_000 }, () => {
   });
 });
 
+describe("a signal during the start", { timeout: 60_000 }, () => {
+  it.each([
+    ["SIGINT", "PostgreSQL", "SONDE_DATABASE_URL", "postgres://127.0.0.1:"],
+    ["SIGTERM", "NATS", "SONDE_NATS_URL", "nats://127.0.0.1:"],
+  ] as const)(
+    "%s ends it while %s is awaited",
+    async (signal, _server, setting, url) => {
+      await using silent = await startSilentServer();
+      await using sonde = startSonde(["serve", "--demo"], {
+        env: { [setting]: `${url}${silent.port}` },
+      });
+      await silent.connected;
+      sonde.signal(signal);
+      expect(await sonde.exited).toEqual({ code: 0, signal: null });
+      expect(sonde.stderr()).toBe("");
+      expect(sonde.log()).toMatchObject([
+        { msg: "stopped before it had started", signal },
+      ]);
+    },
+  );
+
+  it("ends it while another start has the lock on the schema", async () => {
+    const databaseUrl = await createDatabase(inject("postgresUrl"));
+    await using other = openPostgres({ url: databaseUrl }).kysely;
+    await using sonde = startSonde(["serve"], {
+      env: { SONDE_DATABASE_URL: databaseUrl },
+    });
+    await other.transaction().execute(async (transaction) => {
+      await sql`create table kysely_migration_lock ()`.execute(transaction);
+      await vi.waitFor(
+        async () =>
+          expect(
+            await sql`select 1 from pg_stat_activity
+              where datname = current_database() and wait_event_type = 'Lock'`.execute(
+              other,
+            ),
+          ).toMatchObject({ rows: [{}] }),
+        { timeout: 20_000 },
+      );
+      sonde.signal("SIGTERM");
+      expect(await sonde.exited).toEqual({ code: 0, signal: null });
+    });
+    expect(sonde.stderr()).toBe("");
+  });
+});
+
+/** Takes connections and never says a word. */
+async function startSilentServer() {
+  const connected = Promise.withResolvers<void>();
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => undefined));
+    connected.resolve();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const untrack = track("a silent server");
+  return {
+    port: (server.address() as AddressInfo).port,
+    connected: connected.promise,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+      untrack();
+    },
+  };
+}
+
 describe("a signal", { timeout: 60_000 }, () => {
   it.each([
     ["SIGINT", 1],
@@ -237,6 +313,21 @@ describe("a signal", { timeout: 60_000 }, () => {
       expect(sonde.log().at(-1)?.msg).toBe("stopped");
     },
   );
+
+  it("SIGINT ends it at once where the stop takes long and the user asks again", async () => {
+    await using target = await startTarget(() => undefined);
+    await using sonde = startSonde(["serve"], {
+      env: { SONDE_BOOTSTRAP_KEY: KEY, SONDE_EGRESS_ALLOW: target.authority },
+    });
+    await sonde.ready();
+    const client = httpClient(await sonde.api(), KEY);
+    const call = await client.createCall(target.url);
+    await client.send("POST", `/calls/${call}/run`, {});
+    await vi.waitFor(() => expect(target.requests).toHaveLength(1));
+    const again = setInterval(() => sonde.signal("SIGINT"), 200);
+    expect(await sonde.exited).toEqual({ code: 130, signal: null });
+    clearInterval(again);
+  });
 
   it("lets calls in flight finish and keeps their results, but starts none", async () => {
     const answer = Promise.withResolvers<void>();
