@@ -133,7 +133,7 @@ describe("a message of ticks", () => {
 });
 
 describe("a workflow that waits on a full agent", () => {
-  const CALLS_LIMIT_MS = 500;
+  const CALLS_LIMIT_MS = 1500;
 
   /** Its first call is made, its delay over, and its place taken by a call that is not answered. */
   async function startWaiting() {

@@ -185,10 +185,12 @@ describe("a name", () => {
       async (answer) => {
         await using server = await startNameServer(() => answer);
         const system = vi.fn(async () => found);
-        const outcome = await call("http://a.example/", {
-          resolver: resolverOf(server, { system }),
-          behaviour: { timeoutMs: 300 },
-        });
+        const outcome = await undisturbed(() =>
+          call("http://a.example/", {
+            resolver: resolverOf(server, { system }),
+            behaviour: { timeoutMs: 300 },
+          }),
+        );
         expect(codeOf(outcome)).toMatch(/^dns_(failure|timeout)$/);
         expect(system).not.toHaveBeenCalled();
       },
