@@ -29,7 +29,8 @@ const openWith = (...masters: readonly Uint8Array[]) =>
 describe("a sealed tick", () => {
   it("shows no secret, and all else", async () => {
     const sealed = tickValidator.parse(await seal(tick));
-    expect(JSON.stringify(sealed)).not.toContain("hush");
+    // Longer than what a ciphertext may hold by chance.
+    expect(JSON.stringify(sealed)).not.toMatch(/hush-(token|value)/);
     expect(sealed).toEqual({
       ...newTick(plain),
       calls: [plain, newCall({}, { result_id: "secret" })],
