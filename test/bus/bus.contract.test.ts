@@ -5,6 +5,7 @@ import { HEARTBEAT_ANSWER_MS } from "../../src/bus/bus.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
+import { undisturbed } from "../support/undisturbed.ts";
 import {
   ACK_WAIT_MS,
   ADAPTERS,
@@ -463,9 +464,13 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
       taken += 1;
       return handler();
     });
-    const sent = performance.now();
-    expect(await bus.sendHeartbeat(aHeartbeat(newLocation()))).toBeNull();
-    expect(performance.now() - sent).toBeLessThan(HEARTBEAT_ANSWER_MS + 500);
+    const took = await undisturbed(async () => {
+      taken = 0;
+      const sent = performance.now();
+      expect(await bus.sendHeartbeat(aHeartbeat(newLocation()))).toBeNull();
+      return performance.now() - sent;
+    });
+    expect(took).toBeLessThan(HEARTBEAT_ANSWER_MS + 500);
     expect(taken).toBe(1);
   });
 });
