@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
+import { freePort } from "../support/free-port.ts";
 
 const authorized = ({ ann }: TestApi): RequestInit => ({
   headers: { authorization: `Bearer ${ann.key}` },
@@ -17,7 +18,7 @@ async function listening(api: TestApi): Promise<string> {
 }
 
 it("listens where it says, until it is stopped", async () => {
-  await using api = await startApi();
+  await using api = await startApi({ config: { port: await freePort() } });
   expect(api.api.address()).toBeUndefined();
   const address = await listening(api);
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);

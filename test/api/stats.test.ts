@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
 import type { Answer, Json, TestApi } from "../support/api.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
 
@@ -121,7 +122,7 @@ it.each([
 });
 
 it("means the period of now where no time is given, and answers null without runs", async () => {
-  await using api = await startApi();
+  await using api = await startApi({ clock: createManualClock(NOON) });
   const id = await measured(api, THREE);
   const { body } = await get(
     api,
@@ -133,9 +134,7 @@ it("means the period of now where no time is given, and answers null without run
     adv_stat: null,
   });
   const now = await get(api, `/calls/${id}/stats/?kind=YEAR`);
-  expect(now.body["meta"]?.["time"]).toBe(
-    `${new Date().getUTCFullYear()}-01-01T00:00:00Z`,
-  );
+  expect(now.body["meta"]?.["time"]).toBe("2026-01-01T00:00:00Z");
 });
 
 it.each([
