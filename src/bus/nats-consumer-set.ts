@@ -5,8 +5,8 @@ import type { Consumer } from "./bus.ts";
 import type { Receiver } from "./delivery.ts";
 import type { NatsLink } from "./nats-connection.ts";
 import { startPulling } from "./nats-consumer.ts";
+import { textOf } from "./nats-errors.ts";
 import type { ConsumerSpec, Topology } from "./nats-topology.ts";
-import { textOf } from "./nats-topology.ts";
 
 export interface Consumers {
   pull(spec: ConsumerSpec, receiver: Receiver): Consumer;

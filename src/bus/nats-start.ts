@@ -6,8 +6,8 @@ import type { Clock } from "../runtime/clock.ts";
 import { unavailable } from "../model/errors.ts";
 import { redeliveryDelayMs } from "./bus.ts";
 import type { NatsLink } from "./nats-connection.ts";
+import { isForbidden, textOf } from "./nats-errors.ts";
 import type { Topology } from "./nats-topology.ts";
-import { isForbidden, textOf } from "./nats-topology.ts";
 
 const REQUEST_TIMEOUT_MS = 2000;
 const START_PATIENCE_MS = 10_000;

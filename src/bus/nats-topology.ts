@@ -3,8 +3,6 @@ import {
   AckPolicy,
   DeliverPolicy,
   DiscardPolicy,
-  JetStreamApiCodes,
-  JetStreamApiError,
   RetentionPolicy,
   StorageType,
 } from "@nats-io/jetstream";
@@ -13,12 +11,17 @@ import type {
   JetStreamManager,
   StreamConfig,
 } from "@nats-io/jetstream";
-import { errors, nanos } from "@nats-io/transport-node";
+import { nanos } from "@nats-io/transport-node";
 import {
   DEDUPLICATION_WINDOW_MS,
   REPORT_MAX_AGE_MS,
   TICK_MAX_AGE_MS,
 } from "./bus.ts";
+import {
+  isConsumerDifferent,
+  isNameInUse,
+  isStreamMissing,
+} from "./nats-errors.ts";
 
 const TICK_STREAM = "SONDE_TICKS";
 const REPORT_STREAM = "SONDE_RESULTS";
@@ -98,10 +101,6 @@ export interface TopologyOptions {
 const MAX_UNACKNOWLEDGED = 20_000;
 const REPLICAS_IN_CLUSTER = 3;
 
-const NAME_IN_USE = 10_058;
-const CONSUMER_DIFFERS = 10_148;
-const MESSAGE_OVER_MAXIMUM = 10_054;
-
 export function createTopology({
   manager,
   clustered,
@@ -125,8 +124,8 @@ export function createTopology({
     try {
       await manager.streams.info(name);
     } catch (cause) {
-      if (!hasCode(cause, JetStreamApiCodes.StreamNotFound)) throw cause;
-      await addStream({
+      if (!isStreamMissing(cause)) throw cause;
+      await addStream(manager, {
         name,
         subjects: [subject],
         retention: RetentionPolicy.Workqueue,
@@ -139,74 +138,48 @@ export function createTopology({
     }
   }
 
-  async function addStream(
-    config: Partial<StreamConfig> & { readonly name: string },
-  ): Promise<void> {
-    try {
-      await manager.streams.add(config);
-    } catch (cause) {
-      if (!hasCode(cause, NAME_IN_USE)) throw cause; // another process was faster
-    }
-  }
-
-  async function addConsumer({
-    stream,
-    durable,
-    filter,
-  }: ConsumerSpec): Promise<ConsumerInfo> {
-    const config = {
-      durable_name: durable,
-      filter_subject: filter,
-      deliver_policy: DeliverPolicy.All,
-      ack_policy: AckPolicy.Explicit,
-      ack_wait: nanos(ackWaitMs),
-      max_ack_pending: MAX_UNACKNOWLEDGED,
-    };
-    try {
-      return await manager.consumers.add(stream, config);
-    } catch (cause) {
-      if (!hasCode(cause, CONSUMER_DIFFERS)) throw cause;
-      return manager.consumers.update(stream, durable, config);
-    }
-  }
-
   return {
     ensureStreams,
     async ensureConsumer(spec) {
       try {
-        return await addConsumer(spec);
+        return await addConsumer(manager, spec, ackWaitMs);
       } catch (cause) {
-        if (!hasCode(cause, JetStreamApiCodes.StreamNotFound)) throw cause;
+        if (!isStreamMissing(cause)) throw cause;
         await ensureStreams();
-        return addConsumer(spec);
+        return addConsumer(manager, spec, ackWaitMs);
       }
     },
   };
 }
 
-const hasCode = (cause: unknown, code: number): boolean =>
-  cause instanceof JetStreamApiError && cause.code === code;
-
-/** The message is larger than the `max_msg_size` of its stream. */
-export const isOverMaximum = (cause: unknown): boolean =>
-  hasCode(cause, MESSAGE_OVER_MAXIMUM);
-
-/** Nobody answers on the subject: there is no such stream or consumer, or no JetStream. */
-export const isNoResponders = (cause: unknown): boolean =>
-  isCausedBy(cause, errors.NoRespondersError);
-
-/** The credential does not allow it. */
-export const isForbidden = (cause: unknown): boolean =>
-  isCausedBy(cause, errors.PermissionViolationError);
-
-function isCausedBy(
-  fault: unknown,
-  kind: new (...args: never[]) => Error,
-): boolean {
-  if (!(fault instanceof Error)) return false;
-  const { cause } = fault;
-  return fault instanceof kind || isCausedBy(cause, kind);
+async function addStream(
+  manager: JetStreamManager,
+  config: Partial<StreamConfig> & { readonly name: string },
+): Promise<void> {
+  try {
+    await manager.streams.add(config);
+  } catch (cause) {
+    if (!isNameInUse(cause)) throw cause; // another process was faster
+  }
 }
 
-export const textOf = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : String(cause);
+async function addConsumer(
+  manager: JetStreamManager,
+  { stream, durable, filter }: ConsumerSpec,
+  ackWaitMs: number,
+): Promise<ConsumerInfo> {
+  const config = {
+    durable_name: durable,
+    filter_subject: filter,
+    deliver_policy: DeliverPolicy.All,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(ackWaitMs),
+    max_ack_pending: MAX_UNACKNOWLEDGED,
+  };
+  try {
+    return await manager.consumers.add(stream, config);
+  } catch (cause) {
+    if (!isConsumerDifferent(cause)) throw cause;
+    return manager.consumers.update(stream, durable, config);
+  }
+}
