@@ -1,15 +1,14 @@
-// Pulls the messages of a durable JetStream consumer, keeps them alive while they are handled, and recovers by itself.
+// Pulls the messages of a durable JetStream consumer, as many as it may hold, and recovers by itself.
 import { setTimeout as delay } from "node:timers/promises";
 import type {
   Consumer as JetStreamConsumer,
   ConsumerMessages,
-  JsMsg,
 } from "@nats-io/jetstream";
 import type { Consumer } from "./bus.ts";
 import { redeliveryDelayMs } from "./bus.ts";
 import type { Receiver } from "./delivery.ts";
 import type { NatsLink } from "./nats-connection.ts";
-import { locationOfSubject } from "./nats-topology.ts";
+import { createHeldMessages } from "./nats-held-messages.ts";
 
 export interface PullOptions {
   /** Makes the consumer on the server where it is missing. */
@@ -97,80 +96,3 @@ export function startPulling(options: PullOptions): Consumer {
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   delay(ms, undefined, { signal }).catch(() => undefined);
-
-interface HeldMessages {
-  take(message: JsMsg, receiver: Receiver): void;
-  count(): number;
-  fewerThan(limit: number): Promise<void>;
-  stopWaiting(): void;
-  settled(): Promise<void>;
-}
-
-interface Held {
-  /** The newest delivery of the message. */
-  message: JsMsg;
-  work: Promise<void>;
-}
-
-function createHeldMessages({ ackWaitMs, link }: PullOptions): HeldMessages {
-  const held = new Map<string, Held>();
-  let waiting: { limit: number; resolve: () => void } | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-
-  const keepAlive = (): void => {
-    if (link.fault() !== undefined) return;
-    for (const { message } of held.values()) message.working();
-  };
-
-  function release(key: string): void {
-    held.delete(key);
-    if (held.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-    }
-    if (waiting && held.size < waiting.limit) waiting.resolve();
-  }
-
-  return {
-    take(message, receiver) {
-      const key = keyOf(message);
-      const known = held.get(key);
-      if (known) {
-        known.message = message; // its handler is still at work: not a reason to hand it over twice
-        return;
-      }
-      timer ??= setInterval(keepAlive, ackWaitMs / 3);
-      const entry: Held = { message, work: Promise.resolve() };
-      held.set(key, entry);
-      entry.work = receiver
-        .receive({
-          locationId: locationOfSubject(message.subject),
-          data: message.data,
-          attempt: message.info.deliveryCount,
-          acknowledge: () => entry.message.ack(),
-          giveBack: (afterMs) => entry.message.nak(afterMs),
-          discard: () => entry.message.term(),
-        })
-        .then(() => release(key));
-    },
-    count: () => held.size,
-    async fewerThan(limit) {
-      if (held.size < limit || stopped) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting = { limit, resolve };
-      await promise;
-    },
-    stopWaiting() {
-      stopped = true;
-      waiting?.resolve();
-    },
-    async settled() {
-      await Promise.all([...held.values()].map(({ work }) => work));
-    },
-  };
-}
-
-// The time is part of it because a stream that was made anew counts from 1 again.
-const keyOf = ({ info }: JsMsg): string =>
-  `${info.streamSequence}@${info.timestampNanos}`;
