@@ -4,12 +4,7 @@ import type { Logger } from "../runtime/logger.ts";
 import { unavailable } from "../model/errors.ts";
 import { locationIdValidator } from "../model/location.ts";
 import type { Bus } from "./bus.ts";
-import {
-  HEARTBEAT_ANSWER_MS,
-  MAX_REPORTS_PER_BATCH,
-  REPORT_MAX_AGE_MS,
-  TICK_MAX_AGE_MS,
-} from "./bus.ts";
+import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
 import type { EncodedMessage } from "./codec.ts";
 import {
   decodeReports,
@@ -19,10 +14,11 @@ import {
   encodeTicks,
   locationOf,
 } from "./codec.ts";
-import type { Listener, MessageKind } from "./delivery.ts";
+import type { MessageKind } from "./delivery.ts";
 import { createListener, receiveEach, receiveInBatches } from "./delivery.ts";
+import { createHeartbeatLine } from "./in-process-heartbeats.ts";
 import type { Queue } from "./in-process-queue.ts";
-import { createQueue } from "./in-process-queue.ts";
+import { createQueues } from "./in-process-queues.ts";
 
 export interface InProcessBusOptions {
   readonly clock: Clock;
@@ -31,31 +27,18 @@ export interface InProcessBusOptions {
   readonly onDropped?: (kind: MessageKind) => void;
 }
 
+const TICKS = { kind: "ticks", decode: decodeTicks } as const;
+const REPORTS = { kind: "reports", decode: decodeReports } as const;
+
 export function createInProcessBus({
   clock,
   log,
   onDropped = () => undefined,
 }: InProcessBusOptions): Bus {
-  const newQueue = (kind: MessageKind, maxAgeMs: number): Queue =>
-    createQueue({
-      clock,
-      maxAgeMs,
-      onExpired() {
-        log.warn({ kind }, "message expired before anyone took it");
-        onDropped(kind);
-      },
-    });
-  const tickQueues = new Map<string, Queue>();
-  const reports = newQueue("reports", REPORT_MAX_AGE_MS);
-  const listeners = new Set<Listener>();
+  const told = { log, onDropped };
+  const queues = createQueues({ clock, ...told });
+  const heartbeats = createHeartbeatLine();
   let closing: Promise<void> | undefined;
-
-  function ticksFor(locationId: string): Queue {
-    const known = tickQueues.get(locationId);
-    const queue = known ?? newQueue("ticks", TICK_MAX_AGE_MS);
-    tickQueues.set(locationId, queue);
-    return queue;
-  }
 
   function publish(
     queue: Queue,
@@ -71,52 +54,31 @@ export function createInProcessBus({
     async publishTicks(ticks) {
       if (ticks.length === 0) return;
       const locationId = locationOf(ticks);
-      publish(ticksFor(locationId), encodeTicks(ticks).messages, locationId);
+      const queue = queues.ticks(locationId);
+      publish(queue, encodeTicks(ticks).messages, locationId);
     },
     async consumeTicks(locationId, handler) {
-      const queue = ticksFor(locationIdValidator.parse(locationId));
-      const decode = decodeTicks;
-      return queue.attach(
-        receiveEach({ kind: "ticks", decode, handler, log, onDropped }),
-      );
+      const queue = queues.ticks(locationIdValidator.parse(locationId));
+      return queue.attach(receiveEach({ ...TICKS, ...told, handler }));
     },
     async publishReports(batch) {
       if (batch.length === 0) return;
-      publish(reports, encodeReports(batch).messages, locationOf(batch));
+      const { messages } = encodeReports(batch);
+      publish(queues.reports, messages, locationOf(batch));
     },
     async consumeReports(handler) {
-      const decode = decodeReports;
-      return reports.attach(
-        receiveInBatches(
-          { kind: "reports", decode, handler, log, onDropped },
-          MAX_REPORTS_PER_BATCH,
-        ),
+      const handling = { ...REPORTS, ...told, handler };
+      return queues.reports.attach(
+        receiveInBatches(handling, MAX_REPORTS_PER_BATCH),
       );
     },
-    reportsSafe: () => reports.emptied(),
+    reportsSafe: () => queues.reports.emptied(),
     async sendHeartbeat(heartbeat) {
       const data = encodeHeartbeat(heartbeat);
-      const locationId = locationOf([heartbeat]);
-      const [listener] = listeners;
-      if (!listener) return null;
-      return new Promise((resolve) => {
-        const giveUp = (): void => resolve(null);
-        const timer = setTimeout(giveUp, HEARTBEAT_ANSWER_MS);
-        void listener
-          .tell(locationId, data, resolve)
-          .then(giveUp)
-          .finally(() => clearTimeout(timer));
-      });
+      return heartbeats.send(locationOf([heartbeat]), data);
     },
     async consumeHeartbeats(handler) {
-      const listener = createListener(handler, { log, onDropped });
-      listeners.add(listener);
-      return {
-        drain() {
-          listeners.delete(listener);
-          return listener.settled();
-        },
-      };
+      return heartbeats.attach(createListener(handler, told));
     },
     status: () =>
       closing
@@ -125,13 +87,7 @@ export function createInProcessBus({
     announcedServers: () => [],
     close() {
       closing ??= (async () => {
-        const listening = [...listeners];
-        listeners.clear();
-        const queues = [...tickQueues.values(), reports];
-        await Promise.all([
-          ...queues.map((queue) => queue.close()),
-          ...listening.map((listener) => listener.settled()),
-        ]);
+        await Promise.all([heartbeats.close(), queues.close()]);
       })();
       return closing;
     },
