@@ -1,5 +1,5 @@
 // Turns whatever was thrown into the one shape of error answers.
-import { AppError } from "../model/errors.ts";
+import { AppError, UnavailableError } from "../model/errors.ts";
 import type { ErrorCode } from "../model/errors.ts";
 
 export interface ErrorAnswer {
@@ -44,6 +44,11 @@ export class HttpError extends Error {
 }
 
 export function toAnswer(error: unknown): ErrorAnswer {
+  if (error instanceof UnavailableError)
+    return answer(
+      503,
+      `${error.part} cannot be reached just now; try again in ${RETRY_AFTER_SECONDS} s`,
+    );
   if (error instanceof AppError)
     return answer(STATUS[error.code], error.message);
   if (error instanceof HttpError)

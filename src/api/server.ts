@@ -3,7 +3,6 @@ import fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
-import { unavailable } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -12,6 +11,7 @@ import type { Store } from "../store/store.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { answerClientError, answerErrors } from "./error-answers.ts";
+import { HttpError } from "./errors.ts";
 import { acceptJsonBodies } from "./content-types.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import { prettyPrintOnRequest } from "./pretty-print.ts";
@@ -126,7 +126,7 @@ function createServer(
   app.addHook("onRequest", async (request, reply) => {
     if (stopping.aborted) {
       void reply.header("connection", "close");
-      throw unavailable("The service is shutting down");
+      throw new HttpError(503, "The service is shutting down");
     }
     if (request.is404) throw answers.unknown(request);
   });

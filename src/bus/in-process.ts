@@ -45,7 +45,7 @@ export function createInProcessBus({
     messages: readonly EncodedMessage[],
     locationId: string,
   ): void {
-    if (closing) throw unavailable("the bus is closed");
+    if (closing) throw unavailable("the bus is closed", { part: "the bus" });
     for (const message of messages) queue.publish(message, locationId);
   }
 

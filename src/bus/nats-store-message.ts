@@ -80,6 +80,6 @@ function notStored(link: NatsLink, cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : "no answer";
   return unavailable(
     `NATS at ${link.addresses} did not store a message (${link.fault() ?? reason})`,
-    { cause },
+    { part: "the bus", cause },
   );
 }

@@ -26,11 +26,28 @@ export const invalid = (message: string, options?: ErrorOptions): AppError =>
 export const notFound = (what: string): AppError =>
   new AppError("not_found", `${what} not found`);
 
-/** A server that Sonde depends on (database, bus) cannot be reached just now; the same request may succeed later. */
+export interface UnavailableOptions extends ErrorOptions {
+  /** As callers are told of it. */
+  readonly part?: "the database" | "the bus";
+}
+
+/**
+ * A server that Sonde depends on cannot be reached just now; the same request may succeed later. Its message is for an
+ * operator, may name addresses, and is not shown to callers.
+ */
+export class UnavailableError extends AppError {
+  readonly part: string;
+
+  constructor(message: string, options: UnavailableOptions = {}) {
+    super("unavailable", message, options);
+    this.part = options.part ?? "a part of the service";
+  }
+}
+
 export const unavailable = (
   message: string,
-  options?: ErrorOptions,
-): AppError => new AppError("unavailable", message, options);
+  options?: UnavailableOptions,
+): UnavailableError => new UnavailableError(message, options);
 
 export const isUnavailable = (err: unknown): boolean =>
-  err instanceof AppError && err.code === "unavailable";
+  err instanceof UnavailableError;

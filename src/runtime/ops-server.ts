@@ -78,8 +78,12 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
       server.once("error", listening.reject);
       server.listen(port, host, listening.resolve);
       await listening.promise.catch((cause: NodeJS.ErrnoException) => {
+        const advice =
+          cause.code === "EADDRINUSE"
+            ? "choose another with SONDE_OPS_PORT"
+            : "see SONDE_HOST and SONDE_OPS_PORT";
         throw new Error(
-          `cannot listen on ${host} port ${port} (${cause.code ?? cause.message}): choose another with SONDE_OPS_PORT`,
+          `cannot listen on ${host} port ${port} (${cause.code ?? cause.message}): ${advice}`,
           { cause },
         );
       });

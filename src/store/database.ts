@@ -40,7 +40,7 @@ export async function inTransaction<T>(
 const collided = (cause: unknown): Error =>
   unavailable(
     `the database is too busy: a transaction collided with others ${ATTEMPTS} times`,
-    { cause },
+    { part: "the database", cause },
   );
 
 /** Keeps a statement's parameters below what either driver takes. */

@@ -93,7 +93,10 @@ function toAppError(cause: unknown): unknown {
   if (cause instanceof AppError || !isUnavailable(cause)) return cause;
   const reason =
     cause instanceof AggregateError ? codeOf(cause) : (cause as Error).message;
-  return unavailable(`the database cannot be reached: ${reason}`, { cause });
+  return unavailable(`the database cannot be reached: ${reason}`, {
+    part: "the database",
+    cause,
+  });
 }
 
 function guardedPool(pool: Pool): PostgresPool {

@@ -127,7 +127,7 @@ function guarded<T>(work: () => T): T {
     if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw cause;
     throw unavailable(
       `the database cannot be used: ${(cause as Error).message}`,
-      { cause },
+      { part: "the database", cause },
     );
   }
 }

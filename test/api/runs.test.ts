@@ -125,7 +125,10 @@ it("answers 503 while the bus does not take it, and forgets the run", async () =
   const answer = await run(api, id);
   expect([answer.status, answer.body]).toEqual([
     503,
-    { error_msg: "the bus is closed", error: 503 },
+    {
+      error_msg: "the bus cannot be reached just now; try again in 5 s",
+      error: 503,
+    },
   ]);
   expect(answer.headers["retry-after"]).toBe("5");
   const page = { after: "", limit: 10 };

@@ -71,9 +71,11 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
     expect(gone).toEqual({
       status: 503,
       retryAfter: "5",
-      body: { error_msg: expect.any(String), error: 503 },
+      body: {
+        error_msg: "the database cannot be reached just now; try again in 5 s",
+        error: 503,
+      },
     });
-    expect(gone.body["error_msg"]).toMatch(/^the database cannot be reached/i);
   }
   await until(async () => {
     const readiness = await fetch(`${ops}/readyz`);

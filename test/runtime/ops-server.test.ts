@@ -204,6 +204,12 @@ describe("the ops server", () => {
     );
   });
 
+  it("says which settings to see when its host is not of this machine", async () => {
+    await expect(startOps({ host: "192.0.2.1" })).rejects.toThrow(
+      "cannot listen on 192.0.2.1 port 0 (EADDRNOTAVAIL): see SONDE_HOST and SONDE_OPS_PORT",
+    );
+  });
+
   it("tells its real port, and has none before and after", async () => {
     const { log } = captureLog();
     const registry = createRegistry({ version: "1" });
