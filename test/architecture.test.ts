@@ -45,7 +45,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "agent/": {
     ours: [...ROLE, "agent/", "bus/bus.ts"],
-    packages: ["undici", "tough-cookie", "ipaddr.js", "typebox", "aws4"],
+    packages: ["undici", "tough-cookie", "ipaddr.js", "typebox"],
   },
   "aggregator/": {
     ours: [...ROLE, "aggregator/", "bus/bus.ts", ...STORE],

@@ -1,14 +1,11 @@
 // AMAZON: AWS Signature Version 4 in the Authorization header.
-import { createHash } from "node:crypto";
-import aws4 from "aws4";
 import type { Authorization } from "../../model/authorization.ts";
 import { settingOf } from "../../model/authorization.ts";
 import type { HttpRequest } from "../http-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
-
-// They say how the call is made, and a proxy on the way may change them; a workflow's cookies are added later.
-const UNSIGNED = new Set(["accept", "cookie", "traceparent", "sonde-run"]);
+import { amazonSignature, isStorage, sha256 } from "./sigv4.ts";
+import type { AmazonScope } from "./sigv4.ts";
 
 export const authorizeAmazon: Authorizer = (
   request,
@@ -20,35 +17,35 @@ export const authorizeAmazon: Authorizer = (
     return {
       reason: "the authentication setting needs a client_id and client_secret",
     };
-  const dated = withAmazonHeaders(request, authorization, now);
-  const signer = signerOf(dated, authorization);
-  if (signer.service === "")
+  const told = scopeOf(request.url.hostname);
+  const service =
+    settingOf(authorization, "service")?.toLowerCase() ?? told.service;
+  if (service === "")
     return {
       reason: "the authentication setting names no service, nor does the host",
     };
-  try {
-    // What the signer makes of the URL itself has some escapes escaped once more, and ends after 1000 parameters.
-    signer.parsedPath = parsedPath(dated.url);
-    return {
-      request: withCredential(dated, "Authorization", signer.authHeader()),
-    };
-  } catch {
-    return { reason: "the URL has an escape that cannot be signed" };
-  }
+  const scope: AmazonScope = {
+    date: amazonDate(now),
+    region: settingOf(authorization, "region") ?? (told.region || "us-east-1"),
+    // Its hosts go by another name.
+    service: service === "email" ? "ses" : service,
+  };
+  const dated = withAmazonHeaders(request, authorization, scope);
+  const signature = amazonSignature(dated, scope, { id, secret });
+  return { request: withCredential(dated, "Authorization", signature) };
 };
 
 function withAmazonHeaders(
   request: HttpRequest,
   authorization: Authorization,
-  now: number,
+  { date, service }: AmazonScope,
 ): HttpRequest {
   const sessionToken = authorization.token?.access_token;
   const added = [
-    { key: "X-Amz-Date", value: amazonDate(now) },
-    // S3 demands it, the others take no notice.
-    ...(serviceOf(authorization) === "s3" ||
-    /(?:^|[.-])s3[.-]/.test(request.url.hostname)
-      ? [{ key: "X-Amz-Content-Sha256", value: sha256(request.body) }]
+    { key: "X-Amz-Date", value: date },
+    // The others take no notice.
+    ...(isStorage(service)
+      ? [{ key: "X-Amz-Content-Sha256", value: sha256(request.body ?? "") }]
       : []),
   ];
   const names = new Set(added.map(({ key }) => key.toLowerCase()));
@@ -77,64 +74,22 @@ function withPlainPath(url: URL): URL {
   return plain;
 }
 
-function signerOf(request: HttpRequest, authorization: Authorization) {
-  const { client_id, client_secret } = authorization.keys;
-  const service = serviceOf(authorization);
-  const region = settingOf(authorization, "region");
-  const signer = new aws4.RequestSigner(
-    {
-      method: request.method,
-      hostname: hostOf(request),
-      headers: signedHeaders(request),
-      ...(request.body && { body: request.body }),
-      ...(service && { service }),
-      ...(region && { region }),
-      doNotModifyHeaders: true,
-    },
-    {
-      accessKeyId: client_id ?? "",
-      secretAccessKey: client_secret ?? "",
-    },
-  );
-  const date = request.headers.find(({ key }) => key === "X-Amz-Date");
-  signer.datetime = date?.value ?? "";
-  return signer;
-}
+const REGION = /^(?:s3-)?([a-z]{2,4}(?:-[a-z]+)+-\d+)$/;
 
-/** Throws where the query is not in UTF-8. */
-function parsedPath({ pathname, search }: URL) {
-  decodeURIComponent(search.replace(/%(?![\da-f]{2})/gi, "%25"));
-  const named = Map.groupBy(new URLSearchParams(search), ([name]) => name);
-  const query = [...named].map(
-    ([name, pairs]) => [name, pairs.map(([, value]) => value)] as const,
-  );
-  return { path: pathname, query: Object.fromEntries(query) };
-}
-
-const serviceOf = (authorization: Authorization): string | undefined =>
-  settingOf(authorization, "service")?.toLowerCase();
-
-/** Whose labels tell the service and the region; `dualstack` and `accelerate` are neither. */
-const hostOf = ({ url }: HttpRequest): string =>
-  url.hostname.replace(".s3-accelerate.", ".s3.").replace(".dualstack.", ".");
-
-/** The values of a repeated header are joined, as the receiver joins them. */
-function signedHeaders({ headers }: HttpRequest): Record<string, string> {
-  const signed: Record<string, string> = {};
-  for (const { key, value } of headers) {
-    const name = key.toLowerCase();
-    if (UNSIGNED.has(name)) continue;
-    const text = Buffer.from(value, "latin1").toString().trim();
-    const before = signed[name];
-    signed[name] = before === undefined ? text : `${before},${text}`;
-  }
-  return signed;
+/** What the host's name tells by its last labels: `<service>.<region>`, or what deviates from it. */
+function scopeOf(hostname: string): { service: string; region: string } {
+  const [, name = ""] = /^(.+)\.amazonaws\.com(?:\.cn)?$/.exec(hostname) ?? [];
+  const [last = "", before = ""] = name
+    .split(".")
+    .filter((label) => label !== "dualstack")
+    .map((label) => label.replace(/-(?:accelerate|external-1|fips)$/, ""))
+    .toReversed();
+  if (last === "es" || last === "aoss")
+    return { service: last, region: before };
+  const [, region = ""] = REGION.exec(last) ?? [];
+  if (region === "") return { service: last, region };
+  return { service: region === last ? before : "s3", region };
 }
 
 const amazonDate = (now: number): string =>
   new Date(now).toISOString().replace(/[:-]|\.\d+/g, "");
-
-const sha256 = (body: Buffer | null): string =>
-  createHash("sha256")
-    .update(body ?? "")
-    .digest("hex");

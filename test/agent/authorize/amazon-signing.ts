@@ -31,9 +31,9 @@ export const request = (
 export const escapedAgain = (path: string): string =>
   path.replaceAll(/\/+/g, "/").replaceAll(/[^/]/g, escaped);
 
-/** For S3. */
+/** For S3, which takes a plus for a blank. */
 export const escapedOnce = (path: string): string =>
-  unescaped(path).replaceAll(/[^/]/g, escaped);
+  unescaped(path.replaceAll("+", " ")).replaceAll(/[^/]/g, escaped);
 
 /** The signature of a request, for the credential and the headers that its Authorization header names. */
 export function signatureOf(

@@ -1,0 +1,120 @@
+// AWS Signature Version 4 of a request, by its documentation. It escapes byte by byte: an escape stands for its byte.
+import { createHash, createHmac } from "node:crypto";
+import type { HttpRequest } from "../http-request.ts";
+
+export interface AmazonScope {
+  /** As `X-Amz-Date` has it, for example 20150830T123600Z. */
+  readonly date: string;
+  readonly region: string;
+  readonly service: string;
+}
+
+export interface AmazonKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+// They say how the call is made, and a proxy on the way may change them; a workflow's cookies are added later.
+const UNSIGNED = new Set([
+  "accept",
+  "authorization",
+  "cookie",
+  "sonde-run",
+  "traceparent",
+  "user-agent",
+  "x-amzn-trace-id",
+]);
+
+/** Of a header that has the hash of the body, or says that it is not signed. */
+const BODY_HASH = "x-amz-content-sha256";
+
+/** What stores objects signs paths in another way than all other services. */
+export const isStorage = (service: string): boolean =>
+  /^s3(?:-outposts|-object-lambda)?$/.test(service);
+
+/** The value of the `Authorization` header. The request has a `Host` header. */
+export function amazonSignature(
+  request: HttpRequest,
+  { date, region, service }: AmazonScope,
+  { id, secret }: AmazonKey,
+): string {
+  const headers = signedHeaders(request);
+  const names = [...headers.keys()].join(";");
+  const canonical = [
+    request.method,
+    isStorage(service)
+      ? storagePath(request.url.pathname)
+      : servicePath(request.url.pathname),
+    canonicalQuery(request.url.search.slice(1)),
+    ...[...headers].map(([name, value]) => `${name}:${value}`),
+    "",
+    names,
+    headers.get(BODY_HASH) ?? sha256(request.body ?? ""),
+  ].join("\n");
+  const scope = [date.slice(0, 8), region, service, "aws4_request"];
+  const credential = scope.join("/");
+  const digest = sha256(Buffer.from(canonical, "latin1"));
+  const text = `AWS4-HMAC-SHA256\n${date}\n${credential}\n${digest}`;
+  const key = scope.reduce<string | Buffer>(hmac, `AWS4${secret}`);
+  const signature = hmac(key, text).toString("hex");
+  return `AWS4-HMAC-SHA256 Credential=${id}/${credential}, SignedHeaders=${names}, Signature=${signature}`;
+}
+
+/** By name, in order. The values of a repeated header are joined, as the receiver joins them. */
+const signedHeaders = ({ headers }: HttpRequest): Map<string, string> =>
+  new Map(
+    [...Map.groupBy(headers, ({ key }) => key.toLowerCase())]
+      .filter(([name]) => !UNSIGNED.has(name))
+      .toSorted(([a], [b]) => inOrder(a, b))
+      .map(([name, all]) => [
+        name,
+        all.map(({ value }) => withSingleBlanks(value)).join(","),
+      ]),
+  );
+
+const withSingleBlanks = (value: string): string =>
+  value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "");
+
+/** With its escapes escaped once more. */
+const servicePath = (path: string): string =>
+  path.replace(/\/+/g, "/").replace(/[^\w.~/-]/g, escapeByte);
+
+/** Escaped once. A plus stands for a blank, which it does in no other service's path. */
+const storagePath = (path: string): string =>
+  canonicalText(path).replaceAll("%2F", "/");
+
+/** By name and then by value, and each as often as it is there. */
+const canonicalQuery = (query: string): string =>
+  query
+    .split("&")
+    .filter((parameter) => parameter !== "")
+    .map((parameter) => {
+      const [name = "", ...value] = parameter.split("=");
+      return {
+        name: canonicalText(name),
+        value: canonicalText(value.join("=")),
+      };
+    })
+    .toSorted((a, b) => inOrder(a.name, b.name) || inOrder(a.value, b.value))
+    .map(({ name, value }) => `${name}=${value}`)
+    .join("&");
+
+const canonicalText = (text: string): string =>
+  unescaped(text.replaceAll("+", " ")).replace(/[^\w.~-]/g, escapeByte);
+
+/** One character for each byte. */
+const unescaped = (text: string): string =>
+  text.replace(/%([\da-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+
+const escapeByte = (byte: string): string =>
+  `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+
+const inOrder = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+const hmac = (key: string | Buffer, text: string): Buffer =>
+  createHmac("sha256", key).update(text).digest();
+
+export const sha256 = (data: string | Buffer): string =>
+  createHash("sha256").update(data).digest("hex");
