@@ -1,41 +1,22 @@
-// The composition root: the only file that names an adapter.
-import { createHmac, randomUUID } from "node:crypto";
+// The composition root: what a process opens, starts and stops, and in which order.
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { createAgent } from "./agent/agent.ts";
-import { parseEgressAllow } from "./agent/egress.ts";
-import type { OwnNetwork } from "./agent/egress.ts";
-import { createAgentMetrics } from "./agent/metrics.ts";
-import { createAggregator } from "./aggregator/aggregator.ts";
-import { createAggregatorMetrics } from "./aggregator/metrics.ts";
-import { createApiMetrics } from "./api/metrics.ts";
-import { createAnswerPruning } from "./api/answer-pruning.ts";
-import { createApi } from "./api/server.ts";
 import type { Api } from "./api/server.ts";
 import type { Bus } from "./bus/bus.ts";
-import type { Config, Role } from "./config.ts";
+import { composeRoles } from "./compose-roles.ts";
+import type { Config } from "./config.ts";
 import { openConfiguredBus } from "./configured-bus.ts";
-import {
-  locationKeysOf,
-  masterKeyOf,
-  openConfiguredStore,
-  tickSealerOf,
-} from "./configured-store.ts";
+import { openConfiguredStore } from "./configured-store.ts";
 import type { DataDir } from "./data-dir.ts";
-import { createDispatcher } from "./dispatch/dispatch.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
-import { createOwnNetwork, uplinkCheckOf } from "./own-network.ts";
+import { createOwnNetwork } from "./own-network.ts";
 import { systemClock } from "./runtime/clock.ts";
 import { createLifecycle } from "./runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
 import type { Logger } from "./runtime/logger.ts";
 import { createRegistry } from "./runtime/metrics.ts";
-import type { Registry } from "./runtime/metrics.ts";
 import { createOpsServer } from "./runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
-import { createSchedulerMetrics } from "./scheduler/metrics.ts";
-import { createRenewalMetrics } from "./renewal/metrics.ts";
-import { createRenewalService } from "./renewal/renewal.ts";
-import { createScheduler } from "./scheduler/scheduler.ts";
 import { lockForProcess } from "./store/process-lock.ts";
 import type { Store } from "./store/store.ts";
 import { VERSION } from "./version.ts";
@@ -124,109 +105,6 @@ export async function compose(options: ComposeOptions): Promise<System> {
     STOP_DEADLINE_MS,
   );
   return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
-}
-
-interface Parts extends ComposeOptions {
-  readonly store: Store | undefined;
-  readonly bus: Bus;
-  readonly registry: Registry;
-  readonly holder: string;
-  readonly own: OwnNetwork;
-}
-
-/** In the order to start: what takes results before what makes them, what orders runs last. */
-function composeRoles(parts: Parts): {
-  readonly services: Service[];
-  readonly api: Api | undefined;
-} {
-  const {
-    config,
-    log: root,
-    store,
-    bus,
-    registry,
-    holder,
-    dataDir,
-    egressAllow = [],
-  } = parts;
-  const clock = systemClock;
-  const allow = [...config.egressAllow, ...egressAllow];
-  const egress = { allow, own: parts.own };
-  const has = (role: Role): boolean => config.roles.includes(role);
-  const log = (role: Role): Logger => root.child({ role });
-  const services: Service[] = [];
-  let api: Api | undefined;
-  if (store && has("aggregator"))
-    services.push(
-      createAggregator({
-        bus,
-        store,
-        clock,
-        log: log("aggregator"),
-        metrics: createAggregatorMetrics(registry),
-      }),
-    );
-  if (has("agent"))
-    services.push(
-      createAgent({
-        bus,
-        clock,
-        log: log("agent"),
-        metrics: createAgentMetrics(registry),
-        locationId: config.location,
-        agentId: holder,
-        version: VERSION,
-        locationKeys: locationKeysOf(config, dataDir, {
-          hasMaster: store !== undefined,
-        }),
-        egress,
-        uplinkCheck: uplinkCheckOf(config),
-        ...(bus.durable && { spoolPath: dataDir.path("spool.db") }),
-        concurrency: config.agentConcurrency,
-      }),
-    );
-  if (!store) return { services, api };
-  const dispatcher = createDispatcher({
-    store,
-    bus,
-    sealTick: tickSealerOf(config, dataDir),
-  });
-  if (has("scheduler"))
-    services.push(
-      createScheduler({
-        store,
-        dispatcher,
-        holder,
-        log: log("scheduler"),
-        metrics: createSchedulerMetrics(registry),
-      }),
-      createRenewalService({
-        store,
-        egress: parseEgressAllow(allow, parts.own),
-        log: log("scheduler"),
-        metrics: createRenewalMetrics(registry),
-      }),
-    );
-  if (has("api")) {
-    api = createApi({
-      store,
-      dispatcher,
-      clock,
-      log: log("api"),
-      metrics: createApiMetrics(registry),
-      config: {
-        host: config.host,
-        port: config.port,
-        tokenInQuery: config.tokenInQuery,
-        cursorKey: createHmac("sha256", masterKeyOf(config, dataDir))
-          .update("cursor")
-          .digest(),
-        version: VERSION,
-      },
-    });
-    services.push(api, createAnswerPruning({ store, log: log("api") }));
-  }
-  return { services, api };
 }
 
 const closing = (name: string, stop: () => Promise<void>): Service => ({
