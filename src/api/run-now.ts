@@ -1,4 +1,4 @@
-// "Run now": orders a run, hands it to the bus at once, and where asked to, waits for its end.
+// "Run now": hands a run that was ordered to the bus at once, and where asked to, waits for its end.
 import { Type } from "typebox";
 import { DelaySeconds } from "../model/deployment.ts";
 import { withDefault } from "../model/fields.ts";
@@ -30,13 +30,6 @@ export const RUN_PARAMETERS = {
     0,
   ),
 };
-
-export const inUpperCase = (
-  context: Readonly<Record<string, unknown>>,
-): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]),
-  );
 
 export interface Started<Answer> {
   readonly answer: Answer;

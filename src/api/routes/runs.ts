@@ -1,17 +1,14 @@
 // Runs of a call at a caller's request.
 import { Type } from "typebox";
-import { AppError, invalid } from "../../model/errors.ts";
-import { canRun } from "../../model/access.ts";
 import { Id } from "../../model/fields.ts";
 import { createValidator } from "../../model/validate.ts";
-import { manualRun } from "../../dispatch/pending-run.ts";
-import type { PendingRun } from "../../store/ports/run-store.ts";
-import { visible } from "../crud.ts";
 import { defineEndpoint } from "../endpoint.ts";
-import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
-import { resolveLocation } from "../locations.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { named } from "../openapi.ts";
-import { inUpperCase, RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
+import { orderRun } from "../order-run.ts";
+import { RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
+
+const TARGET = { kind: "call", label: "API Call" } as const;
 
 const RunBody = Type.Object(RUN_FIELDS, { additionalProperties: false });
 const runBody = createValidator(RunBody);
@@ -38,7 +35,8 @@ export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
     body: RunBody,
     answer: RunSchema,
     async handle(request) {
-      const run = await orderedRun(deps, request);
+      const order = runBody.parse(request.body);
+      const run = await orderRun(deps, request, TARGET, order);
       const { target_id: call_id, result_id, location_id, context } = run;
       return runNow(deps, request, run, {
         answer: { call_id, result_id, location_id, context: { ...context } },
@@ -48,29 +46,3 @@ export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
     },
   }),
 ];
-
-async function orderedRun(
-  { store }: EndpointDeps,
-  { principal, params, body }: ApiRequest<"/:id/">,
-): Promise<PendingRun> {
-  const { location_id = "", context = {}, run_delay = 0 } = runBody.parse(body);
-  const stored = await store.documents.get("call", params.id);
-  const call = visible("API Call", stored, principal);
-  if (!canRun(principal, call))
-    throw new AppError(
-      "forbidden",
-      "Only the owner of this API Call, and its organization where it is shared with it, may run it",
-    );
-  const location = await resolveLocation(store, "location_id", location_id);
-  if ("fault" in location) throw invalid(location.fault);
-  return manualRun({
-    target_id: call.id,
-    target_kind: "call",
-    between_calls_delay: 0,
-    location_id: location.id,
-    owner: principal.owner,
-    context: inUpperCase(context),
-    run_delay,
-    now: await store.now(),
-  });
-}

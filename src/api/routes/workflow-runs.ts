@@ -1,20 +1,17 @@
 // Runs of a workflow at a caller's request.
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import { AppError, invalid } from "../../model/errors.ts";
-import { canRun } from "../../model/access.ts";
 import { DelaySeconds } from "../../model/deployment.ts";
 import { Id } from "../../model/fields.ts";
 import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
-import { manualRun } from "../../dispatch/pending-run.ts";
-import type { PendingRun } from "../../store/ports/run-store.ts";
-import { visible } from "../crud.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
-import { resolveLocation } from "../locations.ts";
 import { named } from "../openapi.ts";
-import { inUpperCase, RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
+import { orderRun } from "../order-run.ts";
+import { RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
+
+const TARGET = { kind: "workflow", label: "Workflow" } as const;
 
 const RunBody = Type.Object(
   { ...RUN_FIELDS, between_calls_delay: Type.Optional(DelaySeconds) },
@@ -80,7 +77,8 @@ async function runWorkflow(
   request: ApiRequest<"/:id/">,
   wait: number,
 ): Promise<Static<typeof WorkflowRunSchema>> {
-  const run = await orderedRun(deps, request);
+  const order = runBody.parse(request.body);
+  const run = await orderRun(deps, request, TARGET, order);
   const { target_id, result_id, location_id, context } = run;
   return runNow(deps, request, run, {
     answer: {
@@ -91,35 +89,5 @@ async function runWorkflow(
     },
     idOf: (answer) => answer.workflow_result_id,
     wait,
-  });
-}
-
-async function orderedRun(
-  { store }: EndpointDeps,
-  { principal, params, body }: ApiRequest<"/:id/">,
-): Promise<PendingRun> {
-  const order = runBody.parse(body);
-  const stored = await store.documents.get("workflow", params.id);
-  const workflow = visible("Workflow", stored, principal);
-  if (!canRun(principal, workflow))
-    throw new AppError(
-      "forbidden",
-      "Only the owner of this Workflow, and its organization where it is shared with it, may run it",
-    );
-  const location = await resolveLocation(
-    store,
-    "location_id",
-    order.location_id ?? "",
-  );
-  if ("fault" in location) throw invalid(location.fault);
-  return manualRun({
-    target_id: workflow.id,
-    target_kind: "workflow",
-    between_calls_delay: order.between_calls_delay ?? 0,
-    location_id: location.id,
-    owner: principal.owner,
-    context: inUpperCase(order.context ?? {}),
-    run_delay: order.run_delay ?? 0,
-    now: await store.now(),
   });
 }
