@@ -1,4 +1,4 @@
-// Results of runs. One that was ordered and has no outcome yet is listed as QUEUED, in its place.
+// Results of runs.
 import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 import { ContentSchema } from "../../model/content.ts";
@@ -14,6 +14,7 @@ import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
 import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
+import { listWithQueued } from "../queued-results.ts";
 import { callSharing } from "../shared-calls.ts";
 
 const tag = "Results";
@@ -82,22 +83,16 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
   }),
 ];
 
-/** Pending runs are read first: one that gets its outcome in between is then seen twice, never missed. */
-async function resultsOf(
-  store: Store,
-  call: Call,
-  page: Page,
-): Promise<Result[]> {
-  const pending = await store.pendingRuns.listOfCall(call.id, page);
-  const recorded = await store.results.listOfCall(call.id, page);
-  const known = new Set(recorded.map(({ id }) => id));
-  return pending
-    .filter(({ result_id }) => !known.has(result_id))
-    .map((run) => queuedResult(run, call))
-    .concat(recorded)
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .slice(0, page.limit);
-}
+const resultsOf = (store: Store, call: Call, page: Page): Promise<Result[]> =>
+  listWithQueued(
+    store,
+    {
+      targetId: call.id,
+      recorded: (of) => store.results.listOfCall(call.id, of),
+      queued: (run) => queuedResult(run, call),
+    },
+    page,
+  );
 
 const queuedResult = (run: PendingRun, { meta, request }: Call): Result =>
   unmadeResult(run, QUEUED, { domain: meta.domain, url: request.url });

@@ -1,4 +1,4 @@
-// Results of a workflow's runs. One that was ordered and has no outcome yet is listed as QUEUED, in its place.
+// Results of a workflow's runs.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { canRead } from "../../model/access.ts";
@@ -20,6 +20,7 @@ import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
 import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
+import { listWithQueued } from "../queued-results.ts";
 import { callsSharing } from "../shared-calls.ts";
 
 const tag = "Results";
@@ -67,25 +68,20 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
   }),
 ];
 
-/** Pending runs are read first: one that gets its outcome in between is then seen twice, never missed. */
-async function resultsOf(
+const resultsOf = (
   store: Store,
   workflow: StoredDocument,
   page: Page,
-): Promise<WorkflowResult[]> {
-  const pending = await store.pendingRuns.listOfCall(workflow.id, page);
-  const recorded = await store.workflowResults.listOfWorkflow(
-    workflow.id,
+): Promise<WorkflowResult[]> =>
+  listWithQueued(
+    store,
+    {
+      targetId: workflow.id,
+      recorded: (of) => store.workflowResults.listOfWorkflow(workflow.id, of),
+      queued: (run) => queuedResult(run, workflow),
+    },
     page,
   );
-  const known = new Set(recorded.map(({ id }) => id));
-  return pending
-    .filter(({ result_id }) => !known.has(result_id))
-    .map((run) => queuedResult(run, workflow))
-    .concat(recorded)
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .slice(0, page.limit);
-}
 
 async function resultOf(
   store: Store,
