@@ -1,6 +1,5 @@
 // What the bus does when NATS, its store or another process goes away.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
@@ -15,6 +14,7 @@ import {
   newLocation,
 } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
+import { firstOutput } from "../support/first-output.ts";
 import { freePort } from "../support/free-port.ts";
 
 const until = (check: () => void | Promise<void>): Promise<void> =>
@@ -220,7 +220,7 @@ describe("while nats-server runs", () => {
     const tick = aTick({ location_id });
     try {
       await bus.publishTicks([tick]);
-      await once(other.stdout, "data");
+      await firstOutput(other);
     } finally {
       other.kill("SIGKILL");
     }

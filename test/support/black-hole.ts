@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { firstOutput } from "./first-output.ts";
 import { track } from "./no-leftovers.ts";
 
 export interface BlackHole extends AsyncDisposable {
@@ -27,15 +28,8 @@ export async function startBlackHole(
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const untrack = track(`black hole ${host}`);
-  const ended = once(listener, "exit").then(() => {
-    throw new Error(`nobody can listen on ${host}, port ${port}`);
-  });
-  const [line] = (await Promise.race([
-    once(listener.stdout, "data"),
-    ended,
-  ])) as [Buffer];
+  const found = Number(await firstOutput(listener));
   listener.kill("SIGSTOP");
-  const found = Number(line.toString());
   const queued: Socket[] = [];
   do queued.push(connect(found, host).on("error", () => undefined));
   while (queued.length < MOST_QUEUED && (await connects(queued.at(-1))));
