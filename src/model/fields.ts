@@ -103,3 +103,15 @@ export const OWNERSHIP = {
   created: readOnly(Timestamp),
   last_update: readOnly(Timestamp),
 };
+
+/** The `meta` of what is known by its name alone. */
+export const NamedMeta = Type.Object(
+  { name: Name, description: Description, tags: Tags, ...OWNERSHIP },
+  { additionalProperties: false },
+);
+
+/** Who may read it beside its owner. */
+export const Access = Type.Object(
+  { public: Flag, org: Flag },
+  { additionalProperties: false },
+);

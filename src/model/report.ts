@@ -3,13 +3,11 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import {
-  Description,
-  Flag,
+  Access,
   Id,
   LIMITS,
   Name,
-  OWNERSHIP,
-  Tags,
+  NamedMeta,
   readOnly,
   withDefault,
 } from "./fields.ts";
@@ -30,14 +28,8 @@ const Group = Type.Object(
 export const ReportSchema = Type.Object(
   {
     id: readOnly(Type.String()),
-    meta: Type.Object(
-      { name: Name, description: Description, tags: Tags, ...OWNERSHIP },
-      { additionalProperties: false },
-    ),
-    access: Type.Object(
-      { public: Flag, org: Flag },
-      { additionalProperties: false },
-    ),
+    meta: NamedMeta,
+    access: Access,
     groups: withDefault(Type.Array(Group, { maxItems: LIMITS.groups }), []),
   },
   { additionalProperties: false },

@@ -3,13 +3,11 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import {
-  Description,
+  Access,
   Flag,
   Id,
   LIMITS,
-  Name,
-  OWNERSHIP,
-  Tags,
+  NamedMeta,
   readOnly,
   withDefault,
 } from "./fields.ts";
@@ -17,14 +15,8 @@ import {
 export const WorkflowSchema = Type.Object(
   {
     id: readOnly(Type.String()),
-    meta: Type.Object(
-      { name: Name, description: Description, tags: Tags, ...OWNERSHIP },
-      { additionalProperties: false },
-    ),
-    access: Type.Object(
-      { public: Flag, org: Flag },
-      { additionalProperties: false },
-    ),
+    meta: NamedMeta,
+    access: Access,
     workflow: Type.Object(
       {
         call_ids: withDefault(
