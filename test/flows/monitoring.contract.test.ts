@@ -243,16 +243,18 @@ describe("agents", () => {
     const before = target.requests.length;
     for (let run_delay = 0; run_delay < 10; run_delay += 1)
       await stack.client.deploy(call, { run_delay });
-    await begin(stack, minute(1));
-    stack.clock.moveTo(minute(1) + 10 * SECOND);
-    const results = await ended(stack, call);
-    expect(codes(results)).toEqual(
-      Array.from({ length: 10 }, () => "COMPLETE"),
-    );
-    expect(new Set(results.map(({ meta }) => meta.agent_id))).toEqual(
-      new Set(["agent-1", "agent-2"]),
-    );
-    expect(target.requests).toHaveLength(before + 10);
+    let results: readonly ListedResult[] = [];
+    const makers = () => new Set(results.map(({ meta }) => meta.agent_id));
+    // One that listens a moment later than the other may find the first minute's runs taken.
+    for (let at = 1; at <= 5 && makers().size < 2; at += 1) {
+      await begin(stack, minute(at));
+      stack.clock.moveTo(minute(at) + 10 * SECOND);
+      results = await ended(stack, call);
+      expect(results).toHaveLength(10 * at);
+    }
+    expect(makers()).toEqual(new Set(["agent-1", "agent-2"]));
+    expect(new Set(codes(results))).toEqual(new Set(["COMPLETE"]));
+    expect(target.requests).toHaveLength(before + results.length);
   });
 
   it("that report a run again have it counted once", async () => {
