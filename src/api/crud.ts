@@ -17,6 +17,7 @@ import { assertMatches } from "./entity-tag.ts";
 import { listPage } from "./lists.ts";
 import type { List } from "./lists.ts";
 import type { LIST_PAGING } from "./parameters.ts";
+import { assertReadable, marked } from "./unreadable.ts";
 
 /** A change under way. */
 export interface Change {
@@ -65,10 +66,12 @@ export function createCrud<S extends TObject>(
     within: Store,
     reader: Principal,
     found: readonly StoredDocument[],
-  ): Promise<readonly unknown[]> =>
-    hooks.shown
-      ? hooks.shown(within, reader, found as StoredDocument<Document>[])
+  ): Promise<readonly unknown[]> => {
+    const documents = hooks.shown
+      ? await hooks.shown(within, reader, found as StoredDocument<Document>[])
       : found.map(({ document }) => document);
+    return found.map((stored, n) => marked(documents[n], stored));
+  };
 
   const write = async (
     verb: "insert" | "replace",
@@ -125,6 +128,7 @@ export function createCrud<S extends TObject>(
     update: (request) =>
       request.change(async (within) => {
         const before = await lockOwn(within, request);
+        assertReadable(label, before);
         const now = await within.now();
         const made = resource.update(before.document, request.body, now);
         const { principal } = request;

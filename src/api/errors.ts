@@ -15,6 +15,7 @@ const STATUS: Record<ErrorCode, number> = {
   not_found: 404,
   precondition_failed: 412,
   too_many: 429,
+  unreadable: 500,
   unavailable: 503,
 };
 

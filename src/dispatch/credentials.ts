@@ -17,6 +17,7 @@ import type {
 } from "../store/ports/document-store.ts";
 
 const DEFAULT_WORKSPACE = "global";
+const UNREADABLE = "cannot be decrypted";
 
 interface Credentials {
   readonly settings: ReadonlyMap<string, StoredDocument>;
@@ -90,8 +91,8 @@ function authorizationOf(
   const token = tokens.get(token_id ?? "");
   if (token_id !== null && !isUsable(token, call))
     return "the token was deleted, or is not the call's owner's for this setting";
-  if (setting.unreadable || token?.unreadable)
-    return "the secrets of the authentication setting or of its token cannot be decrypted";
+  if (setting.unreadable) return `the authentication setting ${UNREADABLE}`;
+  if (token?.unreadable) return `the token ${UNREADABLE}`;
   const document = setting.document as AuthSetting;
   const {
     meta,
@@ -160,29 +161,52 @@ async function withEnvironment(
       ...(await workspaces.valuesOf(workspaceKey(user, DEFAULT_WORKSPACE))),
       ...(await workspaces.valuesOf(workspaceKey(user, own))),
     };
-    const named = names.filter((name) => Object.hasOwn(values, name));
-    const environment = Object.fromEntries(
-      named.map((name) => [name, values[name] ?? ""]),
-    );
-    equipped.push({ ...tick, environment });
+    equipped.push(withValues(tick, names, values));
   }
   return equipped;
 }
 
+/** By name; null where it cannot be decrypted. */
+type Values = Readonly<Record<string, string | null>>;
+
+function withValues(
+  tick: Tick,
+  names: readonly string[],
+  values: Values,
+): Tick {
+  const known = names.filter((name) => Object.hasOwn(values, name));
+  const environment = Object.fromEntries(
+    known.flatMap((name) => {
+      const value = values[name] ?? null;
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+  const unread = known.filter((name) => values[name] === null);
+  const calls = tick.calls.map((call): TickCall => {
+    const [name] = environmentNames(textsOf(call)).filter((one) =>
+      unread.includes(one),
+    );
+    return name === undefined || call.unable !== undefined
+      ? call
+      : { ...call, unable: `the environment variable ${name} ${UNREADABLE}` };
+  });
+  return { ...tick, calls, environment };
+}
+
 /** Reads each workspace once. */
 function createWorkspaces(documents: DocumentStore) {
-  const read = new Map<string, Promise<Record<string, string>>>();
-  const load = async (key: string): Promise<Record<string, string>> => {
+  const read = new Map<string, Promise<Values>>();
+  const load = async (key: string): Promise<Values> => {
     const found = await documents.listAll("variable", "workspace", key);
     return Object.fromEntries(
-      found.flatMap(({ document, unreadable }) => {
+      found.map(({ document, unreadable }) => {
         const { name, value } = (document as Variable).workspace_variable;
-        return unreadable ? [] : [[name, value]];
+        return [name, unreadable ? null : value];
       }),
     );
   };
   return {
-    valuesOf(key: string): Promise<Record<string, string>> {
+    valuesOf(key: string): Promise<Values> {
       const values = read.get(key) ?? load(key);
       read.set(key, values);
       return values;

@@ -7,6 +7,7 @@ export type ErrorCode =
   | "not_found"
   | "precondition_failed"
   | "too_many"
+  | "unreadable"
   | "unavailable";
 
 /** `message` says what was given and what is allowed, and is safe to show to the caller. */
@@ -25,6 +26,14 @@ export const invalid = (message: string, options?: ErrorOptions): AppError =>
 
 export const notFound = (what: string): AppError =>
   new AppError("not_found", `${what} not found`);
+
+/** Secrets that were changed in the database, or that no key at hand opens. What is stored stays as it is. */
+export const unreadable = (what: string, options?: ErrorOptions): AppError =>
+  new AppError(
+    "unreadable",
+    `the secrets of ${what} cannot be decrypted, so it is not changed: it can be deleted, or read again with the master key that it was stored with`,
+    options,
+  );
 
 export interface UnavailableOptions extends ErrorOptions {
   /** As callers are told of it. */

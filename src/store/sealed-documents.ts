@@ -1,4 +1,5 @@
 // Documents whose secret fields are sealed before they are stored, and opened when they are read.
+import { unreadable } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
 import { RESOURCE_SCHEMAS } from "../model/resources.ts";
 import { hasSecrets, replaceAt, secretPaths } from "../model/secrets.ts";
@@ -29,15 +30,23 @@ export function createSealedDocumentStore(
   sealer: Sealer,
 ): DocumentStore {
   const seal = (document: NewDocument) => sealDocument(document, sealer);
-  const open = (document: StoredDocument) => openDocument(document, sealer);
+  const open = (stored: StoredDocument): Promise<StoredDocument> =>
+    openDocument(stored, sealer).catch((cause: Error) => unread(stored, cause));
   const openAll = async (kind: ResourceKind, found: StoredDocument[]) =>
-    SEALED.has(kind)
-      ? Promise.all(found.map((one) => open(one).catch(() => unread(one))))
-      : found;
+    SEALED.has(kind) ? Promise.all(found.map(open)) : found;
+  const assertReadable = async (kind: ResourceKind, id: string) => {
+    const stored = await documents.getForUpdate(kind, id);
+    const { unreadable: cause } = (stored && (await open(stored))) ?? {};
+    if (cause) throw unreadable(`the ${kind} ${id}`, { cause });
+  };
   return {
     ...documents,
     insert: async (document) => documents.insert(await seal(document)),
-    replace: async (document) => documents.replace(await seal(document)),
+    async replace(document) {
+      const { kind, id } = document;
+      if (SEALED.has(kind)) await assertReadable(kind, id);
+      await documents.replace(await seal(document));
+    },
     async get(kind, id) {
       const found = await documents.get(kind, id);
       return found && open(found);
@@ -74,10 +83,13 @@ const openDocument = <D extends Sealable>(
     JSON.parse(await sealer.open(String(value), place)),
   );
 
-/** One document that cannot be opened must not keep the others from being read. */
-const unread = async (stored: StoredDocument): Promise<StoredDocument> => ({
+/** One document that cannot be opened must not keep the others, or the rest of it, from being read. */
+const unread = async (
+  stored: StoredDocument,
+  cause: Error,
+): Promise<StoredDocument> => ({
   ...(await replaceSecrets(stored, async () => null)),
-  unreadable: true,
+  unreadable: cause,
 });
 
 async function replaceSecrets<D extends Sealable>(

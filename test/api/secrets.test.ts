@@ -3,9 +3,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { RESOURCE_SCHEMAS } from "../../src/model/resources.ts";
 import { secretPaths } from "../../src/model/secrets.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { createDocumentStore } from "../../src/store/documents.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
 import { SEALED_KINDS } from "../../src/store/sealed-documents.ts";
 import { startApi } from "../support/api.ts";
 import type { Created, TestApi } from "../support/api.ts";
@@ -123,42 +120,4 @@ it("shows secrets to their owner, and has none in its files and its log", async 
     expect(where.match(MARKERS)).toBeNull();
     expect(where).not.toContain(keyLine);
   }
-});
-
-it("answers 500, and shows nothing, where what is stored was changed", async () => {
-  await using api = await startApi();
-  const body = { value: marker("variable") };
-  const made = await api.send<Created>({
-    method: "POST",
-    path: "/environment/global/ONE",
-    body,
-  });
-  const stored = await api.store.documents.get("variable", made.body.id);
-  if (!stored) throw new Error("not stored");
-  const other = "another-row";
-  await api.store.documents.insert({
-    ...stored,
-    id: other,
-    filters: { workspace: "other", name: "TWO" },
-  });
-  if (!("file" in api.database.location)) throw new Error("no SQLite file");
-  const raw = openSqlite({
-    path: api.database.location.file,
-    clock: systemClock,
-  });
-  const rows = createDocumentStore(raw);
-  const sealed = await rows.get("variable", other);
-  if (!sealed) throw new Error("not stored");
-  await raw.kysely
-    .updateTable("documents")
-    .set({ document: JSON.stringify(sealed.document) })
-    .where("id", "=", stored.id)
-    .execute();
-  await raw.kysely.destroy();
-  const read = await api.send({ path: "/environment/global/ONE" });
-  expect([read.status, read.body]).toEqual([
-    500,
-    { error_msg: "Internal error", error: 500 },
-  ]);
-  expect(api.logged()).toContain("was sealed for another");
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { withCredentials } from "../../src/dispatch/credentials.ts";
+import { workspaceKey } from "../../src/model/environment.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import { damageSecrets } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 
 const newDocument = (
@@ -174,6 +176,51 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     const call = await authorize(newCall(setting.id, token.id), setting, token);
     expect(call?.authorization?.token?.is_renewed).toBe(expected);
   });
+
+  it.each([
+    ["setting", "the authentication setting cannot be decrypted"],
+    ["token", "the token cannot be decrypted"],
+    ["variable", "the environment variable pin cannot be decrypted"],
+  ] as const)(
+    "let no call be made without the secrets of an unreadable %s",
+    async (damaged, unable) => {
+      await using database = await createTestDatabase(kind);
+      const { documents } = await database.open();
+      const setting = newSetting({});
+      const token = newDocument("token", {
+        meta: { name: "t", auth_id: setting.id },
+        token: { access_token: "x", expire_time: null },
+        api_response: {},
+      });
+      const workspace = workspaceKey({ owner: "ann", org: "acme" }, "global");
+      const variable = newDocument(
+        "variable",
+        { workspace_variable: { name: "pin", value: "1234" } },
+        { filters: { workspace, name: "pin" } },
+      );
+      const stored = { setting, token, variable };
+      for (const one of Object.values(stored)) await documents.insert(one);
+      await damageSecrets(database, stored[damaged].id);
+      const call = newCall(setting.id, token.id);
+      const tick = tickOf(call);
+      const calls = ["http://a.example/{{pin}}", "http://a.example/"].map(
+        (url) =>
+          tick.calls.map((one) => ({
+            ...one,
+            request: { ...one.request, url },
+          })),
+      );
+      const [named] = await withCredentials(
+        documents,
+        [{ ...tick, calls: calls.flat() }],
+        new Map([[call.id, call]]),
+      );
+      expect(named?.calls[0]).toMatchObject({ unable });
+      expect(named?.calls[1]?.unable).toBe(
+        damaged === "variable" ? undefined : unable,
+      );
+    },
+  );
 
   it("do not come from a setting or a token that is gone, or a token of another setting", async () => {
     expect(await authorize(newCall("gone"))).toMatchObject({ unable: GONE });

@@ -15,6 +15,7 @@ import type { CrudHooks } from "../crud.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused } from "../references.ts";
+import { UNREADABLE } from "../unreadable.ts";
 
 const names = {
   path: "/auth/",
@@ -26,6 +27,7 @@ const names = {
   answer: Type.Object({
     ...AuthSettingSchema.properties,
     keys: nullable(AuthSettingSchema.properties.keys),
+    ...UNREADABLE,
   }),
 } as const;
 

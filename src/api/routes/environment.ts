@@ -24,6 +24,7 @@ import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
+import { UNREADABLE, assertReadable, marked } from "../unreadable.ts";
 
 const Body = Type.Object(
   { value: VariableValue },
@@ -35,7 +36,10 @@ const placeValidator = createValidator(
 );
 
 const path = "/environment/:workspace/:variable_name";
-const schema = named("EnvironmentVariable", VariableSchema);
+const schema = named(
+  "EnvironmentVariable",
+  Type.Object({ ...VariableSchema.properties, ...UNREADABLE }),
+);
 const common = { tag: "Environment variables", path, answer: schema } as const;
 
 type OfVariable = ApiRequest<typeof path>;
@@ -59,7 +63,7 @@ export const environmentEndpoints = ({
       const { meta, results } = await listPage(cursors, request, (page) =>
         store.documents.list("variable", principal, filters, page),
       );
-      return { meta, results: results.map(({ document }) => document) };
+      return { meta, results: results.map(shown) };
     },
   }),
   defineEndpoint({
@@ -68,7 +72,7 @@ export const environmentEndpoints = ({
     methods: ["GET"],
     summary: "Get a variable",
     level: "VIEWER",
-    handle: async (request) => (await findVariable(store, request)).document,
+    handle: async (request) => shown(await findVariable(store, request)),
   }),
   defineEndpoint({
     ...common,
@@ -102,11 +106,10 @@ async function findVariable(
 ): Promise<StoredDocument> {
   const found = await lookUp(store, request);
   if (!found) throw notFound("Environment variable");
-  // By its id, it says why it cannot be read.
-  return found.unreadable
-    ? ((await store.documents.get("variable", found.id)) ?? found)
-    : found;
+  return found;
 }
+
+const shown = (found: StoredDocument): unknown => marked(found.document, found);
 
 async function lookUp(
   store: Store,
@@ -139,6 +142,7 @@ async function setVariable(request: OfVariable): Promise<Reply> {
         return { status: 201, answer: made };
       const found = await lookUp(within, request);
       if (!found) continue; // deleted in between
+      assertReadable("environment variable", found);
       const answer = changed(found.document as Variable, value, now);
       await within.documents.replace(toRow(request.principal, answer, found));
       return { status: 200, answer };

@@ -1,8 +1,9 @@
 // Tokens. They are their owner's alone, whatever their setting shares.
+import { Type } from "typebox";
 import { canRead } from "../../model/access.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { invalid } from "../../model/errors.ts";
-import { ofSetting, tokenResource } from "../../model/token.ts";
+import { TokenSchema, ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
 import { show } from "../../model/validate.ts";
 import { createCrud } from "../crud.ts";
@@ -10,6 +11,7 @@ import type { CrudHooks } from "../crud.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused } from "../references.ts";
+import { UNREADABLE } from "../unreadable.ts";
 
 const names = {
   path: "/tokens/",
@@ -18,6 +20,7 @@ const names = {
   nouns: "Tokens",
   one: "a Token",
   many: "Tokens",
+  answer: Type.Object({ ...TokenSchema.properties, ...UNREADABLE }),
 } as const;
 
 export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {

@@ -13,11 +13,8 @@ export interface StoredDocument<D = unknown> extends Owned {
   readonly id: string;
   readonly kind: ResourceKind;
   readonly document: D;
-  /**
-   * Its secrets cannot be opened (a row that was tampered with, or a key that is gone), and are null here. Only the
-   * methods that read several documents give such a one; those that read one reject.
-   */
-  readonly unreadable?: true;
+  /** Why its secrets, null here, cannot be opened: the row was tampered with, or a key is gone. */
+  readonly unreadable?: Error;
 }
 
 export interface NewDocument extends StoredDocument {

@@ -1,0 +1,48 @@
+// The rows of documents as they are stored, and what happens to the secrets in them.
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Database } from "../../src/store/database.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { TestDatabase } from "./stores.ts";
+
+const connect = ({ location }: TestDatabase): Database =>
+  "url" in location
+    ? openPostgres({ url: location.url })
+    : openSqlite({ path: location.file, clock: systemClock });
+
+export async function storedText(
+  database: TestDatabase,
+  id: string,
+): Promise<string> {
+  await using raw = connect(database).kysely;
+  const row = await raw
+    .selectFrom("documents")
+    .select("document")
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  return row.document;
+}
+
+// The last part of a compact JWE is what its content is checked by.
+const TAGS = /(\.\.[\w-]+\.[\w-]+\.)(\w)/g;
+
+/** No key opens the secrets of the document any more. Returns its row. */
+export async function damageSecrets(
+  database: TestDatabase,
+  id: string,
+): Promise<string> {
+  const text = await storedText(database, id);
+  const damaged = text.replaceAll(
+    TAGS,
+    (_, before: string, first: string) =>
+      `${before}${first === "A" ? "B" : "A"}`,
+  );
+  if (damaged === text) throw new Error(`${id} has no secrets`);
+  await using raw = connect(database).kysely;
+  await raw
+    .updateTable("documents")
+    .set({ document: damaged })
+    .where("id", "=", id)
+    .execute();
+  return damaged;
+}
