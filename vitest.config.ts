@@ -7,9 +7,9 @@ import type { TestSpecification } from "vitest/node";
 // A contract suite runs in both: STORES and BUSES choose the adapters.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
-  testTimeout: 20_000,
+  // As long as a busy machine may take; what comes sooner ends a wait.
+  testTimeout: 60_000,
   hookTimeout: 60_000,
-  // How long a busy machine may take; what comes sooner ends the wait.
   expect: { poll: { timeout: 10_000 } },
   // More than two processors can serve: many files wait for servers and clocks.
   maxWorkers: 3,
