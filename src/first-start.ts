@@ -35,14 +35,18 @@ export async function ensureFirstKey(
   preset: string | undefined,
 ): Promise<string | undefined> {
   if ((await store.apiKeys.count()) > 0) return undefined;
-  const issued = await issueKey(store, "first start", {
-    key_id: FIRST_KEY_ID,
-    owner: FIRST_OWNER,
-    org: null,
-    access_level: "OWNER",
-    api_key: preset,
+  // A key that could be kept nowhere is not issued: nobody would ever be told it.
+  const issued = await store.transaction(async (within) => {
+    const made = await issueKey(within, "first start", {
+      key_id: FIRST_KEY_ID,
+      owner: FIRST_OWNER,
+      org: null,
+      access_level: "OWNER",
+      api_key: preset,
+    });
+    if (made) dataDir.write(KEY_FILE, `${made.api_key}\n`);
+    return made;
   });
   if (!issued) return undefined; // another process was first
-  dataDir.write(KEY_FILE, `${issued.api_key}\n`);
   return preset === undefined ? issued.api_key : undefined;
 }

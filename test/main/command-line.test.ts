@@ -1,6 +1,12 @@
 // The program as its user meets it: what it prints, how it ends, and what it leaves behind.
 import { once } from "node:events";
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  rmdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
@@ -181,18 +187,31 @@ describe(
       ]);
     });
 
-    it("and shows the first key at the start that follows", async () => {
-      using folder = makeFolder();
-      await using taken = await takePort();
-      const { code } = await runSonde(["serve"], {
-        folder: folder.path,
-        env: { SONDE_PORT: String(taken.port) },
-      });
-      expect(code).toBe(1);
-      await using sonde = startSonde(["serve"], { folder: folder.path });
-      await sonde.ready();
-      await expect.poll(() => sonde.stdout()).toMatch(/^ {2}[A-Za-z0-9]{32}$/m);
-    });
+    it.each([
+      ["a port in use", async () => takePort()],
+      [
+        "a key file that cannot be written",
+        async (folder: TestFolder) => takeKeyFile(folder),
+      ],
+    ])(
+      "and, after %s, shows the first key at the start that follows",
+      async (_what, take) => {
+        using folder = makeFolder();
+        {
+          await using taken = await take(folder);
+          const { code } = await runSonde(["serve"], {
+            folder: folder.path,
+            env: { SONDE_PORT: String(taken.port) },
+          });
+          expect(code).toBe(1);
+        }
+        await using sonde = startSonde(["serve"], { folder: folder.path });
+        await sonde.ready();
+        await expect
+          .poll(() => sonde.stdout())
+          .toMatch(/^ {2}[A-Za-z0-9]{32}$/m);
+      },
+    );
 
     it("when PostgreSQL cannot be reached, without its password", async () => {
       const port = await freePort();
@@ -307,6 +326,14 @@ function fillFolder({ path }: TestFolder): string {
     "not a database, whatever its name says".repeat(100),
   );
   return path;
+}
+
+async function takeKeyFile({
+  dataDir,
+}: TestFolder): ReturnType<typeof takePort> {
+  const file = join(dataDir, "owner-key");
+  mkdirSync(file, { recursive: true });
+  return { port: 0, [Symbol.asyncDispose]: async () => rmdirSync(file) };
 }
 
 async function takePort(): Promise<
