@@ -1,45 +1,15 @@
-// Create, read, update, delete and list of any owned resource: visibility, ownership, and one transaction a change.
+// Create, read, update, delete and list of any owned resource, one transaction a change.
 import type { Static, TObject } from "typebox";
-import { AppError, notFound } from "../model/errors.ts";
-import { canRead, canWrite } from "../model/access.ts";
-import type { Principal } from "../model/access.ts";
-import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
 import { newId } from "../runtime/ids.ts";
-import type {
-  Filters,
-  NewDocument,
-  StoredDocument,
-} from "../store/ports/document-store.ts";
-import type { Store } from "../store/store.ts";
+import type { Filters } from "../store/ports/document-store.ts";
 import type { ApiRequest, EndpointDeps } from "./endpoint.ts";
-import { assertMatches } from "./entity-tag.ts";
 import { listPage } from "./lists.ts";
 import type { List } from "./lists.ts";
+import { createOwnedDocuments, visible } from "./owned-documents.ts";
+import type { DocumentHooks } from "./owned-documents.ts";
 import type { LIST_PAGING } from "./parameters.ts";
-import { assertReadable, marked } from "./unreadable.ts";
-
-/** A change under way. */
-export interface Change {
-  /** Of the transaction. */
-  readonly store: Store;
-  readonly principal: Principal;
-  readonly now: number;
-}
-
-/** What a resource does beside storing its document, in the same transaction. `before` is undefined on creation. */
-export interface CrudHooks<D> {
-  /** Last checks, which need the store; returns the document to store. */
-  readonly prepare?: (change: Change, document: D, before?: D) => Promise<D>;
-  readonly written?: (change: Change, document: D, before?: D) => Promise<void>;
-  readonly removed?: (store: Store, id: string) => Promise<void>;
-  /** What of documents that may be read their reader is shown. */
-  readonly shown?: (
-    store: Store,
-    reader: Principal,
-    found: readonly StoredDocument<D>[],
-  ) => Promise<readonly unknown[]>;
-}
+import { assertReadable } from "./unreadable.ts";
 
 type ObjectRequest = ApiRequest<"/:id/">;
 
@@ -57,56 +27,10 @@ export interface Crud {
 export function createCrud<S extends TObject>(
   { store, cursors }: EndpointDeps,
   resource: Resource<S>,
-  hooks: CrudHooks<Static<S>> = {},
+  hooks: DocumentHooks<Static<S>> = {},
 ): Crud {
-  type Document = Static<S>;
   const { kind, label } = resource;
-
-  const shown = async (
-    within: Store,
-    reader: Principal,
-    found: readonly StoredDocument[],
-  ): Promise<readonly unknown[]> => {
-    const documents = hooks.shown
-      ? await hooks.shown(within, reader, found as StoredDocument<Document>[])
-      : found.map(({ document }) => document);
-    return found.map((stored, n) => marked(documents[n], stored));
-  };
-
-  const write = async (
-    verb: "insert" | "replace",
-    change: Change,
-    made: Document,
-    before?: StoredDocument<Document>,
-  ): Promise<unknown> => {
-    const { store: within, principal } = change;
-    const document = hooks.prepare
-      ? await hooks.prepare(change, made, before?.document)
-      : made;
-    const { owner, owner_org } = before ?? {
-      owner: principal.owner,
-      owner_org: principal.org,
-    };
-    const row = toRow(resource, { owner, owner_org }, document);
-    await within.documents[verb](row);
-    await hooks.written?.(change, document, before?.document);
-    return (await shown(within, principal, [row]))[0];
-  };
-
-  const lockOwn = async (
-    within: Store,
-    { principal, params, ifMatch }: ObjectRequest,
-  ): Promise<StoredDocument<Document>> => {
-    const stored = await within.documents.getForUpdate(kind, params.id);
-    const found = visible(label, stored, principal);
-    if (!canWrite(principal, found))
-      throw new AppError(
-        "forbidden",
-        `Only its owner may change or delete this ${label}`,
-      );
-    assertMatches(ifMatch, (await shown(within, principal, [found]))[0]);
-    return found as StoredDocument<Document>;
-  };
+  const owned = createOwnedDocuments(resource, hooks);
 
   return {
     async create(request) {
@@ -115,24 +39,24 @@ export function createCrud<S extends TObject>(
       const { owner } = principal;
       const made = resource.create(body, { id: newId(now), owner, now });
       return request.change((within) =>
-        write("insert", { store: within, principal, now }, made),
+        owned.write("insert", { store: within, principal, now }, made),
       );
     },
 
     async get({ principal, params }) {
       const stored = await store.documents.get(kind, params.id);
       const found = visible(label, stored, principal);
-      return (await shown(store, principal, [found]))[0];
+      return (await owned.shown(store, principal, [found]))[0];
     },
 
     update: (request) =>
       request.change(async (within) => {
-        const before = await lockOwn(within, request);
+        const before = await owned.lock(within, request);
         assertReadable(label, before);
         const now = await within.now();
         const made = resource.update(before.document, request.body, now);
         const { principal } = request;
-        return write(
+        return owned.write(
           "replace",
           { store: within, principal, now },
           made,
@@ -142,7 +66,7 @@ export function createCrud<S extends TObject>(
 
     remove: (request) =>
       request.change(async (within) => {
-        const { id } = await lockOwn(within, request);
+        const { id } = await owned.lock(within, request);
         await hooks.removed?.(within, id);
         await within.documents.remove(kind, id);
         return { status: "OK" };
@@ -152,60 +76,10 @@ export function createCrud<S extends TObject>(
       const { meta, results } = await listPage(cursors, request, (page) =>
         store.documents.list(kind, request.principal, filters, page),
       );
-      return { meta, results: await shown(store, request.principal, results) };
+      return {
+        meta,
+        results: await owned.shown(store, request.principal, results),
+      };
     },
   };
-}
-
-/** Every resource's schema has an id. */
-interface Identified {
-  readonly id: string;
-}
-
-function toRow<S extends TObject>(
-  resource: Resource<S>,
-  owned: Pick<StoredDocument, "owner" | "owner_org">,
-  document: Static<S>,
-): NewDocument {
-  return {
-    id: (document as Identified).id,
-    kind: resource.kind,
-    owner: owned.owner,
-    owner_org: owned.owner_org,
-    document,
-    filters: resource.filters(document),
-    ...(resource.callIds && { callIds: resource.callIds(document) }),
-    ...resource.sharing(document),
-  };
-}
-
-interface Dated {
-  readonly meta: { readonly last_update: string };
-}
-
-/** A change that another object's change or removal brings with it: whoever owns the document, and unchecked. */
-export async function follow<S extends TObject>(
-  store: Store,
-  resource: Resource<S>,
-  before: StoredDocument,
-  change: (document: Static<S>) => Static<S>,
-): Promise<void> {
-  const document = change(before.document as Static<S>) as Static<S> & Dated;
-  const last_update = formatInstant(await store.now());
-  await store.documents.replace(
-    toRow(resource, before, {
-      ...document,
-      meta: { ...document.meta, last_update },
-    }),
-  );
-}
-
-/** A document that may not be read is answered like one that does not exist. */
-export function visible(
-  label: string,
-  stored: StoredDocument | undefined,
-  principal: Principal,
-): StoredDocument {
-  if (!stored || !canRead(principal, stored)) throw notFound(label);
-  return stored;
 }

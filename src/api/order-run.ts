@@ -4,7 +4,7 @@ import { canRun } from "../model/access.ts";
 import type { TargetKind } from "../model/tick.ts";
 import { manualRun } from "../dispatch/pending-run.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
-import { visible } from "./crud.ts";
+import { visible } from "./owned-documents.ts";
 import type { ApiRequest, EndpointDeps } from "./endpoint.ts";
 import { resolveLocation } from "./locations.ts";
 

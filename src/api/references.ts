@@ -10,8 +10,8 @@ import { show, summarizeFaults } from "../model/validate.ts";
 import { withoutCall, workflowResource } from "../model/workflow.ts";
 import type { Workflow } from "../model/workflow.ts";
 import type { Store } from "../store/store.ts";
-import { follow } from "./crud.ts";
-import type { Change } from "./crud.ts";
+import { follow } from "./owned-documents.ts";
+import type { Change } from "./owned-documents.ts";
 import { removeDeploymentsOf } from "./routes/deployments.ts";
 
 // References are checked where they change: an object whose references were good once stays open to other changes.

@@ -10,8 +10,9 @@ import type { AuthSetting } from "../../model/auth-setting.ts";
 import { nullable } from "../../model/fields.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Store } from "../../store/store.ts";
-import { createCrud, follow } from "../crud.ts";
-import type { CrudHooks } from "../crud.ts";
+import { createCrud } from "../crud.ts";
+import { follow } from "../owned-documents.ts";
+import type { DocumentHooks } from "../owned-documents.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused } from "../references.ts";
@@ -47,7 +48,7 @@ export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
   ];
 }
 
-const hooks: CrudHooks<AuthSetting> = {
+const hooks: DocumentHooks<AuthSetting> = {
   async written({ store }, after, before) {
     const same =
       before?.meta.domain === after.meta.domain &&

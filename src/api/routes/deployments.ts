@@ -6,7 +6,7 @@ import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
 import type { Store } from "../../store/store.ts";
 import { createCrud } from "../crud.ts";
-import type { Change, CrudHooks } from "../crud.ts";
+import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { resolveLocation } from "../locations.ts";
@@ -42,7 +42,7 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
   ];
 }
 
-const hooks: CrudHooks<Deployment> = {
+const hooks: DocumentHooks<Deployment> = {
   async prepare(change, { deployment, ...rest }) {
     const targetFault = await faultOfTarget(change, deployment.target_id);
     const location = await resolveLocation(

@@ -4,7 +4,7 @@ import { callIdsOf, reportResource, withRows } from "../../model/report.ts";
 import type { Report } from "../../model/report.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
 import { createCrud } from "../crud.ts";
-import type { Change, CrudHooks } from "../crud.ts";
+import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { chooseLocation, knownLocations } from "../locations.ts";
@@ -25,7 +25,7 @@ export function reportEndpoints(deps: EndpointDeps): Endpoint[] {
   return [...writeEndpoints(reportResource, crud, names), get, list];
 }
 
-const hooks: CrudHooks<Report> = {
+const hooks: DocumentHooks<Report> = {
   prepare: withKnownRows,
 
   async shown(store, reader, found) {

@@ -7,7 +7,7 @@ import { TokenSchema, ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
 import { show } from "../../model/validate.ts";
 import { createCrud } from "../crud.ts";
-import type { CrudHooks } from "../crud.ts";
+import type { DocumentHooks } from "../owned-documents.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused } from "../references.ts";
@@ -39,7 +39,7 @@ export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
   ];
 }
 
-const hooks: CrudHooks<Token> = {
+const hooks: DocumentHooks<Token> = {
   async prepare({ store, principal }, token, before) {
     const { auth_id } = token.meta;
     if (before?.meta.auth_id === auth_id) return token;

@@ -13,7 +13,7 @@ import { stepIds } from "../../runtime/ids.ts";
 import type { Page, StoredDocument } from "../../store/ports/document-store.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
 import type { Store } from "../../store/store.ts";
-import { visible } from "../crud.ts";
+import { visible } from "../owned-documents.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
