@@ -41,14 +41,7 @@ export interface HttpCaller {
   ): Promise<CallOutcome>;
 }
 
-export function createHttpCaller({
-  clock,
-  egress,
-  resolver = createHostResolver({ clock }),
-  secureContext = createSecureContext(),
-  certifiedContext = createSecureContext,
-  uplinkCheck = [],
-}: {
+export interface HttpCallerSettings {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver?: HostResolver;
@@ -56,7 +49,16 @@ export function createHttpCaller({
   readonly certifiedContext?: Network["certifiedContext"];
   /** `host:port` of what answers wherever the agent's own network works. */
   readonly uplinkCheck?: readonly string[];
-}): HttpCaller {
+}
+
+export function createHttpCaller({
+  clock,
+  egress,
+  resolver = createHostResolver({ clock }),
+  secureContext = createSecureContext(),
+  certifiedContext = createSecureContext,
+  uplinkCheck = [],
+}: HttpCallerSettings): HttpCaller {
   const network: Network = {
     clock,
     egress,
