@@ -65,7 +65,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
             );
           }
         },
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       );
       expect(await sonde.stop()).toEqual({ code: 0, signal: null });
     }
@@ -89,7 +89,7 @@ const modeOf = (file: string): number => statSync(file).mode & 0o777;
 const greeting = (sonde: SondeProcess): Promise<void> =>
   vi.waitFor(
     () => expect(sonde.stdout()).toMatch(/health, metrics {2}[^]+\n\n/),
-    { timeout: 20_000 },
+    { timeout: 30_000 },
   );
 
 async function callsOf(client: Client): Promise<{ readonly id: string }[]> {
@@ -262,7 +262,7 @@ describe("a signal during the start", { timeout: 60_000 }, () => {
               other,
             ),
           ).toMatchObject({ rows: [{}] }),
-        { timeout: 20_000 },
+        { timeout: 30_000 },
       );
       sonde.signal("SIGTERM");
       expect(await sonde.exited).toEqual({ code: 0, signal: null });
@@ -349,7 +349,7 @@ describe("a signal", { timeout: 60_000 }, () => {
       for (const call of calls)
         await client.send("POST", `/calls/${call}/run`, {});
       await vi.waitFor(() => expect(target.requests).toHaveLength(5), {
-        timeout: 5000,
+        timeout: 30_000,
       });
       const later = await client.createCall(`${target.url}/later`);
       await client.send("POST", `/calls/${later}/run`, { run_delay: 1 });
