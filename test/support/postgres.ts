@@ -142,7 +142,7 @@ async function untilReady(
       await client.end();
       return;
     } catch (cause) {
-      if (exitCode() !== null || attempt > 200)
+      if (exitCode() !== null || attempt > 600)
         throw new Error("PostgreSQL did not start", { cause });
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
