@@ -7,18 +7,21 @@ import type { StoredRow } from "./spool-row.ts";
 // https://www.sqlite.org/rescode.html
 const [SQLITE_ERROR, SQLITE_BUSY] = [1, 5];
 const [SQLITE_CORRUPT, SQLITE_NOTADB] = [11, 26];
+/** An extended code: the file is shorter than it says. */
+const SQLITE_IOERR_SHORT_READ = 522;
 
 class CorruptFileError extends Error {
   readonly errcode = SQLITE_CORRUPT;
 }
 
-const codeOf = (cause: unknown): number | undefined =>
-  cause instanceof Error && "errcode" in cause
-    ? Number(cause.errcode) & 0xff
-    : undefined;
+const extendedCodeOf = (cause: unknown): number =>
+  cause instanceof Error && "errcode" in cause ? Number(cause.errcode) : 0;
+
+const codeOf = (cause: unknown): number => extendedCodeOf(cause) & 0xff;
 
 export const isCorrupt = (cause: unknown): boolean =>
-  [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause) ?? 0);
+  [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause)) ||
+  extendedCodeOf(cause) === SQLITE_IOERR_SHORT_READ;
 
 /** Why a file could not be opened: our statements fit our file, and nobody else but an agent has it. */
 export function openingFault(cause: unknown): unknown {
@@ -59,20 +62,31 @@ export function salvage(path: string, maxBytes: number): StoredRow[] {
   const rows = new Map<number, StoredRow>();
   let bytes = 0;
   const database = new DatabaseSync(path);
-  for (const order of ["asc", "desc"])
-    try {
-      const statement = database.prepare(
-        `select ${COLUMNS} from reports order by seq ${order}`,
-      );
-      for (const row of statement.iterate()) {
-        const stored = rowOf(row);
+  try {
+    database.exec("pragma locking_mode = exclusive"); // or it would leave a file more
+    for (const order of ["asc", "desc"] as const)
+      for (const stored of readable(database, order)) {
         bytes += stored.report.length;
         if (rows.has(stored.seq) || bytes > maxBytes) break;
         rows.set(stored.seq, stored);
       }
-    } catch (cause) {
-      if (!isCorrupt(openingFault(cause))) throw cause;
-    }
-  database.close();
+  } finally {
+    database.close();
+  }
   return [...rows.values()];
+}
+
+/** Ends where the damage begins. */
+function* readable(
+  database: DatabaseSync,
+  order: "asc" | "desc",
+): Generator<StoredRow> {
+  try {
+    const statement = database.prepare(
+      `select ${COLUMNS} from reports order by seq ${order}`,
+    );
+    for (const row of statement.iterate()) yield rowOf(row);
+  } catch (cause) {
+    if (!isCorrupt(openingFault(cause))) throw cause;
+  }
 }

@@ -6,12 +6,6 @@ import { rowOf } from "./spool-row.ts";
 import type { SpoolRow, StoredRow, Values } from "./spool-row.ts";
 import { prepareStatements, SETTINGS } from "./spool-statements.ts";
 
-/** Rows: of these runs, and at these places in the file. */
-export interface Which {
-  readonly runIds?: readonly string[];
-  readonly seqs?: readonly number[];
-}
-
 /** Each method throws SQLite's error when the file cannot be used, which then holds what it held before. */
 export interface SpoolFile {
   /**
@@ -26,8 +20,10 @@ export interface SpoolFile {
     exceptRunIds: readonly string[],
   ): StoredRow[];
   find(runId: string): StoredRow | undefined;
-  /** Returns how many there were. */
-  delete(which: Which): number;
+  /** Rows of these runs, also where only their places, as they were once read, find them. Returns how many there were. */
+  deleteOf(runIds: readonly string[], seqs: readonly number[]): number;
+  /** Rows at places that nothing was written to since they were read from this very file. Returns how many there were. */
+  deleteAt(seqs: readonly number[]): number;
   count(): number;
   /** What is there of other locations. */
   others(): { readonly location_id: string; readonly reports: number }[];
@@ -69,8 +65,8 @@ function versionOf(database: DatabaseSync): number {
 function createFile(database: DatabaseSync, locationId: string): SpoolFile {
   const sql = prepareStatements(database);
 
-  const remove = ({ seqs = [], runIds = [] }: Which): Size[] =>
-    sql.deletion.all(JSON.stringify(seqs), JSON.stringify(runIds)).map(sizeOf);
+  const removeAt = (seqs: readonly number[]): Size[] =>
+    sql.deletionAt.all(JSON.stringify(seqs)).map(sizeOf);
   const changed = (from: Held, by: readonly Size[], sign: 1 | -1): Held => ({
     own:
       from.own +
@@ -79,6 +75,14 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
   });
 
   let held = changed({ own: 0, bytes: 0 }, sql.sizes.all().map(sizeOf), 1);
+  const deleted = (remove: () => Size[]): number =>
+    inTransaction(database, (commit) => {
+      const removed = remove();
+      commit();
+      held = changed(held, removed, -1);
+      return removed.length;
+    });
+
   return {
     insert: (rows, maxBytes) =>
       inTransaction(database, (commit) => {
@@ -87,9 +91,9 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
         );
         const grown = changed(held, added.map(sizeOfNew), 1);
         const beyond = grown.bytes - maxBytes;
-        const removed = remove({
-          seqs: beyond > 0 ? seqsOf(sql.sizesByDueTime.iterate(), beyond) : [],
-        });
+        const removed = removeAt(
+          beyond > 0 ? seqsOf(sql.sizesByDueTime.iterate(), beyond) : [],
+        );
         commit();
         held = changed(grown, removed, -1);
         return removed.length;
@@ -104,13 +108,13 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
       const row = sql.ofRun.get(runId);
       return row && rowOf(row);
     },
-    delete: (which) =>
-      inTransaction(database, (commit) => {
-        const removed = remove(which);
-        commit();
-        held = changed(held, removed, -1);
-        return removed.length;
-      }),
+    deleteOf: (runIds, seqs) =>
+      deleted(() =>
+        sql.deletionOf
+          .all(JSON.stringify(runIds), JSON.stringify(seqs))
+          .map(sizeOf),
+      ),
+    deleteAt: (seqs) => deleted(() => removeAt(seqs)),
     count: () => held.own,
     others: () =>
       sql.ofOthers.all(locationId).map((row) => ({

@@ -3,7 +3,7 @@ import type { RunReport } from "../model/result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { SpoolAccess } from "./spool-access.ts";
-import type { Which } from "./spool-file.ts";
+import type { SpoolFile } from "./spool-file.ts";
 import { decodeReport } from "./spool-row.ts";
 import type { StoredRow } from "./spool-row.ts";
 
@@ -12,6 +12,12 @@ export interface SpoolHead {
   oldest(): RunReport[];
   /** Of these runs, and of those from before that the disk did not let go. */
   remove(runIds: readonly string[]): void;
+}
+
+/** What stands where in which file. */
+interface Read {
+  readonly file: SpoolFile;
+  readonly rows: readonly StoredRow[];
 }
 
 export interface SpoolHeadSettings {
@@ -34,22 +40,27 @@ export function createSpoolHead({
   /** Runs whose reports are to be removed, as soon as the disk lets us. */
   const gone = new Set<string>();
 
-  const read = (): StoredRow[] => {
-    const rows =
-      access.use((file) => file.oldest(READ_REPORTS, READ_BYTES, [...gone])) ??
-      [];
-    given = new Map(rows.map(({ run_id, seq }) => [run_id, seq]));
-    return rows;
+  const read = (): Read | undefined => {
+    const found = access.use((file) => ({
+      file,
+      rows: file.oldest(READ_REPORTS, READ_BYTES, [...gone]),
+    }));
+    given = new Map(found?.rows.map(({ run_id, seq }) => [run_id, seq]));
+    return found;
   };
 
-  const deleted = (which: Which): boolean =>
-    access.use((file) => file.delete(which)) !== undefined;
-
-  const dropDamaged = (rows: readonly StoredRow[]): boolean => {
-    if (!deleted({ seqs: rows.map(({ seq }) => seq) })) return false;
-    metrics.spoolDropped.inc({ reason: "corrupt" }, rows.length);
+  /** False where nothing came of it. */
+  const dropDamaged = ({ file, rows }: Read): boolean => {
+    const seqs = rows.map(({ seq }) => seq);
+    // Where the file was replaced just now, other rows are at these places, and they are read anew.
+    const dropped = access.use((current) =>
+      current === file ? current.deleteAt(seqs) : "replaced",
+    );
+    if (dropped === "replaced") return true;
+    if (!dropped) return false;
+    metrics.spoolDropped.inc({ reason: "corrupt" }, dropped);
     log.error(
-      { spool: access.path(), reports: rows.length },
+      { spool: access.path(), reports: dropped },
       "damaged reports were dropped",
     );
     return true;
@@ -58,18 +69,23 @@ export function createSpoolHead({
   return {
     oldest() {
       for (;;) {
-        const rows = read();
+        const found = read();
+        if (!found) return [];
+        const { file, rows } = found;
         const reports = rows.map(decodeReport);
         const good = reports.filter((report) => report !== undefined);
         const bad = rows.filter((_, at) => reports[at] === undefined);
-        if (bad.length === 0 || !dropDamaged(bad) || good.length > 0)
-          return good;
+        if (bad.length === 0 || !dropDamaged({ file, rows: bad })) return good;
+        if (good.length > 0) return good;
       }
     },
     remove(runIds) {
       for (const runId of runIds) gone.add(runId);
-      const seqs = runIds.flatMap((runId) => given.get(runId) ?? []);
-      if (gone.size > 0 && deleted({ seqs, runIds: [...gone] })) gone.clear();
+      if (gone.size === 0) return;
+      const runs = [...gone];
+      const seqs = runs.flatMap((runId) => given.get(runId) ?? []);
+      if (access.use((file) => file.deleteOf(runs, seqs)) !== undefined)
+        gone.clear();
     },
   };
 }

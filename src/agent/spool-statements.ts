@@ -35,8 +35,14 @@ export const prepareStatements = (database: DatabaseSync) => ({
   sizesByDueTime: database.prepare(
     "select seq, length(report) as bytes from reports order by due_time, run_id",
   ),
-  deletion: database.prepare(
-    `delete from reports where seq in (select value from json_each(?)) or run_id in (select value from json_each(?)) returning ${SIZE}`,
+  deletionAt: database.prepare(
+    `delete from reports where seq in (select value from json_each(?)) returning ${SIZE}`,
+  ),
+  // A place counts only with its run, since others may have it by now. The plus keeps a damaged index out of that.
+  deletionOf: database.prepare(
+    `delete from reports where run_id in (select value from json_each(?1))
+      or (seq in (select value from json_each(?2)) and +run_id in (select value from json_each(?1)))
+      returning ${SIZE}`,
   ),
   sizes: database.prepare(`select ${SIZE} from reports`),
 });

@@ -1,16 +1,20 @@
 // The spool as a file, on a real disk.
 import {
+  closeSync,
   copyFileSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import { createSpool } from "../../src/agent/spool.ts";
@@ -62,6 +66,15 @@ function newFolder(): Fixture {
 /** Due so many seconds after `T0`. */
 const dueAt = (seconds: number): RunReport =>
   aReport(aRun({ due_time: T0 + seconds * 1000 }));
+
+/** With so many more characters. */
+function largeAt(seconds: number, characters: number): RunReport {
+  const report = dueAt(seconds);
+  const [result] = report.results;
+  if (!result) throw new Error("a report without a result");
+  const meta = { ...result.meta, message: "x".repeat(characters) };
+  return { ...report, results: [{ ...result, meta }] };
+}
 
 const idsOf = (reports: readonly RunReport[]): string[] =>
   reports.map(({ run_id }) => run_id);
@@ -129,6 +142,57 @@ describe("the spool", () => {
     expect(takeAll(next)).toEqual(reports);
   });
 
+  it("removes nothing in the place of what it has removed before", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const [delivered, later] = [dueAt(1), dueAt(2)];
+    spool.put([delivered]);
+    spool.remove(idsOf(spool.oldest()));
+    spool.put([later]);
+    spool.remove([delivered.run_id]);
+    expect(takeAll(spool)).toEqual([later]);
+  });
+
+  it("removes what it is told, however late, and nothing else", () => {
+    const someRuns = fc.array(fc.nat(3), { minLength: 1, maxLength: 2 });
+    const anyStep = fc.record({
+      step: fc.constantFrom("put", "remove", "oldest", "open"),
+      which: someRuns,
+    });
+    const runs = Array.from({ length: 4 }, (_, n) => dueAt(n));
+    const some = (which: readonly number[]): RunReport[] =>
+      runs.filter((_, n) => which.includes(n));
+    fc.assert(
+      fc.property(
+        fc.array(anyStep, { maxLength: 40, size: "max" }),
+        (steps) => {
+          using folder = newFolder();
+          let spool = folder.open();
+          const there = new Set<RunReport>();
+          for (const { step, which } of steps) {
+            const named = some(which);
+            if (step === "put") {
+              spool.put(named);
+              for (const report of named) there.add(report);
+            } else if (step === "remove") {
+              spool.remove(idsOf(named));
+              for (const report of named) there.delete(report);
+            } else if (step === "open") {
+              spool.close();
+              spool = folder.open();
+            }
+            if (step === "oldest")
+              expect(idsOf(spool.oldest())).toEqual(
+                idsOf(runs.filter((report) => there.has(report))),
+              );
+            expect(spool.size()).toBe(there.size);
+          }
+          spool.close();
+        },
+      ),
+    );
+  });
+
   it("has each run once, as it was first", () => {
     using folder = newFolder();
     using spool = folder.open();
@@ -142,13 +206,7 @@ describe("the spool", () => {
   it("gives small batches of large reports", () => {
     using folder = newFolder();
     using spool = folder.open();
-    const reports = Array.from({ length: 10 }, (_, n) => {
-      const report = dueAt(n);
-      const [result] = report.results;
-      if (!result) throw new Error("a report without a result");
-      const meta = { ...result.meta, message: "x".repeat(200_000) };
-      return { ...report, results: [{ ...result, meta }] };
-    });
+    const reports = Array.from({ length: 10 }, (_, n) => largeAt(n, 200_000));
     spool.put(reports);
     expect(spool.oldest()).toHaveLength(2);
     expect(idsOf(takeAll(spool))).toEqual(idsOf(reports));
@@ -235,6 +293,17 @@ function flipBitIn(path: string, text: string): void {
   writeFileSync(path, bytes);
 }
 
+/** Of all indexes in the file, the pages that have the entries. */
+function damageIndexes(path: string): void {
+  const LEAF = 0x0a; // https://www.sqlite.org/fileformat2.html#b_tree_pages
+  const bytes = readFileSync(path);
+  const size = bytes.readUInt16BE(16);
+  const file = openSync(path, "r+");
+  for (let at = size; at < bytes.length; at += size)
+    if (bytes[at] === LEAF) writeSync(file, Buffer.alloc(40, 0xff), 0, 40, at);
+  closeSync(file);
+}
+
 describe("a spool that was damaged", () => {
   it("skips the damaged report, counts it, and gives the later ones", async () => {
     using folder = newFolder();
@@ -292,6 +361,40 @@ describe("a spool that was damaged", () => {
     expect(spool.put([report])).toBe(true);
     expect(takeAll(spool)).toEqual([report]);
     expect(folder.files()).toContain("spool.db.corrupt-1");
+  });
+
+  it("keeps what was not delivered when it is replaced while a batch is on its way", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = Array.from({ length: 1500 }, (_, n) => largeAt(n, 3000));
+    for (let at = 0; at < 1500; at += 50) spool.put(reports.slice(at, at + 50));
+    spool.remove(idsOf(spool.oldest()));
+    const batch = spool.oldest();
+    damageIndexes(folder.path);
+    spool.remove(idsOf(batch));
+    expect(folder.files()).toContain("spool.db.corrupt-1");
+    const left = reports.slice(100 + batch.length);
+    expect(idsOf(takeAll(spool))).toEqual(idsOf(left));
+  });
+
+  it("is read as far as it goes where it was cut off and its log was not", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = Array.from({ length: 700 }, (_, n) =>
+      largeAt((n * 37) % 700, [10, 3000, 40_000][n % 3] ?? 0),
+    );
+    for (let at = 0; at < 700; at += 50) spool.put(reports.slice(at, at + 50));
+    for (let batch = 0; batch < 3; batch += 1)
+      spool.remove(idsOf(spool.oldest()));
+    const bytes = readFileSync(folder.path);
+    for (let part = 1; part < 8; part += 1) {
+      const copy = join(folder.folder, `copy-${part}.db`);
+      writeFileSync(copy, bytes.subarray(0, (bytes.length * part) / 16));
+      copyFileSync(`${folder.path}-wal`, `${copy}-wal`);
+      using next = folder.open({ path: copy });
+      expect(folder.files()).toContain(`copy-${part}.db.corrupt-1`);
+      expect(takeAll(next).length).toBeGreaterThan(30);
+    }
   });
 
   it("is kept aside twice at most, the last one first", () => {
