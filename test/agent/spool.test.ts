@@ -14,7 +14,7 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import { createSpool } from "../../src/agent/spool.ts";
