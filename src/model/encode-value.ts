@@ -69,7 +69,7 @@ function createUrlEncoder(): ValueEncoder {
     if (part === "path") return passPath(text);
     if (part === "rest") return;
     passed += text;
-    const [authority] = /^\w+:\/\/[^/?#]*(?=[/?#])/.exec(passed) ?? [];
+    const [authority] = /^\w+:\/\/[^/\\?#]*(?=[/\\?#])/.exec(passed) ?? [];
     if (authority === undefined) {
       if (passed.length > LONGEST_AUTHORITY)
         throw new VariableFault("the host of the URL is too long");

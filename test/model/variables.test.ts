@@ -285,6 +285,7 @@ describe("a value that would be a step in the path of a URL", () => {
     ["http://a.example/{{value}}?q", ".."],
     ["http://a.example/{{value}}#q", ".."],
     ["http://a.example/{{value}}\\b", ".."],
+    ["http://a.example\\a\\{{value}}\\b", ".."],
     ["http://a.example/{{value}}\t/b", ".."],
     ["http://a.example/{{value}} ", ".."],
     ["http://a.example/.{{value}}/b", "."],
