@@ -31,8 +31,9 @@ function formsOf(secret: string): string[] {
     value.replaceAll(" ", "+"),
     value.toLowerCase(),
     hostOf(value),
-    // A text in UTF-8 that was read as if it were in Latin-1.
+    // A text in UTF-8 that was read as if it were in Latin-1, which has two meanings.
     utf8.reduce((bytes, byte) => bytes + String.fromCharCode(byte), ""),
+    WINDOWS_1252.decode(utf8),
   ]
     .flatMap((form) => layersOf(form).map(({ text }) => text))
     .filter((form) => form.trim().length >= SHORTEST_SECRET);
@@ -46,6 +47,13 @@ function hostOf(value: string): string {
     : new URL(url).host;
 }
 
+/** What browsers and charsets mean by Latin-1 (WHATWG Encoding). */
+const WINDOWS_1252 = new TextDecoder("windows-1252");
+/** The character that each byte is in it. */
+const CHARACTERS = WINDOWS_1252.decode(
+  Uint8Array.from({ length: 256 }, (_, byte) => byte),
+);
+
 /** A text with some of its encodings undone. */
 interface Layer {
   readonly text: string;
@@ -53,13 +61,13 @@ interface Layer {
   readonly begins?: Uint32Array;
 }
 
-// Percent-encoding of one character in UTF-8; entities of XML and HTML; escapes of JSON.
+// Percent-encoding of one character in UTF-8 or Latin-1; entities of XML and HTML; escapes of JSON and JavaScript.
 const ESCAPE = new RegExp(
   [
-    /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]/,
-    /%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}/,
+    /%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}/,
+    /%f[0-7](?:%[89ab][\da-f]){3}|%[\da-f]{2}|%u[\da-f]{4}/,
     /&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-f]{1,6});/,
-    /\\(?:u[\da-f]{4}|["'\\/bfnrt])/,
+    /\\(?:u[\da-f]{4}|u\{[\da-f]{1,6}\}|x[\da-f]{2}|["'\\/bfnrt])/,
   ]
     .map(({ source }) => source)
     .join("|"),
@@ -116,9 +124,9 @@ const NAMED: Readonly<Record<string, string>> = {
 /** Of what encodes none, itself. */
 function characterOf(escape: string): string {
   const lower = escape.toLowerCase();
-  const code = /^(?:\\u|&#x)([\da-f]+)/.exec(lower)?.[1];
-  if (lower.startsWith("%")) return percentDecoded(escape);
+  const code = /^(?:\\u\{?|\\x|%u|&#x)([\da-f]+)/.exec(lower)?.[1];
   if (code !== undefined) return fromCode(Number.parseInt(code, 16), escape);
+  if (lower.startsWith("%")) return percentDecoded(escape);
   if (lower.startsWith("&#"))
     return fromCode(Number(lower.slice(2, -1)), escape);
   return NAMED[lower] ?? escape.slice(1);
@@ -128,6 +136,8 @@ const fromCode = (code: number, otherwise: string): string =>
   code <= 0x10ffff ? String.fromCodePoint(code) : otherwise;
 
 function percentDecoded(escape: string): string {
+  if (escape.length === 3)
+    return CHARACTERS.charAt(Number.parseInt(escape.slice(1), 16));
   try {
     return decodeURIComponent(escape);
   } catch {
