@@ -1,14 +1,9 @@
 // Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without end costs no memory.
 import { pipeline, Transform, Writable } from "node:stream";
 import type { Duplex } from "node:stream";
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-} from "node:zlib";
+import { constants, createBrotliDecompress, createGunzip } from "node:zlib";
 import { CallFailure } from "./failure.ts";
+import { createInflater } from "./inflater.ts";
 import { createZstdFrames } from "./zstd-frames.ts";
 
 export interface BodyDecoder {
@@ -24,16 +19,12 @@ export const MAX_CODINGS = 3;
 // RFC 9659: the window that a zstd content coding may use at most, 8 MB.
 const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
-// Not for gzip, whose members (RFC 1952 section 2.2) Node puts together.
-const STRICT = { rejectGarbageAfterEnd: true };
-
-const DECODERS: Record<string, (firstByte: number) => Duplex> = {
+const DECODERS: Record<string, () => Duplex> = {
+  // What follows is no garbage: Node puts the members (RFC 1952 section 2.2) together.
   gzip: () => createGunzip(),
   "x-gzip": () => createGunzip(),
-  // Some servers leave out the zlib header, whose low four bits are always 8 (RFC 1950).
-  deflate: (firstByte) =>
-    (firstByte & 0x0f) === 8 ? createInflate(STRICT) : createInflateRaw(STRICT),
-  br: () => createBrotliDecompress(STRICT),
+  deflate: createInflater,
+  br: () => createBrotliDecompress({ rejectGarbageAfterEnd: true }),
   zstd: () => createZstdFrames({ params: ZSTD_WINDOW }),
 };
 
@@ -57,15 +48,11 @@ export interface DecodedBody {
 
 export function createBodyDecoder(
   codings: readonly string[],
-  firstChunk: Buffer,
   { maxBytes, onData, onFailure }: DecodedBody,
 ): BodyDecoder {
   const decoders = codings
     .toReversed()
-    .flatMap(
-      (coding, at) =>
-        DECODERS[coding]?.(at === 0 ? (firstChunk[0] ?? 0) : 8) ?? [],
-    );
+    .flatMap((coding) => DECODERS[coding]?.() ?? []);
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
       onData(chunk);

@@ -69,7 +69,7 @@ export function createReceiver(
       if (fault) return onFailure(fault);
       if (codings.length === 0) return body.add(chunk);
       // Made by the first byte: a response to HEAD has the header, and no body to decode.
-      decoder ??= createBodyDecoder(codings, chunk, decoded);
+      decoder ??= createBodyDecoder(codings, decoded);
       // Where nothing is left to come, undici would take the close that follows for an early one.
       if (decoder.write(chunk) || size === announced) return;
       controller.pause();
@@ -84,14 +84,18 @@ export function createReceiver(
   };
 }
 
-/** As sent by the server, one character for each byte. */
+/** One character for each byte that the server sent. */
 function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
   if (!Array.isArray(raw)) return [];
   const pairs: KeyValue[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2)
-    pairs.push({ key: latin1(raw[at]), value: latin1(raw[at + 1]) });
+    pairs.push({ key: latin1(raw[at]), value: trimmed(latin1(raw[at + 1])) });
   return pairs;
 }
+
+// White space around a value is no part of it (RFC 9110 section 5.5). Greedy, to be linear for any amount within it.
+const trimmed = (value: string): string =>
+  /[^ \t](?:.*[^ \t])?/s.exec(value)?.[0] ?? "";
 
 const latin1 = (text: string | Buffer | undefined): string =>
   typeof text === "string" ? text : (text?.toString("latin1") ?? "");

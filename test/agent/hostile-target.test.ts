@@ -166,6 +166,24 @@ describe("a response that is unusual", () => {
   });
 });
 
+describe("a header's value", () => {
+  it.each([
+    ["without white space after it", "v \t ", "v"],
+    ["without white space before it", "\t  v", "v"],
+    ["with white space within it", "v \t w", "v \t w"],
+    ["with other bytes around it", "\xa0v\xc3\xa0", "\xa0v\xc3\xa0"],
+    ["of white space as none", " \t ", ""],
+    ["of a long white space", `v${" ".repeat(60_000)}w`, undefined],
+  ])("is taken %s", async (_, sent, value = sent) => {
+    await using target = await startRawTarget(
+      answering(Buffer.from(`${OK}Content-Type:${sent}\r\n${BODY}`, "latin1")),
+    );
+    const { last } = await call(target.url);
+    expect(last.response?.headers[0]?.value).toBe(value);
+    expect(last.content?.content_type).toBe(value || null);
+  });
+});
+
 describe("a response that is too large", () => {
   it.each([
     ["one header of 1 MB", `X-A: ${"a".repeat(MIB)}\r\n`],
@@ -252,6 +270,10 @@ describe("an encoded body", () => {
     ["zstd", zstdCompressSync(text)],
     ["identity, gzip", gzipSync(text)],
     ["br, gzip", gzipSync(brotliCompressSync(text))],
+    ["deflate, gzip", gzipSync(deflateSync(text))],
+    ["deflate, gzip", gzipSync(deflateRawSync(text))],
+    ["deflate, deflate", deflateRawSync(deflateRawSync(text))],
+    ["deflate, gzip", gzipSync("")],
     ["gzip, gzip, gzip", gzipSync(gzipSync(gzipSync(text)))],
     ["gzip", Buffer.concat([gzipSync(text), gzipSync(text)])],
     ["zstd", Buffer.concat([zstdCompressSync(text), zstdCompressSync(text)])],
@@ -277,6 +299,9 @@ describe("an encoded body", () => {
     ],
     ["gzip", "malformed_response", Buffer.concat([gzipSync(text), text])],
     ["deflate", "malformed_response", Buffer.concat([deflateSync(text), text])],
+    ["deflate", "malformed_response", deflateSync(text).subarray(0, -8)],
+    ["deflate", "malformed_response", deflateRawSync(text).subarray(0, -8)],
+    ["deflate, gzip", "malformed_response", gzipSync(text)],
     [
       "br",
       "malformed_response",
@@ -289,6 +314,7 @@ describe("an encoded body", () => {
     ],
     ["zstd", "malformed_response", withWindow(24)],
     ["gzip", "too_large", gzipSync(Buffer.alloc(64 * MIB))],
+    ["deflate", "too_large", deflateRawSync(Buffer.alloc(64 * MIB))],
     ["br", "too_large", brotliCompressSync(Buffer.alloc(64 * MIB))],
     ["zstd", "too_large", zstdCompressSync(Buffer.alloc(64 * MIB))],
     ["gzip, gzip", "too_large", gzipSync(gzipSync(Buffer.alloc(64 * MIB)))],
@@ -308,6 +334,7 @@ describe("an encoded body that comes in pieces", () => {
   const CODERS = [
     ["gzip", gzipSync],
     ["deflate", deflateSync],
+    ["deflate", deflateRawSync],
     ["br", quickBrotli],
     ["zstd", zstdCompressSync],
   ] as const;
