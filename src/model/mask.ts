@@ -24,17 +24,14 @@ export function createMask(
 function formsOf(secret: string): string[] {
   const value = secret.trim();
   if (value.length < SHORTEST_SECRET) return [];
-  const utf8 = new TextEncoder().encode(value);
   return [
     value,
     value.toWellFormed(),
     value.replaceAll(" ", "+"),
     value.toLowerCase(),
     hostOf(value),
-    // A text in UTF-8 that was read as if it were in Latin-1, which has two meanings.
-    utf8.reduce((bytes, byte) => bytes + String.fromCharCode(byte), ""),
-    WINDOWS_1252.decode(utf8),
   ]
+    .flatMap(readingsOf)
     .flatMap((form) => layersOf(form).map(({ text }) => text))
     .filter((form) => form.trim().length >= SHORTEST_SECRET);
 }
@@ -45,6 +42,13 @@ function hostOf(value: string): string {
   return /[\s/?#@\\%]/.test(value) || !URL.canParse(url)
     ? ""
     : new URL(url).host;
+}
+
+/** As it is, and in UTF-8 that is read as if it were in Latin-1, which has two meanings. */
+function readingsOf(text: string): string[] {
+  const utf8 = new TextEncoder().encode(text);
+  const latin1 = Array.from(utf8, (byte) => String.fromCharCode(byte)).join("");
+  return [text, latin1, WINDOWS_1252.decode(utf8)];
 }
 
 /** What browsers and charsets mean by Latin-1 (WHATWG Encoding). */

@@ -58,6 +58,8 @@ describe("a mask", () => {
     ["of itself in JSON", '%41bc&amp;"', '"%41bc&amp;\\"', '"'],
     ["of XML between CDATA sections", "a]]>b&", "x]]>a]]&gt;b&amp;", "x]]>"],
     ["of itself in XML", '%41bc"&amp;', "<%41bc&quot;&amp;amp;", "<"],
+    ["of lower case, read as Latin-1", "É€-AB", "<Ã©â\x82¬-ab", "<"],
+    ["of lower case, read as windows-1252", "É€-AB", "<Ã©â‚¬-ab", "<"],
     ["of a header name", "Tenant-A1", "x-tenant-a1", "x-"],
   ])("knows the form %s", (_, secret, text, before) => {
     expect(createMask([secret])(text)).toBe(`${before}${MASK}`);
