@@ -47,7 +47,10 @@ function hostOf(value: string): string {
 /** As it is, and in UTF-8 that is read as if it were in Latin-1, which has two meanings. */
 function readingsOf(text: string): string[] {
   const utf8 = new TextEncoder().encode(text);
-  const latin1 = Array.from(utf8, (byte) => String.fromCharCode(byte)).join("");
+  const latin1 = utf8.reduce(
+    (bytes, byte) => bytes + String.fromCharCode(byte),
+    "",
+  );
   return [text, latin1, WINDOWS_1252.decode(utf8)];
 }
 
