@@ -20,7 +20,7 @@ const apart = [
   "test/main/**/*.test.ts",
   "test/web/**/*.test.ts",
   // Replaces a module of Node's.
-  "test/agent/self-connection.test.ts",
+  "test/agent/http/self-connection.test.ts",
 ];
 
 // These wait for real minutes to pass.

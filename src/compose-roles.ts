@@ -1,8 +1,8 @@
 // The roles of a process, each wired to what it needs.
 import { createHmac } from "node:crypto";
 import { createAgent } from "./agent/agent.ts";
-import { parseEgressAllow } from "./agent/egress.ts";
-import type { OwnNetwork } from "./agent/egress.ts";
+import { parseEgressAllow } from "./agent/http/egress.ts";
+import type { OwnNetwork } from "./agent/http/egress.ts";
 import { createAgentMetrics } from "./agent/metrics.ts";
 import { createAggregator } from "./aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "./aggregator/metrics.ts";

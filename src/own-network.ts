@@ -1,7 +1,7 @@
 // Where this process and its hub listen: what its agent does not call, and what it looks for to know its network.
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import type { OwnNetwork, ServerAddress } from "./agent/egress.ts";
+import type { OwnNetwork, ServerAddress } from "./agent/http/egress.ts";
 import type { Config } from "./config.ts";
 import type { Clock } from "./runtime/clock.ts";
 

@@ -43,10 +43,15 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [...ROLE, "scheduler/", "dispatch/", ...STORE],
     packages: [],
   },
-  "agent/": {
-    ours: [...ROLE, "agent/", "bus/bus.ts"],
-    packages: ["undici", "tough-cookie", "ipaddr.js", "typebox"],
+  "agent/http/": {
+    ours: [...ROLE, "agent/http/", "agent/run-slots.ts"],
+    packages: ["undici", "tough-cookie", "ipaddr.js"],
   },
+  "agent/reporting/": {
+    ours: [...ROLE, "agent/reporting/", "agent/metrics.ts", "bus/bus.ts"],
+    packages: [],
+  },
+  "agent/": { ours: [...ROLE, "agent/", "bus/bus.ts"], packages: [] },
   "aggregator/": {
     ours: [...ROLE, "aggregator/", "bus/bus.ts", ...STORE],
     packages: [],
@@ -79,9 +84,9 @@ const CONFINED: readonly (readonly [
   [
     "SQL",
     /\bsql`|\b(?:SELECT .* FROM|INSERT INTO|DELETE FROM|CREATE TABLE)\b/,
-    "store/ agent/spool-",
+    "store/ agent/reporting/spool-",
   ],
-  ["node:sqlite", /"node:sqlite"/, "store/ agent/spool-"],
+  ["node:sqlite", /"node:sqlite"/, "store/ agent/reporting/spool-"],
   ["the NATS client", /from "@nats-io\//, "bus/nats"],
   ["prom-client", /from "prom-client"/, "runtime/metrics.ts"],
   ["node-cron", /from "node-cron"/, "runtime/cron.ts"],

@@ -5,19 +5,19 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createDeliveries } from "./deliveries.ts";
-import { parseEgressAllow } from "./egress.ts";
-import type { OwnNetwork } from "./egress.ts";
+import { parseEgressAllow } from "./http/egress.ts";
+import type { OwnNetwork } from "./http/egress.ts";
 import { createHeartbeats } from "./heartbeats.ts";
-import { createHttpCaller } from "./http-call.ts";
-import { createKeptReports } from "./kept-reports.ts";
+import { createHttpCaller } from "./http/http-call.ts";
+import { createKeptReports } from "./reporting/kept-reports.ts";
 import { createHubClock } from "./hub-clock.ts";
 import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { createTickOpener } from "./open-tick.ts";
-import { createReportPublisher } from "./report-publisher.ts";
+import { createReportPublisher } from "./reporting/report-publisher.ts";
 import { createTickRunner } from "./run-tick.ts";
 import type { TickRunner } from "./run-tick.ts";
-import { createSpool } from "./spool.ts";
+import { createSpool } from "./reporting/spool.ts";
 import { createTickRuns } from "./tick-runs.ts";
 
 export interface AgentSettings {

@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import type { TickCall } from "../model/tick.ts";
-import { MAX_URL_LENGTH } from "./http-request.ts";
-import type { BuiltRequest } from "./http-request.ts";
+import { MAX_URL_LENGTH } from "./http/http-request.ts";
+import type { BuiltRequest } from "./http/http-request.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
 

@@ -14,7 +14,7 @@ import {
   manualPairs,
 } from "./authorize/authorize.ts";
 import { buildRequest } from "./build-request.ts";
-import type { HttpRequest } from "./http-request.ts";
+import type { HttpRequest } from "./http/http-request.ts";
 
 export interface Preparation {
   readonly version: string;

@@ -11,14 +11,14 @@ import type {
 } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { NOTHING_SENT } from "../model/unmade-result.ts";
-import { textOfHeader } from "./http-request.ts";
-import type { HttpRequest } from "./http-request.ts";
-import { credentialsIn, maskPairs, maskUrl } from "./credentials.ts";
-import type { CallOutcome } from "./http-call.ts";
-import { withinMessage } from "./report-size.ts";
+import { textOfHeader } from "./http/http-request.ts";
+import type { HttpRequest } from "./http/http-request.ts";
+import { credentialsIn, maskPairs, maskUrl } from "./http/credentials.ts";
+import type { CallOutcome } from "./http/http-call.ts";
+import { withinMessage } from "./reporting/report-size.ts";
 import { maskedContent } from "./reported-content.ts";
-import { timingOf } from "./trace.ts";
-import type { Trace } from "./trace.ts";
+import { timingOf } from "./http/trace.ts";
+import type { Trace } from "./http/trace.ts";
 
 /** Who reports. */
 export interface Reporter {

@@ -9,9 +9,9 @@ import {
   timeOfCalls,
 } from "../model/workflow-result.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { DEFAULT_BEHAVIOUR, readBehaviour } from "./behaviour.ts";
-import { createCookies } from "./cookie-jar.ts";
-import { createDeadline } from "./deadline.ts";
+import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
+import { createCookies } from "./http/cookie-jar.ts";
+import { createDeadline } from "./http/deadline.ts";
 import { resultWithoutCall } from "./report.ts";
 import type { Reporter } from "./report.ts";
 import type { RunCall } from "./run-call.ts";

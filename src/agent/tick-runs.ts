@@ -3,8 +3,8 @@ import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { createDueRuns } from "./due-runs.ts";
 import type { DueRunsSettings, Hold } from "./due-runs.ts";
-import type { KeptReports } from "./kept-reports.ts";
-import type { ReportPublisher } from "./report-publisher.ts";
+import type { KeptReports } from "./reporting/kept-reports.ts";
+import type { ReportPublisher } from "./reporting/report-publisher.ts";
 
 export interface TickRunsSettings extends DueRunsSettings {
   readonly publisher: ReportPublisher;

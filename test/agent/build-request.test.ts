@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildRequest } from "../../src/agent/build-request.ts";
-import type { HttpRequest } from "../../src/agent/http-request.ts";
+import type { HttpRequest } from "../../src/agent/http/http-request.ts";
 import type { TickCall } from "../../src/model/tick.ts";
 import { newCall } from "./calling.ts";
 

@@ -1,15 +1,15 @@
 // What the agent's tests share: ticks, and a caller whose egress rules allow the targets at hand.
 import type { SecureContext } from "node:tls";
-import { DEFAULT_BEHAVIOUR } from "../../src/agent/behaviour.ts";
-import type { Behaviour } from "../../src/agent/behaviour.ts";
+import { DEFAULT_BEHAVIOUR } from "../../src/agent/http/behaviour.ts";
+import type { Behaviour } from "../../src/agent/http/behaviour.ts";
 import { buildRequest } from "../../src/agent/build-request.ts";
-import type { HttpRequest } from "../../src/agent/http-request.ts";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
-import { createHttpCaller } from "../../src/agent/http-call.ts";
-import type { CallOutcome } from "../../src/agent/http-call.ts";
-import { createHostResolver } from "../../src/agent/resolve-host.ts";
-import type { HostResolver } from "../../src/agent/resolve-host.ts";
-import { timingOf } from "../../src/agent/trace.ts";
+import type { HttpRequest } from "../../src/agent/http/http-request.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHttpCaller } from "../../src/agent/http/http-call.ts";
+import type { CallOutcome } from "../../src/agent/http/http-call.ts";
+import { createHostResolver } from "../../src/agent/http/resolve-host.ts";
+import type { HostResolver } from "../../src/agent/http/resolve-host.ts";
+import { timingOf } from "../../src/agent/http/trace.ts";
 import type { Timing } from "../../src/model/result.ts";
 import type { Tick, TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";

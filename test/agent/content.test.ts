@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
-import { createHttpCaller } from "../../src/agent/http-call.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import type { Content } from "../../src/model/content.ts";
 import { runReportValidator } from "../../src/model/result.ts";

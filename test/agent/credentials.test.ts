@@ -3,7 +3,7 @@ import {
   credentialsIn,
   isCredential,
   maskUrl,
-} from "../../src/agent/credentials.ts";
+} from "../../src/agent/http/credentials.ts";
 import { MASK } from "../../src/model/mask.ts";
 
 describe("a name", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createDeliveries } from "../../src/agent/deliveries.ts";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
-import { createHttpCaller } from "../../src/agent/http-call.ts";
-import { createKeptReports } from "../../src/agent/kept-reports.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHttpCaller } from "../../src/agent/http/http-call.ts";
+import { createKeptReports } from "../../src/agent/reporting/kept-reports.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
-import { createReportPublisher } from "../../src/agent/report-publisher.ts";
+import { createReportPublisher } from "../../src/agent/reporting/report-publisher.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import { createTickRuns } from "../../src/agent/tick-runs.ts";
 import type { Bus } from "../../src/bus/bus.ts";

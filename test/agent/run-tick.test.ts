@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
-import { createHttpCaller } from "../../src/agent/http-call.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { Result } from "../../src/model/result.ts";

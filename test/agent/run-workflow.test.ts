@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
-import { createHttpCaller } from "../../src/agent/http-call.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import type { RunControl } from "../../src/agent/run-workflow.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import { runReportValidator } from "../../src/model/result.ts";

@@ -1,7 +1,7 @@
 // What the bus does when a NATS cluster loses a server.
 import { connect } from "@nats-io/transport-node";
 import { expect, it, vi } from "vitest";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
 import { loadConfig } from "../../src/config.ts";
 import { createOwnNetwork } from "../../src/own-network.ts";
 import { systemClock } from "../../src/runtime/clock.ts";

@@ -1,7 +1,7 @@
 // A call's authentication setting, token and variables, from where they are stored to the target that receives them.
 import type { RequestListener } from "node:http";
 import { expect, it, vi } from "vitest";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { createRenewalMetrics } from "../../src/renewal/metrics.ts";
 import { createTokenRenewal } from "../../src/renewal/renewal.ts";

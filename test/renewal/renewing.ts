@@ -1,7 +1,7 @@
 // What the tests of renewal share: tokens with what they need, and an endpoint that renews them.
 import type { RequestListener } from "node:http";
 import { sql } from "kysely";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/egress.ts";
+import { parseEgressAllow } from "../../src/agent/http/egress.ts";
 import { askForToken } from "../../src/renewal/token-endpoint.ts";
 
 it.each([

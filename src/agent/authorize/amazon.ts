@@ -1,7 +1,7 @@
 // AMAZON: AWS Signature Version 4 in the Authorization header.
 import type { Authorization } from "../../model/authorization.ts";
 import { settingOf } from "../../model/authorization.ts";
-import type { HttpRequest } from "../http-request.ts";
+import type { HttpRequest } from "../http/http-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
 import { amazonSignature, isStorage, sha256 } from "./sigv4.ts";

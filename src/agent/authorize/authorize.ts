@@ -2,7 +2,11 @@
 import type { Authorization, TickToken } from "../../model/authorization.ts";
 import { isInDomain, settingOf } from "../../model/authorization.ts";
 import type { KeyValue } from "../../model/fields.ts";
-import type { BuiltRequest, HttpRequest, Moment } from "../http-request.ts";
+import type {
+  BuiltRequest,
+  HttpRequest,
+  Moment,
+} from "../http/http-request.ts";
 import { authorizeAmazon } from "./amazon.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { authorizeBasic } from "./basic.ts";

@@ -1,6 +1,10 @@
 // What the authentication types share: a request that is built goes in, the same with its credentials comes out.
 import type { Authorization } from "../../model/authorization.ts";
-import type { BuiltRequest, HttpRequest, Moment } from "../http-request.ts";
+import type {
+  BuiltRequest,
+  HttpRequest,
+  Moment,
+} from "../http/http-request.ts";
 
 export type Authorizer = (
   request: HttpRequest,

@@ -1,7 +1,7 @@
 // OAUTH1: the Authorization header of RFC 5849.
 import { createHmac } from "node:crypto";
 import { settingOf } from "../../model/authorization.ts";
-import type { HttpRequest } from "../http-request.ts";
+import type { HttpRequest } from "../http/http-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { headerOf, withCredential } from "./authorizer.ts";
 

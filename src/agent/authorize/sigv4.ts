@@ -1,6 +1,6 @@
 // AWS Signature Version 4 of a request, by its documentation. It escapes byte by byte: an escape stands for its byte.
 import { createHash, createHmac } from "node:crypto";
-import type { HttpRequest } from "../http-request.ts";
+import type { HttpRequest } from "../http/http-request.ts";
 
 export interface AmazonScope {
   /** As `X-Amz-Date` has it, for example 20150830T123600Z. */

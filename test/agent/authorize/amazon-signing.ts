@@ -1,6 +1,6 @@
 // What the tests of AMAZON share: the setting of the published examples, and AWS Signature Version 4 as its documentation has it.
 import { createHash, createHmac } from "node:crypto";
-import type { HttpRequest } from "../../../src/agent/http-request.ts";
+import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import { newAuthorization, newRequest } from "./authorizing.ts";
 
 // The keys and the time of the AWS Signature Version 4 test suite.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { authorizeAmazon } from "../../../src/agent/authorize/amazon.ts";
-import type { HttpRequest } from "../../../src/agent/http-request.ts";
+import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
 import {
   escapedAgain,

@@ -2,7 +2,7 @@
 import type {
   BuiltRequest,
   HttpRequest,
-} from "../../../src/agent/http-request.ts";
+} from "../../../src/agent/http/http-request.ts";
 import { createHubClock } from "../../../src/agent/hub-clock.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
 import { createManualClock } from "../../support/manual-clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HttpRequest } from "../../../src/agent/http-request.ts";
+import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import {
   authorizeOAuth1,
   signatureBase,

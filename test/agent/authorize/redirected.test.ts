@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { authorize } from "../../../src/agent/authorize/authorize.ts";
-import { DEFAULT_BEHAVIOUR } from "../../../src/agent/behaviour.ts";
-import { parseEgressAllow } from "../../../src/agent/egress.ts";
-import { createHttpCaller } from "../../../src/agent/http-call.ts";
-import type { HttpRequest } from "../../../src/agent/http-request.ts";
+import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
+import { parseEgressAllow } from "../../../src/agent/http/egress.ts";
+import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
+import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { startTarget } from "../../support/target-server.ts";

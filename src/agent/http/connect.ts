@@ -1,0 +1,205 @@
+// A fresh connection: lookup, egress check, TCP, TLS, each timed. What is dialled is always a checked address.
+import { connect as connectTcp, isIP } from "node:net";
+import type { Socket } from "node:net";
+import type { SecureContext } from "node:tls";
+import type { Clock } from "../../runtime/clock.ts";
+import type { HttpRequest } from "./http-request.ts";
+import type { EgressRules } from "./egress.ts";
+import type { HostResolver } from "./resolve-host.ts";
+import { secure } from "./secure.ts";
+import type { Trace } from "./trace.ts";
+import { CallFailure, connectFailure } from "./failure.ts";
+import type { FailureCode } from "./failure.ts";
+import { untilAborted } from "./deadline.ts";
+
+export interface Network {
+  readonly clock: Clock;
+  readonly egress: EgressRules;
+  readonly resolver: HostResolver;
+  /** Shared by all calls: making one costs more than the rest of a handshake's set-up. */
+  readonly secureContext: SecureContext;
+  /** One that shows a client certificate, given in PEM. Throws where it cannot be read. */
+  readonly certifiedContext: (certificate: {
+    readonly cert: string;
+    readonly key: string;
+  }) => SecureContext;
+}
+
+// A name may have hundreds of addresses.
+const MOST_ADDRESSES = 6;
+// What an address gets at most that is not the last: time for the SYN and its first repetition (RFC 6298 section 2).
+const ATTEMPT_MS = 2000;
+
+export interface Attempt {
+  readonly insecureTls: boolean;
+  /** Its abort ends the attempt, as a timeout of the phase under way. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until then. */
+  readonly left: () => number;
+}
+
+/** Rejects with a `CallFailure`. The caller destroys the socket. */
+export async function connect(
+  network: Network,
+  trace: Trace,
+  attempt: Attempt,
+): Promise<Socket> {
+  const { insecureTls, signal } = attempt;
+  const { url } = trace.request;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  if (port === 0)
+    throw new CallFailure("request_invalid", "nothing is called at port 0");
+  const addresses = await lookUp(network, trace, host, signal);
+  const permitted = addresses.filter((one) => network.egress.allows(one, port));
+  if (permitted.length === 0)
+    throw new CallFailure(
+      "egress_refused",
+      "the agent does not call the address of this host; it is not a public one, or not allowed for this location",
+    );
+  const secureContext = contextOf(network, trace.request);
+  const started = network.clock.monotonic();
+  const socket = await dial(permitted.slice(0, MOST_ADDRESSES), port, attempt);
+  trace.phases.tcp = network.clock.monotonic() - started;
+  trace.sourceIp = socket.localAddress ?? null;
+  trace.destIp = socket.remoteAddress ?? null;
+  if (url.protocol !== "https:") return socket;
+  return await secure(network.clock, trace, {
+    socket,
+    host,
+    secureContext,
+    insecureTls,
+    signal,
+  });
+}
+
+async function lookUp(
+  { clock, resolver }: Network,
+  trace: Trace,
+  host: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  const started = clock.monotonic();
+  const addresses = await untilAborted(
+    resolver.resolve(host),
+    signal,
+    () => new CallFailure("dns_timeout", `${host} was not looked up in time`),
+  );
+  trace.phases.dns = clock.monotonic() - started;
+  return addresses;
+}
+
+/** One address after the other, until one takes the connection; each has its share of the time that is left. */
+async function dial(
+  addresses: readonly string[],
+  port: number,
+  { signal, left }: Attempt,
+): Promise<Socket> {
+  const failures: CallFailure[] = [];
+  for (const [at, address] of addresses.entries()) {
+    const untried = addresses.length - at;
+    const limit = untried === 1 ? null : Math.min(ATTEMPT_MS, left() / untried);
+    try {
+      return await dialOne(address, port, limit, signal);
+    } catch (cause) {
+      failures.push(cause as CallFailure);
+      if (signal.aborted) break;
+    }
+  }
+  throw summed(failures);
+}
+
+// What says least of the target: that this machine has no way to an address, of a family that it lacks for example.
+const LEAST_TELLING: readonly FailureCode[] = [
+  "agent_error",
+  "connect_unreachable",
+];
+
+/** The last one that tells of the target stands for all of them. */
+function summed(failures: readonly CallFailure[]): CallFailure {
+  const chosen =
+    failures.findLast(({ code }) => !LEAST_TELLING.includes(code)) ??
+    failures.findLast(({ code }) => code === "agent_error") ??
+    failures.at(-1) ??
+    new CallFailure("dns_not_found", "the host has no address");
+  const others = failures
+    .filter((failure) => failure !== chosen)
+    .map(({ message }) => message);
+  if (others.length === 0) return chosen;
+  const text = chosen.message.slice(chosen.code.length + 2);
+  return new CallFailure(
+    chosen.code,
+    `${text}; the other addresses: ${others.join("; ")}`,
+    { cause: chosen },
+  );
+}
+
+function dialOne(
+  address: string,
+  port: number,
+  limitMs: number | null,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const target =
+    isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({ host: address, port, noDelay: true });
+    let settled = false;
+    const settle = (): void => {
+      settled = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", expire);
+    };
+    const fail = (failure: CallFailure): void => {
+      settle();
+      socket.destroy();
+      reject(failure);
+    };
+    const expire = (): void =>
+      fail(new CallFailure("connect_timeout", `${target} did not answer`));
+    const timer = limitMs === null ? undefined : setTimeout(expire, limitMs);
+    if (signal.aborted) return expire();
+    signal.addEventListener("abort", expire, { once: true });
+    // Stays for the life of the socket: an error after the call was settled must not end the process.
+    socket.on("error", (cause) => {
+      if (!settled) fail(connectFailure(cause, target));
+    });
+    socket.once("connect", () => {
+      if (isSelfConnection(socket))
+        return fail(
+          new CallFailure("connect_refused", `${target} is not listened on`),
+        );
+      settle();
+      resolve(socket);
+    });
+  });
+}
+
+/**
+ * TCP connects a socket with itself (simultaneous open, RFC 9293 section 3.5) when the port that it was given happens to
+ * be the one that it calls.
+ */
+export const isSelfConnection = ({
+  localAddress,
+  localPort,
+  remoteAddress,
+  remotePort,
+}: Socket): boolean =>
+  localPort === remotePort && localAddress === remoteAddress;
+
+function contextOf(
+  { secureContext, certifiedContext }: Network,
+  { clientCertificate }: HttpRequest,
+): SecureContext {
+  if (!clientCertificate) return secureContext;
+  try {
+    return certifiedContext(clientCertificate);
+  } catch (cause) {
+    throw new CallFailure(
+      "request_invalid",
+      "the client certificate or its key cannot be read, or they do not belong together",
+      { cause },
+    );
+  }
+}

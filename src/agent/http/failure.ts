@@ -1,0 +1,242 @@
+// Why a call failed: from the errors of Node's network modules and of undici to a code and a sentence for the user.
+import { errors } from "undici";
+import type { ResultCode } from "../../model/result.ts";
+
+export type FailureCode =
+  | "dns_not_found"
+  | "dns_timeout"
+  | "dns_failure"
+  | "connect_refused"
+  | "connect_timeout"
+  | "connect_unreachable"
+  | "tls_expired"
+  | "tls_not_yet_valid"
+  | "tls_name_mismatch"
+  | "tls_self_signed"
+  | "tls_untrusted"
+  | "tls_client_certificate"
+  | "tls_protocol"
+  | "reset"
+  | "timeout"
+  | "malformed_response"
+  | "too_large"
+  | "redirect_not_followed"
+  | "too_many_redirects"
+  | "redirect_invalid"
+  | "egress_refused"
+  | "request_invalid"
+  | "uplink_down"
+  | "agent_error";
+
+const RESULTS: Partial<Record<FailureCode, ResultCode>> = {
+  redirect_not_followed: "HTTP_REDIRECT_ERROR",
+  too_many_redirects: "HTTP_REDIRECT_ERROR",
+  redirect_invalid: "HTTP_REDIRECT_ERROR",
+  egress_refused: "UNABLE_TO_RUN",
+  request_invalid: "UNABLE_TO_RUN",
+  uplink_down: "AGENT_ERROR",
+  agent_error: "AGENT_ERROR",
+};
+
+/** Ends a call. The message is for the user: it begins with the code and holds no secret. */
+export class CallFailure extends Error {
+  readonly code: FailureCode;
+
+  constructor(code: FailureCode, text: string, options?: ErrorOptions) {
+    super(`${code}: ${text}`, options);
+    this.name = "CallFailure";
+    this.code = code;
+  }
+
+  get result(): ResultCode {
+    return RESULTS[this.code] ?? "CONNECTION_ERROR";
+  }
+}
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : "";
+
+// What this machine lacks says nothing about the target.
+const SHORTAGES: Record<string, string> = {
+  EMFILE: "the agent has no file descriptors left",
+  ENFILE: "the agent's machine has no file descriptors left",
+  ENOMEM: "the agent has no memory left",
+  ENOBUFS: "the agent has no network buffers left",
+  EADDRNOTAVAIL: "the agent has no local address or port left to call from",
+  EPERM: "the agent's machine does not permit the connection",
+  EACCES: "the agent's machine does not permit the connection",
+};
+
+function shortage(cause: unknown): CallFailure | undefined {
+  const text = SHORTAGES[codeOf(cause)];
+  return text ? new CallFailure("agent_error", text, { cause }) : undefined;
+}
+
+export function dnsFailure(cause: unknown, host: string): CallFailure {
+  const code = codeOf(cause);
+  if (["ENOTFOUND", "ENODATA", "EBADNAME"].includes(code))
+    return new CallFailure("dns_not_found", `${host} has no address`, {
+      cause,
+    });
+  if (["ETIMEOUT", "EAI_AGAIN", "ECANCELLED"].includes(code))
+    return new CallFailure(
+      "dns_timeout",
+      `the name server did not answer for ${host}`,
+      { cause },
+    );
+  return (
+    shortage(cause) ??
+    new CallFailure(
+      "dns_failure",
+      `${host} could not be looked up (${code || "unknown error"})`,
+      { cause },
+    )
+  );
+}
+
+export function connectFailure(cause: unknown, target: string): CallFailure {
+  const code = codeOf(cause);
+  if (code === "ECONNRESET")
+    return new CallFailure("reset", `${target} reset the connection`, {
+      cause,
+    });
+  if (code === "ECONNREFUSED")
+    return new CallFailure(
+      "connect_refused",
+      `${target} refused the connection`,
+      { cause },
+    );
+  if (code === "ETIMEDOUT")
+    return new CallFailure("connect_timeout", `${target} did not answer`, {
+      cause,
+    });
+  // To IPv6, Linux says so where this machine has no address to call from; to IPv4, where its ports are used up.
+  const noFamily = code === "EADDRNOTAVAIL" && target.startsWith("[");
+  return (
+    (noFamily ? undefined : shortage(cause)) ??
+    new CallFailure(
+      "connect_unreachable",
+      `${target} cannot be reached (${code || "unknown error"})`,
+      { cause },
+    )
+  );
+}
+
+const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
+  CERT_HAS_EXPIRED: ["tls_expired", "the certificate has expired"],
+  CERT_NOT_YET_VALID: ["tls_not_yet_valid", "the certificate is not valid yet"],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    "tls_name_mismatch",
+    "the certificate is for another host",
+  ],
+  DEPTH_ZERO_SELF_SIGNED_CERT: [
+    "tls_self_signed",
+    "the certificate is self-signed",
+  ],
+  SELF_SIGNED_CERT_IN_CHAIN: [
+    "tls_untrusted",
+    "the certificate chain ends in an authority that is not trusted",
+  ],
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
+    "tls_client_certificate",
+    "the server demands a client certificate",
+  ],
+};
+
+const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
+  // Alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names for those that a server sent.
+  [
+    /_ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)|ACCESS_DENIED)$/,
+    "tls_client_certificate",
+    "the server refuses the client certificate, or that there is none",
+  ],
+  // X509_verify_cert_error_string's names, as Node passes them on.
+  [
+    /^(UNABLE_TO_|CERT_|CRL_|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERROR_IN_CERT)/,
+    "tls_untrusted",
+    "the certificate cannot be verified",
+  ],
+  [/^(ERR_SSL_|EPROTO$)/, "tls_protocol", "the TLS handshake failed"],
+];
+
+/** Undefined where the error is none of TLS. */
+function tlsCause(cause: unknown): CallFailure | undefined {
+  const code = codeOf(cause);
+  const [failure, text] = TLS_CODES[code] ?? [];
+  if (failure && text) return new CallFailure(failure, text, { cause });
+  const [, kind, what] = TLS_KINDS.find(([names]) => names.test(code)) ?? [];
+  return kind && new CallFailure(kind, `${what} (${code})`, { cause });
+}
+
+export const handshakeFailure = (cause: unknown): CallFailure =>
+  tlsCause(cause) ??
+  shortage(cause) ??
+  new CallFailure(
+    "reset",
+    "the connection was closed during the TLS handshake",
+    { cause },
+  );
+
+/** Of an exchange on an open connection; `answered` when the head of a response had come. */
+export function exchangeFailure(
+  cause: unknown,
+  answered: boolean,
+): CallFailure {
+  return (
+    responseFault(cause, answered) ??
+    tlsCause(cause) ??
+    shortage(cause) ??
+    new CallFailure(
+      "reset",
+      answered
+        ? "the connection was closed before the response was complete"
+        : "the connection was closed before a response came",
+      { cause },
+    )
+  );
+}
+
+/** Undefined where the response is no worse than incomplete. */
+function responseFault(
+  cause: unknown,
+  answered: boolean,
+): CallFailure | undefined {
+  if (codeOf(cause) === "UND_ERR_HEADERS_OVERFLOW")
+    return new CallFailure(
+      "too_large",
+      "the response's headers are larger than the agent takes",
+      { cause },
+    );
+  const text = malformation(cause, answered);
+  return text === undefined
+    ? undefined
+    : new CallFailure("malformed_response", text, { cause });
+}
+
+// undici has no codes for these.
+const SOCKET_FAULTS: Record<string, string> = {
+  "bad response": "the server sent 100 Continue where no response can begin",
+  "bad upgrade": "the server switched to another protocol without being asked",
+};
+
+function malformation(cause: unknown, answered: boolean): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  if (cause instanceof errors.HTTPParserError) {
+    const reason = /\((.*)\)$/.exec(cause.message)?.[1] ?? "unknown fault";
+    return reason === "Invalid EOF state"
+      ? undefined
+      : `the response is not HTTP/1.1 (${reason.toLowerCase()})`;
+  }
+  const code = codeOf(cause);
+  // So undici calls an early end, and any fault of a head that has a length.
+  if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH" && !answered)
+    return "the response is not HTTP/1.1 (fault in a head with a length)";
+  return code === "UND_ERR_SOCKET" ? SOCKET_FAULTS[cause.message] : undefined;
+}
+
+export const agentFailure = (cause: unknown): CallFailure =>
+  new CallFailure("agent_error", "the agent failed to run the call", {
+    cause,
+  });

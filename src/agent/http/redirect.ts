@@ -1,0 +1,111 @@
+// Where a redirect leads, and what of the request goes there.
+import type { KeyValue } from "../../model/fields.ts";
+import type { Behaviour } from "./behaviour.ts";
+import { MAX_URL_LENGTH } from "./http-request.ts";
+import type { HttpRequest } from "./http-request.ts";
+import { isCredential } from "./credentials.ts";
+import { CallFailure } from "./failure.ts";
+import type { Trace } from "./trace.ts";
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const KEEPS_METHOD = new Set([307, 308]);
+
+/**
+ * The request that a response asks for, undefined where it asks for none. Throws a `CallFailure` when the redirect is
+ * not to be followed.
+ */
+export function nextRequest(
+  { request, response }: Pick<Trace, "request" | "response">,
+  behaviour: Behaviour,
+  followed: number,
+): HttpRequest | undefined {
+  const status = response?.status_code ?? 0;
+  if (status < 300 || status > 399) return undefined;
+  if (!REDIRECTS.has(status) || !behaviour.followRedirects)
+    throw new CallFailure(
+      "redirect_not_followed",
+      `the server answered ${status}`,
+    );
+  const url = locationOf(response?.headers ?? [], request.url);
+  if (followed >= behaviour.maxRedirects)
+    throw new CallFailure(
+      "too_many_redirects",
+      `more than ${behaviour.maxRedirects} redirects`,
+    );
+  return redirected(request, url, status);
+}
+
+function locationOf(headers: readonly KeyValue[], base: URL): URL {
+  const location = headers.find(({ key }) => key.toLowerCase() === "location");
+  // Headers are read as one character per byte; a Location in UTF-8 is not rare.
+  const text = Buffer.from(location?.value ?? "", "latin1").toString();
+  if (text === "" || !URL.canParse(text, base.href))
+    throw new CallFailure(
+      "redirect_invalid",
+      "the redirect names no valid location",
+    );
+  const url = new URL(text, base);
+  url.hash = "";
+  url.username = "";
+  url.password = "";
+  if (url.href.length > MAX_URL_LENGTH)
+    throw new CallFailure(
+      "redirect_invalid",
+      `the redirect leads to a URL of more than ${MAX_URL_LENGTH} characters`,
+    );
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new CallFailure(
+      "redirect_invalid",
+      `the redirect leads to ${url.protocol} instead of http or https`,
+    );
+  return url;
+}
+
+/** RFC 9110 section 15.4: 301, 302 and 303 become GET without content, except GET and HEAD. */
+function redirected(
+  request: HttpRequest,
+  url: URL,
+  status: number,
+): HttpRequest {
+  const { method, body, confidential } = request;
+  const keeps =
+    KEEPS_METHOD.has(status) || method === "GET" || method === "HEAD";
+  const foreign = !isSameSite(request.url, url);
+  if (foreign && keeps && confidential?.body)
+    throw new CallFailure(
+      "redirect_invalid",
+      `the redirect leads to ${url.host}, where the secret in the body must not go`,
+    );
+  const headers = request.headers.filter(
+    ({ key, value }) =>
+      !(isHost(key) && (foreign || value === request.url.host)) &&
+      !(foreign && isConfidential(request, key)) &&
+      (keeps || !key.toLowerCase().startsWith("content-")),
+  );
+  const host = headers.some(({ key }) => isHost(key))
+    ? []
+    : [{ key: "Host", value: url.host }];
+  const { clientCertificate, sign } = request;
+  return {
+    ...(confidential && { confidential }),
+    ...(!foreign && clientCertificate && { clientCertificate }),
+    ...(!foreign && sign && { sign }),
+    method: keeps ? method : "GET",
+    url,
+    headers: [...host, ...headers],
+    body: keeps ? body : null,
+  };
+}
+
+const isConfidential = ({ confidential }: HttpRequest, name: string): boolean =>
+  isCredential(name) ||
+  (confidential?.headers.includes(name.toLowerCase()) ?? false);
+
+const isHost = (name: string): boolean => name.toLowerCase() === "host";
+
+/** Credentials stay within an origin, and go with it from http to https. Another port is another host. */
+const isSameSite = (from: URL, to: URL): boolean =>
+  from.origin === to.origin ||
+  (from.hostname === to.hostname &&
+    `${from.protocol}${from.port}` === "http:" &&
+    `${to.protocol}${to.port}` === "https:");

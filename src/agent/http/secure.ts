@@ -1,0 +1,122 @@
+// TLS over an open connection: the handshake, timed, and what the server's certificate says.
+import type { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import type { Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
+import { formatInstant } from "../../model/instant.ts";
+import type { Certificate } from "../../model/certificate.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { CallFailure, handshakeFailure } from "./failure.ts";
+import type { Trace } from "./trace.ts";
+
+export interface Handshake {
+  readonly socket: Socket;
+  readonly host: string;
+  readonly secureContext: SecureContext;
+  readonly insecureTls: boolean;
+  readonly signal: AbortSignal;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Rejects with a `CallFailure`, before anything is sent to a server that is not trusted; the socket is then destroyed. */
+export async function secure(
+  clock: Clock,
+  trace: Trace,
+  handshake: Handshake,
+): Promise<Socket> {
+  const started = clock.monotonic();
+  const secured = await shakeHands(handshake);
+  const ended = clock.monotonic();
+  try {
+    trace.certificate = certificateOf(secured, clock.now());
+    if (!handshake.insecureTls && !secured.authorized)
+      throw handshakeFailure(distrust(secured));
+  } catch (cause) {
+    secured.destroy();
+    handshake.socket.destroy();
+    throw cause;
+  }
+  trace.phases.handshake = ended - started;
+  return secured;
+}
+
+function shakeHands({
+  socket,
+  host,
+  secureContext,
+  signal,
+}: Handshake): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const secured = connectTls({
+      socket,
+      host,
+      // RFC 6066 section 3: an address is no server name, and a name ends without a dot.
+      servername: isIP(host) === 0 ? host.replace(/\.$/, "") : "",
+      secureContext,
+      ALPNProtocols: ["http/1.1"],
+      // Judged afterwards: a certificate that Node refuses could not be shown any more.
+      rejectUnauthorized: false,
+    });
+    const fail = (failure: CallFailure): void => {
+      signal.removeEventListener("abort", expire);
+      secured.destroy();
+      socket.destroy();
+      reject(failure);
+    };
+    const expire = (): void =>
+      fail(
+        new CallFailure(
+          "timeout",
+          "the TLS handshake was not complete in time",
+        ),
+      );
+    if (signal.aborted) return expire();
+    signal.addEventListener("abort", expire, { once: true });
+    secured.on("error", (cause) => fail(handshakeFailure(cause)));
+    secured.once("secureConnect", () => {
+      signal.removeEventListener("abort", expire);
+      resolve(secured);
+    });
+  });
+}
+
+/** Node tells the code of what it would have refused, in a field that is typed as an error. */
+const distrust = ({ authorizationError }: TLSSocket): Error =>
+  Object.assign(new Error("the server's certificate is not trusted"), {
+    code: String(authorizationError),
+  });
+
+// What OpenSSL writes for what is no time. Node makes an invalid date of it as a rule, and sometimes any other.
+const NO_TIME = "Bad time value";
+
+/** What a server shows may be anything: null where its dates are none. */
+function certificateOf(socket: TLSSocket, now: number): Certificate | null {
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate) return null;
+  const { validFrom, validTo, validFromDate, validToDate } = certificate;
+  const dates = [validFromDate.getTime(), validToDate.getTime()];
+  return [validFrom, validTo].includes(NO_TIME) || dates.some(Number.isNaN)
+    ? null
+    : summaryOf(certificate, now);
+}
+
+function summaryOf(certificate: X509Certificate, now: number): Certificate {
+  const { subject, issuer, validFromDate, validToDate } = certificate;
+  return {
+    issuer: oneLine(issuer),
+    subject: oneLine(subject),
+    valid_from: formatInstant(validFromDate.getTime()),
+    expiry: formatInstant(validToDate.getTime()),
+    days: Math.floor((validToDate.getTime() - now) / DAY_MS),
+  };
+}
+
+const LONGEST_NAME = 1000;
+
+/** A distinguished name comes with a line for each of its parts; a certificate may have none. */
+const oneLine = (name: string | undefined): string => {
+  const line = (name ?? "").trim().replaceAll("\n", ", ");
+  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME)}…` : line;
+};

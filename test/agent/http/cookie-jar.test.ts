@@ -1,0 +1,429 @@
+import { expect, it } from "vitest";
+import {
+  createCookies,
+  withCookies,
+} from "../../../src/agent/http/cookie-jar.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { createManualClock } from "../../support/manual-clock.ts";
+import { requestOf } from "../calling.ts";
+
+/** What is sent to `to` after `from` set the cookies. */
+function sent(from: string, setCookies: readonly string[], to: string): string {
+  const cookies = createCookies(systemClock);
+  cookies.store(new URL(from), setCookies);
+  return cookies.headerFor(new URL(to));
+}
+
+const HOST = "https://www.shop.example.com/a/b";
+
+it.each<[string, string, string[], string, string]>([
+  ["back to its host", HOST, ["a=1"], HOST, "a=1"],
+  ["not to another host", HOST, ["a=1"], "https://example.com/a/b", ""],
+  [
+    "not to a host below, without a Domain",
+    HOST,
+    ["a=1"],
+    "https://x.www.shop.example.com/a/b",
+    "",
+  ],
+  [
+    "to the hosts of its Domain",
+    HOST,
+    ["a=1; Domain=shop.example.com"],
+    "https://cdn.shop.example.com/a/b",
+    "a=1",
+  ],
+  [
+    "nowhere with the Domain of another host",
+    HOST,
+    ["a=1; Domain=other.example"],
+    "https://other.example/a/b",
+    "",
+  ],
+  [
+    "nowhere with a Domain below its host",
+    HOST,
+    ["a=1; Domain=x.www.shop.example.com"],
+    "https://x.www.shop.example.com/a/b",
+    "",
+  ],
+  [
+    "nowhere with a public suffix as its Domain",
+    "https://shop.co.uk/",
+    ["a=1; Domain=co.uk"],
+    "https://other.co.uk/",
+    "",
+  ],
+  [
+    "nowhere with a top-level domain as its Domain",
+    "https://shop.com/",
+    ["a=1; Domain=com"],
+    "https://shop.com/",
+    "",
+  ],
+  [
+    "below its default path",
+    HOST,
+    ["a=1"],
+    "https://www.shop.example.com/a/",
+    "a=1",
+  ],
+  [
+    "not above its default path",
+    HOST,
+    ["a=1"],
+    "https://www.shop.example.com/",
+    "",
+  ],
+  [
+    "below its Path",
+    HOST,
+    ["a=1; Path=/z"],
+    "https://www.shop.example.com/z/y",
+    "a=1",
+  ],
+  [
+    "not to a path that its Path only begins",
+    HOST,
+    ["a=1; Path=/z"],
+    "https://www.shop.example.com/zy",
+    "",
+  ],
+  [
+    "not over http when it is Secure",
+    HOST,
+    ["a=1; Secure"],
+    "http://www.shop.example.com/a/b",
+    "",
+  ],
+  [
+    "not over http to loopback when it is Secure",
+    "https://127.0.0.1/",
+    ["a=1; Secure"],
+    "http://127.0.0.1/",
+    "",
+  ],
+  [
+    "nowhere when it is Secure and set over http",
+    "http://www.shop.example.com/a/b",
+    ["a=1; Secure"],
+    HOST,
+    "",
+  ],
+  ["while it lives", HOST, ["a=1; Max-Age=100"], HOST, "a=1"],
+  ["no more with Max-Age 0", HOST, ["a=1", "a=2; Max-Age=0"], HOST, ""],
+  [
+    "no more when it expired",
+    HOST,
+    ["a=1", "a=2; Expires=Thu, 01 Jan 2015 00:00:00 GMT"],
+    HOST,
+    "",
+  ],
+  [
+    "by Max-Age where it has both ends",
+    HOST,
+    ["a=1; Expires=Thu, 01 Jan 2015 00:00:00 GMT; Max-Age=100"],
+    HOST,
+    "a=1",
+  ],
+  [
+    "as __Host- with what that asks for",
+    HOST,
+    ["__Host-a=1; Secure; Path=/"],
+    HOST,
+    "__Host-a=1",
+  ],
+  [
+    "not as __Host- without Path=/",
+    HOST,
+    ["__Host-a=1; Secure; Path=/a"],
+    HOST,
+    "",
+  ],
+  [
+    "not as __Host- with a Domain",
+    HOST,
+    ["__Host-a=1; Secure; Path=/; Domain=shop.example.com"],
+    HOST,
+    "",
+  ],
+  ["not as __Host- without Secure", HOST, ["__Host-a=1; Path=/"], HOST, ""],
+  ["not as __Secure- without Secure", HOST, ["__Secure-a=1"], HOST, ""],
+  ["not as __host- without Path=/", HOST, ["__host-a=1; Secure"], HOST, ""],
+  ["not as __SECURE- without Secure", HOST, ["__SECURE-a=1"], HOST, ""],
+  ["not as __Host- in place of a name", HOST, ["=__Host-a; Path=/"], HOST, ""],
+  ["that has no name", HOST, ["a", "=b"], HOST, "b"],
+  [
+    "that has no name, whatever its value",
+    HOST,
+    ["a=1", "=a=b"],
+    HOST,
+    "a=1; a=b",
+  ],
+  [
+    "not as __Host- in place of a name, whatever it has",
+    HOST,
+    ["=__Host-a=1; Secure; Path=/"],
+    HOST,
+    "",
+  ],
+  [
+    "of a host whose name ends in a dot",
+    "https://example.com./",
+    ["a=1", "b=2; Domain=example.com"],
+    "https://example.com./",
+    "a=1; b=2",
+  ],
+  [
+    "nowhere with a Domain that ends in a dot",
+    HOST,
+    ["a=1; Domain=shop.example.com."],
+    HOST,
+    "",
+  ],
+  [
+    "to the hosts of a Domain that begins with a dot",
+    HOST,
+    ["a=1; Domain=.shop.example.com"],
+    "https://cdn.shop.example.com/a/b",
+    "a=1",
+  ],
+  [
+    "as without a Domain when that is empty",
+    HOST,
+    ["a=1; Domain=", "b=2; Domain=."],
+    HOST,
+    "a=1; b=2",
+  ],
+  [
+    "of a host that is a public suffix itself",
+    "https://github.io/",
+    ["a=1; Domain=github.io"],
+    "https://github.io/",
+    "a=1",
+  ],
+  [
+    "of a public suffix to no host below it",
+    "https://github.io/",
+    ["a=1; Domain=github.io"],
+    "https://shop.github.io/",
+    "",
+  ],
+  [
+    "of a host with one label",
+    "http://intranet/",
+    ["a=1; Domain=intranet"],
+    "http://intranet/",
+    "a=1",
+  ],
+  [
+    "nowhere with localhost as the Domain of a host below",
+    "http://shop.localhost/",
+    ["a=1; Domain=localhost"],
+    "http://localhost/",
+    "",
+  ],
+  [
+    "of an IPv4 address",
+    "http://127.0.0.1/",
+    ["a=1", "b=2; Domain=127.0.0.1", "c=3; Domain=0.0.1"],
+    "http://127.0.0.1/",
+    "a=1; b=2",
+  ],
+  [
+    "of an IPv6 address",
+    "http://[::1]/",
+    ["a=1", "b=2; Domain=[::1]"],
+    "http://[0::1]/",
+    "a=1; b=2",
+  ],
+  [
+    "below a Path with an escape",
+    HOST,
+    ["a=1; Path=/caf%C3%A9", "b=2; Path=/caf\u00c3\u00a9"],
+    "https://www.shop.example.com/caf%C3%A9/x",
+    "a=1",
+  ],
+  [
+    "below its default path with an escape",
+    "https://www.shop.example.com/a%20b/c%2",
+    ["a=1"],
+    "https://www.shop.example.com/a%20b/d",
+    "a=1",
+  ],
+  [
+    "of the longer path first, then of the older ones",
+    HOST,
+    ["a=1; Path=/", "b=2", "c=3; Path=/a/b", "d=4", "a=5; Path=/"],
+    HOST,
+    "c=3; b=2; d=4; a=5",
+  ],
+  [
+    "with every byte of its value",
+    HOST,
+    ["a= voil\u00c3\u00a0\t", "b=c\td"],
+    HOST,
+    "a=voil\u00c3\u00a0; b=c\td",
+  ],
+  [
+    "not with a control character anywhere",
+    HOST,
+    ["a=\u0001", "b=\u007f", "c=3; Path=/\u001f", "d=4; Comment=\u0000"],
+    HOST,
+    "",
+  ],
+  ["whatever its SameSite", HOST, ["a=1; SameSite=Strict"], HOST, "a=1"],
+  [
+    "not with SameSite=None without Secure",
+    HOST,
+    ["a=1; SameSite=None"],
+    HOST,
+    "",
+  ],
+  ["as it was set last", HOST, ["a=1", "b=2", "a=3"], HOST, "a=3; b=2"],
+  [
+    "of 4096 bytes, whatever its attributes",
+    HOST,
+    [`a=${"x".repeat(4095)}; Path=/; Secure; Comment=${"y".repeat(1000)}`],
+    HOST,
+    `a=${"x".repeat(4095)}`,
+  ],
+  ["not of 4097 bytes", HOST, [`a=${"x".repeat(4096)}`], HOST, ""],
+  [
+    "without an attribute of more than 1024 bytes",
+    HOST,
+    [`a=1; Path=/${"x".repeat(1024)}; Secure`],
+    HOST,
+    "a=1",
+  ],
+  ["not when it is none", HOST, ["", "=", ";;", "=; Path=/"], HOST, ""],
+])("sends a cookie %s", (_where, from, setCookies, to, expected) => {
+  expect(sent(from, setCookies, to)).toBe(expected);
+});
+
+const LOGIN = "http://example.com/login";
+
+it.each<[string, string, string[], string]>([
+  ["in its place", LOGIN, ["a=2; Path=/login"], "a=1"],
+  ["below its path", LOGIN, ["a=2; Path=/login/en"], "a=1"],
+  ["for a host below", "http://x.example.com/login/", ["a=2"], "a=1"],
+  [
+    "for a Domain above",
+    "http://x.example.com/login/",
+    ["b=3; Path=/login; Domain=example.com"],
+    "a=1",
+  ],
+  ["by deleting it", LOGIN, ["a=; Path=/login; Max-Age=0"], "a=1"],
+  ["not above its path", LOGIN, ["a=2; Path=/"], "a=1; a=2"],
+  ["not on another path", LOGIN, ["a=2; Path=/log"], "a=1"],
+  ["not under another name", LOGIN, ["A=2"], "a=1; A=2"],
+  ["not over https", "https://example.com/login", ["a=2; Path=/login"], "a=2"],
+])(
+  "leaves a Secure cookie alone that one set over http would overlay %s",
+  (_how, from, setCookies, expected) => {
+    const cookies = createCookies(systemClock);
+    cookies.store(new URL("https://example.com/login"), [
+      "a=1; Path=/login; Domain=example.com; Secure",
+    ]);
+    cookies.store(new URL("https://x.example.com/login"), [
+      "b=1; Path=/login; Secure",
+    ]);
+    cookies.store(new URL(from), setCookies);
+    const to = new URL("https://example.com/login/en");
+    expect(cookies.headerFor(to)).toBe(expected);
+  },
+);
+
+// Far from the clock of any machine that this runs on.
+const NOW = Date.UTC(2001, 0, 1);
+const at = (seconds: number): string =>
+  new Date(NOW + seconds * 1000).toUTCString();
+
+it.each([
+  ["Expires", `a=1; Expires=${at(60)}`],
+  ["Max-Age", "a=1; Max-Age=60"],
+  ["Max-Age before Expires", `a=1; Max-Age=60; Expires=${at(10)}`],
+])(
+  "keeps a cookie for as long as its %s says, used or not, whatever the clock is set to",
+  async (_attribute, text) => {
+    const clock = createManualClock(NOW);
+    const cookies = createCookies(clock);
+    const url = new URL(HOST);
+    cookies.store(url, [text]);
+    await clock.advance(50_000);
+    expect(cookies.headerFor(url)).toBe("a=1");
+    await clock.setNow(NOW + 600_000);
+    await clock.advance(9999);
+    expect(cookies.headerFor(url)).toBe("a=1");
+    await clock.setNow(NOW);
+    await clock.advance(1);
+    expect(cookies.headerFor(url)).toBe("");
+  },
+);
+
+it("does not take a cookie that has expired by its clock", () => {
+  const cookies = createCookies(createManualClock(NOW));
+  cookies.store(new URL(HOST), [`a=1; Expires=${at(-1)}`]);
+  expect(cookies.headerFor(new URL(HOST))).toBe("");
+});
+
+it("has room again for as many as have expired, and none of their names is taken", async () => {
+  const clock = createManualClock(NOW);
+  const cookies = createCookies(clock);
+  const url = new URL(HOST);
+  const named = (from: number): string[] =>
+    Array.from({ length: 50 }, (_, n) => `c${from + n}=1; Max-Age=9; Secure`);
+  for (let from = 0; from < 1000; from += 50) cookies.store(url, named(from));
+  await clock.advance(9000);
+  cookies.store(new URL("http://www.shop.example.com/a/b"), ["c0=2", "d=1"]);
+  expect(cookies.headerFor(url)).toBe("c0=2; d=1");
+});
+
+it("takes no more than a response and a request have room for", () => {
+  const many = Array.from(
+    { length: 60 },
+    (_, n) => `c${n}=${"x".repeat(1000)}`,
+  );
+  const pairs = sent(HOST, many, HOST).split("; ");
+  expect(pairs).toHaveLength(16);
+  const small = many.map((text) => text.slice(0, 8));
+  expect(sent(HOST, small, HOST).split("; ")).toHaveLength(50);
+});
+
+it("changes and deletes what it has, and makes room by that, however many there were", () => {
+  const url = new URL(HOST);
+  const cookies = createCookies(systemClock);
+  const named = (from: number, suffix: string): string[] =>
+    Array.from({ length: 50 }, (_, n) => `c${from + n}=${suffix}`);
+  for (let at = 0; at < 1000; at += 50) cookies.store(url, named(at, "1"));
+  for (const text of ["new=1", "c0=2", "c1=; Max-Age=0"])
+    cookies.store(url, [text]);
+  const before = cookies.headerFor(url).split("; ");
+  expect(before).not.toContain("new=1");
+  expect(before).toContain("c0=2");
+  expect(before.some((pair) => pair.startsWith("c1="))).toBe(false);
+  expect(before).toHaveLength(999);
+  cookies.store(url, ["new=1", "one more=1"]);
+  const after = cookies.headerFor(url).split("; ");
+  expect(after).toContain("new=1");
+  expect(after).toHaveLength(1000);
+});
+
+it.each([
+  [["a=given; c=given"], "a=given; c=given; b=kept"],
+  [["c=given", "b=given"], "c=given; b=given; a=kept"],
+  [["c=given;"], "c=given; a=kept; b=kept"],
+  [[" ; "], "a=kept; b=kept"],
+])(
+  "lets the cookies of the definition, %j, come first, in one header",
+  (given, expected) => {
+    const cookies = createCookies(systemClock);
+    cookies.store(new URL(HOST), ["a=kept; Path=/", "b=kept; Path=/"]);
+    const request = requestOf(HOST, {
+      headers: given.map((value) => ({ key: "cookie", value })),
+    });
+    const { headers } = withCookies(request, cookies);
+    const lines = headers.filter(({ key }) => key.toLowerCase() === "cookie");
+    expect(lines).toEqual([{ key: "Cookie", value: expected }]);
+  },
+);

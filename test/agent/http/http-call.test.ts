@@ -1,0 +1,435 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
+import { isSelfConnection } from "../../../src/agent/http/connect.ts";
+import { parseEgressAllow } from "../../../src/agent/http/egress.ts";
+import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { startBlackHole } from "../../support/black-hole.ts";
+import { createCertificates } from "../../support/certificates.ts";
+import { freePort } from "../../support/free-port.ts";
+import {
+  answering,
+  silent,
+  startRawTarget,
+  startTarget,
+} from "../../support/target-server.ts";
+import { undisturbed } from "../../support/undisturbed.ts";
+import { call, codeOf, requestOf, statusOf, timingOfCall } from "../calling.ts";
+
+const MIB = 1024 * 1024;
+const certificates = createCertificates();
+
+describe("the phases of a call", () => {
+  it("are all there over https to a name", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.good,
+    });
+    const outcome = await call(`https://localhost:${target.port}/`, {
+      secureContext: certificates.trusting,
+    });
+    expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
+    const { total, ...phases } = timingOfCall(outcome);
+    for (const [phase, ms] of Object.entries(phases))
+      expect(ms, phase).toBeGreaterThan(0);
+    const sum = Object.values(phases).reduce<number>((a, b) => a + (b ?? 0), 0);
+    expect(sum).toBeLessThanOrEqual((total ?? 0) + 0.01);
+  });
+
+  it("leave out the lookup of an address and the handshake of plain http", async () => {
+    await using target = await startTarget();
+    const timing = timingOfCall(await call(target.url));
+    expect(timing).toMatchObject({ dns: null, handshake: null });
+    expect(Object.values(timing).filter((ms) => ms === null)).toHaveLength(2);
+  });
+
+  it("end with the phase that failed", async () => {
+    await using target = await startRawTarget((socket) =>
+      socket.resetAndDestroy(),
+    );
+    const outcome = await call(target.url);
+    expect(timingOfCall(outcome)).toMatchObject({
+      processing: null,
+      download: null,
+      total: expect.any(Number) as number,
+    });
+  });
+
+  it("put a slow answer into processing and a slow body into download", async () => {
+    await using target = await startTarget((_, response) => {
+      setTimeout(() => {
+        response.write("first");
+        setTimeout(() => response.end("last"), 100);
+      }, 100);
+    });
+    const outcome = await undisturbed(() => call(target.url));
+    const timing = timingOfCall(outcome);
+    expect(timing.processing).toBeGreaterThan(60);
+    expect(timing.download).toBeGreaterThan(60);
+    expect(timing.upload).toBeLessThan(60);
+  });
+
+  it("put a body that the target takes in slowly into upload", async () => {
+    await using target = await startRawTarget((socket) => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 500);
+      let size = 0;
+      socket.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > 24 * MIB)
+          socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+      });
+    });
+    const outcome = await call(target.url, {
+      request: { method: "POST", body: "x".repeat(24 * MIB) },
+    });
+    expect(outcome.result).toBe("COMPLETE");
+    expect(timingOfCall(outcome).upload).toBeGreaterThan(300);
+  });
+});
+
+describe("the result of a call", () => {
+  it.each([
+    [200, "COMPLETE"],
+    [204, "COMPLETE"],
+    [300, "HTTP_REDIRECT_ERROR"],
+    [304, "HTTP_REDIRECT_ERROR"],
+    [400, "HTTP_CLIENT_ERROR"],
+    [404, "HTTP_CLIENT_ERROR"],
+    [429, "HTTP_CLIENT_ERROR"],
+    [500, "HTTP_SERVER_ERROR"],
+    [503, "HTTP_SERVER_ERROR"],
+    [599, "HTTP_SERVER_ERROR"],
+  ])("of status %i is %s", async (status, result) => {
+    await using target = await startTarget((_, response) => {
+      response.writeHead(status).end();
+    });
+    const outcome = await call(target.url);
+    expect(outcome.result).toBe(result);
+    expect(statusOf(outcome)).toBe(status);
+  });
+
+  it("tells what was sent and received", async () => {
+    await using target = await startTarget((_, response) => {
+      response.writeHead(200, "Fine", { "X-Thing": "1" }).end("0123456789");
+    });
+    const { last } = await call(target.url, {
+      request: { method: "POST", body: "grüße" },
+    });
+    expect(last).toMatchObject({
+      destIp: "127.0.0.1",
+      sourceIp: "127.0.0.1",
+      requestSize: 7,
+      responseSize: 10,
+      response: { status_code: 200, status_string: "Fine" },
+    });
+    expect(last.response?.headers).toContainEqual({
+      key: "X-Thing",
+      value: "1",
+    });
+    expect(target.requests[0]).toMatchObject({ method: "POST", body: "grüße" });
+  });
+});
+
+describe("the request on the wire", () => {
+  it.each([
+    ["GET", null, []],
+    ["DELETE", null, []],
+    ["POST", null, ["content-length: 0"]],
+    ["POST", "grüße", ["content-length: 7"]],
+    ["GET", "body", ["content-length: 4"]],
+    ["BREW", null, []],
+  ])("of %s with the body %j is as built", async (method, body, framing) => {
+    let received = "";
+    await using target = await startRawTarget((socket) => {
+      socket.on("data", (chunk: Buffer) => {
+        received += chunk.toString("latin1");
+        socket.end("HTTP/1.1 204 No Content\r\n\r\n");
+      });
+    });
+    await call(`${target.url}//a?b=%20`, {
+      request: {
+        method,
+        body,
+        headers: [
+          { key: "X-One", value: "ü" },
+          { key: "x-ONE", value: "" },
+          { key: "traceparent", value: "given" },
+          { key: "Host", value: "virtual.example" },
+        ],
+      },
+    });
+    expect(received.split("\r\n")).toEqual([
+      `${method} //a?b=%20 HTTP/1.1`,
+      "host: virtual.example",
+      "connection: close",
+      "User-Agent: Sonde/1.2.3",
+      "Accept: */*",
+      "Sonde-Run: result",
+      "X-One: Ã¼",
+      "x-ONE: ",
+      "traceparent: given",
+      ...framing,
+      "",
+      Buffer.from(body ?? "").toString("latin1"),
+    ]);
+  });
+});
+
+it("knows a connection that TCP made of a socket with itself", async () => {
+  const end = { port: await freePort(), host: "127.0.0.1" };
+  const itself = connect({
+    ...end,
+    localPort: end.port,
+    localAddress: end.host,
+  });
+  await once(itself, "connect");
+  expect(isSelfConnection(itself)).toBe(true);
+  itself.destroy();
+
+  await using target = await startTarget();
+  const other = connect(target.port, "127.0.0.1");
+  await once(other, "connect");
+  expect(isSelfConnection(other)).toBe(false);
+  other.destroy();
+});
+
+describe("a connection", () => {
+  it("is fresh for each call and closed after it", async () => {
+    await using target = await startTarget();
+    for (let made = 1; made <= 3; made += 1) {
+      await call(target.url);
+      expect(target.connections()).toBe(made);
+    }
+    await expect.poll(() => target.open()).toBe(0);
+  });
+
+  it("is closed when the call failed", async () => {
+    await using target = await startRawTarget(silent);
+    await call(target.url, { behaviour: { timeoutMs: 50 } });
+    await expect.poll(() => target.open()).toBe(0);
+  });
+});
+
+describe("a target that fails", () => {
+  it.each([
+    ["closes before it answers", (s) => s.end(), "reset"],
+    ["resets the connection", (s) => s.resetAndDestroy(), "reset"],
+    [
+      "speaks no HTTP",
+      answering("SSH-2.0-OpenSSH_9.2\r\n"),
+      "malformed_response",
+    ],
+    [
+      "answers with HTTP/0.9",
+      answering("<html>hello</html>"),
+      "malformed_response",
+    ],
+    [
+      "stops within the body",
+      answering("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"),
+      "reset",
+    ],
+    [
+      "stops within a chunk",
+      answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"),
+      "reset",
+    ],
+    [
+      "stops within the body as announced",
+      answering(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\nabc",
+      ),
+      "reset",
+    ],
+    [
+      "stops within a chunk as announced",
+      answering(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+      ),
+      "reset",
+    ],
+    [
+      "resets the connection within a body of no length",
+      (s) => {
+        s.once("data", () =>
+          s.write("HTTP/1.1 200 OK\r\n\r\nabc", () => s.resetAndDestroy()),
+        );
+      },
+      "reset",
+    ],
+  ] satisfies [string, Parameters<typeof startRawTarget>[0], string][])(
+    "because it %s is a connection error",
+    async (_, onConnection, code) => {
+      await using target = await startRawTarget(onConnection);
+      const outcome = await call(target.url);
+      expect(outcome.result).toBe("CONNECTION_ERROR");
+      expect(codeOf(outcome)).toBe(code);
+      expect(target.connections()).toBe(1);
+    },
+  );
+
+  it("because nobody listens is a connection error", async () => {
+    const nobody = `127.0.0.1:${await freePort()}`;
+    const outcome = await call(`http://${nobody}`);
+    expect(outcome).toMatchObject({
+      result: "CONNECTION_ERROR",
+      message: `connect_refused: ${nobody} refused the connection`,
+    });
+    expect(timingOfCall(outcome)).toMatchObject({
+      tcp: null,
+      total: expect.any(Number) as number,
+    });
+  });
+
+  it("because its URL names port 0 is not called", async () => {
+    expect(await call("http://127.0.0.1:0/")).toMatchObject({
+      result: "UNABLE_TO_RUN",
+      message: "request_invalid: nothing is called at port 0",
+    });
+  });
+
+  it("because its body is larger than 10 MiB is cut off", async () => {
+    await using target = await startTarget((_, response) => {
+      const more = (): void => {
+        while (response.write(Buffer.alloc(64 * 1024)));
+        response.once("drain", more);
+      };
+      more();
+    });
+    const outcome = await call(target.url);
+    expect(codeOf(outcome)).toBe("too_large");
+    expect(outcome.last.responseSize).toBe(10 * MIB);
+    expect(statusOf(outcome)).toBe(200);
+    await expect.poll(() => target.open()).toBe(0);
+  });
+
+  it("is complete at exactly 10 MiB", async () => {
+    await using target = await startTarget((_, response) => {
+      response.end(Buffer.alloc(10 * MIB));
+    });
+    const outcome = await call(target.url);
+    expect(outcome.result).toBe("COMPLETE");
+    expect(outcome.last.responseSize).toBe(10 * MIB);
+  });
+});
+
+describe("the deadline", () => {
+  const ok = "HTTP/1.1 200 OK\r\n";
+  const dribble = (text: string) => (socket: Socket) => {
+    let at = 0;
+    const timer = setInterval(() => {
+      socket.write(text.charAt(at) || "x");
+      at += 1;
+    }, 10);
+    socket.once("close", () => clearInterval(timer));
+    socket.resume();
+  };
+
+  it.each([
+    ["says nothing", silent, null, null],
+    [
+      "sends its headers byte by byte",
+      dribble(`${ok}X-Long: `),
+      expect.any(Number),
+      null,
+    ],
+    [
+      "sends its body byte by byte",
+      (s) => {
+        s.write(`${ok}\r\n`);
+        dribble("")(s);
+      },
+      expect.any(Number),
+      200,
+    ],
+    [
+      "stalls within its body",
+      answering(`${ok}Content-Length: 10\r\n\r\nabc`, { close: false }),
+      expect.any(Number),
+      200,
+    ],
+  ] satisfies [
+    string,
+    Parameters<typeof startRawTarget>[0],
+    unknown,
+    number | null,
+  ][])(
+    "ends a call to a target that %s",
+    async (_, onConnection, processing, status) => {
+      await using target = await startRawTarget(onConnection);
+      const outcome = await undisturbed(() =>
+        call(target.url, { behaviour: { timeoutMs: 300 } }),
+      );
+      expect(outcome.result).toBe("CONNECTION_ERROR");
+      expect(codeOf(outcome)).toBe("timeout");
+      expect(statusOf(outcome) ?? null).toBe(status);
+      const { total, ...phases } = timingOfCall(outcome);
+      expect(phases).toMatchObject({ processing, download: null });
+      expect(total).toBeGreaterThanOrEqual(299);
+      expect(total).toBeLessThan(550);
+      await expect.poll(() => target.open()).toBe(0);
+    },
+  );
+
+  it("ends a call whose connection nobody takes", async () => {
+    await using hole = await startBlackHole();
+    const url = `http://127.0.0.1:${hole.port}/`;
+    const outcome = await undisturbed(() =>
+      call(url, { behaviour: { timeoutMs: 300 } }),
+    );
+    expect(outcome.message).toBe(
+      `connect_timeout: 127.0.0.1:${hole.port} did not answer`,
+    );
+    const { total, tcp } = timingOfCall(outcome);
+    expect(tcp).toBeNull();
+    expect(total).toBeLessThan(550);
+  });
+
+  it("does not keep a cancelled call from ending at once, without an outcome", async () => {
+    await using target = await startRawTarget(silent);
+    const caller = createHttpCaller({
+      clock: systemClock,
+      egress: parseEgressAllow(["127.0.0.1"]),
+      uplinkCheck: [target.authority],
+    });
+    const cancel = new AbortController();
+    const request = requestOf(target.url);
+    const calling = caller.call(request, DEFAULT_BEHAVIOUR, cancel.signal);
+    await expect.poll(() => target.open()).toBe(1);
+    cancel.abort(new Error("the agent stops"));
+    await expect(calling).rejects.toThrow("the agent stops");
+    await expect.poll(() => target.open()).toBe(0);
+    expect(target.connections()).toBe(1);
+  });
+
+  it("that is noticed late is a fault of the agent", async () => {
+    await using target = await startRawTarget(silent);
+    const calling = call(target.url, { behaviour: { timeoutMs: 500 } });
+    await expect.poll(() => target.open(), { interval: 5 }).toBe(1);
+    const until = performance.now() + 1200;
+    while (performance.now() < until); // nothing else runs meanwhile
+    const outcome = await calling;
+    expect(outcome.result).toBe("AGENT_ERROR");
+    expect(outcome.message).toMatch(/^agent_error: the agent was held up/);
+  });
+
+  it("ends a call whose TLS handshake stalls", async () => {
+    await using target = await startRawTarget(silent);
+    const url = `https://127.0.0.1:${target.port}`;
+    const outcome = await undisturbed(() =>
+      call(url, { behaviour: { timeoutMs: 200 } }),
+    );
+    expect(outcome.message).toBe(
+      "timeout: the TLS handshake was not complete in time",
+    );
+    expect(timingOfCall(outcome)).toMatchObject({
+      tcp: expect.any(Number) as number,
+      handshake: null,
+      upload: null,
+    });
+    expect(timingOfCall(outcome).total).toBeLessThan(450);
+  });
+});

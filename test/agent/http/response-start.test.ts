@@ -1,0 +1,80 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { createStartFilter } from "../../../src/agent/http/response-start.ts";
+
+const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+const HINTS = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+const FINAL = `HTTP/1.1 200 OK\r\n\r\n${CONTINUE}`;
+
+const read = (chunks: readonly string[]): string => {
+  const filter = createStartFilter();
+  return chunks
+    .map((chunk) => filter.pass(Buffer.from(chunk, "latin1")))
+    .map((passed) => passed.toString("latin1"))
+    .join("");
+};
+
+/** What it says of a start that it does not take. */
+const faultOf = (text: string): unknown =>
+  createStartFilter().pass(Buffer.from(text, "latin1"));
+
+it.each([
+  ["100 Continue is passed over", CONTINUE + FINAL, FINAL],
+  [
+    "its headers with it",
+    `HTTP/1.1 100 Continue\r\nA: b\r\n\r\n${FINAL}`,
+    FINAL,
+  ],
+  ["as often as it comes", CONTINUE.repeat(3) + FINAL, FINAL],
+  [
+    "also between others",
+    HINTS + CONTINUE + HINTS + FINAL,
+    HINTS + HINTS + FINAL,
+  ],
+  [
+    "before a large body",
+    `${CONTINUE}HTTP/1.1 200 OK\r\n\r\n${"b".repeat(100_000)}`,
+    `HTTP/1.1 200 OK\r\n\r\n${"b".repeat(100_000)}`,
+  ],
+  ["a body is no response", FINAL, FINAL],
+  ["101 is no interim response", `HTTP/1.1 101 X\r\n\r\n`, undefined],
+  ["nor is what is no HTTP", "ICY 100 OK\r\n\r\n", undefined],
+  ["of HTTP/1.0 too", `HTTP/1.0 100 Continue\r\n\r\n${FINAL}`, FINAL],
+  ["lines end in CR LF", "HTTP/1.1 100 Continue\n\n", undefined],
+  ["1000 is none", "HTTP/1.1 1000 X\r\n\r\n", undefined],
+  ["what cannot become one is not withheld", "HTTP/1.1 200 OK\r\n", undefined],
+  ["nor what begins otherwise", "x", undefined],
+  ["what may become one is", "HTTP/1.1 10", ""],
+  ["until it is whole", "HTTP/1.1 100 Continue\r\nA: b", ""],
+  ["and so is a status line", "HTTP/1.1 200 O", ""],
+])("%s", (_, text, expected = text) => {
+  expect(read([text])).toBe(expected);
+});
+
+it("what comes in pieces is read as what comes at once", () => {
+  const text = CONTINUE + HINTS + CONTINUE + FINAL;
+  fc.assert(
+    fc.property(fc.array(fc.nat(text.length)), (cuts) => {
+      const ends = [0, ...cuts, text.length].toSorted((a, b) => a - b);
+      const chunks = ends.map((end, at) => text.slice(ends[at - 1] ?? 0, end));
+      expect(read(chunks)).toBe(HINTS + FINAL);
+    }),
+  );
+});
+
+it.each([
+  ["21 interim responses", CONTINUE.repeat(10) + HINTS.repeat(11)],
+  [
+    "an interim response of 17 KiB",
+    `HTTP/1.1 103\r\n${"A: b\r\n".repeat(3000)}`,
+  ],
+  ["a status line of 17 KiB", `HTTP/1.1 200 ${"x".repeat(17_000)}`],
+])("%s are too large", (_, text) => {
+  expect(faultOf(text)).toMatch(/more than (20|16384)/);
+});
+
+it("20 interim responses are not", () => {
+  expect(read([CONTINUE.repeat(10) + HINTS.repeat(10) + FINAL])).toBe(
+    HINTS.repeat(10) + FINAL,
+  );
+});

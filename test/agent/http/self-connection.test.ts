@@ -1,0 +1,23 @@
+import type { NetConnectOpts } from "node:net";
+import { expect, it, vi } from "vitest";
+import { freePort } from "../../support/free-port.ts";
+import { call } from "../calling.ts";
+
+// What happens by chance, one time in some ten thousand: the system chooses the port that is called to call from.
+vi.mock("node:net", async (original) => {
+  const net = await original<typeof import("node:net")>();
+  return {
+    ...net,
+    connect: (options: NetConnectOpts & { port: number }) =>
+      net.connect({ ...options, localPort: options.port }),
+  };
+});
+
+it("a connection that TCP makes of a socket with itself counts as refused", async () => {
+  const nobody = `127.0.0.1:${await freePort()}`;
+  expect(await call(`http://${nobody}`)).toMatchObject({
+    result: "CONNECTION_ERROR",
+    message: `connect_refused: ${nobody} is not listened on`,
+    last: { requestSize: null, phases: { tcp: null } },
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, it } from "vitest";
+import { createCertificates } from "../../support/certificates.ts";
+import type { Certificate } from "../../support/certificates.ts";
+import {
+  answering,
+  startRawTarget,
+  startTarget,
+} from "../../support/target-server.ts";
+import type { TargetOptions } from "../../support/target-server.ts";
+import { call, codeOf, timingOfCall } from "../calling.ts";
+
+const certificates = createCertificates();
+const secureContext = certificates.trusting;
+
+const FAULTS: [string, TargetOptions["tls"], string][] = [
+  ["an expired certificate", certificates.expired, "tls_expired"],
+  [
+    "a certificate not valid yet",
+    certificates.notYetValid,
+    "tls_not_yet_valid",
+  ],
+  [
+    "a certificate for another host",
+    certificates.otherName,
+    "tls_name_mismatch",
+  ],
+  ["a self-signed certificate", certificates.selfSigned, "tls_self_signed"],
+  [
+    "a certificate of an unknown authority",
+    certificates.ofStranger,
+    "tls_untrusted",
+  ],
+  [
+    "an old protocol version only",
+    {
+      ...certificates.good,
+      minVersion: "TLSv1",
+      maxVersion: "TLSv1.1",
+      ciphers: "DEFAULT@SECLEVEL=0",
+    },
+    "tls_protocol",
+  ],
+  [
+    "no cipher in common",
+    {
+      ...certificates.good,
+      maxVersion: "TLSv1.2",
+      ciphers: "ECDHE-RSA-AES128-GCM-SHA256",
+    },
+    "tls_protocol",
+  ],
+  [
+    "a demand for a client certificate",
+    { ...certificates.good, requestCert: true, rejectUnauthorized: true },
+    "tls_client_certificate",
+  ],
+];
+
+/** With an end in the 99th month: what signs it does not fit any more. */
+function withoutEnd({ cert, key }: Certificate): Certificate {
+  const lines = cert.trim().split("\n").slice(1, -1);
+  const der = Buffer.from(lines.join(""), "base64");
+  const utcTime = Buffer.from([0x17, 13]);
+  const end = der.indexOf(utcTime, der.indexOf(utcTime) + 1);
+  der.write("99", end + utcTime.length + 2);
+  const body = der
+    .toString("base64")
+    .match(/.{1,64}/g)
+    ?.join("\n");
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`,
+    key,
+  };
+}
+
+describe("the certificate of a result", () => {
+  const certificateOf = async (url: string) =>
+    (await call(url, { secureContext })).last.certificate;
+
+  it("tells who it is for, whose it is and how long it holds", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.good,
+    });
+    const shown = await certificateOf(target.url);
+    expect(shown).toEqual({
+      issuer: expect.stringMatching(/CN=/) as string,
+      subject: expect.stringMatching(/CN=/) as string,
+      valid_from: expect.any(String) as string,
+      expiry: expect.any(String) as string,
+      days: expect.any(Number) as number,
+    });
+    const left = Date.parse(shown?.expiry ?? "") - Date.now();
+    expect(shown?.days).toBe(Math.floor(left / 86_400_000));
+  });
+
+  it("is there though it has expired", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.expired,
+    });
+    expect((await certificateOf(target.url))?.days).toBeLessThan(0);
+  });
+
+  it("is null where its dates are none, and the call fails for it", async () => {
+    await using target = await startTarget(undefined, {
+      tls: withoutEnd(certificates.good),
+    });
+    const { result, last } = await call(target.url, { secureContext });
+    expect(result).toBe("CONNECTION_ERROR");
+    expect(last.certificate).toBeNull();
+    const insecure = await call(target.url, {
+      behaviour: { insecureTls: true },
+    });
+    expect(insecure.result).toBe("COMPLETE");
+    expect(insecure.last.certificate).toBeNull();
+  });
+
+  it("has names of up to 1000 characters", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.longNamed,
+    });
+    const certificate = await certificateOf(target.url);
+    expect(certificate?.subject).toHaveLength(1001);
+    expect(certificate?.subject.endsWith("…")).toBe(true);
+  });
+
+  it("is null over plain http", async () => {
+    await using target = await startTarget();
+    expect(await certificateOf(target.url)).toBeNull();
+  });
+});
+
+describe("a target with", () => {
+  it.each(FAULTS)(
+    "%s is a connection error of its own",
+    async (_, tls, code) => {
+      await using target = await startTarget(undefined, { tls });
+      const outcome = await call(target.url, { secureContext });
+      expect(outcome.result).toBe("CONNECTION_ERROR");
+      expect(codeOf(outcome)).toBe(code);
+      expect(target.requests).toHaveLength(0);
+      expect(timingOfCall(outcome)).toMatchObject({
+        tcp: expect.any(Number) as number,
+        // By TLS 1.3 the server judges the client's certificate after the handshake.
+        handshake:
+          code === "tls_client_certificate"
+            ? (expect.any(Number) as number)
+            : null,
+        processing: null,
+      });
+      await expect.poll(() => target.open()).toBe(0);
+    },
+  );
+
+  it.each(FAULTS.slice(0, 5))(
+    "%s is called all the same with insecure-tls",
+    async (_, tls) => {
+      await using target = await startTarget(undefined, { tls });
+      const outcome = await call(target.url, {
+        secureContext,
+        behaviour: { insecureTls: true },
+      });
+      expect(outcome.result).toBe("COMPLETE");
+      expect(timingOfCall(outcome).handshake).toBeGreaterThan(0);
+    },
+  );
+
+  it("a trusted certificate is called by name and by address", async () => {
+    await using target = await startTarget(undefined, {
+      tls: certificates.good,
+    });
+    for (const host of ["localhost", "127.0.0.1", "localhost."]) {
+      const outcome = await call(`https://${host}:${target.port}/`, {
+        secureContext,
+      });
+      expect(outcome.message, host).toBeNull();
+    }
+  });
+
+  it.each([
+    ["localhost", "localhost"],
+    ["localhost.", "localhost"],
+    ["a.localhost", "a.localhost"],
+    ["127.0.0.1", undefined],
+    ["[::1]", undefined],
+  ])("%s as its host is asked for the name %s", async (host, name) => {
+    let asked: string | undefined;
+    await using target = await startTarget(undefined, {
+      host: host === "[::1]" ? "::1" : "127.0.0.1",
+      tls: {
+        ...certificates.good,
+        SNICallback: (given, done) => {
+          asked = given;
+          done(null);
+        },
+      },
+    });
+    const outcome = await call(`https://${host}:${target.port}/`, {
+      behaviour: { insecureTls: true },
+    });
+    expect(outcome.message).toBeNull();
+    expect(asked).toBe(name);
+  });
+
+  it.each([
+    ["bad_certificate", 42, "tls_client_certificate"],
+    ["unsupported_certificate", 43, "tls_client_certificate"],
+    ["certificate_revoked", 44, "tls_client_certificate"],
+    ["certificate_expired", 45, "tls_client_certificate"],
+    ["certificate_unknown", 46, "tls_client_certificate"],
+    ["unknown_ca", 48, "tls_client_certificate"],
+    ["access_denied", 49, "tls_client_certificate"],
+    ["certificate_required", 116, "tls_client_certificate"],
+    ["handshake_failure", 40, "tls_protocol"],
+    ["protocol_version", 70, "tls_protocol"],
+  ])("the alert %s (%i) is %s", async (_, alert, code) => {
+    const fatal = Buffer.from([0x15, 3, 3, 0, 2, 2, alert]); // RFC 8446 section 6
+    await using target = await startRawTarget(answering(fatal));
+    const outcome = await call(`https://${target.authority}/`);
+    expect(codeOf(outcome)).toBe(code);
+  });
+
+  it("plain http on its https port is no TLS", async () => {
+    await using target = await startTarget();
+    const outcome = await call(`https://${target.authority}/`);
+    expect(codeOf(outcome)).toBe("tls_protocol");
+  });
+
+  it("a connection that closes within the handshake is a reset", async () => {
+    await using target = await startRawTarget((socket) =>
+      socket.once("data", () => socket.end()),
+    );
+    const outcome = await call(`https://${target.authority}/`);
+    expect(codeOf(outcome)).toBe("reset");
+  });
+});

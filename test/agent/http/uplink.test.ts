@@ -1,0 +1,157 @@
+import type { Socket } from "node:net";
+import { beforeAll, afterAll, describe, expect, it } from "vitest";
+import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
+import { parseEgressAllow } from "../../../src/agent/http/egress.ts";
+import { CallFailure } from "../../../src/agent/http/failure.ts";
+import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
+import { createHostResolver } from "../../../src/agent/http/resolve-host.ts";
+import { createUplink } from "../../../src/agent/http/uplink.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { startBlackHole } from "../../support/black-hole.ts";
+import type { BlackHole } from "../../support/black-hole.ts";
+import { freePort } from "../../support/free-port.ts";
+import { createManualClock } from "../../support/manual-clock.ts";
+import { startNameServer } from "../../support/name-server.ts";
+import { silent, startRawTarget } from "../../support/target-server.ts";
+import { undisturbed } from "../../support/undisturbed.ts";
+import { codeOf, requestOf, timingOfCall } from "../calling.ts";
+
+const resolver = createHostResolver({ clock: systemClock });
+const failed = new CallFailure("connect_timeout", "nobody answered");
+
+const reset = (socket: Socket): void => {
+  socket.resetAndDestroy();
+};
+
+let hole: BlackHole;
+let down: string;
+beforeAll(async () => {
+  hole = await startBlackHole();
+  down = `127.0.0.1:${hole.port}`;
+});
+afterAll(() => hole[Symbol.asyncDispose]());
+
+/** A refusal to route, which needs no time. */
+const deadUplink = createUplink({
+  addresses: ["224.0.0.1:1"],
+  clock: systemClock,
+  resolver,
+});
+
+const uplinkOf = (...addresses: string[]) =>
+  createUplink({ addresses, clock: systemClock, resolver });
+
+describe("a failure of the network", () => {
+  it.each([
+    "dns_not_found",
+    "dns_timeout",
+    "dns_failure",
+    "connect_refused",
+    "connect_timeout",
+    "connect_unreachable",
+    "reset",
+    "timeout",
+  ] as const)("(%s) may be the agent's own", async (code) => {
+    const judged = await deadUplink.judge(new CallFailure(code, "it was so"));
+    expect(judged.code).toBe("uplink_down");
+  });
+
+  it("is the agent's own when its uplink is down", async () => {
+    const judged = await uplinkOf(down).judge(failed);
+    expect(judged.result).toBe("AGENT_ERROR");
+    expect(judged.message).toBe(
+      "uplink_down: the agent's own network does not work, so this says nothing of the target: connect_timeout: nobody answered",
+    );
+  });
+
+  it("is the agent's own when the name of the uplink is not found", async () => {
+    const judged = await uplinkOf("hub.invalid:4222").judge(failed);
+    expect(judged.code).toBe("uplink_down");
+  });
+
+  it("is the target's when one of several addresses answers", async () => {
+    await using hub = await startRawTarget(() => undefined);
+    const uplink = uplinkOf(down, `localhost:${hub.port}`);
+    expect(await uplink.judge(failed)).toBe(failed);
+  });
+
+  it("is the target's when one of several addresses of a name answers", async () => {
+    await using hub = await startRawTarget(() => undefined);
+    await using names = await startNameServer(() => ["224.0.0.1", "127.0.0.1"]);
+    const servers = [names.address];
+    const uplink = createUplink({
+      addresses: [`hub.example:${hub.port}`],
+      clock: systemClock,
+      resolver: createHostResolver({ clock: systemClock, servers }),
+    });
+    expect(await uplink.judge(failed)).toBe(failed);
+  });
+
+  it("is the target's when the uplink refuses, which takes a network", async () => {
+    const nobody = `127.0.0.1:${await freePort()}`;
+    expect(await uplinkOf(nobody).judge(failed)).toBe(failed);
+  });
+
+  it("is the target's where there is nothing to check", async () => {
+    expect(await uplinkOf().judge(failed)).toBe(failed);
+  });
+});
+
+it.each(["tls_expired", "malformed_response", "agent_error"] as const)(
+  "a failure of another kind (%s) needs no check",
+  async (code) => {
+    await using hub = await startRawTarget(() => undefined);
+    await uplinkOf(hub.authority).judge(new CallFailure(code, "it was so"));
+    expect(hub.connections()).toBe(0);
+  },
+);
+
+it("is checked once for calls that fail together, and again later", async () => {
+  const clock = createManualClock(0);
+  await using hub = await startRawTarget(() => undefined);
+  const uplink = createUplink({ addresses: [hub.authority], clock, resolver });
+  const judge = () =>
+    Promise.all(Array.from({ length: 50 }, () => uplink.judge(failed)));
+  await judge();
+  await judge();
+  await expect.poll(() => hub.connections()).toBe(1);
+  await clock.advance(1001);
+  await judge();
+  await expect.poll(() => hub.connections()).toBe(2);
+});
+
+describe.concurrent("a call whose target", () => {
+  const caller = () =>
+    createHttpCaller({
+      clock: systemClock,
+      egress: parseEgressAllow(["127.0.0.1"]),
+      uplinkCheck: [down],
+    });
+  const behaviour = { ...DEFAULT_BEHAVIOUR, timeoutMs: 100 };
+
+  it.each([
+    ["says nothing", silent, "http", "timeout"],
+    ["resets the connection", reset, "http", "reset"],
+    ["stalls in the handshake", silent, "https", "timeout"],
+  ])(
+    "%s is an AGENT_ERROR that took no longer",
+    async (_, does, scheme, code) => {
+      await using target = await startRawTarget(does);
+      const url = `${scheme}://${target.authority}`;
+      const outcome = await undisturbed(() =>
+        caller().call(requestOf(url), behaviour),
+      );
+      expect(outcome.result).toBe("AGENT_ERROR");
+      expect(codeOf(outcome)).toBe("uplink_down");
+      expect(outcome.message).toContain(`: ${code}: `);
+      expect(timingOfCall(outcome).total).toBeLessThan(350);
+    },
+  );
+
+  it("does not listen is an AGENT_ERROR", async () => {
+    const nobody = `http://127.0.0.1:${await freePort()}`;
+    const outcome = await caller().call(requestOf(nobody), behaviour);
+    expect(outcome.result).toBe("AGENT_ERROR");
+    expect(outcome.message).toContain("connect_refused");
+  });
+});

@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { constants, zstdCompressSync } from "node:zlib";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { createZstdFrames } from "../../../src/agent/http/zstd-frames.ts";
+
+const decode = (pieces: readonly Buffer[]): Promise<Buffer> =>
+  buffer(Readable.from(pieces).compose(createZstdFrames({})));
+
+const TEXTS = ["", "hello ", "of several ".repeat(5000)].map((text) =>
+  Buffer.from(text),
+);
+const RANDOM = randomBytes(300_000);
+
+it.each([
+  ["one frame", [RANDOM]],
+  ["several", [...TEXTS, RANDOM, ...TEXTS]],
+  ["a hundred", Array<Buffer>(100).fill(Buffer.from("frame "))],
+])("%s in one piece are decoded", async (_, texts) => {
+  const body = Buffer.concat(texts.map((text) => zstdCompressSync(text)));
+  expect(await decode([body])).toEqual(Buffer.concat(texts));
+});
+
+it("wherever the pieces begin, the frames are the same", async () => {
+  const texts = [...TEXTS, ...TEXTS];
+  const body = Buffer.concat(texts.map((text) => zstdCompressSync(text)));
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(body.length)), async (cuts) => {
+      const ends = [...cuts, body.length].toSorted((a, b) => a - b);
+      const pieces = ends.map((end, at) =>
+        body.subarray(ends[at - 1] ?? 0, end),
+      );
+      expect(await decode(pieces)).toEqual(Buffer.concat(texts));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+it.each([
+  ["no frame", Buffer.from("junk")],
+  ["a frame and no frame", Buffer.concat([zstdCompressSync("a"), RANDOM])],
+  [
+    "a hundred and one frames",
+    Buffer.concat(Array(101).fill(zstdCompressSync("a"))),
+  ],
+  ["a frame that is cut short", zstdCompressSync(RANDOM).subarray(0, -4)],
+  [
+    "a second one that is cut short",
+    Buffer.concat([
+      zstdCompressSync("a"),
+      zstdCompressSync(RANDOM).subarray(0, -4),
+    ]),
+  ],
+])("%s is not decoded", async (_, body) => {
+  await expect(decode([body])).rejects.toThrow();
+});
+
+it("a window that is too large is refused in any frame", async () => {
+  const params = { [constants.ZSTD_c_windowLog]: 24 };
+  const large = zstdCompressSync(Buffer.concat(Array(70).fill(RANDOM)), {
+    params,
+  });
+  const frames = createZstdFrames({
+    params: { [constants.ZSTD_d_windowLogMax]: 23 },
+  });
+  const body = [zstdCompressSync("a"), large];
+  await expect(buffer(Readable.from(body).compose(frames))).rejects.toThrow();
+});
+
+it("no more is decoded than is read", async () => {
+  const bomb = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024));
+  const frames = createZstdFrames({});
+  const ended = new Promise((resolve) => frames.once("close", resolve));
+  frames.end(Buffer.concat([bomb, bomb]));
+  const [first] = (await frames.iterator().next()).value as [number];
+  expect(first).toBe(0);
+  expect(frames.readableLength).toBeLessThan(1024 * 1024);
+  frames.destroy();
+  await ended;
+});

@@ -1,0 +1,350 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAgentMetrics } from "../../../src/agent/metrics.ts";
+import { createReportPublisher } from "../../../src/agent/reporting/report-publisher.ts";
+import { createSpool } from "../../../src/agent/reporting/spool.ts";
+import type { Spool } from "../../../src/agent/reporting/spool.ts";
+import { TooLargeError } from "../../../src/bus/bus.ts";
+import type { Bus } from "../../../src/bus/bus.ts";
+import { createInProcessBus } from "../../../src/bus/in-process.ts";
+import { unavailable } from "../../../src/model/errors.ts";
+import type { RunReport } from "../../../src/model/result.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { createLogger } from "../../../src/runtime/logger.ts";
+import { createRegistry } from "../../../src/runtime/metrics.ts";
+import { createManualClock } from "../../support/manual-clock.ts";
+import { makeFolder } from "../../support/process.ts";
+import { T0, aReport, aRun } from "../../support/runs.ts";
+
+type Answer = "takes" | "takes reports only" | "is away" | "refuses" | "hangs";
+
+const TAKES: readonly Answer[] = ["takes", "takes reports only"];
+const CONNECTED: readonly Answer[] = ["takes", "refuses", "hangs"];
+
+/** A publisher on a bus whose behaviour towards reports the test sets. */
+function newPublisher({
+  spoolPath,
+  tooLarge = () => false,
+  impossible = () => false,
+  answerAfterMs = 0,
+}: {
+  readonly spoolPath?: string;
+  /** Whether a report fits into no message. */
+  readonly tooLarge?: (report: RunReport) => boolean;
+  /** Whether no batch with it is taken, for a reason that nobody thought of. */
+  readonly impossible?: (report: RunReport) => boolean;
+  readonly answerAfterMs?: number;
+} = {}) {
+  const clock = createManualClock(T0);
+  const lines: string[] = [];
+  const log = createLogger("info", { write: (line) => void lines.push(line) });
+  const metrics = createAgentMetrics(createRegistry({ version: "test" }));
+  const inProcess = createInProcessBus({ clock, log });
+  const taken: RunReport[] = [];
+  const hanging: (() => void)[] = [];
+  let answer: Answer = "takes";
+  void inProcess.consumeReports(async (batch) => void taken.push(...batch));
+  const bus: Bus = {
+    ...inProcess,
+    async publishReports(reports) {
+      if (answerAfterMs > 0) await systemClock.pause(answerAfterMs);
+      if (answer === "hangs")
+        await new Promise<void>((resolve) => hanging.push(resolve));
+      else if (!TAKES.includes(answer)) throw unavailable("no answer in 5 s");
+      if (reports.some(impossible)) throw new Error("a bug");
+      const { fits = [], large = [] } = Object.groupBy(reports, (report) =>
+        tooLarge(report) ? "large" : "fits",
+      );
+      await inProcess.publishReports(fits);
+      if (large.length > 0) throw new TooLargeError(idsOf(large), "too large");
+    },
+    status: () => ({ connected: CONNECTED.includes(answer), detail: "" }),
+  };
+  const folder = makeFolder();
+  const path = spoolPath ?? join(folder.path, "spool.db");
+  const real = createSpool({ path, locationId: "local", log, metrics });
+  let puts = 0;
+  const spool: Spool = {
+    ...real,
+    put(reports) {
+      puts += 1;
+      return real.put(reports);
+    },
+  };
+  spool.open();
+  const delivered: RunReport[] = [];
+  const publisher = createReportPublisher({
+    bus,
+    log,
+    metrics,
+    spool,
+    onDelivered: (report) => void delivered.push(report),
+  });
+  onTestFinished(async () => {
+    publisher.end();
+    spool.close();
+    await inProcess.close();
+    folder[Symbol.dispose]();
+  });
+  return {
+    publisher,
+    spool,
+    metrics,
+    taken,
+    delivered,
+    puts: () => puts,
+    messages: () =>
+      lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    now: (next: Answer) => {
+      answer = next;
+      if (next !== "hangs") for (const go of hanging.splice(0)) go();
+    },
+  };
+}
+
+const dueAt = (seconds: number): RunReport =>
+  aReport(aRun({ due_time: T0 + seconds * 1000 }));
+
+const dueOf = ({ results }: RunReport): number =>
+  Date.parse(results[0]?.meta.due_time ?? "");
+
+const idsOf = (reports: readonly RunReport[]): string[] =>
+  reports.map(({ run_id }) => run_id);
+
+/** Whether it has been kept by now. */
+function watched(promise: Promise<unknown>): () => boolean {
+  let kept = false;
+  void promise.then(() => (kept = true));
+  return () => kept;
+}
+
+describe("a report", () => {
+  it("is not written to disk while the bus takes it", async () => {
+    const { publisher, taken, puts } = newPublisher();
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
+    await Promise.all(reports.map((report) => publisher.publish(report)));
+    await expect.poll(() => taken).toHaveLength(300);
+    expect(puts()).toBe(0);
+  });
+
+  it("waits in the spool while the bus is away, and is delivered in order of time", async () => {
+    const { publisher, spool, taken, now, metrics } = newPublisher();
+    now("is away");
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt((n * 7) % 300));
+    const all = Promise.all(reports.map((each) => publisher.publish(each)));
+    const isDone = watched(all);
+    await expect.poll(() => spool.size()).toBe(300);
+    expect((await metrics.unpublishedReports.get()).values[0]?.value).toBe(0);
+    expect(isDone(), "its tick is acknowledged").toBe(false);
+    now("takes");
+    await all;
+    await expect.poll(() => taken).toHaveLength(300);
+    expect(idsOf(taken)).toEqual(
+      idsOf(reports.toSorted((a, b) => dueOf(a) - dueOf(b))),
+    );
+    expect(spool.size()).toBe(0);
+  });
+
+  it("that follows them goes to the bus directly again", async () => {
+    const { publisher, spool, taken, puts, now } = newPublisher();
+    now("is away");
+    const first = publisher.publish(dueAt(1));
+    await expect.poll(() => spool.size()).toBe(1);
+    now("takes");
+    await first;
+    const spooled = puts();
+    await publisher.publish(dueAt(2));
+    await expect.poll(() => taken).toHaveLength(2);
+    expect(puts()).toBe(spooled);
+  });
+
+  it("is done with when the spool has it and the bus, although it refuses it, can be told", async () => {
+    const { publisher, spool, now } = newPublisher();
+    now("refuses");
+    await publisher.publish(dueAt(1));
+    expect(spool.size()).toBe(1);
+  });
+
+  it("is done with when the bus takes it from the spool, although that is not wholly connected", async () => {
+    const { publisher, spool, taken, now } = newPublisher();
+    now("is away");
+    const done = publisher.publish(dueAt(1));
+    await expect.poll(() => spool.size()).toBe(1);
+    now("takes reports only");
+    await done;
+    await expect.poll(() => taken).toHaveLength(1);
+  });
+
+  it("is not written to disk over a line on which an answer takes 600 ms", async () => {
+    const { publisher, taken, puts } = newPublisher({ answerAfterMs: 600 });
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
+    await Promise.all(reports.map((report) => publisher.publish(report)));
+    expect(puts()).toBe(0);
+    await expect.poll(() => taken).toHaveLength(300);
+  });
+
+  it("is in the spool a moment after, while the bus is still thinking, and out of it when that has it", async () => {
+    const { publisher, spool, taken, delivered, now } = newPublisher();
+    now("hangs");
+    const report = dueAt(1);
+    const done = publisher.publish(report);
+    await expect.poll(() => spool.size(), { timeout: 10_000 }).toBe(1);
+    const behind = publisher.publish(dueAt(2));
+    await expect.poll(() => spool.size()).toBe(2);
+    now("takes");
+    await Promise.all([done, behind]);
+    await expect.poll(() => spool.size()).toBe(0);
+    await expect.poll(() => taken).toHaveLength(2);
+    expect(idsOf(delivered)).not.toContain(report.run_id);
+  });
+
+  it("waits in memory where the disk takes none", async () => {
+    const { publisher, taken, now, messages } = newPublisher({
+      spoolPath: "/proc/nowhere/spool.db",
+    });
+    now("is away");
+    const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
+    const all = Promise.all(reports.map((each) => publisher.publish(each)));
+    await expect
+      .poll(() => messages())
+      .toContain("reports not taken by the bus");
+    now("takes");
+    await all;
+    await expect.poll(() => new Set(idsOf(taken)).size).toBe(300);
+    const failed = "spool cannot be used: reports wait in memory only";
+    expect(messages().filter((message) => message === failed)).toHaveLength(1);
+  });
+});
+
+describe("of a batch that holds one too large for the bus", () => {
+  const NOTE = "the report had no room for its details";
+  const isBare = ({ results }: RunReport): boolean =>
+    results[0]?.meta.message === NOTE;
+
+  it("the others are delivered, and that one without its details", async () => {
+    const large = dueAt(0);
+    const { publisher, taken, messages } = newPublisher({
+      tooLarge: (report) => report.run_id === large.run_id && !isBare(report),
+    });
+    const batch = [large, ...Array.from({ length: 8 }, (_, n) => dueAt(n))];
+    await Promise.all(batch.map((each) => publisher.publish(each)));
+    await expect.poll(() => taken).toHaveLength(9);
+    expect(idsOf(taken.filter(isBare))).toEqual([large.run_id]);
+    expect(messages()).toEqual([
+      "reports were delivered without their details",
+    ]);
+  });
+
+  it("that one's tick comes no more where not even its outcome fits", async () => {
+    const large = dueAt(0);
+    const { publisher, taken, messages, metrics } = newPublisher({
+      tooLarge: ({ run_id }) => run_id === large.run_id,
+    });
+    await Promise.all([large, dueAt(1)].map((each) => publisher.publish(each)));
+    await expect.poll(() => taken).toHaveLength(1);
+    expect(messages()).toEqual([
+      "reports can never be delivered: not even bare",
+    ]);
+    expect((await metrics.spoolDropped.get()).values).toMatchObject([
+      { labels: { reason: "too_large" }, value: 1 },
+    ]);
+  });
+});
+
+describe("a spool from before", () => {
+  it("is delivered from the start, and fresh reports beside it", async () => {
+    const { publisher, spool, taken, delivered } = newPublisher();
+    const left = Array.from({ length: 500 }, (_, n) => dueAt(n));
+    spool.put(left);
+    publisher.begin();
+    await publisher.publish(dueAt(1000));
+    expect(spool.size(), "still waiting").toBeGreaterThan(0);
+    await expect.poll(() => spool.size()).toBe(0);
+    expect(delivered).toEqual(left);
+    await expect.poll(() => taken).toHaveLength(501);
+  });
+
+  it("is delivered though another process still had it at the start", async () => {
+    using folder = makeFolder();
+    const spoolPath = join(folder.path, "spool.db");
+    const before = newPublisher({ spoolPath });
+    const left = [dueAt(1), dueAt(2)];
+    before.spool.put(left);
+    const { publisher, taken, messages } = newPublisher({ spoolPath });
+    publisher.begin();
+    expect(messages()).toContain(
+      "spool cannot be used: reports wait in memory only",
+    );
+    before.spool.close();
+    await expect.poll(() => taken).toEqual(left);
+  });
+
+  it("is rid of what the bus can never carry", async () => {
+    const [large = dueAt(0), ...others] = Array.from({ length: 9 }, (_, n) =>
+      dueAt(n),
+    );
+    const { publisher, spool, taken, metrics } = newPublisher({
+      tooLarge: ({ run_id }) => run_id === large.run_id,
+    });
+    spool.put([large, ...others]);
+    publisher.begin();
+    await expect.poll(() => spool.size()).toBe(0);
+    await expect.poll(() => idsOf(taken)).toEqual(idsOf(others));
+    expect((await metrics.spoolDropped.get()).values).toMatchObject([
+      { labels: { reason: "too_large" }, value: 1 },
+    ]);
+  });
+});
+
+describe("a spooled report that the bus refuses", () => {
+  it("holds up no other, and is dropped and counted", async () => {
+    const [bad = dueAt(0), ...others] = Array.from({ length: 90 }, (_, n) =>
+      dueAt(n),
+    );
+    const { publisher, spool, taken, puts, metrics, messages } = newPublisher({
+      impossible: ({ run_id }) => run_id === bad.run_id,
+    });
+    spool.put([bad, ...others]);
+    const spooled = puts();
+    publisher.begin();
+    await publisher.publish(dueAt(1000));
+    expect(puts(), "to the bus directly").toBe(spooled);
+    await expect.poll(() => spool.size()).toBe(0);
+    await expect.poll(() => taken).toHaveLength(90);
+    expect(idsOf(taken)).not.toContain(bad.run_id);
+    expect((await metrics.spoolDropped.get()).values).toMatchObject([
+      { labels: { reason: "refused" }, value: 1 },
+    ]);
+    expect(messages()).toContain("spooled report refused: it was dropped");
+  });
+});
+
+describe("a publisher that is finishing", () => {
+  it("waits for no bus where the spool has the report", async () => {
+    const { publisher, spool, now } = newPublisher();
+    now("is away");
+    const before = publisher.publish(dueAt(1));
+    await expect.poll(() => spool.size()).toBe(1);
+    publisher.finish();
+    await before;
+    await publisher.publish(dueAt(2));
+    expect(spool.size()).toBe(2);
+  });
+
+  it("rejects what neither bus nor spool has taken, when it is abandoned", async () => {
+    const { publisher, now, messages } = newPublisher({
+      spoolPath: "/proc/nowhere/spool.db",
+    });
+    now("is away");
+    const all = Array.from({ length: 300 }, (_, n) =>
+      publisher.publish(dueAt(n)),
+    );
+    await expect
+      .poll(() => messages())
+      .toContain("reports not taken by the bus");
+    publisher.finish();
+    publisher.abandon(new Error("the end"));
+    for (const end of await Promise.allSettled(all))
+      expect(end).toMatchObject({ reason: { message: "the end" } });
+  });
+});

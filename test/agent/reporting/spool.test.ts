@@ -1,0 +1,526 @@
+// The spool as a file, on a real disk.
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createAgentMetrics } from "../../../src/agent/metrics.ts";
+import { createSpool } from "../../../src/agent/reporting/spool.ts";
+import type {
+  Spool,
+  SpoolSettings,
+} from "../../../src/agent/reporting/spool.ts";
+import type { RunReport } from "../../../src/model/result.ts";
+import { createLogger } from "../../../src/runtime/logger.ts";
+import { createRegistry } from "../../../src/runtime/metrics.ts";
+import { T0, aReport, aRun } from "../../support/runs.ts";
+
+interface Fixture extends Disposable {
+  readonly folder: string;
+  readonly path: string;
+  readonly lines: () => { readonly level: string; readonly msg: string }[];
+  open(settings?: Partial<SpoolSettings>): Spool & Disposable;
+  files(): string[];
+  metric(name: string): Promise<string[]>;
+}
+
+function newFolder(): Fixture {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-spool-"));
+  const path = join(folder, "spool.db");
+  const lines: string[] = [];
+  const registry = createRegistry({ version: "test" });
+  const settings = {
+    path,
+    locationId: "local",
+    log: createLogger("info", { write: (line) => void lines.push(line) }),
+    metrics: createAgentMetrics(registry),
+  };
+  return {
+    folder,
+    path,
+    lines: () =>
+      lines.map((line) => JSON.parse(line) as { level: string; msg: string }),
+    open(change = {}) {
+      const spool = createSpool({ ...settings, ...change });
+      spool.open();
+      return { ...spool, [Symbol.dispose]: () => spool.close() };
+    },
+    files: () => readdirSync(folder).toSorted(),
+    async metric(name) {
+      const text = await registry.metrics();
+      return text.split("\n").filter((line) => line.startsWith(name));
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** Due so many seconds after `T0`. */
+const dueAt = (seconds: number): RunReport =>
+  aReport(aRun({ due_time: T0 + seconds * 1000 }));
+
+/** With so many more characters. */
+function largeAt(seconds: number, characters: number): RunReport {
+  const report = dueAt(seconds);
+  const [result] = report.results;
+  if (!result) throw new Error("a report without a result");
+  const meta = { ...result.meta, message: "x".repeat(characters) };
+  return { ...report, results: [{ ...result, meta }] };
+}
+
+const idsOf = (reports: readonly RunReport[]): string[] =>
+  reports.map(({ run_id }) => run_id);
+
+const LEFT =
+  "spool has reports of other locations: they wait for an agent of theirs on this folder";
+const OTHER_VERSION =
+  "spool is of another version of Sonde: it is left alone, and one beside it used";
+
+/** Everything, as it is delivered. */
+function takeAll(spool: Spool): RunReport[] {
+  const taken: RunReport[] = [];
+  for (let batch = spool.oldest(); batch.length > 0; batch = spool.oldest()) {
+    taken.push(...batch);
+    spool.remove(idsOf(batch));
+  }
+  return taken;
+}
+
+describe("the spool", () => {
+  it("gives reports as they were put, the earliest due first", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = Array.from({ length: 250 }, (_, n) => dueAt((n * 7) % 250));
+    for (let at = 0; at < 250; at += 50)
+      expect(spool.put(reports.slice(at, at + 50))).toBe(true);
+    expect(spool.size()).toBe(250);
+    const inOrder = reports.toSorted((a, b) =>
+      (a.results[0]?.meta.due_time ?? "") < (b.results[0]?.meta.due_time ?? "")
+        ? -1
+        : 1,
+    );
+    expect(takeAll(spool)).toEqual(inOrder);
+    expect(spool.size()).toBe(0);
+  });
+
+  it("keeps them when it is opened again, and lets nobody else read them", async () => {
+    using folder = newFolder();
+    const reports = [dueAt(1), dueAt(2)];
+    {
+      using spool = folder.open();
+      spool.put(reports);
+    }
+    expect(statSync(folder.path).mode & 0o777).toBe(0o600);
+    using spool = folder.open();
+    expect(await folder.metric("sonde_agent_spooled_reports")).toEqual([
+      "sonde_agent_spooled_reports 2",
+    ]);
+    expect(spool.find(reports[1]?.run_id ?? "")).toEqual(reports[1]);
+    expect(spool.find("another")).toBeUndefined();
+    expect(takeAll(spool)).toEqual(reports);
+    expect(folder.lines()).toEqual([]);
+  });
+
+  it("keeps what a process put that was killed", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = [dueAt(1), dueAt(2)];
+    spool.put(reports);
+    const copy = join(folder.folder, "copy.db");
+    // What is on the disk at this moment: nothing was closed.
+    copyFileSync(folder.path, copy);
+    copyFileSync(`${folder.path}-wal`, `${copy}-wal`);
+    using next = folder.open({ path: copy });
+    expect(takeAll(next)).toEqual(reports);
+  });
+
+  it("removes nothing in the place of what it has removed before", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const [delivered, later] = [dueAt(1), dueAt(2)];
+    spool.put([delivered]);
+    spool.remove(idsOf(spool.oldest()));
+    spool.put([later]);
+    spool.remove([delivered.run_id]);
+    expect(takeAll(spool)).toEqual([later]);
+  });
+
+  it("removes what it is told, however late, and nothing else", () => {
+    const someRuns = fc.array(fc.nat(3), { minLength: 1, maxLength: 2 });
+    const anyStep = fc.record({
+      step: fc.constantFrom("put", "remove", "oldest", "open"),
+      which: someRuns,
+    });
+    const runs = Array.from({ length: 4 }, (_, n) => dueAt(n));
+    const some = (which: readonly number[]): RunReport[] =>
+      runs.filter((_, n) => which.includes(n));
+    fc.assert(
+      fc.property(
+        fc.array(anyStep, { maxLength: 40, size: "max" }),
+        (steps) => {
+          using folder = newFolder();
+          let spool = folder.open();
+          const there = new Set<RunReport>();
+          for (const { step, which } of steps) {
+            const named = some(which);
+            if (step === "put") {
+              spool.put(named);
+              for (const report of named) there.add(report);
+            } else if (step === "remove") {
+              spool.remove(idsOf(named));
+              for (const report of named) there.delete(report);
+            } else if (step === "open") {
+              spool.close();
+              spool = folder.open();
+            }
+            if (step === "oldest")
+              expect(idsOf(spool.oldest())).toEqual(
+                idsOf(runs.filter((report) => there.has(report))),
+              );
+            expect(spool.size()).toBe(there.size);
+          }
+          spool.close();
+        },
+      ),
+    );
+  });
+
+  it("has each run once, as it was first", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const report = dueAt(1);
+    spool.put([report]);
+    spool.put([{ ...report, agent_id: "another" }, dueAt(2)]);
+    expect(spool.size()).toBe(2);
+    expect(spool.find(report.run_id)).toEqual(report);
+  });
+
+  it("gives small batches of large reports", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = Array.from({ length: 10 }, (_, n) => largeAt(n, 200_000));
+    spool.put(reports);
+    expect(spool.oldest()).toHaveLength(2);
+    expect(idsOf(takeAll(spool))).toEqual(idsOf(reports));
+  });
+
+  it("leaves the reports of another location alone", () => {
+    using folder = newFolder();
+    const [here, there] = [
+      aReport(aRun()),
+      aReport(aRun({ location_id: "there" })),
+    ];
+    {
+      using spool = folder.open();
+      spool.put([here]);
+    }
+    {
+      using spool = folder.open({ locationId: "there" });
+      expect(spool.size()).toBe(0);
+      spool.put([there]);
+      expect(takeAll(spool)).toEqual([there]);
+    }
+    expect(folder.lines()).toMatchObject([
+      {
+        level: "warn",
+        msg: LEFT,
+        left: [{ location_id: "local", reports: 1 }],
+      },
+    ]);
+    using spool = folder.open();
+    expect(takeAll(spool)).toEqual([here]);
+    expect(folder.lines()).toHaveLength(1);
+  });
+
+  it("of another version is left alone, and one beside it is used", () => {
+    using folder = newFolder();
+    const newer = new DatabaseSync(folder.path);
+    newer.exec("create table reports (other text); pragma user_version = 2");
+    newer.close();
+    const before = readFileSync(folder.path);
+    const report = dueAt(1);
+    for (let time = 1; time <= 2; time += 1) {
+      using spool = folder.open();
+      spool.put([report]);
+      expect(spool.find(report.run_id)).toEqual(report);
+    }
+    expect(readFileSync(folder.path)).toEqual(before);
+    expect(folder.files()).toEqual(["spool.db", "spool.db.v1"]);
+    expect(folder.lines()).toMatchObject(
+      ["warn", "warn"].map((level) => ({ level, msg: OTHER_VERSION })),
+    );
+  });
+
+  it("drops the oldest beyond its bound, counts them, and says so once", async () => {
+    using folder = newFolder();
+    const bytes = Buffer.byteLength(JSON.stringify(dueAt(0)));
+    using spool = folder.open({ maxBytes: 10 * bytes + 9 });
+    const reports = Array.from({ length: 25 }, (_, n) => dueAt(n));
+    for (const report of reports) expect(spool.put([report])).toBe(true);
+    expect(await folder.metric("sonde_agent_spool_dropped_total{")).toEqual([
+      'sonde_agent_spool_dropped_total{reason="full"} 15',
+    ]);
+    expect(folder.lines()).toMatchObject([
+      { level: "warn", msg: "spool is full: the oldest reports are dropped" },
+    ]);
+    expect(idsOf(takeAll(spool))).toEqual(idsOf(reports.slice(15)));
+  });
+
+  it("keeps reports of any age: how late is too late is for the hub to say", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = [dueAt(-30 * 86_400), dueAt(0)];
+    spool.put(reports);
+    expect(takeAll(spool)).toEqual(reports);
+  });
+});
+
+/** Changes one bit wherever the text stands in the file: pages that were split leave copies behind. */
+function flipBitIn(path: string, text: string): void {
+  const bytes = readFileSync(path);
+  const found = bytes.indexOf(text);
+  expect(found, `${text} in the file`).toBeGreaterThan(0);
+  for (let at = found; at >= 0; at = bytes.indexOf(text, at))
+    bytes.writeUInt8(bytes.readUInt8(at + 12) ^ 4, at + 12);
+  writeFileSync(path, bytes);
+}
+
+/** Of all indexes in the file, the pages that have the entries. */
+function damageIndexes(path: string): void {
+  const LEAF = 0x0a; // https://www.sqlite.org/fileformat2.html#b_tree_pages
+  const bytes = readFileSync(path);
+  const size = bytes.readUInt16BE(16);
+  const file = openSync(path, "r+");
+  for (let at = size; at < bytes.length; at += size)
+    if (bytes[at] === LEAF) writeSync(file, Buffer.alloc(40, 0xff), 0, 40, at);
+  closeSync(file);
+}
+
+describe("a spool that was damaged", () => {
+  it("skips the damaged report, counts it, and gives the later ones", async () => {
+    using folder = newFolder();
+    const reports = Array.from({ length: 10 }, (_, n) => dueAt(n));
+    {
+      using spool = folder.open();
+      spool.put(reports);
+    }
+    // As a part of its JSON: the column of the ids stays as it is.
+    flipBitIn(folder.path, `"run_id":"${reports[3]?.run_id}"`);
+    using spool = folder.open();
+    expect(idsOf(takeAll(spool))).toEqual(
+      idsOf(reports.filter((_, n) => n !== 3)),
+    );
+    expect(spool.size()).toBe(0);
+    expect(await folder.metric("sonde_agent_spool_dropped_total{")).toEqual([
+      'sonde_agent_spool_dropped_total{reason="corrupt"} 1',
+    ]);
+    expect(folder.lines()).toMatchObject([
+      { level: "error", msg: "damaged reports were dropped", reports: 1 },
+    ]);
+  });
+
+  it.each([
+    ["is no database", (path: string) => writeFileSync(path, "x".repeat(9000))],
+    [
+      "is another's database",
+      (path: string) => {
+        rmSync(path);
+        const database = new DatabaseSync(path);
+        database.exec("create table reports (id text)");
+        database.close();
+      },
+    ],
+    [
+      "was cut off",
+      (path: string) =>
+        writeFileSync(path, readFileSync(path).subarray(0, 30_000)),
+    ],
+  ])("is moved aside where it %s, and a new one begun", (_, damage) => {
+    using folder = newFolder();
+    {
+      using spool = folder.open();
+      spool.put(Array.from({ length: 100 }, (__, n) => dueAt(n)));
+    }
+    damage(folder.path);
+    using spool = folder.open();
+    const message =
+      "spool was corrupt: it was moved aside, and what can be read of it goes into a new one";
+    expect(folder.lines()).toMatchObject([
+      { level: "error", msg: message, moved_to: `${folder.path}.corrupt-1` },
+    ]);
+    takeAll(spool);
+    const report = dueAt(1000);
+    expect(spool.put([report])).toBe(true);
+    expect(takeAll(spool)).toEqual([report]);
+    expect(folder.files()).toContain("spool.db.corrupt-1");
+  });
+
+  it("keeps what was not delivered when it is replaced while a batch is on its way", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = Array.from({ length: 1500 }, (_, n) => largeAt(n, 3000));
+    for (let at = 0; at < 1500; at += 50) spool.put(reports.slice(at, at + 50));
+    spool.remove(idsOf(spool.oldest()));
+    const batch = spool.oldest();
+    damageIndexes(folder.path);
+    spool.remove(idsOf(batch));
+    expect(folder.files()).toContain("spool.db.corrupt-1");
+    const left = reports.slice(100 + batch.length);
+    expect(idsOf(takeAll(spool))).toEqual(idsOf(left));
+  });
+
+  it("is read as far as it goes where it was cut off and its log was not", () => {
+    using folder = newFolder();
+    using spool = folder.open();
+    const reports = Array.from({ length: 700 }, (_, n) =>
+      largeAt((n * 37) % 700, [10, 3000, 40_000][n % 3] ?? 0),
+    );
+    for (let at = 0; at < 700; at += 50) spool.put(reports.slice(at, at + 50));
+    for (let batch = 0; batch < 3; batch += 1)
+      spool.remove(idsOf(spool.oldest()));
+    const bytes = readFileSync(folder.path);
+    for (let part = 1; part < 8; part += 1) {
+      const copy = join(folder.folder, `copy-${part}.db`);
+      writeFileSync(copy, bytes.subarray(0, (bytes.length * part) / 16));
+      copyFileSync(`${folder.path}-wal`, `${copy}-wal`);
+      using next = folder.open({ path: copy });
+      expect(folder.files()).toContain(`copy-${part}.db.corrupt-1`);
+      expect(takeAll(next).length).toBeGreaterThan(30);
+    }
+  });
+
+  it("is kept aside twice at most, the last one first", () => {
+    using folder = newFolder();
+    for (const damage of ["1", "2", "3"]) {
+      writeFileSync(folder.path, damage.repeat(9000));
+      folder.open()[Symbol.dispose]();
+    }
+    const aside = ["spool.db.corrupt-1", "spool.db.corrupt-2"];
+    expect(folder.files()).toEqual(["spool.db", ...aside]);
+    const [last, before] = aside.map((name) =>
+      readFileSync(join(folder.folder, name), "utf8"),
+    );
+    expect([last?.[0], before?.[0]]).toEqual(["3", "2"]);
+  });
+
+  it("goes on with what can be read on both sides of a torn page", () => {
+    using folder = newFolder();
+    const reports = Array.from({ length: 200 }, (_, n) => dueAt(n));
+    {
+      using spool = folder.open();
+      spool.put(reports);
+    }
+    const bytes = readFileSync(folder.path);
+    const torn = bytes.indexOf(`"run_id":"${reports[100]?.run_id}"`);
+    bytes.fill(0xa5, torn - (torn % 4096), torn - (torn % 4096) + 4096);
+    writeFileSync(folder.path, bytes);
+    using spool = folder.open();
+    const taken = idsOf(takeAll(spool));
+    expect(taken).toEqual(idsOf(reports).filter((id) => taken.includes(id)));
+    expect(taken.length).toBeGreaterThan(190);
+    expect(taken).not.toContain(reports[100]?.run_id);
+  });
+
+  it.each(Array.from({ length: 12 }, (_, n) => n))(
+    "never stops the agent, nor gives what was not put: bits flipped in part %i of the file",
+    (part) => {
+      using folder = newFolder();
+      const reports = Array.from({ length: 60 }, (_, n) => dueAt(n));
+      {
+        using spool = folder.open();
+        spool.put(reports);
+      }
+      const bytes = readFileSync(folder.path);
+      for (let n = 0; n < 40; n += 1) {
+        const at = Math.floor((bytes.length * part) / 12) + n * 101;
+        if (at < bytes.length) bytes[at] = (bytes[at] ?? 0) ^ (1 << (n % 8));
+      }
+      writeFileSync(folder.path, bytes);
+      using spool = folder.open();
+      const put = new Map(reports.map((report) => [report.run_id, report]));
+      for (const report of takeAll(spool))
+        expect(report).toEqual(put.get(report.run_id));
+      const report = dueAt(1000);
+      expect(spool.put([report])).toBe(true);
+      expect(takeAll(spool)).toEqual([report]);
+    },
+  );
+});
+
+describe("a spool that cannot be used", () => {
+  it("says so once, counts, and is used again as soon as it can be", async () => {
+    using folder = newFolder();
+    const other = new DatabaseSync(folder.path);
+    other.exec("begin exclusive");
+    using spool = folder.open();
+    const reports = [dueAt(1), dueAt(2)];
+    expect(spool.put(reports)).toBe(false);
+    expect(spool.put(reports)).toBe(false);
+    expect(spool.oldest()).toEqual([]);
+    expect(spool.size()).toBeUndefined();
+    expect(folder.lines()).toMatchObject([
+      {
+        level: "error",
+        msg: "spool cannot be used: reports wait in memory only",
+        err: {
+          message:
+            "another agent has it: give each a folder of its own with SONDE_DATA_DIR: database is locked",
+        },
+      },
+    ]);
+    const [failures = ""] = await folder.metric(
+      "sonde_agent_spool_failures_total",
+    );
+    expect(Number(failures.split(" ")[1])).toBeGreaterThan(2);
+    other.close();
+    expect(spool.put(reports)).toBe(true);
+    expect(takeAll(spool)).toEqual(reports);
+    expect(folder.lines().map(({ msg }) => msg)).toContain(
+      "spool can be used again",
+    );
+  });
+
+  it("belongs to one process", () => {
+    using folder = newFolder();
+    using first = folder.open();
+    using second = folder.open();
+    expect(second.put([dueAt(1)])).toBe(false);
+    expect(first.put([dueAt(2)])).toBe(true);
+  });
+
+  it("is looked into as soon as the process before is gone", () => {
+    using folder = newFolder();
+    const before = folder.open();
+    const report = dueAt(1);
+    before.put([report]);
+    using spool = folder.open();
+    expect(spool.find(report.run_id)).toBeUndefined();
+    before.close();
+    expect(spool.find(report.run_id)).toEqual(report);
+    expect(spool.size()).toBe(1);
+    expect(folder.lines().map(({ msg }) => msg)).toEqual([
+      "spool cannot be used: reports wait in memory only",
+      "spool can be used again",
+    ]);
+  });
+
+  it("is no more than a folder that is gone", () => {
+    using folder = newFolder();
+    using spool = folder.open({
+      path: join(folder.folder, "nowhere", "spool.db"),
+    });
+    expect(spool.put([dueAt(1)])).toBe(false);
+    expect(folder.lines()).toHaveLength(1);
+  });
+});
