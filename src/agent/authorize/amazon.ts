@@ -4,7 +4,7 @@ import { settingOf } from "../../model/authorization.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
-import { amazonSignature, isStorage, sha256 } from "./sigv4.ts";
+import { amazonSignature, hasBodyHash, sha256 } from "./sigv4.ts";
 import type { AmazonScope } from "./sigv4.ts";
 
 export const authorizeAmazon: Authorizer = (
@@ -18,8 +18,9 @@ export const authorizeAmazon: Authorizer = (
       reason: "the authentication setting needs a client_id and client_secret",
     };
   const told = scopeOf(request.url.hostname);
-  const service =
-    settingOf(authorization, "service")?.toLowerCase() ?? told.service;
+  const service = signedAs(
+    settingOf(authorization, "service")?.toLowerCase() ?? told.service,
+  );
   if (service === "")
     return {
       reason: "the authentication setting names no service, nor does the host",
@@ -27,8 +28,7 @@ export const authorizeAmazon: Authorizer = (
   const scope: AmazonScope = {
     date: amazonDate(now),
     region: settingOf(authorization, "region") ?? (told.region || "us-east-1"),
-    // Its hosts go by another name.
-    service: service === "email" ? "ses" : service,
+    service,
   };
   const dated = withAmazonHeaders(request, authorization, scope);
   const signature = amazonSignature(dated, scope, { id, secret });
@@ -43,8 +43,7 @@ function withAmazonHeaders(
   const sessionToken = authorization.token?.access_token;
   const added = [
     { key: "X-Amz-Date", value: date },
-    // The others take no notice.
-    ...(isStorage(service)
+    ...(hasBodyHash(service)
       ? [{ key: "X-Amz-Content-Sha256", value: sha256(request.body ?? "") }]
       : []),
   ];
@@ -74,6 +73,16 @@ function withPlainPath(url: URL): URL {
   return plain;
 }
 
+/** What hosts are called, and what the credentials of their requests are for. */
+const OTHER_NAMES: readonly (readonly [label: RegExp, service: string])[] = [
+  [/^s3-(?:accelerate|accesspoint|control|external-1)$/, "s3"],
+  [/^s3express-/, "s3express"],
+  [/^email$/, "ses"],
+];
+
+const signedAs = (name: string): string =>
+  OTHER_NAMES.find(([label]) => label.test(name))?.[1] ?? name;
+
 const REGION = /^(?:s3-)?([a-z]{2,4}(?:-[a-z]+)+-\d+)$/;
 
 /** What the host's name tells by its last labels: `<service>.<region>`, or what deviates from it. */
@@ -81,8 +90,8 @@ function scopeOf(hostname: string): { service: string; region: string } {
   const [, name = ""] = /^(.+)\.amazonaws\.com(?:\.cn)?$/.exec(hostname) ?? [];
   const [last = "", before = ""] = name
     .split(".")
-    .filter((label) => label !== "dualstack")
-    .map((label) => label.replace(/-(?:accelerate|external-1|fips)$/, ""))
+    .filter((label) => label !== "dualstack" && label !== "vpce")
+    .map((label) => label.replace(/-fips$/, ""))
     .toReversed();
   if (last === "es" || last === "aoss")
     return { service: last, region: before };

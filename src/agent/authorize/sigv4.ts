@@ -29,8 +29,12 @@ const UNSIGNED = new Set([
 const BODY_HASH = "x-amz-content-sha256";
 
 /** What stores objects signs paths in another way than all other services. */
-export const isStorage = (service: string): boolean =>
-  /^s3(?:-outposts|-object-lambda)?$/.test(service);
+const isStorage = (service: string): boolean =>
+  /^s3(?:express|-outposts|-object-lambda)?$/.test(service);
+
+/** Whether the service demands the header with the hash of the body; of all others, it is not part of the signature. */
+export const hasBodyHash = (service: string): boolean =>
+  isStorage(service) || service === "aoss";
 
 /** The value of the `Authorization` header. The request has a `Host` header. */
 export function amazonSignature(
