@@ -1,5 +1,5 @@
-// Takes batches of reports into the ledger. Rejects while the database cannot be reached, so that the bus keeps them.
-import { AppError } from "../model/errors.ts";
+// Takes batches of reports into the ledger. Rejects while the database cannot be used, so that the bus keeps them.
+import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -37,8 +37,7 @@ export function createRecordResults({
     try {
       await record(reports);
     } catch (cause) {
-      if (cause instanceof AppError && cause.code === "unavailable")
-        throw cause;
+      if (isUnavailable(cause)) throw cause;
       await recordOneByOne(reports, record, { log, metrics });
     }
   };
@@ -54,7 +53,7 @@ async function recordOneByOne(
     try {
       await record([report]);
     } catch (err) {
-      if (err instanceof AppError && err.code === "unavailable") throw err;
+      if (isUnavailable(err)) throw err;
       metrics.results.inc({ outcome: "unusable" });
       log.error(
         { err, run_id: report.run_id, location_id: report.location_id },

@@ -16,7 +16,6 @@ const STATUS: Record<ErrorCode, number> = {
   precondition_failed: 412,
   too_many: 429,
   unreadable: 500,
-  unavailable: 503,
 };
 
 const RETRY_AFTER_SECONDS = 5;
@@ -48,7 +47,7 @@ export function toAnswer(error: unknown): ErrorAnswer {
   if (error instanceof UnavailableError)
     return answer(
       503,
-      `${error.part} cannot be reached just now; try again in ${RETRY_AFTER_SECONDS} s`,
+      `${error.part} cannot be used just now; try again in ${RETRY_AFTER_SECONDS} s`,
     );
   if (error instanceof AppError)
     return answer(STATUS[error.code], error.message);

@@ -68,7 +68,7 @@ export const ERROR_EXAMPLES: Readonly<Record<number, string>> = {
   415: "Content-Type 'text/plain' is not supported; send application/json",
   429: "Too many requests with a wrong API key",
   500: "Internal error",
-  503: "the database cannot be reached just now; try again in 5 s",
+  503: "the database cannot be used just now; try again in 5 s",
 };
 
 const TIME = "2026-10-01T12:00:00.000000Z";

@@ -7,8 +7,7 @@ export type ErrorCode =
   | "not_found"
   | "precondition_failed"
   | "too_many"
-  | "unreadable"
-  | "unavailable";
+  | "unreadable";
 
 /** `message` says what was given and what is allowed, and is safe to show to the caller. */
 export class AppError extends Error {
@@ -41,14 +40,16 @@ export interface UnavailableOptions extends ErrorOptions {
 }
 
 /**
- * A server that Sonde depends on cannot be reached just now; the same request may succeed later. Its message is for an
- * operator, may name addresses, and is not shown to callers.
+ * A server that Sonde depends on cannot be reached just now, or cannot do its work; the same request may succeed later.
+ * Its message is for an operator, may name addresses, and is not shown to callers.
  */
-export class UnavailableError extends AppError {
+export class UnavailableError extends Error {
+  readonly code = "unavailable";
   readonly part: string;
 
   constructor(message: string, options: UnavailableOptions = {}) {
-    super("unavailable", message, options);
+    super(message, options);
+    this.name = "UnavailableError";
     this.part = options.part ?? "a part of the service";
   }
 }

@@ -1,5 +1,5 @@
 // Makes the store over either database.
-import { AppError } from "../model/errors.ts";
+import { UnavailableError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import { createApiKeyStore } from "./api-keys.ts";
@@ -68,8 +68,8 @@ function explained(cause: unknown, url: string): unknown {
       `${server} refuses the connection (${(cause as Error).message}): correct SONDE_DATABASE_URL`,
       { cause },
     );
-  if (!(cause instanceof AppError)) return cause;
-  const reason = cause.message.replace(/^the database cannot be reached: /, "");
+  if (!(cause instanceof UnavailableError)) return cause;
+  const reason = cause.message.replace(/^the database cannot be used: /, "");
   return new Error(
     `cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`,
     { cause },

@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { Pool, types } from "pg";
 import type { PoolClient } from "pg";
-import { AppError, unavailable } from "../model/errors.ts";
+import { isUnavailable, unavailable } from "../model/errors.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
 
@@ -68,7 +68,7 @@ const isTransient = (error: unknown): boolean =>
   ["40001", "40P01"].includes(codeOf(error));
 
 /** Faults of the server, not of what it was given: it is lost, short of something, read-only (25006) or interrupted. */
-function isUnavailable(error: unknown): boolean {
+function isServersFault(error: unknown): boolean {
   const code = codeOf(error);
   const lostServer =
     /^(08...|25006|53...|55P03|57014|57P0[1-5]|58...|E[A-Z]+)$/.test(code);
@@ -89,11 +89,11 @@ const codeOf = (error: unknown): string =>
     ? String(error.code)
     : "";
 
-function toAppError(cause: unknown): unknown {
-  if (cause instanceof AppError || !isUnavailable(cause)) return cause;
+function toUnavailable(cause: unknown): unknown {
+  if (!isServersFault(cause)) return cause;
   const reason =
     cause instanceof AggregateError ? codeOf(cause) : (cause as Error).message;
-  return unavailable(`the database cannot be reached: ${reason}`, {
+  return unavailable(`the database cannot be used: ${reason}`, {
     part: "the database",
     cause,
   });
@@ -105,7 +105,7 @@ function guardedPool(pool: Pool): PostgresPool {
     end: () => pool.end(),
     connect: () =>
       pool.connect().then(guardedClient, (cause: unknown) => {
-        throw toAppError(cause);
+        throw toUnavailable(cause);
       }),
   };
 }
@@ -123,8 +123,8 @@ function guardedClient(client: PoolClient): PostgresPoolClient {
     try {
       return await client.query(text, [...parameters]);
     } catch (cause) {
-      const error = toAppError(cause);
-      broken ||= error instanceof AppError;
+      const error = toUnavailable(cause);
+      broken ||= isUnavailable(error);
       throw error;
     }
   };

@@ -1,5 +1,5 @@
 // What the roles see of the store; ports/ holds its parts. Every method may reject with `unavailable` while the database
-// cannot be reached. Times are epoch milliseconds.
+// cannot be used. Times are epoch milliseconds.
 import type { AnswerStore } from "./ports/answer-store.ts";
 import type { AuditStore } from "./ports/audit-store.ts";
 import type { DocumentStore } from "./ports/document-store.ts";
