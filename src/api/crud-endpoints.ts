@@ -9,6 +9,7 @@ import type { Endpoint, PathParams } from "./endpoint.ts";
 import { listOf } from "./lists.ts";
 import { named } from "./openapi.ts";
 import { LIST_PAGING } from "./parameters.ts";
+import { answerSchema } from "./unreadable.ts";
 
 export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
 
@@ -33,7 +34,7 @@ interface Answered {
 const answerOf = (
   { schema }: Answered,
   { noun, answer = schema }: CrudNames,
-): TSchema => named(noun, answer);
+): TSchema => named(noun, answerSchema(answer));
 
 /** Create, update and delete. */
 export function writeEndpoints<S extends TObject>(

@@ -52,7 +52,7 @@ export function createCrud<S extends TObject>(
     update: (request) =>
       request.change(async (within) => {
         const before = await owned.lock(within, request);
-        assertReadable(label, before);
+        assertReadable(`this ${label}`, before);
         const now = await within.now();
         const made = resource.update(before.document, request.body, now);
         const { principal } = request;

@@ -12,7 +12,7 @@ import type {
 import type { Store } from "../store/store.ts";
 import type { ApiRequest } from "./endpoint.ts";
 import { assertMatches } from "./entity-tag.ts";
-import { marked } from "./unreadable.ts";
+import { assertReadable, marked } from "./unreadable.ts";
 
 /** A change under way. */
 export interface Change {
@@ -136,13 +136,20 @@ interface Dated {
   readonly meta: { readonly last_update: string };
 }
 
-/** A change that another object's change or removal brings with it: whoever owns the document, and unchecked. */
+/**
+ * A change that another object's change or removal brings with it: whoever owns the document, and unchecked. `before`
+ * was read for update.
+ */
 export async function follow<S extends TObject>(
   store: Store,
   resource: Resource<S>,
   before: StoredDocument,
   change: (document: Static<S>) => Static<S>,
 ): Promise<void> {
+  assertReadable(
+    `one of the ${resource.label}s that would change with it`,
+    before,
+  );
   const document = change(before.document as Static<S>) as Static<S> & Dated;
   const last_update = formatInstant(await store.now());
   await store.documents.replace(

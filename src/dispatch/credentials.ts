@@ -7,6 +7,7 @@ import type { Call } from "../model/call.ts";
 import { workspaceKey } from "../model/environment.ts";
 import type { Variable } from "../model/environment.ts";
 import { parseInstant } from "../model/instant.ts";
+import { cannotBeDecrypted } from "../model/secrets.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
@@ -17,7 +18,6 @@ import type {
 } from "../store/ports/document-store.ts";
 
 const DEFAULT_WORKSPACE = "global";
-const UNREADABLE = "cannot be decrypted";
 
 interface Credentials {
   readonly settings: ReadonlyMap<string, StoredDocument>;
@@ -91,8 +91,9 @@ function authorizationOf(
   const token = tokens.get(token_id ?? "");
   if (token_id !== null && !isUsable(token, call))
     return "the token was deleted, or is not the call's owner's for this setting";
-  if (setting.unreadable) return `the authentication setting ${UNREADABLE}`;
-  if (token?.unreadable) return `the token ${UNREADABLE}`;
+  if (setting.unreadable)
+    return cannotBeDecrypted("the authentication setting");
+  if (token?.unreadable) return cannotBeDecrypted("the token");
   const document = setting.document as AuthSetting;
   const {
     meta,
@@ -188,7 +189,10 @@ function withValues(
     );
     return name === undefined || call.unable !== undefined
       ? call
-      : { ...call, unable: `the environment variable ${name} ${UNREADABLE}` };
+      : {
+          ...call,
+          unable: cannotBeDecrypted(`the environment variable ${name}`),
+        };
   });
   return { ...tick, calls, environment };
 }

@@ -13,6 +13,10 @@ interface Node {
   readonly allOf?: readonly Node[];
 }
 
+/** As owners are told why something was not done. */
+export const cannotBeDecrypted = (what: string): string =>
+  `${what} cannot be decrypted`;
+
 export const hasSecrets = (schema: TSchema): boolean => marks(schema);
 
 /**

@@ -5,6 +5,7 @@ import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
 import { isUnavailable } from "../model/errors.ts";
+import { cannotBeDecrypted } from "../model/secrets.ts";
 import { isRenewable, renewalTime } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { createCron } from "../runtime/cron.ts";
@@ -48,7 +49,6 @@ const CLAIM_MS = 120_000;
 const PLACES = 40;
 const PLACES_OF_OWNER = 10;
 const SAVE_PAUSE_MS = 500;
-const UNREADABLE = "cannot be decrypted";
 
 export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
   const { store, log, metrics } = options;
@@ -122,7 +122,7 @@ async function renew(
   if (!stored) return undefined;
   if (stored.unreadable) {
     await store.renewals.release(id, claimed, now + pauseMs);
-    return { outcome: "failed", reason: `the token ${UNREADABLE}` };
+    return { outcome: "failed", reason: cannotBeDecrypted("the token") };
   }
   const token = stored.document as Token;
   const setting = await settingOf(store, stored);
@@ -135,7 +135,7 @@ async function renew(
   }
   const ended = metrics.duration.startTimer();
   const answered: TokenAnswer = setting?.unreadable
-    ? { reason: `the authentication setting ${UNREADABLE}` }
+    ? { reason: cannotBeDecrypted("the authentication setting") }
     : await answerTo(document, token, { now, egress, timeoutMs });
   const claim = { stored, asked: now, claimed, pauseMs };
   const outcome = await overOutage(tooLate, () =>

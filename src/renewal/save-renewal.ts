@@ -43,9 +43,10 @@ export function saveRenewal(
     const { documents, renewals } = within;
     const now = await within.now();
     const current = await documents.getForUpdate("token", id);
-    // Deleted, or changed by its owner meanwhile: what was answered is for another token.
+    // Deleted, or changed meanwhile, by its owner or in the database: what was answered is for another token.
     if (
       !current ||
+      current.unreadable ||
       !isSameToken(current.document as Token, document as Token)
     ) {
       await renewals.release(id, claimed, AT_ONCE);

@@ -29,24 +29,19 @@ export function createSealedDocumentStore(
   documents: DocumentStore,
   sealer: Sealer,
 ): DocumentStore {
-  const seal = (document: NewDocument) => sealDocument(document, sealer);
+  const seal = async (document: NewDocument): Promise<NewDocument> => {
+    const { kind, unreadable: cause } = document;
+    if (cause) throw unreadable(`this ${kind}`, { cause });
+    return sealDocument(document, sealer);
+  };
   const open = (stored: StoredDocument): Promise<StoredDocument> =>
     openDocument(stored, sealer).catch((cause: Error) => unread(stored, cause));
   const openAll = async (kind: ResourceKind, found: StoredDocument[]) =>
     SEALED.has(kind) ? Promise.all(found.map(open)) : found;
-  const assertReadable = async (kind: ResourceKind, id: string) => {
-    const stored = await documents.getForUpdate(kind, id);
-    const { unreadable: cause } = (stored && (await open(stored))) ?? {};
-    if (cause) throw unreadable(`the ${kind} ${id}`, { cause });
-  };
   return {
     ...documents,
     insert: async (document) => documents.insert(await seal(document)),
-    async replace(document) {
-      const { kind, id } = document;
-      if (SEALED.has(kind)) await assertReadable(kind, id);
-      await documents.replace(await seal(document));
-    },
+    replace: async (document) => documents.replace(await seal(document)),
     async get(kind, id) {
       const found = await documents.get(kind, id);
       return found && open(found);

@@ -1,7 +1,8 @@
 // What becomes of objects whose secrets cannot be decrypted.
+import { Errors } from "typebox/schema";
 import { describe, expect, it } from "vitest";
 import { create, startApi } from "../support/api.ts";
-import type { Json, TestApi } from "../support/api.ts";
+import type { Answer, Json, TestApi } from "../support/api.ts";
 import { damageSecrets, storedText } from "../support/stored-secrets.ts";
 import { storeKinds } from "../support/stores.ts";
 
@@ -9,6 +10,8 @@ interface Made {
   readonly id: string;
   readonly path: string;
   readonly list: string;
+  /** The path as the OpenAPI document has it, and that of the list. */
+  readonly documented: readonly [path: string, list: string];
 }
 
 async function aSetting(api: TestApi): Promise<Made> {
@@ -17,7 +20,12 @@ async function aSetting(api: TestApi): Promise<Made> {
     settings: { auth_type: "BASIC", custom_variables: { pin: "s3cret" } },
     keys: { client_id: "client", client_secret: "s3cret" },
   });
-  return { id, path: `/auth/${id}/`, list: "/auth/" };
+  return {
+    id,
+    path: `/auth/${id}/`,
+    list: "/auth/",
+    documented: ["/auth/{id}/", "/auth/"],
+  };
 }
 
 async function aToken(api: TestApi): Promise<Made> {
@@ -29,13 +37,63 @@ async function aToken(api: TestApi): Promise<Made> {
       headers: [{ key: "k", value: "s3cret" }],
     },
   });
-  return { id, path: `/tokens/${id}/`, list: "/tokens/" };
+  return {
+    id,
+    path: `/tokens/${id}/`,
+    list: "/tokens/",
+    documented: ["/tokens/{id}/", "/tokens/"],
+  };
 }
 
 async function aVariable(api: TestApi): Promise<Made> {
   const path = "/environment/global/pin";
   const { id } = await create(api, path, { value: "s3cret" });
-  return { id, path, list: "/environment/global" };
+  return {
+    id,
+    path,
+    list: "/environment/global",
+    documented: [
+      "/environment/{workspace}/{variable_name}",
+      "/environment/{workspace}",
+    ],
+  };
+}
+
+interface OpenApi {
+  readonly components: object;
+  readonly paths: Readonly<
+    Record<
+      string,
+      {
+        readonly get?: {
+          readonly responses: {
+            readonly 200: {
+              readonly content: {
+                readonly "application/json": { readonly schema: object };
+              };
+            };
+          };
+        };
+      }
+    >
+  >;
+}
+
+/** What of the answer to a GET is not as the OpenAPI document has it. */
+async function misfits(
+  api: TestApi,
+  documented: string,
+  { body }: Answer<unknown>,
+): Promise<unknown> {
+  const { body: document } = await api.send<OpenApi>({ path: "/openapi.json" });
+  const answer = document.paths[`/api/2${documented}`]?.get?.responses[200];
+  if (!answer) throw new Error(`${documented} is not documented`);
+  const { schema } = answer.content["application/json"];
+  const [, faults] = Errors(
+    { ...schema, components: document.components },
+    body,
+  );
+  return faults;
 }
 
 const SETTING = {
@@ -60,7 +118,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     "a %s that cannot be decrypted is shown without its secrets and marked, not changed, and can be deleted",
     async (_what, make, shown, change) => {
       await using api = await startApi({ storeKind });
-      const { id, path, list } = await make(api);
+      const { id, path, list, documented } = await make(api);
       const damaged = await damageSecrets(api.database, id);
 
       const one = await api.send({ path });
@@ -70,6 +128,8 @@ describe.each(storeKinds)("on %s", (storeKind) => {
       ]);
       const all = await api.send<{ results: Json[] }>({ path: list });
       expect(all.body.results).toEqual([one.body]);
+      expect(await misfits(api, documented[0], one)).toEqual([]);
+      expect(await misfits(api, documented[1], all)).toEqual([]);
 
       for (const body of [change, one.body]) {
         const changed = await api.send({ method: "PUT", path, body });
@@ -106,8 +166,12 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     });
     expect([changed.status, changed.body.error_msg]).toEqual([
       500,
-      expect.stringContaining(`the token ${id} cannot be decrypted`),
+      expect.stringMatching(
+        /^the secrets of one of the Tokens that would change with it cannot be decrypted/,
+      ),
     ]);
+    expect(changed.text).not.toContain(id);
+    expect(api.logged()).toContain(`token/${id}/token/access_token`);
     expect(await storedText(api.database, id)).toBe(damaged);
   });
 

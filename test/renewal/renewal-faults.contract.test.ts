@@ -9,6 +9,7 @@ import type { Token } from "../../src/model/token.ts";
 import type { TokenRenewal } from "../../src/renewal/renewal.ts";
 import type { StoredDocument } from "../../src/store/ports/document-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { storedText } from "../support/stored-secrets.ts";
 import { storeKinds } from "../support/stores.ts";
 import {
   answering,
@@ -145,6 +146,20 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       "the authentication setting cannot be decrypted",
     );
     expect(await system.outcomes()).toEqual({ renewed: 1, failed: 2 });
+  });
+
+  it("does not overwrite a token that cannot be decrypted any more when its endpoint has answered", async () => {
+    const held: ServerResponse[] = [];
+    await using system = await start((_, response) => held.push(response));
+    const id = await insertToken(system.store, system.url, {});
+    const renewal = system.renewal();
+    await renewal.beat();
+    await expect.poll(() => held).toHaveLength(1);
+    const spoilt = await system.spoil(id);
+    held[0]?.end(JSON.stringify(NEW));
+    await renewal.settled();
+    expect(await storedText(system.database, id)).toBe(spoilt);
+    expect(await system.outcomes()).toEqual({ superseded: 1 });
   });
 
   it("does not let one owner's silent endpoints hold up another's", async () => {

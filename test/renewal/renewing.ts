@@ -1,6 +1,5 @@
 // What the tests of renewal share: tokens with what they need, and an endpoint that renews them.
 import type { RequestListener } from "node:http";
-import { sql } from "kysely";
 import { parseEgressAllow } from "../../src/agent/http/egress.ts";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { ofSetting, tokenResource } from "../../src/model/token.ts";
@@ -8,16 +7,14 @@ import type { Token } from "../../src/model/token.ts";
 import { createRenewalMetrics } from "../../src/renewal/metrics.ts";
 import { createTokenRenewal } from "../../src/renewal/renewal.ts";
 import type { TokenRenewal } from "../../src/renewal/renewal.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createShiftedClock } from "../support/shifted-clock.ts";
+import { damageSecrets } from "../support/stored-secrets.ts";
 import { createTestDatabase } from "../support/stores.ts";
-import type { StoreKind, TestDatabase } from "../support/stores.ts";
+import type { StoreKind } from "../support/stores.ts";
 import { startTarget } from "../support/target-server.ts";
 
 export const NOON = Date.UTC(2026, 9, 1, 12);
@@ -117,6 +114,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
   return {
     clock,
     target,
+    database,
     store,
     renewal,
     url: `${target.url}/token`,
@@ -130,19 +128,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
         values.map(({ labels, value }) => [labels.outcome, value]),
       );
     },
-    spoil: (id: string) => spoil(database, id),
+    spoil: (id: string) => damageSecrets(database, id),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
-}
-
-/** No key opens the secrets of the document any more. */
-async function spoil({ location }: TestDatabase, id: string): Promise<void> {
-  const { kysely } =
-    "url" in location
-      ? openPostgres({ url: location.url })
-      : openSqlite({ path: location.file, clock: systemClock });
-  await sql`update documents set document = replace(document, '"eyJ', '"fyJ') where id = ${id}`.execute(
-    kysely,
-  );
-  await kysely.destroy();
 }

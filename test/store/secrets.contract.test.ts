@@ -13,6 +13,7 @@ import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, T0 } from "../support/runs.ts";
+import { damageSecrets } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -154,10 +155,9 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       const read = await documents.get(kindOfRow as ResourceKind, target.id);
       expect(read?.unreadable?.message).toMatch(/was sealed for another/);
       expect(await documents.getForUpdate("token", target.id)).toEqual(read);
-      await expect(documents.replace(target)).rejects.toMatchObject({
-        code: "unreadable",
-        cause: read?.unreadable,
-      });
+      await expect(
+        documents.replace({ ...target, ...read }),
+      ).rejects.toMatchObject({ code: "unreadable", cause: read?.unreadable });
       expect(JSON.parse(await storedText(target.id))).toEqual(moved);
       const others = await store.documents.getMany("token", [from.id, to.id]);
       const unreadable = others.filter((each) => each.unreadable);
@@ -313,6 +313,25 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       });
       await expect(open(own, { current: first })).rejects.toThrow(
         "is encrypted with the master key",
+      );
+    });
+
+    it("leaves what no key at hand opens as it is, and does not end the rotation", async () => {
+      await using own = await createTestDatabase(kind);
+      const token = aToken({ access_token: "s3cret" });
+      await use(own, { current: first }, ({ documents }) =>
+        documents.insert(token),
+      );
+      const damaged = await damageSecrets(own, token.id);
+      const keys = { current: second, old: [first] };
+      await use(own, keys, async ({ masterKeys }) => {
+        await expect(masterKeys.rotate(() => undefined)).rejects.toThrow(
+          `token/${token.id}/token/access_token`,
+        );
+      });
+      expect(await storedText(token.id, own)).toBe(damaged);
+      await expect(open(own, { current: second })).rejects.toThrow(
+        "SONDE_MASTER_KEYS_OLD",
       );
     });
 

@@ -16,7 +16,6 @@ import type { DocumentHooks } from "../owned-documents.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused } from "../references.ts";
-import { UNREADABLE } from "../unreadable.ts";
 
 const names = {
   path: "/auth/",
@@ -28,7 +27,6 @@ const names = {
   answer: Type.Object({
     ...AuthSettingSchema.properties,
     keys: nullable(AuthSettingSchema.properties.keys),
-    ...UNREADABLE,
   }),
 } as const;
 

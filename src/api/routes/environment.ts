@@ -24,7 +24,7 @@ import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
-import { UNREADABLE, assertReadable, marked } from "../unreadable.ts";
+import { answerSchema, assertReadable, marked } from "../unreadable.ts";
 
 const Body = Type.Object(
   { value: VariableValue },
@@ -36,10 +36,7 @@ const placeValidator = createValidator(
 );
 
 const path = "/environment/:workspace/:variable_name";
-const schema = named(
-  "EnvironmentVariable",
-  Type.Object({ ...VariableSchema.properties, ...UNREADABLE }),
-);
+const schema = named("EnvironmentVariable", answerSchema(VariableSchema));
 const common = { tag: "Environment variables", path, answer: schema } as const;
 
 type OfVariable = ApiRequest<typeof path>;
@@ -140,9 +137,11 @@ async function setVariable(request: OfVariable): Promise<Reply> {
     for (;;) {
       if (await within.documents.insert(toRow(request.principal, made)))
         return { status: 201, answer: made };
-      const found = await lookUp(within, request);
+      const there = await lookUp(within, request);
+      const found =
+        there && (await within.documents.getForUpdate("variable", there.id));
       if (!found) continue; // deleted in between
-      assertReadable("environment variable", found);
+      assertReadable("this environment variable", found);
       const answer = changed(found.document as Variable, value, now);
       await within.documents.replace(toRow(request.principal, answer, found));
       return { status: 200, answer };

@@ -1,9 +1,8 @@
 // Tokens. They are their owner's alone, whatever their setting shares.
-import { Type } from "typebox";
 import { canRead } from "../../model/access.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { invalid } from "../../model/errors.ts";
-import { TokenSchema, ofSetting, tokenResource } from "../../model/token.ts";
+import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
 import { show } from "../../model/validate.ts";
 import { createCrud } from "../crud.ts";
@@ -11,7 +10,6 @@ import type { DocumentHooks } from "../owned-documents.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused } from "../references.ts";
-import { UNREADABLE } from "../unreadable.ts";
 
 const names = {
   path: "/tokens/",
@@ -20,7 +18,6 @@ const names = {
   nouns: "Tokens",
   one: "a Token",
   many: "Tokens",
-  answer: Type.Object({ ...TokenSchema.properties, ...UNREADABLE }),
 } as const;
 
 export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {

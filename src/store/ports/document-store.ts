@@ -39,6 +39,10 @@ export interface DocumentStore {
     kind: ResourceKind,
     ids: readonly string[],
   ): Promise<StoredDocument[]>;
+  /**
+   * Overwrites whatever is stored, readable or not: whoever calls it has locked the row and seen that it is readable.
+   * Rejects only what was itself read as `unreadable`.
+   */
   replace(document: NewDocument): Promise<void>;
   remove(kind: ResourceKind, id: string): Promise<void>;
   /** Those that `reader` may read, by an index on either database. */
