@@ -28,6 +28,8 @@ export const openConfiguredStore = (
     }),
     usesSecrets,
     onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
+    onUnreadable: ({ kind, id, unreadable: err }) =>
+      log.warn({ err, kind, id }, "secrets could not be decrypted"),
   });
 
 /**

@@ -1,9 +1,15 @@
 import { expect, it } from "vitest";
 import { loadConfig } from "../src/config.ts";
-import { locationKeysOf } from "../src/configured-store.ts";
+import {
+  locationKeysOf,
+  openConfiguredStore,
+} from "../src/configured-store.ts";
 import { openDataDir } from "../src/data-dir.ts";
 import { locationKeyOf } from "../src/runtime/location-key.ts";
+import { createLogger } from "../src/runtime/logger.ts";
 import { makeFolder } from "./support/process.ts";
+import { aCall } from "./support/runs.ts";
+import { damageSecrets } from "./support/stored-secrets.ts";
 
 const master = Buffer.alloc(32, 1);
 const old = Buffer.alloc(32, 2);
@@ -43,3 +49,43 @@ it.each([
     );
   },
 );
+
+it("it is logged once of each object, and not of others, that its secrets cannot be decrypted", async () => {
+  using folder = makeFolder();
+  const lines: string[] = [];
+  const log = createLogger("info", {
+    write: (line: string) => void lines.push(line),
+  });
+  const dataDir = openDataDir(folder.dataDir);
+  const store = await openConfiguredStore(loadConfig({}), dataDir, log);
+  try {
+    const tokens = [1, 2, 3].map(() => ({
+      ...aCall(),
+      kind: "token" as const,
+      document: { token: { access_token: "s3cret" } },
+    }));
+    for (const token of tokens) await store.documents.insert(token);
+    const damaged = tokens.slice(1).map(({ id }) => id);
+    const location = { file: dataDir.path("sonde.db") };
+    for (const id of damaged) await damageSecrets({ location }, id);
+    for (let n = 0; n < 3; n += 1)
+      await store.transaction(({ documents }) =>
+        documents.listKind("token", { after: "", limit: 10 }),
+      );
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject(
+      damaged.map((id) => ({
+        level: "warn",
+        msg: "secrets could not be decrypted",
+        kind: "token",
+        id,
+        err: {
+          message: expect.stringContaining(
+            `what is sealed at token/${id}/token/access_token was changed`,
+          ),
+        },
+      })),
+    );
+  } finally {
+    await store.close();
+  }
+});

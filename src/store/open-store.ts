@@ -17,6 +17,7 @@ import { addressOf, isRefused, openPostgres } from "./postgres.ts";
 import { createRenewalStore } from "./renewals.ts";
 import { createResultStore, createWorkflowResultStore } from "./results.ts";
 import { createSealedDocumentStore } from "./sealed-documents.ts";
+import type { OnUnreadable } from "./sealed-documents.ts";
 import { createScheduleStore } from "./schedules.ts";
 import { openSqlite } from "./sqlite.ts";
 import { createStatStore } from "./stats.ts";
@@ -31,6 +32,8 @@ export interface StoreOptions {
   /** False for what reads and writes no secrets: the database's master key may then be another. */
   readonly usesSecrets?: boolean;
   readonly onConnectionLost?: (error: Error) => void;
+  /** Told once of each document whose secrets cannot be opened, when it is first read. */
+  readonly onUnreadable?: OnUnreadable;
 }
 
 /** Connects and brings the schema up to date. Rejects with one line for the operator when that is not possible. */
@@ -40,6 +43,7 @@ export async function openStore({
   sealer,
   usesSecrets = true,
   onConnectionLost,
+  onUnreadable,
 }: StoreOptions): Promise<Store> {
   const database =
     "url" in location
@@ -48,7 +52,7 @@ export async function openStore({
           ...(onConnectionLost && { onConnectionLost }),
         })
       : openSqlite({ path: location.file, clock });
-  const store = createStore(database, sealer);
+  const store = createStore(database, sealer, onceEach(onUnreadable));
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed
@@ -76,9 +80,27 @@ function explained(cause: unknown, url: string): unknown {
   );
 }
 
-function createStore(database: Database, sealer: Sealer): Store {
+/** Runs, lists and renewals read the same documents again and again. */
+function onceEach(tell: OnUnreadable = () => undefined): OnUnreadable {
+  const told = new Set<string>();
+  return (found) => {
+    if (told.has(found.id)) return;
+    told.add(found.id);
+    tell(found);
+  };
+}
+
+function createStore(
+  database: Database,
+  sealer: Sealer,
+  onUnreadable: OnUnreadable,
+): Store {
   return {
-    documents: createSealedDocumentStore(createDocumentStore(database), sealer),
+    documents: createSealedDocumentStore(
+      createDocumentStore(database),
+      sealer,
+      onUnreadable,
+    ),
     schedules: createScheduleStore(database),
     pendingRuns: createPendingRunStore(database),
     results: createResultStore(database),
@@ -93,7 +115,7 @@ function createStore(database: Database, sealer: Sealer): Store {
     masterKeys: createMasterKeyStore(database, sealer),
     transaction: (work) =>
       inTransaction(database, (transaction) =>
-        work(createStore(transaction, sealer)),
+        work(createStore(transaction, sealer, onUnreadable)),
       ),
     now: database.now,
     async ping() {

@@ -25,9 +25,12 @@ interface Sealable {
   readonly document: unknown;
 }
 
+export type OnUnreadable = (found: StoredDocument) => void;
+
 export function createSealedDocumentStore(
   documents: DocumentStore,
   sealer: Sealer,
+  onUnreadable: OnUnreadable,
 ): DocumentStore {
   const seal = async (document: NewDocument): Promise<NewDocument> => {
     const { kind, unreadable: cause } = document;
@@ -35,7 +38,11 @@ export function createSealedDocumentStore(
     return sealDocument(document, sealer);
   };
   const open = (stored: StoredDocument): Promise<StoredDocument> =>
-    openDocument(stored, sealer).catch((cause: Error) => unread(stored, cause));
+    openDocument(stored, sealer).catch(async (cause: Error) => {
+      const found = await unread(stored, cause);
+      onUnreadable(found);
+      return found;
+    });
   const openAll = async (kind: ResourceKind, found: StoredDocument[]) =>
     SEALED.has(kind) ? Promise.all(found.map(open)) : found;
   return {

@@ -5,13 +5,15 @@ import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { TestDatabase } from "./stores.ts";
 
-const connect = ({ location }: TestDatabase): Database =>
+type Stored = Pick<TestDatabase, "location">;
+
+const connect = ({ location }: Stored): Database =>
   "url" in location
     ? openPostgres({ url: location.url })
     : openSqlite({ path: location.file, clock: systemClock });
 
 export async function storedText(
-  database: TestDatabase,
+  database: Stored,
   id: string,
 ): Promise<string> {
   await using raw = connect(database).kysely;
@@ -28,7 +30,7 @@ const TAGS = /(\.\.[\w-]+\.[\w-]+\.)(\w)/g;
 
 /** No key opens the secrets of the document any more. Returns its row. */
 export async function damageSecrets(
-  database: TestDatabase,
+  database: Stored,
   id: string,
 ): Promise<string> {
   const text = await storedText(database, id);
