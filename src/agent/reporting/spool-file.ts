@@ -22,7 +22,7 @@ export interface SpoolFile {
   find(runId: string): StoredRow | undefined;
   /** Rows of these runs, also where only their places, as they were once read, find them. Returns how many there were. */
   deleteOf(runIds: readonly string[], seqs: readonly number[]): number;
-  /** Rows at places that nothing was written to since they were read from this very file. Returns how many there were. */
+  /** Rows at places that were read in the same use of the file. Returns how many there were. */
   deleteAt(seqs: readonly number[]): number;
   count(): number;
   /** What is there of other locations. */

@@ -14,10 +14,12 @@ export interface SpoolHead {
   remove(runIds: readonly string[]): void;
 }
 
-/** What stands where in which file. */
-interface Read {
-  readonly file: SpoolFile;
+interface Head {
   readonly rows: readonly StoredRow[];
+  /** Of those rows that are not damaged. */
+  readonly reports: RunReport[];
+  /** How many damaged rows were deleted. */
+  readonly dropped: number;
 }
 
 export interface SpoolHeadSettings {
@@ -40,43 +42,35 @@ export function createSpoolHead({
   /** Runs whose reports are to be removed, as soon as the disk lets us. */
   const gone = new Set<string>();
 
-  const read = (): Read | undefined => {
-    const found = access.use((file) => ({
-      file,
-      rows: file.oldest(READ_REPORTS, READ_BYTES, [...gone]),
-    }));
-    given = new Map(found?.rows.map(({ run_id, seq }) => [run_id, seq]));
-    return found;
+  /** In one use of the file: where that is replaced, other rows have the places, and all is read anew. */
+  const read = (file: SpoolFile): Head => {
+    const rows = file.oldest(READ_REPORTS, READ_BYTES, [...gone]);
+    const reports = rows.map(decodeReport);
+    const damaged = rows.filter((_, at) => reports[at] === undefined);
+    return {
+      rows,
+      reports: reports.filter((report) => report !== undefined),
+      dropped:
+        damaged.length > 0 ? file.deleteAt(damaged.map(({ seq }) => seq)) : 0,
+    };
   };
 
-  /** False where nothing came of it. */
-  const dropDamaged = ({ file, rows }: Read): boolean => {
-    const seqs = rows.map(({ seq }) => seq);
-    // Where the file was replaced just now, other rows are at these places, and they are read anew.
-    const dropped = access.use((current) =>
-      current === file ? current.deleteAt(seqs) : "replaced",
-    );
-    if (dropped === "replaced") return true;
-    if (!dropped) return false;
-    metrics.spoolDropped.inc({ reason: "corrupt" }, dropped);
+  const dropped = (reports: number): void => {
+    metrics.spoolDropped.inc({ reason: "corrupt" }, reports);
     log.error(
-      { spool: access.path(), reports: dropped },
+      { spool: access.path(), reports },
       "damaged reports were dropped",
     );
-    return true;
   };
 
   return {
     oldest() {
       for (;;) {
-        const found = read();
-        if (!found) return [];
-        const { file, rows } = found;
-        const reports = rows.map(decodeReport);
-        const good = reports.filter((report) => report !== undefined);
-        const bad = rows.filter((_, at) => reports[at] === undefined);
-        if (bad.length === 0 || !dropDamaged({ file, rows: bad })) return good;
-        if (good.length > 0) return good;
+        const head = access.use(read);
+        given = new Map(head?.rows.map(({ run_id, seq }) => [run_id, seq]));
+        if (!head) return [];
+        if (head.dropped > 0) dropped(head.dropped);
+        if (head.dropped === 0 || head.reports.length > 0) return head.reports;
       }
     },
     remove(runIds) {

@@ -296,14 +296,15 @@ function flipBitIn(path: string, text: string): void {
   writeFileSync(path, bytes);
 }
 
-/** Of all indexes in the file, the pages that have the entries. */
-function damageIndexes(path: string): void {
+/** The pages with the entries of all indexes. Those that SQLite keeps in memory it does not read again. */
+function changeIndexes(path: string, change: (page: Buffer) => void): void {
   const LEAF = 0x0a; // https://www.sqlite.org/fileformat2.html#b_tree_pages
   const bytes = readFileSync(path);
   const size = bytes.readUInt16BE(16);
-  const file = openSync(path, "r+");
   for (let at = size; at < bytes.length; at += size)
-    if (bytes[at] === LEAF) writeSync(file, Buffer.alloc(40, 0xff), 0, 40, at);
+    if (bytes[at] === LEAF) change(bytes.subarray(at, at + size));
+  const file = openSync(path, "r+");
+  writeSync(file, bytes);
   closeSync(file);
 }
 
@@ -373,11 +374,29 @@ describe("a spool that was damaged", () => {
     for (let at = 0; at < 1500; at += 50) spool.put(reports.slice(at, at + 50));
     spool.remove(idsOf(spool.oldest()));
     const batch = spool.oldest();
-    damageIndexes(folder.path);
+    changeIndexes(folder.path, (page) => page.fill(0xff, 0, 40));
     spool.remove(idsOf(batch));
     expect(folder.files()).toContain("spool.db.corrupt-1");
     const left = reports.slice(100 + batch.length);
     expect(idsOf(takeAll(spool))).toEqual(idsOf(left));
+  });
+
+  it("gives nothing again that its index does not find any more", () => {
+    using folder = newFolder();
+    const reports = Array.from({ length: 1500 }, (_, n) => largeAt(n, 3000));
+    using spool = folder.open();
+    for (let at = 0; at < 1500; at += 50) spool.put(reports.slice(at, at + 50));
+    const batch = spool.oldest();
+    // More than SQLite keeps in memory.
+    for (const { run_id } of reports.slice(600)) spool.find(run_id);
+    changeIndexes(folder.path, (page) => {
+      for (const id of idsOf(batch)) {
+        const at = page.indexOf(id) + 12;
+        if (at >= 12) page.writeUInt8(page.readUInt8(at) ^ 4, at);
+      }
+    });
+    spool.remove(idsOf(batch));
+    expect(idsOf(takeAll(spool))).toEqual(idsOf(reports.slice(batch.length)));
   });
 
   it("is read as far as it goes where it was cut off and its log was not", () => {
@@ -503,10 +522,13 @@ describe("a spool that cannot be used", () => {
     using folder = newFolder();
     const before = folder.open();
     const report = dueAt(1);
-    before.put([report]);
+    const taken = dueAt(0);
+    before.put([taken, report]);
     using spool = folder.open();
     expect(spool.find(report.run_id)).toBeUndefined();
+    spool.remove([taken.run_id]);
     before.close();
+    expect(idsOf(spool.oldest())).toEqual([report.run_id]);
     expect(spool.find(report.run_id)).toEqual(report);
     expect(spool.size()).toBe(1);
     expect(folder.lines().map(({ msg }) => msg)).toEqual([
