@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, inject, it, vi } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -21,9 +21,7 @@ import { makeFolder, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
-
-const until = (check: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 30_000, interval: 50 });
+import { until } from "../support/until.ts";
 
 const TICKS = 40;
 const EVERY_MS = 75;

@@ -1,18 +1,16 @@
 // What the API and readiness answer while PostgreSQL is gone, and after it came back.
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { newApiKey } from "../../src/runtime/api-key.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startSonde } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 interface Answered {
   readonly status: number;
   readonly retryAfter: string | null;
   readonly body: Readonly<Record<string, unknown>>;
 }
-
-const until = (check: () => Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 15_000, interval: 50 });
 
 it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on when it is back", async () => {
   await using postgres = await startPostgres();

@@ -1,6 +1,6 @@
 // What the bus does when a NATS cluster loses a server.
 import { connect } from "@nats-io/transport-node";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/agent/http/egress.ts";
 import { loadConfig } from "../../src/config.ts";
 import { createOwnNetwork } from "../../src/own-network.ts";
@@ -9,9 +9,7 @@ import { aTick, connectTo, newLocation } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
-
-const until = <T>(check: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(check, { timeout: 40_000, interval: 50 });
+import { until } from "../support/until.ts";
 
 it("a cluster that loses one of three servers keeps every message, and the bus goes on", async () => {
   await using stack = new AsyncDisposableStack();

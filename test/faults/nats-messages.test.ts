@@ -2,7 +2,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { agentPermissions } from "../../src/bus/nats-topology.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
@@ -16,9 +16,7 @@ import {
 } from "../bus/buses.ts";
 import { T0 } from "../support/runs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
-
-const until = (check: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 10_000, interval: 20 });
+import { until } from "../support/until.ts";
 
 describe("a message that is not what its subject promises", () => {
   const here = "here";

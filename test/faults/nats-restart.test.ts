@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -16,9 +16,7 @@ import {
 import { startNatsServer } from "../support/nats-server.ts";
 import { firstOutput } from "../support/first-output.ts";
 import { freePort } from "../support/free-port.ts";
-
-const until = (check: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 15_000, interval: 20 });
+import { until } from "../support/until.ts";
 
 describe("when nats-server is killed and comes back", () => {
   it.each([

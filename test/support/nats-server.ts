@@ -46,21 +46,21 @@ export async function startNatsServer(
   writeFileSync(config, options.config ?? "");
   const address = ["-a", "127.0.0.1", "-p", String(port)];
   const storage = options.jetstream === false ? [] : ["-js", "-sd", store];
-  const start = async (): Promise<ChildProcess> => {
-    const child = spawn(program, ["-c", config, ...address, ...storage], {
+  let server: ChildProcess | undefined;
+  // A test that timed out has not disposed of its server.
+  const killNow = (): unknown => server?.kill("SIGKILL");
+  process.once("exit", killNow);
+  const start = async (): Promise<void> => {
+    server = spawn(program, ["-c", config, ...address, ...storage], {
       stdio: ["ignore", "ignore", "pipe"],
     });
-    await untilReady(child);
-    return child;
+    await untilReady(server);
   };
 
-  let server = await start();
+  await start();
   const stopped = track(`nats-server on port ${port}`);
-  // A test that timed out has not disposed of its server.
-  const killNow = (): unknown => server.kill("SIGKILL");
-  process.once("exit", killNow);
   const kill = async (): Promise<void> => {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (server?.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, "exit");
     server.kill("SIGKILL");
     await exited;
@@ -70,12 +70,12 @@ export async function startNatsServer(
     url: `nats://127.0.0.1:${port}`,
     port,
     get pid() {
-      return server.pid as number;
+      return server?.pid as number;
     },
     kill,
     async restart({ emptyStore = false } = {}) {
       if (emptyStore) rmSync(store, { recursive: true, force: true });
-      server = await start();
+      await start();
     },
     async [Symbol.asyncDispose]() {
       await kill();
