@@ -199,18 +199,17 @@ describe("an agent", () => {
   });
 
   it("makes 500 runs at a time unless told otherwise", async () => {
-    const WAIT = { timeout: 10_000 };
     await using target = await startHeldTarget();
     const system = newSystem();
     await startAgent(system);
     const ids = Array.from({ length: 501 }, (_, at) => `run-${at}`);
     await system.bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
-    await expect.poll(() => target.requests.length, WAIT).toBe(500);
+    await expect.poll(() => target.requests.length).toBe(500);
     expect(target.connections()).toBe(500);
     target.release();
-    await expect.poll(() => target.requests.length, WAIT).toBe(501);
+    await expect.poll(() => target.requests.length).toBe(501);
     target.release();
-    await expect.poll(() => system.results().length, WAIT).toBe(501);
+    await expect.poll(() => system.results().length).toBe(501);
   });
 
   it("lends the place of a workflow between its calls", async () => {
@@ -266,19 +265,15 @@ describe("an agent", () => {
     await startAgent({ ...system, bus });
     const ids = Array.from({ length: 120 }, (_, at) => `run-${at}`);
     await bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
-    await expect
-      .poll(() => bus.refused(), { timeout: 5000 })
-      .toBeGreaterThan(3);
+    await expect.poll(() => bus.refused()).toBeGreaterThan(3);
     expect(system.reports).toEqual([]);
     bus.back();
     await expect
-      .poll(
-        () =>
-          system
-            .results()
-            .map(({ id }) => id)
-            .toSorted(),
-        { timeout: 10_000 },
+      .poll(() =>
+        system
+          .results()
+          .map(({ id }) => id)
+          .toSorted(),
       )
       .toEqual(ids.toSorted());
   });
@@ -296,7 +291,7 @@ describe("an agent", () => {
     );
     await bus.publishTicks(ticks);
     await expect
-      .poll(() => first.registry.metrics(), { timeout: 5000 })
+      .poll(() => first.registry.metrics())
       .toContain("sonde_agent_spooled_reports 3");
     const stopping = performance.now();
     await first.stop();
@@ -310,15 +305,15 @@ describe("an agent", () => {
     // As another message, or the bus would know it.
     await bus.publishTicks([ticks[0] as Tick]);
     await expect
-      .poll(() => next.registry.metrics(), { timeout: 5000 })
+      .poll(() => next.registry.metrics())
       .toContain("sonde_agent_repeated_ticks_total 1");
     bus.back();
     await expect
-      .poll(() => system.reports.map(({ run_id }) => run_id), { timeout: 5000 })
+      .poll(() => system.reports.map(({ run_id }) => run_id))
       .toEqual(expect.arrayContaining(ids));
     await bus.publishTicks(ticks.slice(0, 2));
     await expect
-      .poll(() => next.registry.metrics(), { timeout: 5000 })
+      .poll(() => next.registry.metrics())
       .toContain("sonde_agent_repeated_ticks_total 3");
     await next.stop();
     expect(new Set(system.reports.map(({ agent_id }) => agent_id))).toEqual(

@@ -26,7 +26,6 @@ import { newCall, newTick } from "./calling.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
 const TEN_MINUTES = 600_000;
-const WAIT = { timeout: 10_000 };
 const WRONG_BY = [TEN_MINUTES, -TEN_MINUTES];
 
 interface SystemOptions {
@@ -114,7 +113,7 @@ async function callNow(
   await system.bus.publishTicks([
     tickFor(target.url, system.hubNow(), authorization),
   ]);
-  await expect.poll(() => system.results, WAIT).toHaveLength(1);
+  await expect.poll(() => system.results).toHaveLength(1);
   return { request: target.requests[0], result: system.results[0] };
 }
 
@@ -129,12 +128,12 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       });
       await system.bus.publishTicks([tickFor(target.url, NOW + 12_000)]);
       await expect
-        .poll(() => machine.waiting(), WAIT)
+        .poll(() => machine.waiting())
         .toEqual([NOW + wrongBy + 12_000]);
       await machine.advance(11_999);
       expect(target.connections()).toBe(0);
       await machine.advance(1);
-      await expect.poll(() => results, WAIT).toHaveLength(1);
+      await expect.poll(() => results).toHaveLength(1);
       expect(results[0]).toMatchObject({
         meta: {
           result: "COMPLETE",
@@ -159,7 +158,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       expect(heartbeats[0]).not.toHaveProperty("clock_offset_ms");
       expect(await shown()).toBe(-wrongBy / 1000);
       await machine.setNow(system.hubNow());
-      await expect.poll(shown, WAIT).toBe(0);
+      await expect.poll(shown).toBe(0);
       expect(heartbeats[1]).toMatchObject({ clock_offset_ms: -wrongBy });
       expect(system.told()).toEqual([
         ["warn", "machine's clock is wrong, the hub's time is used", -wrongBy],
@@ -180,12 +179,12 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
           .then(() => response.end("ok"));
       });
       await callNow(system, target);
-      await expect.poll(() => system.told(), WAIT).toHaveLength(1);
+      await expect.poll(() => system.told()).toHaveLength(1);
       const due = hubNow() + 5000;
       await system.bus.publishTicks([tickFor(target.url, due)]);
-      await expect.poll(() => machine.waiting(), WAIT).toEqual([due + change]);
+      await expect.poll(() => machine.waiting()).toEqual([due + change]);
       await machine.advance(5000);
-      await expect.poll(() => results, WAIT).toHaveLength(2);
+      await expect.poll(() => results).toHaveLength(2);
       expect(
         results.map(({ meta }) => [meta.start_time, meta.end_time]),
       ).toEqual([
@@ -203,12 +202,12 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       const { machine, results, hubNow } = system;
       await system.bus.publishTicks([tickFor(target.url, NOW + 60_000)]);
       await expect
-        .poll(() => machine.waiting(), WAIT)
+        .poll(() => machine.waiting())
         .toEqual([NOW + wrongBy + 60_000]);
       await machine.setNow(hubNow());
-      await expect.poll(() => machine.waiting(), WAIT).toEqual([NOW + 60_000]);
+      await expect.poll(() => machine.waiting()).toEqual([NOW + 60_000]);
       await machine.advance(60_000);
-      await expect.poll(() => results, WAIT).toHaveLength(1);
+      await expect.poll(() => results).toHaveLength(1);
       expect(results[0]?.meta.start_time).toBe("2026-10-01T12:01:00.000000Z");
     },
   );
@@ -304,9 +303,9 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     const { machine, results } = system;
     const due = machine.now() + 12_000;
     await system.bus.publishTicks([tickFor(target.url, due)]);
-    await expect.poll(() => machine.waiting(), WAIT).toEqual([due]);
+    await expect.poll(() => machine.waiting()).toEqual([due]);
     await machine.advance(12_000);
-    await expect.poll(() => results, WAIT).toHaveLength(1);
+    await expect.poll(() => results).toHaveLength(1);
     expect(results[0]?.meta.start_time).toBe("2026-10-01T12:10:12.000000Z");
     expect(system.told()).toEqual([]);
   });

@@ -188,7 +188,7 @@ describe("a report", () => {
     now("hangs");
     const report = dueAt(1);
     const done = publisher.publish(report);
-    await expect.poll(() => spool.size(), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => spool.size()).toBe(1);
     const behind = publisher.publish(dueAt(2));
     await expect.poll(() => spool.size()).toBe(2);
     now("takes");
