@@ -1,6 +1,7 @@
 // The folder that a process keeps things in: made private on first use, with what was generated there.
 import { randomBytes } from "node:crypto";
 import {
+  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -76,14 +77,12 @@ export function openDataDir(directory: string): DataDir {
 
 /** With the folders above it. Not by mkdir's `recursive`, which goes on for ever below /proc, for one. */
 function makeFolder(directory: string): void {
+  const above = dirname(directory);
+  if (above !== directory && !existsSync(above)) makeFolder(above);
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (cause) {
-    if (isFolder(directory)) return;
-    const above = dirname(directory);
-    if (codeOf(cause) !== "ENOENT" || isFolder(above)) throw cause;
-    makeFolder(above);
-    makeFolder(directory);
+    if (!isFolder(directory)) throw cause; // else another process was first
   }
 }
 

@@ -1,0 +1,43 @@
+// The folder that a process keeps things in.
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { expect, it } from "vitest";
+import { makeFolder } from "./support/process.ts";
+
+const FOLDERS = 300;
+
+/** Opens one folder after the other, each at the same moment as its peer. */
+const OPENING = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  const { source, base, folders, arrived } = workerData;
+  import(source).then(({ openDataDir }) => {
+    const failures = [];
+    for (let n = 0; n < folders; n += 1) {
+      Atomics.add(arrived, 0, 1);
+      while (Atomics.load(arrived, 0) < 2 * (n + 1));
+      try {
+        openDataDir(base + "/" + n + "/a/b/c/d");
+      } catch (error) {
+        failures.push(error.message);
+      }
+    }
+    parentPort.postMessage(failures);
+  });
+`;
+
+it("is opened by two at once that make the same folders above it", async () => {
+  using folder = makeFolder();
+  const workerData = {
+    source: new URL("../src/data-dir.ts", import.meta.url).href,
+    base: folder.path,
+    folders: FOLDERS,
+    arrived: new Int32Array(new SharedArrayBuffer(4)),
+  };
+  const open = async (): Promise<unknown> => {
+    const worker = new Worker(OPENING, { eval: true, workerData });
+    const [failures] = await once(worker, "message");
+    await once(worker, "exit");
+    return failures;
+  };
+  expect(await Promise.all([open(), open()])).toEqual([[], []]);
+});
