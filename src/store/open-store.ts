@@ -60,7 +60,9 @@ export async function openStore({
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();
-    throw "url" in location ? explained(cause, location.url) : cause;
+    throw "url" in location
+      ? explained(cause, location.url)
+      : withAdvice(cause, location.file);
   }
   return store;
 }
@@ -78,6 +80,17 @@ function explained(cause: unknown, url: string): unknown {
     `cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`,
     { cause },
   );
+}
+
+/** A disk may be found full only now that something is written. */
+function withAdvice(cause: unknown, file: string): unknown {
+  const { message, cause: why } = cause as Error;
+  return [cause, why].some((each) => each instanceof UnavailableError)
+    ? new Error(
+        `${message}: make ${file} and its folder writable, with room in it, or set SONDE_DATA_DIR`,
+        { cause },
+      )
+    : cause;
 }
 
 /** Runs, lists and renewals read the same documents again and again. */

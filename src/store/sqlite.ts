@@ -66,19 +66,41 @@ function openFile(path: string): DatabaseSync {
 function sqliteDialect(database: DatabaseSync): Dialect {
   const config: SqliteDialectConfig = { database: async () => adapt(database) };
   return {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new ImmediateSqliteDriver(config),
+    createAdapter: () => new WholeMigrationsAdapter(),
+    createDriver: () => new ImmediateSqliteDriver(config, database),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   } satisfies Pick<SqliteDialect, keyof Dialect>;
 }
 
+/** A migration that fails or is killed leaves nothing of itself: https://www.sqlite.org/lang_transaction.html */
+class WholeMigrationsAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
 /** Takes the write lock at the start: a transaction that reads first and writes later must not collide in between. */
 class ImmediateSqliteDriver extends SqliteDriver implements Driver {
+  readonly #database: DatabaseSync;
+
+  constructor(config: SqliteDialectConfig, database: DatabaseSync) {
+    super(config);
+    this.#database = database;
+  }
+
   override async beginTransaction(
     connection: DatabaseConnection,
   ): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  }
+
+  /** A full disk has SQLite do so itself, as the page above says: what matters is its error. */
+  override async rollbackTransaction(
+    connection: DatabaseConnection,
+  ): Promise<void> {
+    if (this.#database.isTransaction)
+      await super.rollbackTransaction(connection);
   }
 }
 
