@@ -15,6 +15,7 @@ import { createLifecycle } from "./runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "./runtime/lifecycle.ts";
 import type { Logger } from "./runtime/logger.ts";
 import { createRegistry } from "./runtime/metrics.ts";
+import type { Registry } from "./runtime/metrics.ts";
 import { createOpsServer } from "./runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "./runtime/ops-server.ts";
 import { lockForProcess } from "./store/process-lock.ts";
@@ -38,45 +39,73 @@ export interface ComposeOptions {
   readonly config: Config;
   readonly dataDir: DataDir;
   readonly log: Logger;
-  /** Started before the roles and stopped after them. */
-  readonly companions?: readonly Service[];
   /** Addresses that the agent may call beyond those that the configuration allows. */
   readonly egressAllow?: readonly string[];
 }
 
 /** Connects what the roles need and wires them. Rejects, with nothing left open, when something cannot be reached. */
 export async function compose(options: ComposeOptions): Promise<System> {
-  const { config, dataDir, log, companions = [] } = options;
+  const open: Service[] = [];
+  try {
+    return await wire(options, await connect(options, open), open);
+  } catch (cause) {
+    const opened = createLifecycle(open, options.log, STOP_DEADLINE_MS);
+    await opened.start();
+    await opened.stop().catch(() => undefined); // logged; what matters is why it was not composed
+    throw cause;
+  }
+}
+
+interface Connections {
+  readonly registry: Registry;
+  /** This process, among those of its kind. */
+  readonly holder: string;
+  readonly store: Store | undefined;
+  readonly bus: Bus;
+}
+
+/** Each that is open stands in `open` at once, with what closes it. */
+async function connect(
+  { config, dataDir, log }: ComposeOptions,
+  open: Service[],
+): Promise<Connections> {
+  const opened = (name: string, stop: Service["stop"]): unknown =>
+    open.push({ name, start: async () => undefined, stop });
   const registry = createRegistry({ version: VERSION });
   const holder = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const needsStore = config.roles.some((role) => role !== "agent");
-  const unlock =
-    needsStore && !config.databaseUrl
-      ? lockForProcess(dataDir.path("serve.lock"), config.dataDir)
-      : () => undefined;
-  let store: Store | undefined;
-  let bus: Bus;
-  try {
-    store = needsStore
-      ? await openConfiguredStore(config, dataDir, log)
-      : undefined;
-    bus = await openConfiguredBus(config, log, registry, holder);
-    const served = config.roles.includes("agent");
-    if (store) await ensureLocation(store, config.location, { served });
-    if (store && !bus.durable) await store.pendingRuns.markAllUnpublished();
-  } catch (cause) {
-    await store?.close();
-    unlock();
-    throw cause;
+  if (needsStore && !config.databaseUrl) {
+    const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
+    opened("data folder", async () => unlock());
   }
+  const store = needsStore
+    ? await openConfiguredStore(config, dataDir, log)
+    : undefined;
+  if (store) opened("store", () => store.close());
+  const bus = await openConfiguredBus(config, log, registry, holder);
+  opened("bus", () => bus.close());
+  const served = config.roles.includes("agent");
+  if (store) await ensureLocation(store, config.location, { served });
+  if (store && !bus.durable) await store.pendingRuns.markAllUnpublished();
+  return { registry, holder, store, bus };
+}
+
+/** What is open stands in front of what starts: whatever fails to start, it is closed. */
+async function wire(
+  options: ComposeOptions,
+  connections: Connections,
+  open: readonly Service[],
+): Promise<System> {
+  const { config, dataDir, log } = options;
+  const { registry, store, bus } = connections;
   const own = await createOwnNetwork({
     config,
     clock: systemClock,
     listeners: () => ({ ops: ops.address(), api: roles.api?.address() }),
     announced: () => bus.announcedServers(),
   });
-  const roles = composeRoles({ ...options, store, bus, registry, holder, own });
-  const services: Service[] = [...companions, ...roles.services];
+  const roles = composeRoles({ ...options, ...connections, own });
+  const services = [...roles.services];
   let firstKey: string | undefined;
   if (store && roles.api)
     services.push({
@@ -95,10 +124,6 @@ export async function compose(options: ComposeOptions): Promise<System> {
     checks: readinessChecks(store, bus),
     log,
   });
-  // What is open already stands in front: whatever fails to start, it is closed.
-  const open = [closing("bus", () => bus.close())];
-  if (store) open.unshift(closing("store", () => store.close()));
-  open.unshift(closing("data folder", async () => unlock()));
   const lifecycle = createLifecycle(
     [...open, ops, ...services],
     log,
@@ -106,12 +131,6 @@ export async function compose(options: ComposeOptions): Promise<System> {
   );
   return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
 }
-
-const closing = (name: string, stop: () => Promise<void>): Service => ({
-  name,
-  start: async () => undefined,
-  stop,
-});
 
 function readinessChecks(store: Store | undefined, bus: Bus): ReadinessCheck[] {
   const busCheck = {

@@ -58,3 +58,4 @@ try {
   );
   process.exitCode = 1;
 }
+process.exit(); // a server that does not answer would keep it up, however much is closed

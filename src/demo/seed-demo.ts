@@ -1,4 +1,4 @@
-// Fills an empty service with calls of the demo target, through the API like every other client.
+// Fills a service with calls of the demo target, through the API like every other client.
 
 const DEMO_TAG = "sonde-demo";
 
@@ -10,6 +10,9 @@ const DEMO_CALLS = [
   { path: "/cookies", name: "Demo: sets a cookie" },
 ] as const;
 
+/** An API that is there answers at once. */
+const ANSWER_WITHIN_MS = 10_000;
+
 export interface DemoOptions {
   /** Of the API, without a path. */
   readonly apiUrl: string;
@@ -19,45 +22,68 @@ export interface DemoOptions {
   readonly locationId: string;
 }
 
-/** Makes a call and a one-minute deployment for each path of the demo target, and runs each call once at once. */
-export async function seedDemo({
-  apiUrl,
-  apiKey,
-  target,
-  locationId,
-}: DemoOptions): Promise<void> {
-  const post = async (
-    path: string,
-    body: object,
-  ): Promise<{ readonly id: string }> => {
+interface Made {
+  readonly id: string;
+}
+
+interface List<T> {
+  readonly results: readonly T[];
+}
+
+interface DemoCall extends Made {
+  readonly request: { readonly url: string };
+}
+
+type Send = <T>(method: string, path: string, body?: object) => Promise<T>;
+
+/**
+ * Makes a call and a one-minute deployment for each path of the demo target, and runs each call once at once. What is
+ * there already stays as it is.
+ */
+export async function seedDemo(options: DemoOptions): Promise<void> {
+  const { target, locationId: location_id } = options;
+  const send = clientOf(options);
+  const known = await send<List<DemoCall>>(
+    "GET",
+    `calls/?limit=1000&domain=${target.split(":")[0]}`,
+  );
+  for (const { path, name } of DEMO_CALLS) {
+    const url = `http://${target}${path}`;
+    const { id } =
+      known.results.find(({ request }) => request.url === url) ??
+      (await send<Made>("POST", "calls/", {
+        meta: {
+          name,
+          tags: [DEMO_TAG],
+          description: `${url}, of the demo target in this process`,
+        },
+        request: { method: "GET", url },
+      }));
+    const deployed = await send<List<Made>>("GET", `deployments/call/${id}/`);
+    if (deployed.results.length > 0) continue;
+    await send("POST", "deployments/", {
+      deployment: { target_id: id, location_id, frequency: 1 },
+    });
+    await send("POST", `calls/${id}/run`, { location_id });
+  }
+}
+
+const clientOf =
+  ({ apiUrl, apiKey }: DemoOptions): Send =>
+  async <T>(method: string, path: string, body?: object) => {
     const response = await fetch(`${apiUrl}/api/2/${path}`, {
-      method: "POST",
+      method,
       headers: {
         authorization: `Bearer ${apiKey}`,
-        "content-type": "application/json",
+        ...(body && { "content-type": "application/json" }),
       },
-      body: JSON.stringify(body),
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     });
-    const answer = (await response.json()) as {
-      readonly id: string;
+    const answer = (await response.json()) as T & {
       readonly error_msg?: string;
     };
     if (!response.ok)
       throw new Error(`the demo could not be set up: ${answer.error_msg}`);
     return answer;
   };
-  for (const { path, name } of DEMO_CALLS) {
-    const call = await post("calls/", {
-      meta: {
-        name,
-        tags: [DEMO_TAG],
-        description: `http://${target}${path}, of the demo target in this process`,
-      },
-      request: { method: "GET", url: `http://${target}${path}` },
-    });
-    await post("deployments/", {
-      deployment: { target_id: call.id, location_id: locationId, frequency: 1 },
-    });
-    await post(`calls/${call.id}/run`, { location_id: locationId });
-  }
-}

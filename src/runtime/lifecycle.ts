@@ -15,7 +15,10 @@ export interface Lifecycle {
    * started, when it is stopped meanwhile.
    */
   start(): Promise<void>;
-  /** Stops in reverse order within the deadline; every caller gets the same promise. Rejects if a service did not stop. */
+  /**
+   * Stops in reverse order, once what is just starting has started, within the deadline; every caller gets the same
+   * promise. Rejects if a service did not stop, naming the one that is still awaited at the deadline.
+   */
   stop(): Promise<void>;
   readonly state: () => "starting" | "running" | "draining" | "stopped";
 }
@@ -29,8 +32,10 @@ export function createLifecycle(
   let state: ReturnType<Lifecycle["state"]> = "starting";
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
+  let awaited = "nothing";
 
   const startOne = async (service: Service): Promise<void> => {
+    awaited = `the ${service.name} to start`;
     await service.start();
     started.push(service);
   };
@@ -39,6 +44,7 @@ export function createLifecycle(
     await starting?.catch(() => undefined); // start() rejects with it
     const failures: unknown[] = [];
     for (const service of started.toReversed()) {
+      awaited = `the ${service.name} to stop`;
       try {
         await service.stop();
         log.debug({ service: service.name }, "service stopped");
@@ -55,7 +61,12 @@ export function createLifecycle(
       throw new AggregateError(failures, "not every service stopped");
   };
   const stop = (): Promise<void> =>
-    (stopping ??= withDeadline(stopAll(), stopDeadlineMs));
+    (stopping ??= withDeadline(
+      stopAll(),
+      stopDeadlineMs,
+      () =>
+        `not stopped after ${stopDeadlineMs / 1000} s: still waiting for ${awaited}`,
+    ));
 
   return {
     async start() {
@@ -76,14 +87,14 @@ export function createLifecycle(
   };
 }
 
-async function withDeadline(work: Promise<void>, ms: number): Promise<void> {
+async function withDeadline(
+  work: Promise<void>,
+  ms: number,
+  overdue: () => string,
+): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () =>
-        reject(new Error(`services were still stopping after ${ms / 1000} s`)),
-      ms,
-    );
+    timer = setTimeout(() => reject(new Error(overdue())), ms);
   });
   try {
     await Promise.race([work, deadline]);

@@ -13,6 +13,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 import type { TestFolder } from "../support/process.ts";
@@ -246,6 +247,25 @@ describe(
       ]);
     });
 
+    it("when the database lacks a table, whatever else is connected by then", async () => {
+      const databaseUrl = await createDatabase(inject("postgresUrl"));
+      await using nats = await startNatsServer();
+      const env = {
+        SONDE_DATABASE_URL: databaseUrl,
+        SONDE_NATS_URL: nats.url,
+      };
+      expect((await runSonde(["migrate"], { env })).code).toBe(0);
+      {
+        await using database = openPostgres({ url: databaseUrl }).kysely;
+        await database.schema.dropTable("locations").execute();
+      }
+      const { code, stderr } = await runSonde(["serve"], { env });
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        'sonde: relation "locations" does not exist',
+      ]);
+    });
+
     it("when NATS cannot be reached, without its password", async () => {
       const port = await freePort();
       const { code, stdout, stderr } = await runSonde(["serve"], {
@@ -258,6 +278,21 @@ describe(
         ),
       );
       expect(stderr).not.toContain("s3cret");
+    });
+
+    it("when the disk is full, with nothing left in the way of the next start", async () => {
+      using folder = makeFolder();
+      const options = { folder: folder.path };
+      const { code, stderr } = await runSonde(["migrate"], {
+        ...options,
+        maxFileBytes: 65_536,
+      });
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        `sonde: the database schema could not be brought up to date (the database cannot be used: disk I/O error); nothing was changed: make ${folder.dataDir}/sonde.db and its folder writable, with room in it, or set SONDE_DATA_DIR`,
+      ]);
+      await using sonde = startSonde(["serve"], options);
+      await sonde.ready();
     });
 
     it.concurrent.each([

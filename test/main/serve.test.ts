@@ -1,6 +1,6 @@
 // `sonde serve` and the commands beside it, on one data folder.
 import { once } from "node:events";
-import { readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
@@ -10,10 +10,11 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { track } from "../support/no-leftovers.ts";
 import { createDatabase } from "../support/postgres.ts";
+import { startNatsServer } from "../support/nats-server.ts";
 import { httpClient } from "../support/client.ts";
 import type { Client } from "../support/client.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
-import type { SondeProcess } from "../support/process.ts";
+import type { SondeProcess, TestFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
@@ -36,7 +37,7 @@ const printed = (stdout: string): Record<string, string>[] =>
 describe("serve --demo", { timeout: 60_000 }, () => {
   it("shows the address and the key once, monitors at once, and goes on at the next start", async () => {
     using folder = makeFolder();
-    let firstCalls: unknown[];
+    let firstCalls: readonly ListedCall[];
     {
       await using sonde = startSonde(["serve", "--demo"], {
         folder: folder.path,
@@ -79,7 +80,67 @@ describe("serve --demo", { timeout: 60_000 }, () => {
       firstCalls,
     );
   });
+
+  it("makes its calls and shows the key first, where a signal comes meanwhile", async () => {
+    using folder = makeFolder();
+    await using sonde = startSonde(["serve", "--demo"], {
+      folder: folder.path,
+    });
+    await sonde.logged(({ msg }) => msg === "started");
+    sonde.signal("SIGINT");
+    expect(await sonde.exited).toEqual({ code: 0, signal: null });
+    expect(sonde.stdout()).toMatch(SHOWN_KEY);
+    await expectWholeDemo(folder);
+  });
+
+  it("makes the calls that a start which was killed has not made", async () => {
+    using folder = makeFolder();
+    {
+      await using sonde = startSonde(["serve", "--demo"], {
+        folder: folder.path,
+        env: { SONDE_LOG_LEVEL: "debug" },
+      });
+      await sonde.logged(
+        ({ route, status }) => route === "/api/2/calls/" && status === 201,
+      );
+      await sonde.kill9();
+    }
+    await expectWholeDemo(folder);
+  });
+
+  it("says how to go on where its file is damaged", async () => {
+    using folder = makeFolder();
+    mkdirSync(folder.dataDir);
+    writeFileSync(join(folder.dataDir, "demo.json"), "");
+    const { code, stderr } = await runSonde(["serve", "--demo"], {
+      folder: folder.path,
+    });
+    expect([code, stderr]).toEqual([
+      1,
+      `sonde: the demo's file is damaged: delete ${folder.dataDir}/demo.json and the demo's calls to begin anew\n`,
+    ]);
+  });
 });
+
+/** At the next start, and with no key left over. */
+async function expectWholeDemo({ path, dataDir }: TestFolder): Promise<void> {
+  await using sonde = startSonde(["serve", "--demo"], { folder: path });
+  const client = httpClient(await sonde.api(), keyFile(dataDir));
+  await greeting(sonde);
+  const calls = await callsOf(client);
+  const deployments = await client.send<{
+    results: { deployment: { target_id: string } }[];
+  }>("GET", "/deployments/");
+  expect(
+    deployments.results.map(({ deployment }) => deployment.target_id),
+  ).toEqual(calls.map(({ id }) => id));
+  expect(new Set(calls.map(({ meta }) => meta.name)).size).toBe(5);
+  expect(calls).toHaveLength(5);
+  const { stdout } = await runSonde(["keys", "list"], { folder: path });
+  expect(printed(stdout).map(({ access_level }) => access_level)).toEqual([
+    "OWNER",
+  ]);
+}
 
 const keyFile = (dataDir: string): string =>
   readFileSync(join(dataDir, "owner-key"), "utf8").trimEnd();
@@ -92,8 +153,13 @@ const greeting = (sonde: SondeProcess): Promise<void> =>
     { timeout: 30_000 },
   );
 
-async function callsOf(client: Client): Promise<{ readonly id: string }[]> {
-  const { results } = await client.send<{ results: { id: string }[] }>(
+interface ListedCall {
+  readonly id: string;
+  readonly meta: { readonly name: string };
+}
+
+async function callsOf(client: Client): Promise<readonly ListedCall[]> {
+  const { results } = await client.send<{ results: ListedCall[] }>(
     "GET",
     "/calls/",
   );
@@ -329,6 +395,18 @@ describe("a signal", { timeout: 60_000 }, () => {
     clearInterval(again);
   });
 
+  it("ends it where PostgreSQL no longer answers", async () => {
+    const databaseUrl = await createDatabase(inject("postgresUrl"));
+    await using nats = await startNatsServer();
+    await using sonde = startSonde(["serve", "--roles", "api"], {
+      env: { SONDE_DATABASE_URL: databaseUrl, SONDE_NATS_URL: nats.url },
+    });
+    await sonde.ready();
+    using _ = await silence(databaseUrl);
+    expect(await sonde.stop()).toEqual({ code: 0, signal: null });
+    expect(sonde.log().at(-1)?.msg).toBe("stopped");
+  });
+
   it("lets calls in flight finish and keeps their results, but starts none", async () => {
     const answer = Promise.withResolvers<void>();
     await using target = await startTarget((_, response) => {
@@ -375,3 +453,18 @@ describe("a signal", { timeout: 60_000 }, () => {
     );
   });
 });
+
+/** Its connections stay up, and nothing is done for them until the end. */
+async function silence(databaseUrl: string): Promise<Disposable> {
+  await using database = openPostgres({ url: databaseUrl }).kysely;
+  const { rows } = await sql<{ pid: number }>`
+    select pid from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()
+  `.execute(database);
+  for (const { pid } of rows) process.kill(pid, "SIGSTOP");
+  return {
+    [Symbol.dispose]() {
+      for (const { pid } of rows) process.kill(pid, "SIGCONT");
+    },
+  };
+}

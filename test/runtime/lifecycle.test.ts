@@ -100,10 +100,27 @@ describe("a lifecycle", () => {
     const lifecycle = createLifecycle([service("a")], captureLog().log, 20);
     await lifecycle.start();
     await expect(lifecycle.stop()).rejects.toThrow(
-      "services were still stopping after 0.02 s",
+      "not stopped after 0.02 s: still waiting for the a to stop",
     );
     expect(lifecycle.state()).toBe("draining");
     release();
+  });
+
+  it("does not wait for ever for one that is just starting, and names it", async () => {
+    const { events, hold, service } = recorder();
+    const release = hold("start b");
+    const lifecycle = createLifecycle(
+      [service("a"), service("b")],
+      captureLog().log,
+      20,
+    );
+    const starting = lifecycle.start();
+    await expect.poll(() => events).toContain("start b");
+    await expect(lifecycle.stop()).rejects.toThrow(
+      "not stopped after 0.02 s: still waiting for the b to start",
+    );
+    release();
+    await starting;
   });
 
   it("is draining while its services stop", async () => {

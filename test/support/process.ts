@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { track } from "./no-leftovers.ts";
+import { findProgram } from "./programs.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const START_WITHIN_MS = 30_000;
@@ -28,6 +29,8 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where the program runs and keeps its data, so that another process may go on there. Default: one of its own. */
   readonly folder?: string;
+  /** Of any one file that it writes: beyond it, writes fail as they do on a full disk. */
+  readonly maxFileBytes?: number;
 }
 
 export interface SondeProcess extends AsyncDisposable {
@@ -68,12 +71,18 @@ export function makeFolder(): TestFolder {
 
 export function startSonde(
   args: readonly string[],
-  { env = {}, folder }: ProcessOptions = {},
+  { env = {}, folder, maxFileBytes }: ProcessOptions = {},
 ): SondeProcess {
   const own = folder === undefined ? makeFolder() : undefined;
   const cwd = folder ?? own?.path ?? "";
   const dataDir = env["SONDE_DATA_DIR"] ?? join(cwd, "data");
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const [program = "", ...words] = [
+    ...(maxFileBytes === undefined ? [] : limitFiles(maxFileBytes)),
+    process.execPath,
+    MAIN,
+    ...args,
+  ];
+  const child = spawn(program, words, {
     cwd,
     // Nothing of this process's own settings.
     env: {
@@ -134,6 +143,13 @@ export function startSonde(
       own?.[Symbol.dispose]();
     },
   };
+}
+
+function limitFiles(bytes: number): string[] {
+  const prlimit = findProgram("prlimit");
+  if (prlimit === undefined)
+    throw new Error("prlimit is not installed: apt-get install util-linux");
+  return [prlimit, `--fsize=${bytes}`];
 }
 
 export interface Ended extends Exit {
