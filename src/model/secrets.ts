@@ -27,19 +27,21 @@ export function secretPaths(schema: TSchema, document: unknown): Path[] {
   return pathsBelow([schema], document, []);
 }
 
-/** The document with the values at these paths replaced, all at the same time; what is unchanged is shared with it. */
+/**
+ * The document with the values at these paths replaced, all at the same time; what is unchanged is shared with it. Where
+ * several fail, rejects with the reason of the first path.
+ */
 export async function replaceAt<D>(
   document: D,
   paths: readonly Path[],
   replace: (value: unknown, path: Path) => Promise<unknown>,
 ): Promise<D> {
-  const values = await Promise.all(
-    paths.map((path) => replace(valueAt(document, path), path)),
-  );
-  return paths.reduce<unknown>(
-    (changed, path, n) => withValueAt(changed, path, values[n]),
-    document,
-  ) as D;
+  const replacing = paths.map((path) => replace(valueAt(document, path), path));
+  await Promise.allSettled(replacing);
+  let changed: unknown = document;
+  for (const [n, path] of paths.entries())
+    changed = withValueAt(changed, path, await replacing[n]);
+  return changed as D;
 }
 
 function marks(node: Node): boolean {

@@ -171,7 +171,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
       ),
     ]);
     expect(changed.text).not.toContain(id);
-    expect(api.logged()).toContain(`what is sealed at token/${id}/`);
+    expect(api.logged()).toContain(`token/${id}/token/access_token`);
     expect(await storedText(api.database, id)).toBe(damaged);
   });
 

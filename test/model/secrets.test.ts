@@ -127,4 +127,16 @@ describe("the secret paths of a document", () => {
       ),
     ).toEqual(document);
   });
+
+  it("fails by the first of several that fail, whichever is sooner", async () => {
+    const replacing = replaceAt(
+      { a: 1, b: 2 },
+      [["a"], ["b"]],
+      async (_, [at]) => {
+        if (at === "a") await new Promise(setImmediate);
+        throw new Error(`no ${at}`);
+      },
+    );
+    await expect(replacing).rejects.toThrow("no a");
+  });
 });
