@@ -35,8 +35,9 @@ it("is opened by two at once that make the same folders above it", async () => {
   };
   const open = async (): Promise<unknown> => {
     const worker = new Worker(OPENING, { eval: true, workerData });
+    const exited = once(worker, "exit"); // may come with the message
     const [failures] = await once(worker, "message");
-    await once(worker, "exit");
+    await exited;
     return failures;
   };
   expect(await Promise.all([open(), open()])).toEqual([[], []]);
