@@ -44,7 +44,7 @@ export interface RoleParts {
   readonly holder: string;
   readonly own: OwnNetwork;
   /** Addresses that may be called beyond those that the configuration allows. */
-  readonly egressAllow?: readonly string[];
+  readonly egressAllow: readonly string[];
 }
 
 export interface Roles {
@@ -76,7 +76,7 @@ export function composeRoles(parts: RoleParts): Roles {
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });
 
-const egressOf = ({ config, egressAllow = [], own }: RoleParts) => ({
+const egressOf = ({ config, egressAllow, own }: RoleParts) => ({
   allow: [...config.egressAllow, ...egressAllow],
   own,
 });

@@ -39,8 +39,16 @@ export interface ComposeOptions {
   readonly config: Config;
   readonly dataDir: DataDir;
   readonly log: Logger;
-  /** Addresses that the agent may call beyond those that the configuration allows. */
-  readonly egressAllow?: readonly string[];
+  readonly companion?: Companion;
+}
+
+/**
+ * A server that goes along with the roles: it starts once the data folder is this process's own, and stops last but for
+ * that, also where its start failed. The agent may call it, whatever the configuration allows.
+ */
+export interface Companion extends Service {
+  /** As `host:port`, once it has started. */
+  address(): string;
 }
 
 /** Connects what the roles need and wires them. Rejects, with nothing left open, when something cannot be reached. */
@@ -66,7 +74,7 @@ interface Connections {
 
 /** Each that is open stands in `open` at once, with what closes it. */
 async function connect(
-  { config, dataDir, log }: ComposeOptions,
+  { config, dataDir, log, companion }: ComposeOptions,
   open: Service[],
 ): Promise<Connections> {
   const opened = (name: string, stop: Service["stop"]): unknown =>
@@ -78,6 +86,8 @@ async function connect(
     const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
     opened("data folder", async () => unlock());
   }
+  if (companion) opened(companion.name, () => companion.stop());
+  await companion?.start();
   const store = needsStore
     ? await openConfiguredStore(config, dataDir, log)
     : undefined;
@@ -96,7 +106,7 @@ async function wire(
   connections: Connections,
   open: readonly Service[],
 ): Promise<System> {
-  const { config, dataDir, log } = options;
+  const { config, dataDir, log, companion } = options;
   const { registry, store, bus } = connections;
   const own = await createOwnNetwork({
     config,
@@ -104,7 +114,12 @@ async function wire(
     listeners: () => ({ ops: ops.address(), api: roles.api?.address() }),
     announced: () => bus.announcedServers(),
   });
-  const roles = composeRoles({ ...options, ...connections, own });
+  const roles = composeRoles({
+    ...options,
+    ...connections,
+    own,
+    egressAllow: companion ? [companion.address()] : [],
+  });
   const services = [...roles.services];
   let firstKey: string | undefined;
   if (store && roles.api)

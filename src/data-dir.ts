@@ -1,9 +1,10 @@
 // The folder that a process keeps things in: made private on first use, with what was generated there.
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -14,7 +15,7 @@ export interface DataDir {
   path(file: string): string;
   /** The content of the file; undefined when there is none. */
   read(file: string): string | undefined;
-  /** Writes it for this user alone (mode 0600). */
+  /** Writes it for this user alone (mode 0600). In one step: whatever interrupts it, the file is the old one or the new. */
   write(file: string, content: string): void;
   /** The key in the file, made on first use; two processes that start at once get the same one. */
   key(file: string): Uint8Array;
@@ -46,26 +47,36 @@ export function openDataDir(directory: string): DataDir {
       );
     }
   };
-  const write = (file: string, content: string, flag = "w"): void => {
+  const unwritable = (file: string, cause: unknown): Error =>
+    new Error(
+      `${path(file)} cannot be written (${codeOf(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
+      { cause },
+    );
+  const writeFirst = (file: string, content: string): void => {
     try {
-      writeFileSync(path(file), content, { mode: 0o600, flag });
+      writeFileSync(path(file), content, { mode: 0o600, flag: "wx" });
     } catch (cause) {
-      const isOthers = flag === "wx" && codeOf(cause) === "EEXIST";
-      if (isOthers) return;
-      if (flag === "wx") rmSync(path(file), { force: true }); // half a key would be taken for one
-      throw new Error(
-        `${path(file)} cannot be written (${codeOf(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
-        { cause },
-      );
+      if (codeOf(cause) === "EEXIST") return; // another process was first
+      rmSync(path(file), { force: true }); // half a key would be taken for one
+      throw unwritable(file, cause);
     }
   };
   return {
     path,
     read,
-    write,
+    write(file, content) {
+      const temporary = path(`${file}.${randomUUID()}`);
+      try {
+        writeFileSync(temporary, content, { mode: 0o600, flush: true });
+        renameSync(temporary, path(file));
+      } catch (cause) {
+        rmSync(temporary, { force: true });
+        throw unwritable(file, cause);
+      }
+    },
     key(file) {
       if (read(file) === undefined)
-        write(file, randomBytes(KEY_BYTES).toString("base64"), "wx");
+        writeFirst(file, randomBytes(KEY_BYTES).toString("base64"));
       const key = Buffer.from(read(file) ?? "", "base64");
       if (key.length === KEY_BYTES) return key;
       throw new Error(

@@ -1,4 +1,5 @@
 // The demo of `sonde serve --demo`: its target, and the calls of it that are made once. The data folder keeps the port.
+import type { Companion } from "../compose.ts";
 import type { DataDir } from "../data-dir.ts";
 import { createDemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
@@ -16,12 +17,8 @@ interface Kept {
   readonly seeding?: string;
 }
 
-export interface Demo {
-  /** Of the target, as `host:port`; "" while it does not listen. */
-  address(): string;
-  /** At the port that it had before, if any: stored calls name it. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
+/** The target listens at the port that it had before, if any: stored calls name it. */
+export interface Demo extends Companion {
   /** Makes the demo's calls where there are none, or a start that was ended has made some only. */
   ensureCalls(
     store: Store,
@@ -29,22 +26,22 @@ export interface Demo {
   ): Promise<void>;
 }
 
-/** Throws with one line for the operator when the data folder holds something else in the demo's place. */
+/** Its start rejects with one line for the operator when the data folder holds something else in the demo's place. */
 export function createDemo(dataDir: DataDir): Demo {
   const renew = `delete ${dataDir.path(FILE)} and the demo's calls to begin anew`;
-  const kept = readKept(dataDir, renew);
-  const target = createDemoTarget(
-    kept?.port ?? 0,
-    `stop what uses the port, or ${renew}`,
-  );
+  const target = createDemoTarget();
+  let kept: Kept | undefined;
   const keep = (more: Pick<Kept, "seeding">): void => {
     const port = Number(target.address().split(":")[1]);
     dataDir.write(FILE, `${JSON.stringify({ port, ...more })}\n`);
   };
   return {
+    name: "demo target",
     address: () => target.address(),
     async start() {
-      await target.start();
+      kept = readKept(dataDir, renew);
+      const hint = `stop what uses the port, or ${renew}`;
+      await target.start(kept?.port ?? 0, hint);
       if (!kept) keep({});
     },
     stop: () => target.stop(),

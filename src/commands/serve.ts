@@ -30,24 +30,24 @@ export async function serve(options: ServeOptions): Promise<void> {
   const demo = options.demo ? createDemo(dataDir) : undefined;
   let system: System | undefined;
   const start = async (): Promise<void> => {
-    await demo?.start();
-    const egressAllow = demo ? [demo.address()] : [];
-    system = await compose({ config, dataDir, log, egressAllow });
+    system = await compose({
+      config,
+      dataDir,
+      log,
+      ...(demo && { companion: demo }),
+    });
     await system.lifecycle.start();
-  };
-  const end = async (): Promise<void> => {
-    await system?.lifecycle.stop();
-    await demo?.stop();
   };
   try {
     await Promise.race([start(), stop]);
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
-      // Wholly, whatever the signal: the first key is shown now or never.
-      await greet(system, { config, dataDir, demo, print });
+      // The first key is shown now or never, whatever becomes of the demo.
+      print(greeting(system, dataDir, demo));
+      await makeDemoCalls(demo, system, config.location);
     }
   } catch (cause) {
-    await end().catch(() => undefined); // logged; what matters is why the start failed
+    await system?.lifecycle.stop().catch(() => undefined); // logged; what matters is why the start failed
     throw cause;
   }
   const signal = await stop;
@@ -56,49 +56,51 @@ export async function serve(options: ServeOptions): Promise<void> {
     process.exit(0); // what is awaited would keep it up
   }
   log.info({ signal }, "stopping");
-  await end();
+  await system.lifecycle.stop();
   log.info("stopped");
 }
 
-interface Greeting {
-  readonly config: Config;
-  readonly dataDir: DataDir;
-  readonly demo: Demo | undefined;
-  readonly print: (text: string) => void;
+/** For a process with the API, whom to talk to; else nothing. */
+function greeting(
+  system: System,
+  dataDir: DataDir,
+  demo: Demo | undefined,
+): string {
+  const { api, ops } = system;
+  if (!api) return "";
+  const apiUrl = api.address() ?? "";
+  const opsAddress = ops.address();
+  const key = system.firstKey();
+  return [
+    "",
+    `  Sonde is at        ${apiUrl}/api/2/`,
+    `  its documentation  ${apiUrl}/docs`,
+    `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
+    ...(demo
+      ? [
+          `  demo target        http://${demo.address()}/steady, /slow, /flaky, /failing, /cookies`,
+        ]
+      : []),
+    ...(key
+      ? [
+          "",
+          `  The first key, of level OWNER, shown only now and kept in ${dataDir.path(KEY_FILE)}:`,
+          `  ${key}`,
+          "",
+          `  curl -H 'Authorization: Bearer ${key}' '${apiUrl}/api/2/calls/?debug=1'`,
+        ]
+      : []),
+    "",
+    "",
+  ].join("\n");
 }
 
-async function greet(
-  system: System,
-  { config, dataDir, demo, print }: Greeting,
+/** Where there is an API to make them through. */
+async function makeDemoCalls(
+  demo: Demo | undefined,
+  { api, store }: System,
+  locationId: string,
 ): Promise<void> {
-  const { api, store, ops } = system;
-  const opsAddress = ops.address();
-  if (!api || !store) return;
-  const apiUrl = api.address() ?? "";
-  const key = system.firstKey();
-  await demo?.ensureCalls(store, { apiUrl, locationId: config.location });
-  print(
-    [
-      "",
-      `  Sonde is at        ${apiUrl}/api/2/`,
-      `  its documentation  ${apiUrl}/docs`,
-      `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
-      ...(demo
-        ? [
-            `  demo target        http://${demo.address()}/steady, /slow, /flaky, /failing, /cookies`,
-          ]
-        : []),
-      ...(key
-        ? [
-            "",
-            `  The first key, of level OWNER, shown only now and kept in ${dataDir.path(KEY_FILE)}:`,
-            `  ${key}`,
-            "",
-            `  curl -H 'Authorization: Bearer ${key}' '${apiUrl}/api/2/calls/?debug=1'`,
-          ]
-        : []),
-      "",
-      "",
-    ].join("\n"),
-  );
+  if (!demo || !api || !store) return;
+  await demo.ensureCalls(store, { apiUrl: api.address() ?? "", locationId });
 }

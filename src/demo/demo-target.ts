@@ -4,15 +4,17 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Service } from "../runtime/lifecycle.ts";
 
 const HOST = "127.0.0.1";
 const SLOW_MS = 800;
 const FLAKY_FAILS_EVERY = 4;
 
-export interface DemoTarget extends Service {
+export interface DemoTarget {
   /** Where it listens, as `host:port`; "" while it does not. */
   address(): string;
+  /** `port` 0 asks for a free one. A port in use rejects with one line that says what to do, `hint` last. */
+  start(port: number, hint: string): Promise<void>;
+  stop(): Promise<void>;
 }
 
 type Answer = (
@@ -20,8 +22,7 @@ type Answer = (
   response: ServerResponse,
 ) => void | Promise<void>;
 
-/** `port` 0 asks for a free one. A port in use rejects the start with one line that says what to do. */
-export function createDemoTarget(port: number, hint: string): DemoTarget {
+export function createDemoTarget(): DemoTarget {
   const answers = demoAnswers();
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", `http://${HOST}`).pathname;
@@ -31,12 +32,11 @@ export function createDemoTarget(port: number, hint: string): DemoTarget {
     void answer(request, response);
   });
   return {
-    name: "demo target",
     address: () => {
       const address = server.address() as AddressInfo | null;
       return address ? `${HOST}:${address.port}` : "";
     },
-    async start() {
+    async start(port, hint) {
       server.listen(port, HOST);
       await once(server, "listening").catch((cause: unknown) => {
         throw new Error(

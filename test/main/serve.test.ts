@@ -1,6 +1,12 @@
 // `sonde serve` and the commands beside it, on one data folder.
 import { once } from "node:events";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
@@ -54,8 +60,8 @@ describe("serve --demo", { timeout: 60_000 }, () => {
           0o600,
         ]);
       const client = httpClient(api, key);
+      await demoMade(folder, client);
       firstCalls = await callsOf(client);
-      expect(firstCalls).toHaveLength(5);
       await vi.waitFor(
         async () => {
           for (const call of await callsOf(client)) {
@@ -81,7 +87,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     );
   });
 
-  it("makes its calls and shows the key first, where a signal comes meanwhile", async () => {
+  it("shows the key and makes its calls first, where a signal comes meanwhile", async () => {
     using folder = makeFolder();
     await using sonde = startSonde(["serve", "--demo"], {
       folder: folder.path,
@@ -93,7 +99,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     await expectWholeDemo(folder);
   });
 
-  it("makes the calls that a start which was killed has not made", async () => {
+  it("makes the calls that a start which was killed has not made, but for showing the key", async () => {
     using folder = makeFolder();
     {
       await using sonde = startSonde(["serve", "--demo"], {
@@ -104,8 +110,34 @@ describe("serve --demo", { timeout: 60_000 }, () => {
         ({ route, status }) => route === "/api/2/calls/" && status === 201,
       );
       await sonde.kill9();
+      expect(sonde.stdout()).toMatch(SHOWN_KEY);
     }
     await expectWholeDemo(folder);
+  });
+
+  it("leaves the demo of another process, which is at work in the folder, as it is", async () => {
+    using folder = makeFolder();
+    const options = { folder: folder.path };
+    await using first = startSonde(["serve", "--demo"], options);
+    await first.ready();
+    const client = httpClient(await first.api(), keyFile(folder.dataDir));
+    await demoMade(folder, client);
+    const before = demoFile(folder);
+    await using second = startSonde(["serve", "--demo"], options);
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.stderr()).toBe(anotherAtWork(folder));
+    expect(demoFile(folder)).toBe(before);
+  });
+
+  it("begins nothing beside another process without one", async () => {
+    using folder = makeFolder();
+    const options = { folder: folder.path };
+    await using first = startSonde(["serve"], options);
+    await first.ready();
+    await using second = startSonde(["serve", "--demo"], options);
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.stderr()).toBe(anotherAtWork(folder));
+    expect(existsSync(join(folder.dataDir, "demo.json"))).toBe(false);
   });
 
   it("says how to go on where its file is damaged", async () => {
@@ -123,10 +155,11 @@ describe("serve --demo", { timeout: 60_000 }, () => {
 });
 
 /** At the next start, and with no key left over. */
-async function expectWholeDemo({ path, dataDir }: TestFolder): Promise<void> {
+async function expectWholeDemo(folder: TestFolder): Promise<void> {
+  const { path, dataDir } = folder;
   await using sonde = startSonde(["serve", "--demo"], { folder: path });
   const client = httpClient(await sonde.api(), keyFile(dataDir));
-  await greeting(sonde);
+  await demoMade(folder, client);
   const calls = await callsOf(client);
   const deployments = await client.send<{
     results: { deployment: { target_id: string } }[];
@@ -142,6 +175,20 @@ async function expectWholeDemo({ path, dataDir }: TestFolder): Promise<void> {
   ]);
 }
 
+/** All its calls, and nothing is left to do. */
+const demoMade = (folder: TestFolder, client: Client): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      expect(await callsOf(client)).toHaveLength(5);
+      expect(demoFile(folder)).not.toContain("seeding");
+    },
+    { timeout: 30_000 },
+  );
+
+const demoFile = ({ dataDir }: TestFolder): string =>
+  readFileSync(join(dataDir, "demo.json"), "utf8");
+const anotherAtWork = ({ dataDir }: TestFolder): string =>
+  `sonde: another sonde serve is at work in ${dataDir}: stop it, or give this one a folder of its own with SONDE_DATA_DIR\n`;
 const keyFile = (dataDir: string): string =>
   readFileSync(join(dataDir, "owner-key"), "utf8").trimEnd();
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
@@ -246,9 +293,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     await first.ready();
     await using second = startSonde(["serve"], options);
     expect(await second.exited).toEqual({ code: 1, signal: null });
-    expect(second.stderr()).toBe(
-      `sonde: another sonde serve is at work in ${folder.dataDir}: stop it, or give this one a folder of its own with SONDE_DATA_DIR\n`,
-    );
+    expect(second.stderr()).toBe(anotherAtWork(folder));
     await first.kill9();
     await using third = startSonde(["serve"], options);
     await third.ready();

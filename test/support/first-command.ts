@@ -48,20 +48,25 @@ try {
       );
     return (await response.json()) as T;
   };
-  const { results: calls } =
-    await get<List<{ id: string; meta: { name: string } }>>("calls/");
-  const steady = calls.find(({ meta }) => meta.name === "Demo: steady");
-  if (!steady) throw new Error("the demo's calls are missing");
+  const steady = await until(
+    START_WITHIN_MS,
+    "the demo's calls did not appear",
+    async () => {
+      const { results } =
+        await get<List<{ id: string; meta: { name: string } }>>("calls/");
+      return results.find(({ meta }) => meta.name === "Demo: steady")?.id;
+    },
+  );
   await until(RESULT_WITHIN_MS, "no scheduled result came", async () => {
     const { results } = await get<
       List<{ meta: { trigger: string; result: string } }>
-    >(`calls/${steady.id}/results/`);
-    return results.some(
+    >(`calls/${steady}/results/`);
+    return results.find(
       ({ meta }) => meta.trigger === "SCHEDULE" && meta.result === "COMPLETE",
     );
   });
   const { stat } = await get<{ stat: { count: number } | null }>(
-    `calls/${steady.id}/stats/?kind=DAY`,
+    `calls/${steady}/stats/?kind=DAY`,
   );
   if (!stat || stat.count < 1)
     throw new Error("the statistic does not count the result");
@@ -94,13 +99,15 @@ async function within<T>(
   return Promise.race([work, expired]);
 }
 
-async function until(
+async function until<T>(
   ms: number,
   otherwise: string,
-  isDone: () => Promise<boolean>,
-): Promise<void> {
+  find: () => Promise<T | undefined>,
+): Promise<T> {
   const deadline = performance.now() + ms;
-  while (!(await isDone())) {
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
     if (performance.now() > deadline)
       throw new Error(`${otherwise} within ${ms / 1000} s`);
     await delay(500);
