@@ -49,12 +49,23 @@ async function run(args: string[]): Promise<void> {
   throw new Error(`there is no command '${positionals.join(" ")}'\n\n${USAGE}`);
 }
 
+/** Rejects where something that was printed cannot be written; that its reader has gone is fine: `… | head`. */
+const printed = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write("", (cause?: NodeJS.ErrnoException | null) => {
+      if (!cause || cause.code === "EPIPE") resolve();
+      else reject(new Error(`cannot write to stdout (${cause.message})`));
+    });
+  });
+
+process.stdout.on("error", () => undefined); // `printed` tells it
 try {
   await run(process.argv.slice(2));
+  await printed();
   process.exitCode = 0;
-} catch (error) {
+} catch (cause) {
   process.stderr.write(
-    `sonde: ${error instanceof Error ? error.message : String(error)}\n`,
+    `sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`,
   );
   process.exitCode = 1;
 }
