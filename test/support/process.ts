@@ -145,7 +145,8 @@ export function startSonde(
   };
 }
 
-function limitFiles(bytes: number): string[] {
+/** In front of a program and its words: no file that it writes grows beyond so many bytes. */
+export function limitFiles(bytes: number): [string, string] {
   const prlimit = findProgram("prlimit");
   if (prlimit === undefined)
     throw new Error("prlimit is not installed: apt-get install util-linux");

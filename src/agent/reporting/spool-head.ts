@@ -18,6 +18,7 @@ interface Head {
   readonly rows: readonly StoredRow[];
   /** Of those rows that are not damaged. */
   readonly reports: RunReport[];
+  readonly damaged: readonly StoredRow[];
   /** How many damaged rows were deleted. */
   readonly dropped: number;
 }
@@ -42,17 +43,22 @@ export function createSpoolHead({
   /** Runs whose reports are to be removed, as soon as the disk lets us. */
   const gone = new Set<string>();
 
-  /** In one use of the file: where that is replaced, other rows have the places, and all is read anew. */
   const read = (file: SpoolFile): Head => {
     const rows = file.oldest(READ_REPORTS, READ_BYTES, [...gone]);
     const reports = rows.map(decodeReport);
-    const damaged = rows.filter((_, at) => reports[at] === undefined);
     return {
       rows,
       reports: reports.filter((report) => report !== undefined),
-      dropped:
-        damaged.length > 0 ? file.deleteAt(damaged.map(({ seq }) => seq)) : 0,
+      damaged: rows.filter((_, at) => reports[at] === undefined),
+      dropped: 0,
     };
+  };
+
+  /** In one use of the file: where that is replaced, other rows have the places, and all is read anew. */
+  const readAndDrop = (file: SpoolFile): Head => {
+    const head = read(file);
+    const seqs = head.damaged.map(({ seq }) => seq);
+    return seqs.length > 0 ? { ...head, dropped: file.deleteAt(seqs) } : head;
   };
 
   const dropped = (reports: number): void => {
@@ -66,7 +72,8 @@ export function createSpoolHead({
   return {
     oldest() {
       for (;;) {
-        const head = access.use(read);
+        // What is whole can be read of a full disk, too.
+        const head = access.use(readAndDrop) ?? access.use(read);
         given = new Map(head?.rows.map(({ run_id, seq }) => [run_id, seq]));
         if (!head) return [];
         if (head.dropped > 0) dropped(head.dropped);

@@ -1,4 +1,5 @@
 // The spool as a file, on a real disk.
+import { execFileSync } from "node:child_process";
 import {
   closeSync,
   copyFileSync,
@@ -25,6 +26,7 @@ import type {
 import type { RunReport } from "../../../src/model/result.ts";
 import { createLogger } from "../../../src/runtime/logger.ts";
 import { createRegistry } from "../../../src/runtime/metrics.ts";
+import { limitFiles } from "../../support/process.ts";
 import { T0, aReport, aRun } from "../../support/runs.ts";
 
 interface Fixture extends Disposable {
@@ -477,6 +479,21 @@ describe("a spool that was damaged", () => {
   );
 });
 
+const PRINT_OLDEST = `
+  import { createAgentMetrics } from "./src/agent/metrics.ts";
+  import { createSpool } from "./src/agent/reporting/spool.ts";
+  import { createLogger } from "./src/runtime/logger.ts";
+  import { createRegistry } from "./src/runtime/metrics.ts";
+  const spool = createSpool({
+    path: process.argv[1],
+    locationId: "local",
+    log: createLogger("silent"),
+    metrics: createAgentMetrics(createRegistry({ version: "test" })),
+  });
+  spool.open();
+  console.log(JSON.stringify(spool.oldest().map(({ run_id }) => run_id)));
+`;
+
 describe("a spool that cannot be used", () => {
   it("says so once, counts, and is used again as soon as it can be", async () => {
     using folder = newFolder();
@@ -508,6 +525,29 @@ describe("a spool that cannot be used", () => {
     expect(folder.lines().map(({ msg }) => msg)).toContain(
       "spool can be used again",
     );
+  });
+
+  it("gives what is whole of a disk that takes nothing, not even that a report is damaged", () => {
+    using folder = newFolder();
+    const reports = [dueAt(1), dueAt(2), dueAt(3)];
+    {
+      using spool = folder.open();
+      spool.put(reports);
+    }
+    flipBitIn(folder.path, `"run_id":"${reports[0]?.run_id}"`);
+    const [program, ...words]: [string, ...string[]] = [
+      ...limitFiles(8192), // the log of opening it, and no more
+      process.execPath,
+      "--input-type=module",
+      "--eval",
+      PRINT_OLDEST,
+      folder.path,
+    ];
+    const cwd = join(import.meta.dirname, "../../..");
+    const printed = execFileSync(program, words, { cwd, encoding: "utf8" });
+    expect(JSON.parse(printed)).toEqual(idsOf(reports.slice(1)));
+    using spool = folder.open();
+    expect(takeAll(spool)).toEqual(reports.slice(1));
   });
 
   it("belongs to one process", () => {
