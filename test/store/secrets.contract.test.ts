@@ -13,7 +13,7 @@ import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, T0 } from "../support/runs.ts";
-import { damageSecrets } from "../support/stored-secrets.ts";
+import { damageSecrets, storedText } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -71,16 +71,6 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     }
   };
 
-  const storedText = (id: string, to = database): Promise<string> =>
-    inDatabase(async (raw) => {
-      const row = await raw
-        .selectFrom("documents")
-        .select("document")
-        .where("id", "=", id)
-        .executeTakeFirstOrThrow();
-      return row.document;
-    }, to);
-
   it("are sealed where they are stored, and given back by every way to read", async () => {
     const token = aToken({
       access_token: "s3cret-a",
@@ -89,7 +79,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       grant_type: "password",
     });
     await store.documents.insert(token);
-    const text = await storedText(token.id);
+    const text = await storedText(database, token.id);
     expect(text).not.toContain("s3cret");
     expect(text).toContain('"grant_type":"password"');
     expect(text).toContain('"refresh_token":null');
@@ -112,7 +102,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       document: { meta: {}, token: { access_token: "s3cret-b" } },
     };
     await documents.replace(changed);
-    expect(await storedText(token.id)).not.toContain("s3cret");
+    expect(await storedText(database, token.id)).not.toContain("s3cret");
     expect((await documents.get("token", token.id))?.document).toEqual(
       changed.document,
     );
@@ -121,7 +111,9 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
   it("leaves documents without any as they are", async () => {
     const call = aCall();
     await store.documents.insert(call);
-    expect(JSON.parse(await storedText(call.id))).toEqual(call.document);
+    expect(JSON.parse(await storedText(database, call.id))).toEqual(
+      call.document,
+    );
   });
 
   it.each([
@@ -136,7 +128,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       ];
       await store.documents.insert(from);
       await store.documents.insert(to);
-      const sealed = JSON.parse(await storedText(from.id)) as {
+      const sealed = JSON.parse(await storedText(database, from.id)) as {
         token: Record<string, string>;
       };
       const target = where === "another row" ? to : from;
@@ -158,7 +150,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await expect(
         documents.replace({ ...target, ...read }),
       ).rejects.toMatchObject({ code: "unreadable", cause: read?.unreadable });
-      expect(JSON.parse(await storedText(target.id))).toEqual(moved);
+      expect(JSON.parse(await storedText(database, target.id))).toEqual(moved);
       const others = await store.documents.getMany("token", [from.id, to.id]);
       const unreadable = others.filter((each) => each.unreadable);
       expect(unreadable.map(({ id }) => id)).toEqual([target.id]);
@@ -290,7 +282,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
 
       const { keyId } = createSealer({ current: second });
       for (const { id } of [...tokens, added]) {
-        const document = JSON.parse(await storedText(id, own)) as {
+        const document = JSON.parse(await storedText(own, id)) as {
           token: { access_token: string };
         };
         expect(keyIdOf(document.token.access_token)).toBe(keyId);
@@ -329,7 +321,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
           `token/${token.id}/token/access_token`,
         );
       });
-      expect(await storedText(token.id, own)).toBe(damaged);
+      expect(await storedText(own, token.id)).toBe(damaged);
       await expect(open(own, { current: second })).rejects.toThrow(
         "SONDE_MASTER_KEYS_OLD",
       );

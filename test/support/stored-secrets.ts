@@ -26,7 +26,7 @@ export async function storedText(
 }
 
 // The last part of a compact JWE is what its content is checked by.
-const TAGS = /(\.\.[\w-]+\.[\w-]+\.)(\w)/g;
+const TAGS = /(\.\.[\w-]+\.[\w-]+\.)([\w-])/g;
 
 /** No key opens the secrets of the document any more. Returns its row. */
 export async function damageSecrets(
