@@ -36,7 +36,7 @@ import { workflowResultEndpoints } from "./routes/workflow-results.ts";
 
 export interface ApiConfig {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 takes a free port. */
   readonly port: number;
   /** Whether a key may be given as the query parameter `_token`. */
   readonly tokenInQuery: boolean;
