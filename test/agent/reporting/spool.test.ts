@@ -349,6 +349,10 @@ describe("a spool that was damaged", () => {
       (path: string) =>
         writeFileSync(path, readFileSync(path).subarray(0, 30_000)),
     ],
+    [
+      "has indexes that find nothing", // where each page tells how many entries it has
+      (path: string) => changeIndexes(path, (page) => page.fill(0, 3, 5)),
+    ],
   ])("is moved aside where it %s, and a new one begun", (_, damage) => {
     using folder = newFolder();
     {
