@@ -104,6 +104,19 @@ const tickFor = (
 const setting = (auth_type: string, rest: Partial<Authorization> = {}) =>
   newAuthorization(auth_type, { domain: "127.0.0.1", ...rest });
 
+/** A workflow that makes the call twice, and handles cookies. */
+const twice = (tick: Tick): Tick => ({
+  ...tick,
+  calls: [...tick.calls, ...tick.calls],
+  workflow: {
+    workflow_id: "workflow",
+    name: "A workflow",
+    stop_on_failure: true,
+    handle_cookies: true,
+    between_calls_delay: 0,
+  },
+});
+
 /** Makes one call, due now, and returns what the target received and what was reported. */
 async function callNow(
   system: Awaited<ReturnType<typeof startSystem>>,
@@ -273,10 +286,12 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     },
   );
 
-  it.each([
+  const cookies: [string, number, number, string | undefined][] = [
     ["in a minute", TEN_MINUTES, NOW + 60_000, "a=1"],
     ["a minute ago", -TEN_MINUTES, NOW - 60_000, undefined],
-  ])(
+  ];
+
+  it.each(cookies)(
     "judges a cookie that expires %s by the hub's time",
     async (_, wrongBy, expires, expected) => {
       const date = new Date(expires).toUTCString();
@@ -287,6 +302,23 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       });
       await using system = await startSystem(adapter, { wrongBy });
       await callNow(system, target);
+      expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([
+        undefined,
+        expected,
+      ]);
+    },
+  );
+
+  it.each(cookies)(
+    "judges a workflow's cookie that expires %s by the hub's time",
+    async (_, wrongBy, expires, expected) => {
+      const date = new Date(expires).toUTCString();
+      await using target = await startTarget((_request, response) => {
+        response.setHeader("set-cookie", `a=1; Expires=${date}`).end();
+      });
+      await using system = await startSystem(adapter, { wrongBy });
+      await system.bus.publishTicks([twice(tickFor(target.url, NOW))]);
+      await expect.poll(() => system.results).toHaveLength(2);
       expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([
         undefined,
         expected,
