@@ -20,8 +20,9 @@ const CLOCK_CHECK_MS = 10_000;
 const STEP_BACK_MS = 1_000;
 
 /**
- * Never runs twice at once: what falls due during a run is passed over. A time that passed while the process was held up
- * is made up for once, late. Work that fails is logged and comes again at its next time. Throws for a bad expression.
+ * Never runs twice at once: what falls due during a run is passed over, without a word. A time that passed while the
+ * process was held up is made up for once, late. Work that fails is logged and comes again at its next time. Throws for
+ * a bad expression.
  */
 export function createCron(options: CronOptions): Service {
   const { name, expression, clock = systemClock, log, work } = options;
@@ -49,10 +50,9 @@ export function createCron(options: CronOptions): Service {
   return {
     name,
     async start() {
-      task = createTask(expression, () => (underWay ??= run()), {
+      task = createTask(expression, () => void (underWay ??= run()), {
         name,
         timezone: "UTC",
-        noOverlap: true,
         suppressMissedWarning: true,
         missedExecutionTolerance: Number.MAX_SAFE_INTEGER,
         logger: asCronLogger(name, log),
