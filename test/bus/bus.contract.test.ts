@@ -137,7 +137,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     const taken: string[] = [];
     const handler = async (ticks: readonly Tick[]): Promise<void> => {
       taken.push(idOf(ticks));
-      if (taken.length === 1) await delay(4 * ACK_WAIT_MS);
+      if (taken.length === 1) await delay(1.5 * ACK_WAIT_MS);
       else finished();
     };
     const { promise, resolve: finished } = Promise.withResolvers<void>();
