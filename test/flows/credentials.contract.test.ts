@@ -184,7 +184,7 @@ it.each<[string, object, number]>([
 
   await renew();
   await stack.beat();
-  clock.moveTo(START + delay * 1000);
+  clock.moveTo(Date.parse(queued?.meta.due_time ?? ""));
   await expect
     .poll(async () => (await client.results(callId))[0]?.meta.result)
     .toBe("COMPLETE");
