@@ -14,6 +14,7 @@ import { sql } from "kysely";
 import { describe, expect, inject, it, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
+import { freePort } from "../support/free-port.ts";
 import { track } from "../support/no-leftovers.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { startNatsServer } from "../support/nats-server.ts";
@@ -42,7 +43,7 @@ const printed = (stdout: string): Record<string, string>[] =>
 
 describe("serve --demo", { timeout: 60_000 }, () => {
   it("shows the address and the key once, monitors at once, and goes on at the next start", async () => {
-    using folder = makeFolder();
+    using folder = await makeDemoFolder();
     let firstCalls: readonly ListedCall[];
     {
       await using sonde = startSonde(["serve", "--demo"], {
@@ -88,7 +89,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
   });
 
   it("shows the key and makes its calls first, where a signal comes meanwhile", async () => {
-    using folder = makeFolder();
+    using folder = await makeDemoFolder();
     await using sonde = startSonde(["serve", "--demo"], {
       folder: folder.path,
     });
@@ -100,7 +101,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
   });
 
   it("makes the calls that a start which was killed has not made, but for showing the key", async () => {
-    using folder = makeFolder();
+    using folder = await makeDemoFolder();
     {
       await using sonde = startSonde(["serve", "--demo"], {
         folder: folder.path,
@@ -123,6 +124,8 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     const client = httpClient(await first.api(), keyFile(folder.dataDir));
     await demoMade(folder, client);
     const before = demoFile(folder);
+    const { port } = JSON.parse(before) as { readonly port: number };
+    expect(first.stdout()).toContain(`http://127.0.0.1:${port}/steady`);
     await using second = startSonde(["serve", "--demo"], options);
     expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(second.stderr()).toBe(anotherAtWork(folder));
@@ -153,6 +156,17 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     ]);
   });
 });
+
+/** Its demo listens at a port that nobody else is given before the next start. */
+async function makeDemoFolder(): Promise<TestFolder> {
+  const folder = makeFolder();
+  mkdirSync(folder.dataDir);
+  writeFileSync(
+    join(folder.dataDir, "demo.json"),
+    JSON.stringify({ port: await freePort() }),
+  );
+  return folder;
+}
 
 /** At the next start, and with no key left over. */
 async function expectWholeDemo(folder: TestFolder): Promise<void> {
