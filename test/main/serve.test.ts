@@ -23,6 +23,7 @@ import type { Client } from "../support/client.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess, TestFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
+import { until } from "../support/until.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
 const SHOWN_KEY = /^ {2}([A-Za-z0-9]{32})$/m;
@@ -448,7 +449,7 @@ describe("a signal", { timeout: 60_000 }, () => {
     const client = httpClient(await sonde.api(), KEY);
     const call = await client.createCall(target.url);
     await client.send("POST", `/calls/${call}/run`, {});
-    await vi.waitFor(() => expect(target.requests).toHaveLength(1));
+    await until(() => expect(target.requests).toHaveLength(1));
     const again = setInterval(() => sonde.signal("SIGINT"), 200);
     expect(await sonde.exited).toEqual({ code: 130, signal: null });
     clearInterval(again);
