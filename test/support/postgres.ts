@@ -32,7 +32,11 @@ export async function startPostgres(): Promise<PostgresServer> {
   const data = join(directory, "data");
   execFileSync(
     join(bin, "initdb"),
-    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
+    // The locale that the environment names need not be installed.
+    [
+      ...["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"],
+      ...["--no-locale", "--no-sync"],
+    ],
     {
       ...identity,
       stdio: "ignore",
