@@ -174,10 +174,10 @@ describe("a redirect", () => {
 
   it("shares the call's deadline", async () => {
     await using target = await startTarget((request, response) => {
-      setTimeout(() => redirecting(302, "/")(request, response), 60);
+      setTimeout(() => redirecting(302, "/")(request, response), 20);
     });
     const outcome = await undisturbed(() =>
-      call(target.url, { behaviour: { timeoutMs: 200 } }),
+      call(target.url, { behaviour: { timeoutMs: 200, maxRedirects: 50 } }),
     );
     // Whatever is under way then, of the second hop or a later one.
     expect(codeOf(outcome)).toBeOneOf(["timeout", "connect_timeout"]);
