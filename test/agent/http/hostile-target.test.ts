@@ -367,9 +367,7 @@ describe("an encoded body that comes in pieces", () => {
         socket.write(body);
         setTimeout(() => socket.end("\r\n4\r\nmore\r\n0\r\n\r\n"), 50);
       });
-      const outcome = await call(target.url, {
-        behaviour: { timeoutMs: 2000 },
-      });
+      const outcome = await call(target.url);
       expect(codeOf(outcome)).toBe("malformed_response");
     },
   );

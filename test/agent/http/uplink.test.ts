@@ -155,7 +155,8 @@ describe.concurrent("a call whose target", () => {
 
   it("does not listen is an AGENT_ERROR", async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`;
-    const outcome = await caller().call(requestOf(nobody), behaviour);
+    const request = requestOf(nobody);
+    const outcome = await caller().call(request, DEFAULT_BEHAVIOUR);
     expect(outcome.result).toBe("AGENT_ERROR");
     expect(outcome.message).toContain("connect_refused");
   });
