@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createManualClock } from "../support/manual-clock.ts";
 import { createCall, startApi } from "../support/api.ts";
 import type { Sent } from "../support/api.ts";
+import { undisturbed } from "../support/undisturbed.ts";
 
 const unauthorized = { error_msg: "Unauthorized", error: 401 };
 const NO_KEY = "x".repeat(32);
@@ -304,16 +305,16 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
 
 it("takes a body of nearly 1 MiB in reasonable time", async () => {
   await using api = await startApi();
-  const began = performance.now();
-  const answer = await api.send({
-    method: "POST",
-    path: "/calls/",
-    body: `{"a": "${"x".repeat(1024 * 1024 - 20)}"}`,
+  const body = `{"a": "${"x".repeat(1024 * 1024 - 20)}"}`;
+  const took = await undisturbed(async () => {
+    const began = performance.now();
+    const answer = await api.send({ method: "POST", path: "/calls/", body });
+    expect(answer.body["error_msg"]).toBe(
+      "Additional properties are not allowed ('a' was unexpected) (and 3 other faults)",
+    );
+    return performance.now() - began;
   });
-  expect(answer.body["error_msg"]).toBe(
-    "Additional properties are not allowed ('a' was unexpected) (and 3 other faults)",
-  );
-  expect(performance.now() - began).toBeLessThan(2000);
+  expect(took).toBeLessThan(2000);
 });
 
 it("takes an empty body of any content type where none is needed", async () => {
