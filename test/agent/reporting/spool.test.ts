@@ -161,18 +161,23 @@ describe("the spool", () => {
   it("removes what it is told, however late, and nothing else", () => {
     const someRuns = fc.array(fc.nat(3), { minLength: 1, maxLength: 2 });
     const anyStep = fc.record({
-      step: fc.constantFrom("put", "remove", "oldest", "open"),
+      step: fc.oneof(
+        { arbitrary: fc.constantFrom("put", "remove", "oldest"), weight: 20 },
+        { arbitrary: fc.constant("open"), weight: 1 },
+      ),
       which: someRuns,
     });
     const runs = Array.from({ length: 4 }, (_, n) => dueAt(n));
     const some = (which: readonly number[]): RunReport[] =>
       runs.filter((_, n) => which.includes(n));
+    // One for all, and seldom opened: that is when a disk takes its time.
+    using folder = newFolder();
+    let spool = folder.open();
     fc.assert(
       fc.property(
         fc.array(anyStep, { maxLength: 40, size: "max" }),
         (steps) => {
-          using folder = newFolder();
-          let spool = folder.open();
+          spool.remove(idsOf(runs));
           const there = new Set<RunReport>();
           for (const { step, which } of steps) {
             const named = some(which);
@@ -192,10 +197,10 @@ describe("the spool", () => {
               );
             expect(spool.size()).toBe(there.size);
           }
-          spool.close();
         },
       ),
     );
+    spool.close();
   });
 
   it("has each run once, as it was first", () => {
