@@ -231,9 +231,10 @@ it(
         const { status, text } = await create(sonde, n);
         if (status === 201) answered.set(n, text);
       });
+      const settled = Promise.allSettled(requests);
       await Promise.race(requests.slice(5));
       await sonde.kill9();
-      await Promise.allSettled(requests);
+      await settled;
     }
     await using sonde = startSonde(["serve"], options);
     await sonde.ready();
