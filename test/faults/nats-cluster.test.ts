@@ -83,7 +83,9 @@ async function replicasOf(
   servers: readonly string[],
 ): Promise<number> {
   await using client = await connect({ servers: [...servers] });
-  const answer = await client.request(`$JS.API.STREAM.INFO.${stream}`);
+  const subject = `$JS.API.STREAM.INFO.${stream}`;
+  // Without a timeout, for a second, and this process may be held up for longer.
+  const answer = await client.request(subject, "", { timeout: 30_000 });
   return answer.json<{ config: { num_replicas: number } }>().config
     .num_replicas;
 }

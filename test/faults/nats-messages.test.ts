@@ -18,6 +18,9 @@ import { T0 } from "../support/runs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 
+/** Of a request; without it, the client waits for a second, and this process may be held up for longer. */
+const PATIENT = { timeout: 30_000 };
+
 describe("a message that is not what its subject promises", () => {
   const here = "here";
   const secret = "s3cret";
@@ -43,7 +46,8 @@ describe("a message that is not what its subject promises", () => {
         onDropped: (kind) => dropped.push(kind),
       });
       await using client = await connect({ servers: server.url });
-      await client.request(`sonde.results.${here}`, data); // answered when it is stored
+      // Answered when it is stored.
+      await client.request(`sonde.results.${here}`, data, PATIENT);
       const sound = aRunReport(here);
       await bus.publishReports([sound]);
       const recorded: string[] = [];
@@ -117,7 +121,7 @@ describe("a heartbeat", () => {
       });
       await client.flush();
       expect(await bus.sendHeartbeat(aHeartbeat("here"))).toBeNull();
-      expect(asked).toBe(1);
+      await until(() => expect(asked).toBe(1));
     },
   );
 });
@@ -299,6 +303,7 @@ async function storedIn(
   client: NatsConnection,
   stream: string,
 ): Promise<number> {
-  const answer = await client.request(`$JS.API.STREAM.INFO.${stream}`);
+  const subject = `$JS.API.STREAM.INFO.${stream}`;
+  const answer = await client.request(subject, "", PATIENT);
   return answer.json<{ state: { messages: number } }>().state.messages;
 }
