@@ -25,11 +25,15 @@ import { until } from "../support/until.ts";
 
 const TICKS = 40;
 const EVERY_MS = 75;
+const EARLY_TICKS = 5;
+/** For NATS to be killed in, however this process is held up: before it, what is reported is not spooled. */
+const PAUSE_MS = 5000;
 
-/** A tick for each of the next moments, each a message of its own. */
+/** A tick for each of the next moments, and after a pause for many more; each a message of its own. */
 const ticksFor = (target: HttpTarget, after = systemClock.now()): Tick[] =>
   Array.from({ length: TICKS }, (_, n) => {
-    const due_time = after + 500 + n * EVERY_MS;
+    const pause = n < EARLY_TICKS ? 0 : PAUSE_MS;
+    const due_time = after + 500 + pause + n * EVERY_MS;
     const result_id = newId(due_time);
     const tick = aTick({ result_id });
     const [call] = tick.calls;
