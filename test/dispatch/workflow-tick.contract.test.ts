@@ -12,6 +12,7 @@ import type { Tick } from "../../src/model/tick.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/ports/document-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { aCall, aRun, aWorkflow, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
@@ -43,7 +44,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
   let store: Store;
   beforeAll(async () => {
     database = await createTestDatabase(kind);
-    store = await database.open();
+    store = await database.open(createManualClock(T0));
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
