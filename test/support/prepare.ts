@@ -41,6 +41,9 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
 ];
 
+// Another apt may be at work on a machine that has just been started, and a server of packages not answer at once.
+const PATIENTLY = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
+
 const say = (line: string): unknown => process.stderr.write(`${line}\n`);
 
 const stillMissing = (): Requirement[] =>
@@ -48,21 +51,28 @@ const stillMissing = (): Requirement[] =>
 
 /** What went wrong, or undefined. */
 function runApt(...args: readonly string[]): string | undefined {
-  const { status, stderr, error } = spawnSync("apt-get", args, {
-    encoding: "utf8",
-    stdio: ["ignore", "ignore", "pipe"],
-    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-  });
+  const { status, stderr, error } = spawnSync(
+    "apt-get",
+    [...PATIENTLY, ...args],
+    {
+      encoding: "utf8",
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    },
+  );
   if (status === 0) return undefined;
   return `apt-get ${args.join(" ")} failed: ${error?.message ?? stderr.trim()}`;
 }
 
 function install(packages: readonly string[]): void {
   say(`Installing what the tests start: ${packages.join(" ")}`);
-  const failure =
-    runApt("update", "-qq") ??
-    runApt("install", "-y", "-qq", "--no-install-recommends", ...packages);
-  if (failure !== undefined) say(failure);
+  const options = ["-y", "-qq", "--no-install-recommends"];
+  // One of the machine's sources may be out of reach, and none of ours.
+  const failures = [
+    runApt("update", "-qq"),
+    runApt("install", ...options, ...packages),
+  ];
+  for (const failure of failures) if (failure !== undefined) say(failure);
 }
 
 const packagesOf = (missing: readonly Requirement[]): string[] =>
