@@ -521,6 +521,7 @@ async function silence(databaseUrl: string): Promise<Disposable> {
   const { rows } = await sql<{ pid: number }>`
     select pid from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()
+      and backend_type = 'client backend'
   `.execute(database);
   for (const { pid } of rows) process.kill(pid, "SIGSTOP");
   return {
