@@ -295,7 +295,8 @@ describe("an agent", () => {
       .toContain("sonde_agent_spooled_reports 3");
     const stopping = performance.now();
     await first.stop();
-    expect(performance.now() - stopping).toBeLessThan(2000);
+    // What waits for the bus is given up after ten seconds.
+    expect(performance.now() - stopping).toBeLessThan(5000);
 
     const agentId = "agent-2";
     const next = await startAgent({ ...system, bus }, { spoolPath, agentId });
