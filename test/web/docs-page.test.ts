@@ -15,7 +15,7 @@ function chromiumPath(): string {
 
 it(
   "the documentation page lists the interface, and calls it with a key",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     await using sonde = startSonde(["serve"], {
       env: { SONDE_BOOTSTRAP_KEY: KEY },
@@ -23,6 +23,7 @@ it(
     await sonde.ready();
     const browser = await chromium.launch({
       executablePath: chromiumPath(),
+      timeout: 60_000, // it may never have been read from disk
       args: [
         "--no-sandbox",
         "--disable-gpu",
