@@ -29,7 +29,7 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
   ): Promise<Answered> => {
     const response = await fetch(`${api}/api/2${path}`, {
       method,
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(30_000),
       headers: {
         "x-api-key": key,
         ...(body && { "content-type": "application/json" }),
