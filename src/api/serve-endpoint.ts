@@ -118,8 +118,9 @@ function scopeOf(
   return JSON.stringify([operationId, params, filters, owner, org]);
 }
 
-function closeOf(reply: FastifyReply): AbortSignal {
+function closeOf({ raw }: FastifyReply): AbortSignal {
+  if (raw.closed) return AbortSignal.abort();
   const closed = new AbortController();
-  reply.raw.once("close", () => closed.abort());
+  raw.once("close", () => closed.abort());
   return closed.signal;
 }
