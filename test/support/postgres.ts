@@ -34,8 +34,12 @@ export async function startPostgres(): Promise<PostgresServer> {
     join(bin, "initdb"),
     // The locale that the environment names need not be installed.
     [
-      ...["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"],
-      ...["--no-locale", "--no-sync"],
+      `--pgdata=${data}`,
+      "--username=postgres",
+      "--auth=trust",
+      "--encoding=UTF8",
+      "--no-locale",
+      "--no-sync",
     ],
     {
       ...identity,
