@@ -26,12 +26,6 @@ export interface Reporter {
   readonly agentId: string;
 }
 
-/** Epoch milliseconds. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
 type Mask = (text: string) => string;
 
 /** A result keeps this much of a request's body. */
@@ -79,12 +73,13 @@ export function resultWithoutCall(
   };
 }
 
+/** `start` is in epoch milliseconds. The call ends where its last exchange does, whatever the agent looked into then. */
 export function resultOfCall(
   reporter: Reporter,
   tick: Tick,
   call: TickCall,
   { result, message, hops, last }: CallOutcome,
-  span: Span,
+  start: number,
   secrets: readonly string[] = [],
 ): ReportedResult {
   const [first = last] = hops;
@@ -97,8 +92,8 @@ export function resultOfCall(
     id: call.result_id,
     meta: {
       ...originOf(reporter, tick, call),
-      start_time: formatInstant(span.start),
-      end_time: formatInstant(span.end),
+      start_time: formatInstant(start),
+      end_time: formatInstant(start + last.ended - first.started),
       result,
       result_category: category,
       message: message && mask(message),
@@ -109,7 +104,7 @@ export function resultOfCall(
       request_size: last.requestSize,
       response_size: last.responseSize,
       redirects: hops.length,
-      is_late: span.start - tick.due_time > LATE_AFTER_MS,
+      is_late: start - tick.due_time > LATE_AFTER_MS,
     },
     timing: category === null ? NO_TIMING : timingOf(last, first.started),
     request: shownRequest(last.request, mask),

@@ -53,11 +53,10 @@ export function createCallRunner({
     });
     if ("result" in prepared) return unmade(prepared.result, prepared.message);
     const { request, secrets, note } = prepared;
-    const [start, began] = [clock.now(), clock.monotonic()];
+    const start = clock.now();
     const made = await caller.call(request, behaviour, cancel, cookies);
-    const span = { start, end: start + clock.monotonic() - began };
     const message = [made.message, note].filter(Boolean).join("; ") || null;
     const outcome = { ...made, message };
-    return resultOfCall(reporter, tick, call, outcome, span, secrets);
+    return resultOfCall(reporter, tick, call, outcome, start, secrets);
   };
 }

@@ -7,12 +7,15 @@ import type { Result } from "../../src/model/result.ts";
 import type { TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
+import { startBlackHole } from "../support/black-hole.ts";
+import { freePort } from "../support/free-port.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newTick } from "./calling.ts";
 
 async function run(
   request: Partial<TickCall["request"]>,
   rest: Partial<Omit<TickCall, "request">> = {},
+  uplinkCheck: readonly string[] = [],
 ): Promise<Result> {
   const runner = createTickRunner({
     clock: systemClock,
@@ -20,6 +23,7 @@ async function run(
     caller: createHttpCaller({
       clock: systemClock,
       egress: parseEgressAllow(["127.0.0.1"]),
+      uplinkCheck,
     }),
     reporter: { locationId: "here", agentId: "agent" },
     version: "1.2.3",
@@ -64,6 +68,17 @@ describe("a result", () => {
       `${target.url}/next?access_token=********&x=1`,
     );
     expect(target.requests[0]?.headers.authorization).toBe("Bearer hush");
+  });
+
+  it("ends with the call, not with the look at the agent's own network after it", async () => {
+    await using hole = await startBlackHole();
+    const nobody = `http://127.0.0.1:${await freePort()}`;
+    const result = await run({ url: nobody }, {}, [`127.0.0.1:${hole.port}`]);
+    const { message, start_time, end_time } = result.meta;
+    expect(message).toMatch(/^uplink_down: /);
+    const took = Date.parse(end_time ?? "") - Date.parse(start_time ?? "");
+    // The look takes two seconds.
+    expect(took).toBeLessThan(1500);
   });
 
   it("masks what a redirect that is not followed leads to", async () => {
