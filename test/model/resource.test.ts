@@ -99,6 +99,14 @@ describe("a call that is created", () => {
       "'request.url' is a required property",
     ],
     [
+      "a url that is too long",
+      {
+        ...minimal,
+        request: { method: "GET", url: `http://a/${"x".repeat(17_000)}` },
+      },
+      `request.url: 'http://a/${"x".repeat(87)}... is too long (at most 16384 characters)`,
+    ],
+    [
       "null for a flag",
       { ...minimal, access: { org: null } },
       "access.org: null is not of type boolean",
