@@ -4,6 +4,17 @@ import { resolve } from "node:path";
 import { LocationId } from "./model/location.ts";
 import { createValidator } from "./model/validate.ts";
 import { LOG_LEVELS } from "./runtime/logger.ts";
+import {
+  atLeastOne,
+  destination,
+  hostAndPort,
+  integer,
+  keyBytes,
+  listOf,
+  matching,
+  oneOf,
+  urlOf,
+} from "./setting-values.ts";
 
 export const ROLES = ["api", "scheduler", "agent", "aggregator"] as const;
 export type Role = (typeof ROLES)[number];
@@ -30,32 +41,6 @@ const optional = <T>(
 ): Setting<T | undefined> => ({ ...definition, default: null });
 
 const location = createValidator(LocationId);
-const matching = (pattern: RegExp) => (text: string) =>
-  pattern.test(text) ? text : undefined;
-const oneOf =
-  <const T extends string>(names: readonly T[]) =>
-  (text: string): T | undefined =>
-    names.find((name) => name === text);
-const integer = (least: number, most: number) => (text: string) =>
-  /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most
-    ? Number(text)
-    : undefined;
-/** Every part of a comma-separated list must be allowed; repetitions count once. */
-const listOf =
-  <T>(parse: (text: string) => T | undefined) =>
-  (text: string): readonly T[] | undefined => {
-    const parts = text.split(",").map((part) => part.trim());
-    const parsed = parts.filter((part) => part !== "").map(parse);
-    return parsed.every((part) => part !== undefined)
-      ? Object.freeze([...new Set(parsed)])
-      : undefined;
-  };
-const atLeastOne =
-  <T>(parse: (text: string) => readonly T[] | undefined) =>
-  (text: string): readonly T[] | undefined => {
-    const parsed = parse(text);
-    return parsed?.length === 0 ? undefined : parsed;
-  };
 
 const port = integer(0, 65_535);
 const PORT = "a port (0 to 65535; 0 asks the system for a free one)";
@@ -176,8 +161,9 @@ export const SETTINGS = {
     default: "",
     defaultMeaning: "none",
     meaning:
-      "What agents may call beyond public addresses: addresses, ranges (`10.1.0.0/16`) or `host:port`, separated by commas",
-    allowed: "a comma-separated list of addresses, ranges or host:port",
+      "What may be called beyond public addresses: addresses, ranges (`10.1.0.0/16`) or `localhost`, each with or without a port (`127.0.0.1:8080`, `[::1]:8080`), separated by commas",
+    allowed:
+      "a comma-separated list of addresses, ranges or localhost, each with or without a port",
     parse: listOf(destination),
   }),
   uplinkCheck: setting({
@@ -212,37 +198,3 @@ export const SETTINGS = {
     parse: integer(1, 100_000),
   }),
 };
-
-function urlOf(protocols: readonly string[]) {
-  return (text: string): string | undefined => {
-    if (!URL.canParse(text)) return undefined;
-    const { protocol, host, searchParams } = new URL(text);
-    // PostgreSQL takes the folder of its socket as the parameter `host`.
-    const hasHost = host !== "" || searchParams.has("host");
-    return hasHost && protocols.includes(protocol) ? text : undefined;
-  };
-}
-
-function keyBytes(text: string): Uint8Array | undefined {
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
-  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text)
-    ? Buffer.from(text, "base64")
-    : undefined;
-}
-
-/** An address, a range in CIDR notation, or a host or address with a port. */
-function destination(text: string): string | undefined {
-  if (isIP(text)) return text;
-  const [, address = "", prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
-  const version = isIP(address);
-  if (version)
-    return Number(prefix) <= (version === 4 ? 32 : 128) ? text : undefined;
-  return hostAndPort(text);
-}
-
-function hostAndPort(text: string): string | undefined {
-  const [, bracketed, name, hostPort] =
-    /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text) ?? [];
-  const isHost = name !== undefined || isIP(bracketed ?? "") === 6;
-  return isHost && integer(1, 65_535)(hostPort ?? "") ? text : undefined;
-}

@@ -62,7 +62,11 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
   "config.ts": { ours: [...ROLE, "settings.ts"], packages: ["typebox"] },
-  "settings.ts": { ours: ROLE, packages: ["typebox"] },
+  "settings.ts": {
+    ours: [...ROLE, "setting-values.ts"],
+    packages: ["typebox"],
+  },
+  "setting-values.ts": { ours: [], packages: [] },
   "version.ts": { ours: [], packages: [] },
   "commands/": { ours: [""], packages: [] },
 };

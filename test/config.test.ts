@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseEgressAllow } from "../src/agent/http/egress.ts";
 import { loadConfig, renderConfig, settingsTable } from "../src/config.ts";
 import type { Environment } from "../src/config.ts";
 
@@ -71,7 +72,7 @@ describe("the configuration", () => {
       SONDE_BOOTSTRAP_KEY: SECRET,
       SONDE_MASTER_KEY: "00".repeat(31) + "ff",
       SONDE_EGRESS_ALLOW:
-        "10.0.0.0/8,fd00::/8,127.0.0.1,::1,localhost:8080,[::1]:80",
+        "10.0.0.0/8,10.0.0.0/8:80,fd00::/8,127.0.0.1,::1,localhost,localhost:8080,[::1]:80",
       SONDE_LOG_LEVEL: "debug",
       SONDE_TOKEN_IN_QUERY: "false",
       SONDE_AGENT_CONCURRENCY: "50",
@@ -89,9 +90,11 @@ describe("the configuration", () => {
       bootstrapKey: SECRET,
       egressAllow: [
         "10.0.0.0/8",
+        "10.0.0.0/8:80",
         "fd00::/8",
         "127.0.0.1",
         "::1",
+        "localhost",
         "localhost:8080",
         "[::1]:80",
       ],
@@ -99,6 +102,7 @@ describe("the configuration", () => {
       tokenInQuery: false,
       agentConcurrency: 50,
     });
+    expect(() => parseEgressAllow(config.egressAllow)).not.toThrow();
     expect([...(config.masterKey ?? [])]).toEqual([
       ...Array<number>(31).fill(0),
       255,
@@ -211,6 +215,9 @@ describe("a secret", () => {
   });
 });
 
+const EGRESS =
+  "a comma-separated list of addresses, ranges or localhost, each with or without a port";
+
 describe("a value that is not allowed", () => {
   it.each([
     [
@@ -255,24 +262,10 @@ describe("a value that is not allowed", () => {
       "eu.west",
       "a location id (1 to 64 letters, digits, _ or -)",
     ],
-    [
-      "a prefix too long",
-      "SONDE_EGRESS_ALLOW",
-      "10.0.0.0/33",
-      "a comma-separated list of addresses, ranges or host:port",
-    ],
-    [
-      "a host without a port",
-      "SONDE_EGRESS_ALLOW",
-      "localhost",
-      "a comma-separated list of addresses, ranges or host:port",
-    ],
-    [
-      "port 0 of a host",
-      "SONDE_EGRESS_ALLOW",
-      "localhost:0",
-      "a comma-separated list of addresses, ranges or host:port",
-    ],
+    ["a prefix too long", "SONDE_EGRESS_ALLOW", "10.0.0.0/33", EGRESS],
+    ["a name", "SONDE_EGRESS_ALLOW", "example.com:443", EGRESS],
+    ["port 0", "SONDE_EGRESS_ALLOW", "localhost:0", EGRESS],
+    ["no port", "SONDE_EGRESS_ALLOW", "[::1]:65536", EGRESS],
     [
       "a hub without a port",
       "SONDE_UPLINK_CHECK",

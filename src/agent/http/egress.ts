@@ -68,7 +68,7 @@ function parseEntry(entry: string): Rule[] {
     const range = parseRange(name);
     if (!range || (port !== null && !isPort(port)))
       throw invalid(
-        `'${entry}' is not an address, a range (10.0.0.0/8) or an address with a port (127.0.0.1:8080, [::1]:8080)`,
+        `SONDE_EGRESS_ALLOW: '${entry}' is not an address, a range (10.0.0.0/8), or one of them with a port (127.0.0.1:8080, [::1]:8080)`,
       );
     return { ...range, port: port === null ? null : Number(port) };
   });
