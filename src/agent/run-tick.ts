@@ -82,7 +82,7 @@ export function createTickRunner(settings: TickRunnerSettings): TickRunner {
 const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 
 const lateMessage = (tick: Tick, lateness: number): string =>
-  `started too late: the agent was ready ${seconds(lateness)} after the due time, the limit is ${seconds(tick.latest_start - tick.due_time)}`;
+  `started_late: the agent was ready ${seconds(lateness)} after the due time, the limit is ${seconds(tick.latest_start - tick.due_time)}`;
 
 const loggedWorkflow = ({ run_id, workflow }: RunReport) => ({
   workflow_id: workflow?.meta.workflow_id,

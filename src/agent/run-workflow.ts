@@ -89,7 +89,7 @@ async function makeCalls(
     results.push(result);
     if (stop_on_failure && stopsWorkflow(result))
       return withRest(
-        `not reached: call ${step + 1} of the workflow ended with ${result.meta.result}`,
+        `not_reached: call ${step + 1} of the workflow ended with ${result.meta.result}`,
       );
   }
   return results;

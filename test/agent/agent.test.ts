@@ -169,7 +169,7 @@ describe("an agent", () => {
         result_category: null,
         start_time: null,
         message:
-          "started too late: the agent was ready 42.5 s after the due time, the limit is 30 s",
+          "started_late: the agent was ready 42.5 s after the due time, the limit is 30 s",
       },
       timing: { total: null, tcp: null },
       request: null,

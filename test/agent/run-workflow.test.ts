@@ -161,7 +161,7 @@ describe("a workflow's run", () => {
       expect(target.requests).toHaveLength(made);
       for (const { meta } of report.results.slice(made))
         expect(meta).toMatchObject({
-          message: `not reached: call ${made} of the workflow ended with ${codes[made - 1]}`,
+          message: `not_reached: call ${made} of the workflow ended with ${codes[made - 1]}`,
           result_category: null,
           start_time: null,
         });
@@ -366,7 +366,7 @@ describe("a workflow's run", () => {
       meta: { result: "MISSED", result_category: null, start_time: null },
       counts: { calls: 0 },
     });
-    expect(report.workflow?.meta.message).toMatch(/^started too late: /);
+    expect(report.workflow?.meta.message).toMatch(/^started_late: /);
   });
 });
 
