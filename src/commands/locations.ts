@@ -25,10 +25,16 @@ export async function agentEnvironment(
     "SONDE_ROLES=agent",
     `SONDE_LOCATION=${id}`,
     `SONDE_LOCATION_KEY=${Buffer.from(key).toString("base64")}`,
-    `SONDE_NATS_URL=${nats}`,
+    `SONDE_NATS_URL=${quoted(nats)}`,
     "",
   ].join("\n");
 }
+
+/** For a shell and for readers of environment files; only where it needs to be. */
+const quoted = (value: string): string =>
+  /^[\w@%+:,./-]*$/.test(value)
+    ? value
+    : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 
 export async function showLocation(
   store: Store,

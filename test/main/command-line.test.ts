@@ -1,4 +1,5 @@
 // The program as its user meets it: what it prints, how it ends, and what it leaves behind.
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
@@ -89,6 +90,21 @@ describe("the command line", { timeout: 60_000 }, () => {
     expect([code, stdout]).toEqual([1, ""]);
     expect(oneLine(stderr)).toBe(message);
   });
+});
+
+it("prints an agent's environment that a shell reads as it is meant", async () => {
+  using folder = makeFolder();
+  const given = "nats://sonde:it's$1&more@nats:4222";
+  const { code, stdout } = await runSonde(["locations", "add", "paris"], {
+    folder: folder.path,
+    env: { SONDE_NATS_URL: given },
+  });
+  expect(code).toBe(0);
+  const file = join(folder.path, "paris.env");
+  writeFileSync(file, stdout);
+  const script = '. "$0" && printf %s "$SONDE_LOCATION $SONDE_NATS_URL"';
+  const read = execFileSync("sh", ["-c", script, file], { encoding: "utf8" });
+  expect(read).toBe(`paris ${given}`);
 });
 
 describe("a configuration that is not usable", { timeout: 60_000 }, () => {
