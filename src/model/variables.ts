@@ -33,7 +33,7 @@ export interface Expansion {
   readonly unknown: ReadonlySet<string>;
 }
 
-/** A text does not grow beyond this by what is filled in. */
+/** Characters that the texts of a call have together, those that something is filled into. */
 export const MAX_EXPANDED_LENGTH = 4 * 1024 * 1024;
 
 const PERCENTS = String.raw`%%(\w+)%%`;
@@ -53,6 +53,7 @@ interface Reference {
 export function createExpansion(scope: Scope): Expansion {
   const secrets = new Set<string>();
   const unknown = new Set<string>();
+  let length = 0;
 
   const valueOf = ({ written, variable, weak }: Reference) => {
     if (!variable && !weak) unknown.add(written);
@@ -70,12 +71,12 @@ export function createExpansion(scope: Scope): Expansion {
       if (matches.length === 0) return { text, isSecret: false };
       const encoder = createValueEncoder(landing);
       const pieces: string[] = [];
-      let [length, read, isSecret] = [0, 0, false];
+      let [read, isSecret] = [0, false];
       const add = (piece: string): void => {
         length += piece.length;
         if (length > MAX_EXPANDED_LENGTH)
           throw new VariableFault(
-            `with its variables filled in, a text is longer than ${MAX_EXPANDED_LENGTH} characters`,
+            `with its variables filled in, the call is longer than ${MAX_EXPANDED_LENGTH} characters`,
           );
         pieces.push(piece);
       };

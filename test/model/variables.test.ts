@@ -313,13 +313,15 @@ describe("a value that would be a step in the path of a URL", () => {
   });
 });
 
-it("a text does not grow without bounds", () => {
+it.each([
+  ["in one text", ["{{value}}".repeat(100_000)]],
+  ["in many texts", Array<string>(5).fill("{{value}}")],
+])("a call does not grow without bounds, %s", (_, texts) => {
   const value = "x".repeat(1024 * 1024);
   const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
-  const fill = (text: string, landing: Landing) =>
-    createExpansion(scope).expand(text, landing).text;
-  expect(fill("{{value}}", "text")).toBe(value);
-  expect(() => fill("{{value}}".repeat(100_000), "text")).toThrow(
-    `longer than ${MAX_EXPANDED_LENGTH} characters`,
-  );
+  const expansion = createExpansion(scope);
+  expect(expansion.expand("{{value}}", "text").text).toBe(value);
+  expect(() => {
+    for (const text of texts) expansion.expand(text, "text");
+  }).toThrow(`longer than ${MAX_EXPANDED_LENGTH} characters`);
 });
