@@ -8,8 +8,8 @@ export const LONGEST_CALL_MS = 120_000;
 /** For all calls of a workflow together, beside the delays between them. */
 export const LONGEST_CALLS_MS = 15 * 60_000;
 
-/** What a call may need beside its own time: to be built, and to be told of. */
-const BESIDE_CALL_MS = 1000;
+/** What a call may need beside its own time: to be built, and for a look at the agent's own network after it failed. */
+const BESIDE_CALL_MS = 3000;
 
 /** What the calls of a workflow have together, in milliseconds: each its own, one after the other, but at most `mostMs`. */
 export function timeOfCalls(

@@ -98,8 +98,8 @@ it.each<[ResultCode, boolean]>([
 describe("the time of a workflow", () => {
   it.each<[string, number[], number, number]>([
     ["none without calls", [], 60, 0],
-    ["a call's and a second", [30_000], 60, 31_000],
-    ["its calls' and the delays between them", [30_000, 5000], 60, 97_000],
+    ["a call's and three seconds", [30_000], 60, 33_000],
+    ["its calls' and the delays between them", [30_000, 5000], 60, 101_000],
     [
       "at most 15 minutes and the delays",
       Array.from({ length: 20 }, () => LONGEST_CALL_MS),

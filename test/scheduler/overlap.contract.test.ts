@@ -124,9 +124,9 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     expect(run?.call_ids).toEqual(
       ticks[0]?.calls.map(({ call_id }) => call_id),
     );
-    // Two calls of at most 120 s and a second each, the delay, and the time of the report.
+    // Two calls of at most 120 s and three seconds each, the delay, and the time of the report.
     expect(run?.expires_at).toBe(
-      (run?.latest_start ?? 0) + (2 * 121 + 10 + 60) * SECOND,
+      (run?.latest_start ?? 0) + (2 * 123 + 10 + 60) * SECOND,
     );
   });
 

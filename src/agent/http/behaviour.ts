@@ -1,4 +1,5 @@
 // What the tags of a call say about how it is made.
+import { LONGEST_CALL_MS } from "../../model/workflow-result.ts";
 
 export interface Behaviour {
   readonly timeoutMs: number;
@@ -14,7 +15,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   insecureTls: false,
 };
 
-const LONGEST_TIMEOUT_S = 120;
+const LONGEST_TIMEOUT_S = LONGEST_CALL_MS / 1000;
 const MOST_REDIRECTS = 50;
 const PREFIX = "apimetrics:";
 
