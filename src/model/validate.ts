@@ -150,7 +150,8 @@ function describeValue(
   const rule = faults.find((fault) => fault.keyword !== "type") ?? first;
   if (rule.keyword === "type")
     return `${path}: ${show(value)} is not of type ${types.flat().join(" or ")}`;
-  if (custom && rule.keyword !== "maxLength") return `${path}: ${custom(show(value))}`;
+  if (custom && rule.keyword !== "maxLength")
+    return `${path}: ${custom(show(value))}`;
   const limit = String(rule.params["limit"]);
   switch (rule.keyword) {
     case "enum":
