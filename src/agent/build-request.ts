@@ -7,8 +7,10 @@ import type { BuiltRequest } from "./http/http-request.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
-// RFC 9110 section 5.6.2.
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Whether it can name a header or a method: RFC 9110 section 5.6.2. */
+export const isToken = (text: string): boolean =>
+  /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text);
+
 // RFC 9110 section 5.5: a tab is the only control character of a field value.
 const NO_VALUE = /[^\P{Cc}\t]/u;
 
@@ -29,7 +31,7 @@ export function buildRequest(call: TickCall, version: string): BuiltRequest {
   const { method, body, headers } = call.request;
   const url = buildUrl(call);
   if (typeof url === "string") return { reason: url };
-  if (!TOKEN.test(method)) return { reason: "the method is not an HTTP token" };
+  if (!isToken(method)) return { reason: "the method is not an HTTP token" };
   if (method.toUpperCase() === "CONNECT")
     return { reason: "CONNECT asks for a tunnel, which is not a call" };
   const fault = headersFault(headers);
@@ -69,7 +71,7 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
   let [bytes, hosts] = [0, 0];
   for (const { key, value } of headers) {
     const shown = JSON.stringify(key);
-    if (!TOKEN.test(key)) return `${shown} is not a valid header name`;
+    if (!isToken(key)) return `${shown} is not a valid header name`;
     if (NO_VALUE.test(value))
       return `the value of header ${shown} has a control character (line break or NUL)`;
     if (FRAMING.has(key.toLowerCase()))

@@ -1,13 +1,12 @@
 // OAUTH2_JWS: a signature (RFC 7515) over the body in a header, next to the bearer token.
 import { settingOf } from "../../model/authorization.ts";
 import { SigningError, signingKeyOf, signJws } from "../../runtime/jws.ts";
-import { isOfAgent } from "../build-request.ts";
+import { isOfAgent, isToken } from "../build-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
 import { authorizeBearer } from "./bearer.ts";
 
 const DEFAULT_HEADER = "X-JWS-Signature";
-const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TAKEN = /^(?:authorization|cookie|host|content-.*)$/;
 
 const isTaken = (name: string): boolean => TAKEN.test(name) || isOfAgent(name);
@@ -21,7 +20,7 @@ export const authorizeJws: Authorizer = async (
   if (!secret)
     return { reason: "the authentication setting has no client_secret" };
   const header = settingOf(authorization, "header_name") ?? DEFAULT_HEADER;
-  if (!HEADER_NAME.test(header) || isTaken(header.toLowerCase()))
+  if (!isToken(header) || isTaken(header.toLowerCase()))
     return { reason: "the header_name cannot be that of a signature's header" };
   const bearing = authorization.token?.access_token
     ? await authorizeBearer(request, authorization, moment)
