@@ -13,8 +13,8 @@ export interface Uplink {
 
 /** Time for the SYN and its first repetition (RFC 6298 section 2). */
 const CHECK_MS = 2000;
-/** Calls that fail together are judged by one check. */
-const VALID_MS = 1000;
+/** A check without an answer counts for calls that fail this soon after it, too. */
+const STAYS_DOWN_MS = 1000;
 const MOST_ADDRESSES = 6;
 
 const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
@@ -39,16 +39,18 @@ export function createUplink({
   readonly resolver: HostResolver;
 }): Uplink {
   let check: Promise<boolean> | undefined;
-  let checked = -Infinity;
+  let downUntil = -Infinity;
 
-  const isDown = (): Promise<boolean> => {
-    if (check && clock.monotonic() - checked < VALID_MS) return check;
-    checked = Infinity; // valid for as long as it is under way
-    check = noneAnswers(addresses, resolver).finally(() => {
-      checked = clock.monotonic();
-    });
-    return check;
+  const checkNow = async (): Promise<boolean> => {
+    const down = await noneAnswers(addresses, resolver);
+    if (down) downUntil = clock.monotonic() + STAYS_DOWN_MS;
+    check = undefined;
+    return down;
   };
+
+  // An answer counts for calls that failed before it came: the uplink may be lost right after it.
+  const isDown = async (): Promise<boolean> =>
+    clock.monotonic() < downUntil || (check ??= checkNow());
 
   return {
     async judge(failure) {

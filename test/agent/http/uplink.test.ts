@@ -111,18 +111,39 @@ it.each(["tls_expired", "malformed_response", "agent_error"] as const)(
   },
 );
 
-it("is checked once for calls that fail together, and again later", async () => {
-  const clock = createManualClock(0);
-  await using hub = await startRawTarget(() => undefined);
-  const uplink = createUplink({ addresses: [hub.authority], clock, resolver });
-  const judge = () =>
-    Promise.all(Array.from({ length: 50 }, () => uplink.judge(failed)));
-  await judge();
-  await judge();
-  await expect.poll(() => hub.connections()).toBe(1);
-  await clock.advance(1001);
-  await judge();
-  await expect.poll(() => hub.connections()).toBe(2);
+describe("a check", () => {
+  it("is one for calls that fail while it is under way", async () => {
+    await using hub = await startRawTarget(() => undefined);
+    const uplink = uplinkOf(hub.authority);
+    const judge = () =>
+      Promise.all(Array.from({ length: 50 }, () => uplink.judge(failed)));
+    await judge();
+    await expect.poll(() => hub.connections()).toBe(1);
+    await judge();
+    await expect.poll(() => hub.connections()).toBe(2);
+  });
+
+  it("that was answered says nothing of later failures, one that was not does for a second", async () => {
+    const clock = createManualClock(0);
+    await using hub = await startRawTarget(() => undefined);
+    let address = "127.0.0.1";
+    await using names = await startNameServer(() => [address]);
+    const servers = [names.address];
+    const uplink = createUplink({
+      addresses: [`hub.example:${hub.port}`],
+      clock,
+      resolver: createHostResolver({ clock: systemClock, servers }),
+    });
+    const code = async () => (await uplink.judge(failed)).code;
+    expect(await code()).toBe(failed.code);
+    address = "224.0.0.1";
+    expect(await code()).toBe("uplink_down");
+    address = "127.0.0.1";
+    await clock.advance(999);
+    expect(await code()).toBe("uplink_down");
+    await clock.advance(1);
+    expect(await code()).toBe(failed.code);
+  });
 });
 
 describe.concurrent("a call whose target", () => {
