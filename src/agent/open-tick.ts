@@ -1,30 +1,26 @@
 // Opens what a tick's secrets were sealed with for this location.
-import {
-  placeOf,
-  tickSecretsValidator,
-  withSecrets,
-} from "../model/tick-secrets.ts";
-import type { Tick, TickCall } from "../model/tick.ts";
+import { placeOf, tickSecretsValidator } from "../model/tick-secrets.ts";
+import type { TickSecrets } from "../model/tick-secrets.ts";
+import type { Tick } from "../model/tick.ts";
 import { createSealer, SealError } from "../runtime/secrets.ts";
 
-/** The call and the tick around it with their secrets, or why they cannot be had: a sentence for the operator. */
-export type TickOpener = (
-  tick: Tick,
-  call: TickCall,
-) => Promise<{ readonly tick: Tick; readonly call: TickCall } | string>;
+/** What the tick has sealed, of all its calls, or why that cannot be had: a sentence for the operator. */
+export type TickOpener = (tick: Tick) => Promise<TickSecrets | string>;
+
+const NOTHING_SEALED: TickSecrets = { authorizations: {} };
 
 /** `keys`: those of the location, newest first; each 32 bytes. */
 export function createTickOpener(keys: readonly Uint8Array[]): TickOpener {
   const [current, ...old] = keys;
   const sealer = current && createSealer({ current, old });
-  return async (tick, call) => {
-    if (tick.sealed === undefined) return { tick, call };
+  return async (tick) => {
+    if (tick.sealed === undefined) return NOTHING_SEALED;
     if (!sealer)
       return "no_location_key: the agent has no key for the run's credentials; give it SONDE_LOCATION_KEY, which `sonde locations env` prints";
     try {
       const text = await sealer.open(tick.sealed, placeOf(tick));
       const secrets: unknown = JSON.parse(text);
-      return withSecrets(tick, call, tickSecretsValidator.parse(secrets));
+      return tickSecretsValidator.parse(secrets);
     } catch (cause) {
       if (!(cause instanceof SealError)) throw cause;
       return "wrong_location_key: the agent's SONDE_LOCATION_KEY does not open the run's credentials; `sonde locations env` prints the one in force";

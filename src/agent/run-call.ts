@@ -1,6 +1,8 @@
-// One call of a tick to its result: opened, prepared, made, told of.
+// The calls of a tick, opened together, and each to its result: prepared, made, told of.
 import { randomUUID } from "node:crypto";
 import type { Result, ResultCode } from "../model/result.ts";
+import { withSecrets } from "../model/tick-secrets.ts";
+import type { TickSecrets } from "../model/tick-secrets.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readBehaviour } from "./http/behaviour.ts";
@@ -21,6 +23,9 @@ export type RunCall = (
   cookies?: Cookies,
 ) => Promise<Result>;
 
+/** Opens the secrets of a tick, once for all its calls. */
+export type OpenCalls = (tick: Tick) => Promise<RunCall>;
+
 export interface CallRunnerSettings {
   readonly clock: Clock;
   readonly caller: HttpCaller;
@@ -30,13 +35,15 @@ export interface CallRunnerSettings {
   readonly openTick?: TickOpener;
 }
 
-export function createCallRunner({
-  clock,
-  caller,
-  reporter,
-  version,
-  openTick = createTickOpener([]),
-}: CallRunnerSettings): RunCall {
+export function createCallRunner(settings: CallRunnerSettings): OpenCalls {
+  const { openTick = createTickOpener([]) } = settings;
+  return async (tick) => callRunnerWith(settings, await openTick(tick));
+}
+
+function callRunnerWith(
+  { clock, caller, reporter, version }: CallRunnerSettings,
+  secrets: TickSecrets | string,
+): RunCall {
   return async (tick, call, cancel, cookies) => {
     const unmade = (result: ResultCode, message: string): Result =>
       resultWithoutCall(reporter, tick, call, { result, message });
@@ -44,19 +51,19 @@ export function createCallRunner({
     const behaviour = readBehaviour(call.tags);
     if (typeof behaviour === "string")
       return unmade("UNABLE_TO_RUN", behaviour);
-    const opened = await openTick(tick, call);
-    if (typeof opened === "string") return unmade("AGENT_ERROR", opened);
+    if (typeof secrets === "string") return unmade("AGENT_ERROR", secrets);
+    const opened = withSecrets(tick, call, secrets);
     const prepared = await prepareRequest(opened.tick, opened.call, {
       version,
       now: clock.now(),
       newGuid: randomUUID,
     });
     if ("result" in prepared) return unmade(prepared.result, prepared.message);
-    const { request, secrets, note } = prepared;
+    const { request, note } = prepared;
     const start = clock.now();
     const made = await caller.call(request, behaviour, cancel, cookies);
     const message = [made.message, note].filter(Boolean).join("; ") || null;
     const outcome = { ...made, message };
-    return resultOfCall(reporter, tick, call, outcome, start, secrets);
+    return resultOfCall(reporter, tick, call, outcome, start, prepared.secrets);
   };
 }

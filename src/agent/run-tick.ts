@@ -3,6 +3,7 @@ import type { Result, RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { isWorkflow, missedWorkflow } from "./workflow-report.ts";
+import type { WorkflowTick } from "./workflow-report.ts";
 import { createCallRunner } from "./run-call.ts";
 import type { CallRunnerSettings, RunCall } from "./run-call.ts";
 import { runWorkflow } from "./run-workflow.ts";
@@ -26,41 +27,42 @@ export function createTickRunner(settings: TickRunnerSettings): TickRunner {
   const { clock, reporter } = settings;
   // The lines of calls hold ids, codes and numbers only. Looking for secrets in them costs as much as a fifth of a call.
   const lines = settings.log.child({}, { redact: [] });
-  const makeCall = createCallRunner(settings);
+  const openCalls = createCallRunner(settings);
 
   const runCalls = async (
     tick: Tick,
     { cancel }: RunControl,
   ): Promise<RunReport> => {
     const lateness_ms = clock.now() - tick.due_time;
+    const runCall = await openCalls(tick);
     const results: Result[] = [];
     for (const call of tick.calls) {
-      const result = await makeCall(tick, call, cancel);
+      const result = await runCall(tick, call, cancel);
       lines.info(logged(result, lateness_ms), "call finished");
       results.push(result);
     }
     return reportOf(reporter, tick, results);
   };
 
-  const runCallOfWorkflow: RunCall = async (tick, call, ...rest) => {
-    const result = await makeCall(tick, call, ...rest);
-    lines.info(logged(result), "call finished");
-    return result;
+  const runSteps = async (
+    tick: WorkflowTick,
+    control: RunControl,
+  ): Promise<RunReport> => {
+    const lateness_ms = clock.now() - tick.due_time;
+    const makeCall = await openCalls(tick);
+    const runCall: RunCall = async (...step) => {
+      const result = await makeCall(...step);
+      lines.info(logged(result), "call finished");
+      return result;
+    };
+    const report = await runWorkflow({ ...settings, runCall }, tick, control);
+    lines.info({ ...loggedWorkflow(report), lateness_ms }, "workflow finished");
+    return report;
   };
 
-  const workflows = { ...settings, runCall: runCallOfWorkflow };
-
   return {
-    async run(tick, control = {}) {
-      if (!isWorkflow(tick)) return runCalls(tick, control);
-      const lateness_ms = clock.now() - tick.due_time;
-      const report = await runWorkflow(workflows, tick, control);
-      lines.info(
-        { ...loggedWorkflow(report), lateness_ms },
-        "workflow finished",
-      );
-      return report;
-    },
+    run: (tick, control = {}) =>
+      isWorkflow(tick) ? runSteps(tick, control) : runCalls(tick, control),
     miss(tick) {
       const lateness_ms = clock.now() - tick.due_time;
       const message = lateMessage(tick, lateness_ms);

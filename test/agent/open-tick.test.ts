@@ -42,23 +42,17 @@ describe("a sealed tick", () => {
 
   it("is not sealed where it has no secrets", async () => {
     expect(await seal(newTick(plain))).toEqual(newTick(plain));
-    expect(await openWith()(newTick(plain), plain)).toEqual({
-      tick: newTick(plain),
-      call: plain,
-    });
+    expect(await openWith()(newTick(plain))).toEqual({ authorizations: {} });
   });
 
   it.each([
     ["the key of its location", openWith(MASTER)],
     ["an older key beside the one in force", openWith(OTHER, MASTER)],
   ])("is opened with %s", async (_, open) => {
-    const sealed = await seal(tick);
-    const [first, second] = sealed.calls as [typeof plain, typeof plain];
-    expect(await open(sealed, first)).toMatchObject({
-      call: plain,
-      tick: { environment: tick.environment },
+    expect(await open(await seal(tick))).toEqual({
+      environment: tick.environment,
+      authorizations: { secret: authorization },
     });
-    expect(await open(sealed, second)).toMatchObject({ call: secret });
   });
 
   it.each([
@@ -71,14 +65,12 @@ describe("a sealed tick", () => {
       /^wrong_location_key: /,
     ],
   ])("is not opened with %s", async (_, open, given, reason) => {
-    expect(await open(await seal(given), secret)).toMatch(reason);
+    expect(await open(await seal(given))).toMatch(reason);
   });
 
   it("does not open in the place of another run's", async () => {
     const { sealed = "" } = await seal(tick);
     const other = { ...(await seal(tick)), result_id: "other", sealed };
-    expect(await openWith(MASTER)(other, secret)).toMatch(
-      /^wrong_location_key/,
-    );
+    expect(await openWith(MASTER)(other)).toMatch(/^wrong_location_key/);
   });
 });

@@ -2,8 +2,11 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/agent/http/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
+import { createTickOpener } from "../../src/agent/open-tick.ts";
+import type { TickOpener } from "../../src/agent/open-tick.ts";
 import type { RunControl } from "../../src/agent/run-workflow.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
@@ -17,14 +20,16 @@ import {
   startTarget,
 } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
+import { newAuthorization } from "./authorize/authorizing.ts";
 import { newCall, newTick } from "./calling.ts";
 
 interface Setting {
   readonly clock?: Clock;
   readonly callsLimitMs?: number;
+  readonly openTick?: TickOpener;
 }
 
-const newRunner = ({ clock = systemClock, callsLimitMs }: Setting = {}) =>
+const newRunner = ({ clock = systemClock, ...rest }: Setting = {}) =>
   createTickRunner({
     clock,
     log: createLogger("silent"),
@@ -34,7 +39,7 @@ const newRunner = ({ clock = systemClock, callsLimitMs }: Setting = {}) =>
     }),
     reporter: { locationId: "here", agentId: "agent" },
     version: "1.2.3",
-    ...(callsLimitMs !== undefined && { callsLimitMs }),
+    ...rest,
   });
 
 const stepOf = (
@@ -367,6 +372,59 @@ describe("a workflow's run", () => {
       counts: { calls: 0 },
     });
     expect(report.workflow?.meta.message).toMatch(/^started_late: /);
+  });
+});
+
+describe("sealed secrets", () => {
+  const key = new Uint8Array(32).fill(1);
+  const seal = createTickSealer(() => key);
+  const userOf = (client_id: string) =>
+    newAuthorization("BASIC", {
+      domain: "127.0.0.1",
+      keys: { client_id, client_secret: "hush" },
+    });
+
+  it("are opened once, for each call its own", async () => {
+    await using target = await startTarget();
+    const calls = ["ann", "bob", "cy"].map((user, n) =>
+      stepOf(`${target.url}/{{path}}`, n, { authorization: userOf(user) }),
+    );
+    const tick = { ...workflowTick(calls), environment: { path: "home" } };
+    const open = createTickOpener([key]);
+    let opened = 0;
+    await run(await seal(tick), {
+      openTick(...given) {
+        opened += 1;
+        return open(...given);
+      },
+    });
+    expect(
+      target.requests.map(({ url, headers: { authorization = "" } }) => [
+        url,
+        atob(authorization.replace("Basic ", "")),
+      ]),
+    ).toEqual(["ann", "bob", "cy"].map((user) => ["/home", `${user}:hush`]));
+    expect(opened).toBe(1);
+  });
+
+  it("that cannot be opened are told of by each call that could have been made", async () => {
+    const url = "http://127.0.0.1/";
+    const calls = [
+      stepOf(url, 0, { authorization: userOf("ann") }),
+      stepOf(url, 1, { unable: "it was deleted" }),
+      stepOf(url, 2, { tags: ["timeout:none"] }),
+      stepOf(url, 3),
+    ];
+    const tick = await seal(workflowTick(calls, { stop_on_failure: false }));
+    const report = await run(tick);
+    expect(codesOf(report)).toEqual([
+      "AGENT_ERROR",
+      "UNABLE_TO_RUN",
+      "UNABLE_TO_RUN",
+      "AGENT_ERROR",
+    ]);
+    for (const n of [0, 3])
+      expect(report.results[n]?.meta.message).toMatch(/^no_location_key: /);
   });
 });
 
