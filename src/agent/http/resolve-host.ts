@@ -2,6 +2,7 @@
 // do not know is asked of the system, which occupies one of few threads until it answers: one at a time, and not for long.
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
+import { isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
 import { untilAborted } from "./deadline.ts";
 import { createHostsFile } from "./hosts-file.ts";
@@ -51,16 +52,20 @@ export function createHostResolver({
     return resolver;
   };
 
+  const find = async (name: string): Promise<string[]> => {
+    const known = (await hosts.find(name)) ?? specialName(name);
+    if (known) return known;
+    try {
+      return await queryBoth(current(), name);
+    } catch (cause) {
+      return await throughSystem(ask, name, dnsFailure(cause, name));
+    }
+  };
+
   return {
     async resolve(host) {
-      const name = host.toLowerCase().replace(/\.$/, "");
-      const known = (await hosts.find(name)) ?? specialName(name);
-      if (known) return known;
-      try {
-        return await queryBoth(current(), name);
-      } catch (cause) {
-        return await throughSystem(ask, name, dnsFailure(cause, name));
-      }
+      const found = await find(host.toLowerCase().replace(/\.$/, ""));
+      return found.toSorted((a, b) => isIP(a) - isIP(b));
     },
   };
 }
@@ -148,7 +153,5 @@ async function throughSystem(
   const limit = AbortSignal.timeout(WAIT_FOR_SYSTEM_MS);
   const found = await within(limit, ask(name, limit));
   if (found.length === 0) throw failure;
-  return found
-    .toSorted((a, b) => a.family - b.family)
-    .map(({ address }) => address);
+  return found.map(({ address }) => address);
 }

@@ -203,12 +203,13 @@ describe("a name", () => {
     const hosts = join(folder, "hosts");
     writeFileSync(
       hosts,
-      "# a comment\n192.0.2.7\tOne.example two.example # the second\n\n2001:db8::7 one.example\nnone one.example\n",
+      "# a comment\n2001:db8::7 one.example\n192.0.2.7\tOne.example two.example # the second\n\n192.0.2.6 one.example\nnone one.example\n",
     );
     await using server = await startNameServer(() => ["192.0.2.1"]);
     const resolver = resolverOf(server, { hostsFile: hosts });
     expect(await resolver.resolve("one.example.")).toEqual([
       "192.0.2.7",
+      "192.0.2.6",
       "2001:db8::7",
     ]);
     expect(await resolver.resolve("TWO.example")).toEqual(["192.0.2.7"]);
