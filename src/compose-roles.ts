@@ -3,6 +3,8 @@ import { createHmac } from "node:crypto";
 import { createAgent } from "./agent/agent.ts";
 import { parseEgressAllow } from "./agent/http/egress.ts";
 import type { OwnNetwork } from "./agent/http/egress.ts";
+import { createHostResolver } from "./agent/http/resolve-host.ts";
+import type { HostResolver } from "./agent/http/resolve-host.ts";
 import { createAgentMetrics } from "./agent/metrics.ts";
 import { createAggregator } from "./aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "./aggregator/metrics.ts";
@@ -58,15 +60,17 @@ export function composeRoles(parts: RoleParts): Roles {
   const { config, dataDir, bus, store } = parts;
   const has = (role: Role): boolean => config.roles.includes(role);
   const services: Service[] = [];
+  // One for all: each may occupy one of the few threads that look names up.
+  const resolver = createHostResolver({ clock: systemClock });
   if (store && has("aggregator")) services.push(aggregatorOf(parts, store));
-  if (has("agent")) services.push(agentOf(parts));
+  if (has("agent")) services.push(agentOf(parts, resolver));
   if (!store) return { services, api: undefined };
   const sealTick = tickSealerOf(config, dataDir);
   const dispatcher = createDispatcher({ store, bus, sealTick });
   if (has("scheduler"))
     services.push(
       schedulerOf(parts, store, dispatcher),
-      renewalOf(parts, store),
+      renewalOf(parts, store, resolver),
     );
   if (!has("api")) return { services, api: undefined };
   const api = apiOf(parts, store, dispatcher);
@@ -90,7 +94,7 @@ const aggregatorOf = (parts: RoleParts, store: Store): Service =>
     metrics: createAggregatorMetrics(parts.registry),
   });
 
-function agentOf(parts: RoleParts): Service {
+function agentOf(parts: RoleParts, resolver: HostResolver): Service {
   const { config, dataDir, bus, registry, holder, store } = parts;
   return createAgent({
     bus,
@@ -104,6 +108,7 @@ function agentOf(parts: RoleParts): Service {
       hasMaster: store !== undefined,
     }),
     egress: egressOf(parts),
+    resolver,
     uplinkCheck: uplinkCheckOf(config),
     ...(bus.durable && { spoolPath: dataDir.path("spool.db") }),
     concurrency: config.agentConcurrency,
@@ -123,11 +128,16 @@ const schedulerOf = (
     metrics: createSchedulerMetrics(parts.registry),
   });
 
-function renewalOf(parts: RoleParts, store: Store): Service {
+function renewalOf(
+  parts: RoleParts,
+  store: Store,
+  resolver: HostResolver,
+): Service {
   const { allow, own } = egressOf(parts);
   return createRenewalService({
     store,
     egress: parseEgressAllow(allow, own),
+    resolver,
     log: logOf(parts, "scheduler"),
     metrics: createRenewalMetrics(parts.registry),
   });

@@ -9,6 +9,7 @@ import { parseEgressAllow } from "./http/egress.ts";
 import type { OwnNetwork } from "./http/egress.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http/http-call.ts";
+import type { HostResolver } from "./http/resolve-host.ts";
 import { createKeptReports } from "./reporting/kept-reports.ts";
 import { createHubClock } from "./hub-clock.ts";
 import type { HubClock } from "./hub-clock.ts";
@@ -35,6 +36,8 @@ export interface AgentSettings {
     readonly allow: readonly string[];
     readonly own?: OwnNetwork;
   };
+  /** Shared with what else of the process looks names up; default: the agent's own. */
+  readonly resolver?: HostResolver;
   /** `host:port` of what answers wherever the agent's own network works; default none, which is not to check. */
   readonly uplinkCheck?: readonly string[];
   /**
@@ -110,13 +113,18 @@ interface Settings extends AgentSettings {
 
 function createRunner(settings: Settings): TickRunner {
   const { clock, log, locationId, agentId, version } = settings;
-  const { locationKeys = [], uplinkCheck = [] } = settings;
+  const { locationKeys = [], uplinkCheck = [], resolver } = settings;
   const { allow, own } = settings.egress;
   const egress = parseEgressAllow(allow, own);
   return createTickRunner({
     clock,
     log,
-    caller: createHttpCaller({ clock, egress, uplinkCheck }),
+    caller: createHttpCaller({
+      clock,
+      egress,
+      uplinkCheck,
+      ...(resolver && { resolver }),
+    }),
     reporter: { locationId, agentId },
     version,
     openTick: createTickOpener(locationKeys),

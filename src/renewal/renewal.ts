@@ -21,16 +21,13 @@ import { createPauses } from "./pauses.ts";
 import { saveRenewal } from "./save-renewal.ts";
 import type { RenewalOutcome } from "./save-renewal.ts";
 import { askForToken } from "./token-endpoint.ts";
-import type { EgressRules, TokenAnswer } from "./token-endpoint.ts";
+import type { TokenAnswer, TokenNetwork } from "./token-endpoint.ts";
 import { tokenRequest } from "./token-request.ts";
 
-export interface RenewalOptions {
+export interface RenewalOptions extends TokenNetwork {
   readonly store: Store;
-  readonly egress: EgressRules;
   readonly log: Logger;
   readonly metrics: RenewalMetrics;
-  /** That a token endpoint has to answer; default 10 s. */
-  readonly timeoutMs?: number;
 }
 
 export interface TokenRenewal {
@@ -115,9 +112,10 @@ interface Attempt {
 
 /** Undefined where there is nothing to renew now. */
 async function renew(
-  { store, egress, metrics, timeoutMs }: RenewalOptions,
+  options: RenewalOptions,
   { id, now, claimed, tooLate, pauseMs }: Attempt,
 ): Promise<RenewalOutcome | undefined> {
+  const { store, metrics } = options;
   const [stored] = await store.documents.getMany("token", [id]);
   if (!stored) return undefined;
   if (stored.unreadable) {
@@ -136,7 +134,7 @@ async function renew(
   const ended = metrics.duration.startTimer();
   const answered: TokenAnswer = setting?.unreadable
     ? { reason: cannotBeDecrypted("the authentication setting") }
-    : await answerTo(document, token, { now, egress, timeoutMs });
+    : await answerTo(document, token, now, options);
   const claim = { stored, asked: now, claimed, pauseMs };
   const outcome = await overOutage(tooLate, () =>
     saveRenewal(store, claim, answered),
@@ -163,16 +161,13 @@ async function overOutage<T>(
 async function answerTo(
   setting: AuthSetting,
   token: Token,
-  {
-    now,
-    egress,
-    timeoutMs,
-  }: Pick<Attempt, "now"> & Pick<RenewalOptions, "egress" | "timeoutMs">,
+  now: number,
+  network: TokenNetwork,
 ): Promise<TokenAnswer> {
   const request = await tokenRequest(setting, token, { now, id: randomUUID() });
   return typeof request === "string"
     ? { reason: request }
-    : askForToken(request, egress, timeoutMs);
+    : askForToken(request, network);
 }
 
 /** As the token's owner may use it. */

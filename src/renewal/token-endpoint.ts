@@ -1,13 +1,25 @@
 // Asks a token endpoint: one request over a fresh connection, to addresses that the egress rules allow, within bounds.
-import { lookup } from "node:dns";
-import type { LookupAddress } from "node:dns";
+import type { LookupOptions } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
+import { callbackify } from "node:util";
 import { Agent, request } from "undici";
 import type { TokenRequest } from "./token-request.ts";
 
 export interface EgressRules {
   allows(address: string, port: number): boolean;
+}
+
+export interface HostResolver {
+  /** At least one address, in the order to try. Rejects with an error whose `code` is for the user. */
+  resolve(host: string): Promise<readonly string[]>;
+}
+
+export interface TokenNetwork {
+  readonly egress: EgressRules;
+  readonly resolver: HostResolver;
+  /** That a token endpoint has to answer, the lookup of its name included; default 10 s. */
+  readonly timeoutMs?: number;
 }
 
 export type TokenAnswer =
@@ -20,15 +32,18 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 
 export async function askForToken(
   { method, url, headers, body }: TokenRequest,
-  egress: EgressRules,
-  timeoutMs = TIMEOUT_MS,
+  network: TokenNetwork,
 ): Promise<TokenAnswer> {
+  const { egress, timeoutMs = TIMEOUT_MS } = network;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
   const deadline = AbortSignal.timeout(timeoutMs);
   const dispatcher = new Agent({
-    connect: { lookup: permittedLookup(egress, port) },
+    // So that the lookup is asked for all addresses.
+    autoSelectFamily: true,
+    // `destroy` waits for a connection that is being made, its lookup included.
+    connect: { lookup: permittedLookup(network, port), signal: deadline },
     maxResponseSize: MAX_ANSWER_BYTES,
   });
   try {
@@ -46,9 +61,7 @@ export async function askForToken(
         reason: `the token endpoint did not answer within ${timeoutMs / 1000} s`,
       };
     if (cause instanceof EgressRefusal) return REFUSED;
-    return {
-      reason: `the token endpoint cannot be reached (${codeOf(cause)})`,
-    };
+    return { reason: unreachable(codeOf(cause)) };
   } finally {
     await dispatcher.destroy();
   }
@@ -59,23 +72,26 @@ const REFUSED = {
     "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
 };
 
+const unreachable = (code: string): string =>
+  code === "dns_not_found"
+    ? "the name of the token endpoint has no address"
+    : `the token endpoint cannot be reached (${code})`;
+
 class EgressRefusal extends Error {}
 
 /** What is dialled is an address that was checked. */
-function permittedLookup(egress: EgressRules, port: number): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, "");
-      const permitted = addresses.filter(({ address }) =>
-        egress.allows(address, port),
-      );
-      const [first] = permitted as [LookupAddress | undefined];
-      if (!first) return callback(new EgressRefusal(), "");
-      if (options.all) return callback(null, permitted);
-      return callback(null, first.address, first.family);
-    });
-  };
-}
+const permittedLookup = (
+  { resolver, egress }: TokenNetwork,
+  port: number,
+): LookupFunction =>
+  callbackify(async (host: string, _options: LookupOptions) => {
+    const addresses = await resolver.resolve(host);
+    const permitted = addresses.filter((address) =>
+      egress.allows(address, port),
+    );
+    if (permitted.length === 0) throw new EgressRefusal();
+    return permitted.map((address) => ({ address, family: isIP(address) }));
+  });
 
 function read(status: number, text: string): TokenAnswer {
   const answer = parsed(text);

@@ -2,9 +2,11 @@
 import type { RequestListener } from "node:http";
 import { expect, it, vi } from "vitest";
 import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHostResolver } from "../../src/agent/http/resolve-host.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { createRenewalMetrics } from "../../src/renewal/metrics.ts";
 import { createTokenRenewal } from "../../src/renewal/renewal.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
 import { startStack } from "../support/stack.ts";
@@ -141,6 +143,7 @@ async function startRenewed(stack: Stack, target: HttpTarget, token: object) {
   const renewal = createTokenRenewal({
     store: stack.store,
     egress: parseEgressAllow([target.authority]),
+    resolver: createHostResolver({ clock: systemClock }),
     log: createLogger("silent"),
     metrics: createRenewalMetrics(new Registry()),
   });

@@ -1,12 +1,14 @@
 // What the tests of renewal share: tokens with what they need, and an endpoint that renews them.
 import type { RequestListener } from "node:http";
 import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHostResolver } from "../../src/agent/http/resolve-host.ts";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
 import { createRenewalMetrics } from "../../src/renewal/metrics.ts";
 import { createTokenRenewal } from "../../src/renewal/renewal.ts";
 import type { TokenRenewal } from "../../src/renewal/renewal.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
@@ -105,6 +107,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
     createTokenRenewal({
       store: over,
       egress: parseEgressAllow(allow),
+      resolver: createHostResolver({ clock: systemClock }),
       log,
       metrics,
       timeoutMs,

@@ -1,25 +1,154 @@
-import { expect, it } from "vitest";
+import { lookup } from "node:dns/promises";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { createHostResolver } from "../../src/agent/http/resolve-host.ts";
+import type { ResolverSettings } from "../../src/agent/http/resolve-host.ts";
 import { askForToken } from "../../src/renewal/token-endpoint.ts";
+import type { TokenNetwork } from "../../src/renewal/token-endpoint.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { startNameServer } from "../support/name-server.ts";
+import type { Answer } from "../support/name-server.ts";
+import { startTarget } from "../support/target-server.ts";
+import { undisturbed } from "../support/undisturbed.ts";
+import { answering } from "./renewing.ts";
+
+const REFUSED =
+  "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW";
+
+const resolverOf = (settings: Partial<ResolverSettings> = {}) =>
+  createHostResolver({
+    clock: systemClock,
+    hostsFile: "/nowhere",
+    ...settings,
+  });
+
+const ask = (
+  origin: string,
+  {
+    allow = ["localhost"],
+    ...network
+  }: { allow?: string[] } & Partial<TokenNetwork> = {},
+) =>
+  askForToken(
+    {
+      method: "POST",
+      url: new URL(`${origin}/token?key=hush`),
+      headers: {},
+      body: "",
+    },
+    { egress: parseEgressAllow(allow), resolver: resolverOf(), ...network },
+  );
 
 it.each([
-  [
-    "127.0.0.1:80",
-    "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
-  ],
+  ["127.0.0.1:80", REFUSED],
   ["127.0.0.1", "the token endpoint cannot be reached (ECONNREFUSED)"],
 ])(
   "takes port 0 for no other one where %s is allowed",
   async (allow, reason) => {
-    const answer = await askForToken(
-      {
-        method: "POST",
-        url: new URL("http://127.0.0.1:0/token"),
-        headers: {},
-        body: "",
-      },
-      parseEgressAllow([allow]),
-    );
-    expect(answer).toEqual({ reason });
+    expect(await ask("http://127.0.0.1:0", { allow: [allow] })).toEqual({
+      reason,
+    });
   },
 );
+
+describe("the name of a token endpoint", () => {
+  const NEW = { access_token: "new" };
+
+  it.each<[string, Answer, string]>([
+    [
+      "does not exist",
+      "NXDOMAIN",
+      "the name of the token endpoint has no address",
+    ],
+    ["has no address", [], "the name of the token endpoint has no address"],
+    [
+      "cannot be told",
+      "SERVFAIL",
+      "the token endpoint cannot be reached (dns_failure)",
+    ],
+    ["leads inside", ["127.0.0.1", "::1"], REFUSED],
+  ])("that %s is why there is no token", async (_, answer, reason) => {
+    await using server = await startNameServer(() => answer);
+    const resolver = resolverOf({ servers: [server.address] });
+    expect(await ask("http://a.example", { resolver, allow: [] })).toEqual({
+      reason,
+    });
+  });
+
+  it("leads to the address that is allowed", async () => {
+    await using target = await startTarget(answering(NEW));
+    await using server = await startNameServer(() => [
+      "127.0.0.2",
+      "127.0.0.1",
+      "::1",
+    ]);
+    const resolver = resolverOf({ servers: [server.address] });
+    const answer = await ask(`http://a.example:${target.port}`, {
+      resolver,
+      allow: ["127.0.0.1"],
+    });
+    expect(answer).toEqual({ answer: NEW });
+  });
+
+  it("may be localhost, of the hosts file or of the local network", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sonde-hosts-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const hostsFile = join(folder, "hosts");
+    writeFileSync(hostsFile, "127.0.0.1 idp.test\n");
+    await using target = await startTarget(answering(NEW));
+    await using server = await startNameServer(() => "NXDOMAIN");
+    const resolver = resolverOf({
+      servers: [server.address],
+      hostsFile,
+      system: async (name) =>
+        name === "idp" ? [{ address: "127.0.0.1", family: 4 }] : [],
+    });
+    for (const host of ["localhost", "idp.test", "idp"])
+      expect(await ask(`http://${host}:${target.port}`, { resolver })).toEqual({
+        answer: NEW,
+      });
+  });
+
+  it("holds up no other endpoint and no lookup of the process where its server is silent", async () => {
+    await using target = await startTarget(answering(NEW));
+    await using server = await startNameServer((name) =>
+      name.startsWith("slow") ? "silence" : ["127.0.0.1"],
+    );
+    const resolver = resolverOf({ servers: [server.address] });
+    const timed = async <T>(work: Promise<T>) => {
+      const began = performance.now();
+      return { got: await work, took: performance.now() - began };
+    };
+    const { slow, other, own } = await undisturbed(async () => {
+      const waiting = Array.from({ length: 10 }, (_, at) =>
+        timed(
+          ask(`${at < 5 ? "http" : "https"}://slow${at}.example`, {
+            resolver,
+            timeoutMs: 600,
+          }),
+        ),
+      );
+      const asked = () => new Set(server.questions).size;
+      await expect.poll(asked).toBeGreaterThanOrEqual(10);
+      return {
+        other: await timed(
+          ask(`http://a.example:${target.port}`, { resolver }),
+        ),
+        own: await timed(lookup("localhost")),
+        slow: await Promise.all(waiting),
+      };
+    });
+    expect(other.got).toEqual({ answer: NEW });
+    expect(other.took).toBeLessThan(300);
+    expect(own.took).toBeLessThan(300);
+    for (const { got, took } of slow) {
+      expect(got).toEqual({
+        reason: "the token endpoint did not answer within 0.6 s",
+      });
+      expect(took).toBeLessThan(900);
+    }
+  });
+});
