@@ -21,7 +21,7 @@ export interface Receiver {
   head(controller: Controller, status: number, statusText: string): void;
   data(controller: Controller, chunk: Buffer): void;
   end(): void;
-  /** To be called however the exchange ends. */
+  /** To be called however the exchange ends; what comes after it is not taken in. */
   free(): void;
 }
 
@@ -40,6 +40,7 @@ export function createReceiver(
   let decoder: BodyDecoder | undefined;
   let size = 0;
   let announced: number | undefined;
+  let freed = false;
   const body = createKeptBody();
   const decoded = { maxBytes: MAX_BODY_BYTES, onData: body.add, onFailure };
   const finish = (): void => {
@@ -63,6 +64,7 @@ export function createReceiver(
       if (fault) onFailure(fault);
     },
     data(controller, chunk) {
+      if (freed) return;
       size += chunk.length;
       trace.responseSize = Math.min(size, MAX_BODY_BYTES);
       const fault = bodyFault(size, codings);
@@ -76,11 +78,15 @@ export function createReceiver(
       decoder.onceReady(() => controller.resume());
     },
     end() {
+      if (freed) return;
       onEnd();
       if (decoder) decoder.end(finish);
       else finish();
     },
-    free: () => decoder?.destroy(),
+    free() {
+      freed = true;
+      decoder?.destroy();
+    },
   };
 }
 
