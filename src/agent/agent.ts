@@ -77,9 +77,14 @@ export function createAgent(given: AgentSettings): Service {
       // The first tick is to find the hub's time known.
       await heartbeats.send();
       spool?.open();
-      consumer = await bus.consumeTicks(locationId, (ticks) =>
-        deliveries.take(ticks),
-      );
+      try {
+        consumer = await bus.consumeTicks(locationId, (ticks) =>
+          deliveries.take(ticks),
+        );
+      } catch (cause) {
+        spool?.close(); // what did not start is not stopped
+        throw cause;
+      }
       heartbeats.begin();
       publisher.begin();
     },

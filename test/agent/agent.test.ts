@@ -37,28 +37,32 @@ function newSystem() {
   };
 }
 
-async function startAgent(
-  {
-    bus,
-    clock,
-    log,
-  }: Pick<ReturnType<typeof newSystem>, "bus" | "clock" | "log">,
+type System = Pick<ReturnType<typeof newSystem>, "bus" | "clock" | "log">;
+
+const newAgent = (
+  { bus, clock, log }: System,
   settings: Partial<AgentSettings> = {},
-) {
-  const registry = createRegistry({ version: "test" });
-  const agentId = settings.agentId ?? "agent-1";
-  const agent = createAgent({
+  registry = createRegistry({ version: "test" }),
+) =>
+  createAgent({
     bus,
     clock,
     log,
     metrics: createAgentMetrics(registry),
     locationId: "here",
-    agentId,
+    agentId: "agent-1",
     version: "1.2.3",
     egress: { allow: ["127.0.0.1"] },
     ...settings,
   });
-  const untrack = track(agentId);
+
+async function startAgent(
+  system: System,
+  settings: Partial<AgentSettings> = {},
+) {
+  const registry = createRegistry({ version: "test" });
+  const agent = newAgent(system, settings, registry);
+  const untrack = track(settings.agentId ?? "agent-1");
   await agent.start();
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> =>
@@ -323,6 +327,23 @@ describe("an agent", () => {
     expect(target.requests).toHaveLength(3);
   });
 
+  it("leaves its spool to others when it cannot start", async () => {
+    using folder = makeFolder();
+    const spoolPath = join(folder.path, "spool.db");
+    const system = newSystem();
+    const bus: Bus = {
+      ...system.bus,
+      async consumeTicks() {
+        throw unavailable("there is no stream");
+      },
+    };
+    const agent = newAgent({ ...system, bus }, { spoolPath });
+    await expect(agent.start()).rejects.toThrow("there is no stream");
+    const { stop } = await startAgent(system, { spoolPath });
+    expect(system.lines.join("")).not.toContain("spool cannot be used");
+    await stop();
+  });
+
   it("tells of itself in heartbeats", async () => {
     const system = newSystem();
     const heard: Heartbeat[] = [];
@@ -379,19 +400,8 @@ describe("an agent", () => {
   });
 
   it("is not made with an egress entry that is none", () => {
-    const { bus, clock, log } = newSystem();
-    expect(() =>
-      createAgent({
-        bus,
-        clock,
-        log,
-        metrics: createAgentMetrics(createRegistry({ version: "test" })),
-        locationId: "here",
-        agentId: "agent",
-        version: "1",
-        egress: { allow: ["10.0.0.0/8", "10.0.0.0/99"] },
-      }),
-    ).toThrow(/10\.0\.0\.0\/99/);
+    const egress = { allow: ["10.0.0.0/8", "10.0.0.0/99"] };
+    expect(() => newAgent(newSystem(), { egress })).toThrow(/10\.0\.0\.0\/99/);
   });
 });
 
