@@ -33,7 +33,6 @@ const WAIT_FOR_IPV6_MS = 50;
 // The other way round, because IPv4 is called first, and may be all that this machine has.
 const WAIT_FOR_IPV4_MS = 2000;
 const WAIT_FOR_SYSTEM_MS = 2000;
-const RENEW_AFTER_MS = 60_000;
 
 export function createHostResolver({
   clock,
@@ -43,20 +42,12 @@ export function createHostResolver({
 }: ResolverSettings): HostResolver {
   const hosts = createHostsFile(hostsFile, clock);
   const ask = inTurns(system);
-  let [resolver, made] = [newResolver(servers), clock.monotonic()];
-
-  // The name servers are read when a resolver is made; the system's may change while the agent runs.
-  const current = (): Resolver => {
-    if (!servers && clock.monotonic() - made > RENEW_AFTER_MS)
-      [resolver, made] = [newResolver(servers), clock.monotonic()];
-    return resolver;
-  };
 
   const find = async (name: string): Promise<string[]> => {
     const known = (await hosts.find(name)) ?? specialName(name);
     if (known) return known;
     try {
-      return await queryBoth(current(), name);
+      return await queryBoth(newResolver(servers), name);
     } catch (cause) {
       return await throughSystem(ask, name, dnsFailure(cause, name));
     }
@@ -70,6 +61,10 @@ export function createHostResolver({
   };
 }
 
+/**
+ * One for each lookup. It reads the system's name servers, which may change; and one that was answered quickly a few times
+ * waits for later answers only a fraction of its timeout, and passes over the one that comes then.
+ */
 function newResolver(servers: readonly string[] | undefined): Resolver {
   const resolver = new Resolver({
     timeout: QUERY_TIMEOUT_MS,

@@ -52,6 +52,17 @@ describe("a name", () => {
     expect(found).toEqual(expected);
   });
 
+  it("that takes its time has it, however quickly others were told before", async () => {
+    await using server = await startNameServer(async (name) => {
+      if (name === "slow.example") await delay(1500);
+      return ["192.0.2.1"];
+    });
+    const resolver = resolverOf(server);
+    for (let others = 0; others < 40; others += 1)
+      await resolver.resolve("quick.example");
+    expect(await resolver.resolve("slow.example")).toEqual(["192.0.2.1"]);
+  });
+
   it("whose IPv4 address is told later has it all the same", async () => {
     await using server = await startNameServer(async (_, family) => {
       if (family === 4) await delay(300);
