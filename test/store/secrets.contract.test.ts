@@ -34,7 +34,7 @@ const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
 
 /** A connection of SQLite that waits for another one in its own thread holds that one up, and gives up in the end. */
 const inOneThread = <T>(write: () => Promise<T>): Promise<T> =>
-  vi.waitFor(write, { timeout: 15_000, interval: 10 });
+  vi.waitFor(write, { timeout: 40_000, interval: 10 });
 
 async function settleInTurn<T>(
   works: readonly (() => Promise<T>)[],
@@ -255,9 +255,12 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       const keys = { current: second, old: [first] };
       const serving = await open(own, keys);
       const steps: RotationStep[] = [];
-      const rotation = use(own, keys, ({ masterKeys }) =>
-        masterKeys.rotate((step) => void steps.push(step)),
-      );
+      const rotation = inOneThread(() => {
+        steps.length = 0;
+        return use(own, keys, ({ masterKeys }) =>
+          masterKeys.rotate((step) => void steps.push(step)),
+        );
+      });
       const added = aToken({ access_token: "s3cret-new" });
       const [changed] = tokens as [NewDocument];
       await inOneThread(() => serving.documents.insert(added));
