@@ -1,4 +1,5 @@
 // What the agent says of a call: from what was observed to a result, secrets masked.
+import { maskPairs, maskUrl } from "../model/credential-names.ts";
 import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { createMask, MASK } from "../model/mask.ts";
@@ -13,7 +14,7 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import { NOTHING_SENT } from "../model/unmade-result.ts";
 import { textOfHeader } from "./http/http-request.ts";
 import type { HttpRequest } from "./http/http-request.ts";
-import { credentialsIn, maskPairs, maskUrl } from "./http/credentials.ts";
+import { credentialsIn } from "./http/credentials.ts";
 import type { CallOutcome } from "./http/http-call.ts";
 import { withinMessage } from "./reporting/report-size.ts";
 import { maskedContent } from "./reported-content.ts";

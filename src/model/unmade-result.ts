@@ -1,4 +1,5 @@
 // The result of a run that no agent has carried out: it is still ordered, or was missed.
+import { maskUrl } from "./credential-names.ts";
 import { formatInstant } from "./instant.ts";
 import { categoryOf, NO_TIMING } from "./result.ts";
 import type { Result, ResultCode, WorkflowResult } from "./result.ts";
@@ -45,7 +46,7 @@ export const unmadeResult = (
     workflow_result_id: null,
     ...runMeta(run, standing),
     domain,
-    url,
+    url: maskUrl(url),
     ...NOTHING_SENT,
   },
   timing: NO_TIMING,

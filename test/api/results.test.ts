@@ -49,6 +49,18 @@ it("shows a run without an outcome as QUEUED, in the full shape of a result", as
   });
 });
 
+it("masks the credentials in the URL of a run without an outcome", async () => {
+  await using api = await startApi();
+  const url = "https://target.test/?api_key=hush&q=shown";
+  const call = await createCall(api, { request: { method: "get", url } });
+  const shown = "https://target.test/?api_key=********&q=shown";
+  const id = await order(api, call.id);
+  const one = await api.send({ path: `/results/${id}/` });
+  expect(one.body).toMatchObject({ meta: { result: "QUEUED", url: shown } });
+  const list = await api.send({ path: `/calls/${call.id}/results/` });
+  expect(list.body).toMatchObject({ results: [{ meta: { url: shown } }] });
+});
+
 it("shows the outcome once there is one", async () => {
   await using api = await startApi();
   const call = await createCall(api);

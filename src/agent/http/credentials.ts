@@ -1,48 +1,7 @@
-// Which headers and query parameters carry credentials: masked in results, and not sent on to another host.
-import type { KeyValue } from "../../model/fields.ts";
-import { MASK } from "../../model/mask.ts";
+// What a request carries as credentials: masked in results, and not sent on to another host.
+import { isCredential } from "../../model/credential-names.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { textOfHeader } from "./http-request.ts";
-
-const NAMES = new Set([
-  "authorization",
-  "proxy-authorization",
-  "cookie",
-  "set-cookie",
-  "sig",
-  "pwd",
-]);
-
-// A part of the name counts, so that X-Api-Key, _token, client_secret and X-Amz-Signature are all found.
-const PARTS =
-  /api[-_]?key|(^|[-_])key$|token|secret|passw|credential|signature|session|jwt|bearer|auth(?!or|ent)/;
-
-export const isCredential = (name: string): boolean => {
-  const lower = name.toLowerCase();
-  return NAMES.has(lower) || PARTS.test(lower);
-};
-
-export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
-  pairs.map(({ key, value }) => ({
-    key,
-    value: isCredential(key) ? MASK : value,
-  }));
-
-/** Works on text, so that a URL which cannot be parsed is masked all the same. */
-export const maskUrl = (url: string): string =>
-  url
-    .replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${MASK}@`)
-    .replace(/([?&])([^=&?#]*)=([^&#]*)/g, (whole, mark, name) =>
-      isCredential(decoded(name)) ? `${mark}${name}=${MASK}` : whole,
-    );
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
-}
 
 // RFC 9110 section 11.4: Bearer, Digest.
 const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;

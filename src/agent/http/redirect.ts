@@ -1,9 +1,9 @@
 // Where a redirect leads, and what of the request goes there.
+import { isCredential } from "../../model/credential-names.ts";
 import type { KeyValue } from "../../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
 import { MAX_URL_LENGTH } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { isCredential } from "./credentials.ts";
 import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
 
