@@ -5,6 +5,7 @@ import { withSecrets } from "../model/tick-secrets.ts";
 import type { TickSecrets } from "../model/tick-secrets.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
 import { readBehaviour } from "./http/behaviour.ts";
 import type { Cookies } from "./http/cookie-jar.ts";
 import type { HttpCaller } from "./http/http-call.ts";
@@ -31,14 +32,32 @@ export interface CallRunnerSettings {
   readonly caller: HttpCaller;
   readonly reporter: Reporter;
   readonly version: string;
+  readonly log: Logger;
   /** By default, one without a key. */
   readonly openTick?: TickOpener;
 }
 
 export function createCallRunner(settings: CallRunnerSettings): OpenCalls {
   const { openTick = createTickOpener([]) } = settings;
-  return async (tick) => callRunnerWith(settings, await openTick(tick));
+  return async (tick) =>
+    tellingFaults(settings, callRunnerWith(settings, await openTick(tick)));
 }
+
+/** A fault of the agent at one delivery would be one at the next, too: it is told of instead. */
+const tellingFaults =
+  ({ log, reporter }: CallRunnerSettings, runCall: RunCall): RunCall =>
+  async (tick, call, cancel, cookies) => {
+    try {
+      return await runCall(tick, call, cancel, cookies);
+    } catch (cause) {
+      cancel?.throwIfAborted();
+      log.error({ err: cause, call_id: call.call_id }, "call failed");
+      return resultWithoutCall(reporter, tick, call, {
+        result: "AGENT_ERROR",
+        message: "agent_error: the agent failed at this call; see its log",
+      });
+    }
+  };
 
 function callRunnerWith(
   { clock, caller, reporter, version }: CallRunnerSettings,

@@ -1,7 +1,6 @@
 // One tick to its report.
 import type { Result, RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
-import type { Logger } from "../runtime/logger.ts";
 import { isWorkflow, missedWorkflow } from "./workflow-report.ts";
 import type { WorkflowTick } from "./workflow-report.ts";
 import { createCallRunner } from "./run-call.ts";
@@ -18,7 +17,6 @@ export interface TickRunner {
 }
 
 export interface TickRunnerSettings extends CallRunnerSettings {
-  readonly log: Logger;
   /** What the calls of a workflow may take together at most; default `LONGEST_CALLS_MS`. */
   readonly callsLimitMs?: number;
 }

@@ -34,6 +34,18 @@ async function run(
   return report.results[0] as Result;
 }
 
+it("a call that the agent fails at is told of, and not tried for ever", async () => {
+  await using target = await startTarget();
+  // No schema lets it through.
+  const tags = null as unknown as string[];
+  const result = await run({ url: target.url }, { tags });
+  expect(result.meta).toMatchObject({
+    result: "AGENT_ERROR",
+    message: "agent_error: the agent failed at this call; see its log",
+  });
+  expect(target.requests).toEqual([]);
+});
+
 describe("a result", () => {
   it("masks credentials in headers and URLs", async () => {
     await using target = await startTarget((request, response) => {
