@@ -203,7 +203,7 @@ describe("the variables of a call", () => {
     });
     expect(result.meta).toMatchObject({
       result: "UNABLE_TO_RUN",
-      message: '"******** " is not a valid header name',
+      message: '"********" is not a valid header name',
     });
   });
 

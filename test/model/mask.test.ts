@@ -1,8 +1,11 @@
-import { assert, constantFrom, property, string } from "fast-check";
+import { array, assert, constantFrom, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Landing } from "../../src/model/encode-value.ts";
 import { createMask, MASK } from "../../src/model/mask.ts";
 import { createExpansion } from "../../src/model/variables.ts";
+
+const LONG = Array.from({ length: 150 }, (_, n) => n).join();
+const MONOTONOUS = `${"a".repeat(400)}, and its end`;
 
 describe("a mask", () => {
   const mask = createMask(['s€cret &"x', 's€cret &"x more', "abc", "", " ab "]);
@@ -76,13 +79,99 @@ describe("a mask", () => {
     );
   });
 
-  it("takes no long time for a text that is all escapes", () => {
-    const mask = createMask(['"secret"']);
-    const text = `${"%25".repeat(100_000)}${"\\".repeat(100_000)}`;
-    const began = process.threadCpuUsage(); // whatever else the machine does meanwhile
-    expect(mask(text)).toBe(text);
-    const { user, system } = process.threadCpuUsage(began);
-    expect((user + system) / 1000).toBeLessThan(2000);
+  it.each([
+    ["overlaps itself", "one-one", "<one-one-one>", `<${MASK}>`],
+    ["is cut off", LONG, `<${LONG.slice(0, 300)}`, `<${MASK}`],
+    [
+      "begins twice",
+      LONG,
+      `<${LONG.slice(0, 300)} ${LONG}>`,
+      `<${MASK} ${MASK}>`,
+    ],
+    [
+      "begins before",
+      MONOTONOUS,
+      `<${"a".repeat(9)}${MONOTONOUS}>`,
+      `<${MASK}>`,
+    ],
+    ["repeats itself", LONG, `<${LONG}${LONG}>`, `<${MASK}${MASK}>`],
+    ["only begins", LONG, LONG.slice(0, 200), LONG.slice(0, 200)],
+  ])("hides what there is of a secret that %s", (_, secret, text, shown) => {
+    expect(createMask([secret])(text)).toBe(shown);
+  });
+
+  it("hides whatever is part of a secret, and nothing else", () => {
+    const texts = array(constantFrom("a", "b", "-"), { maxLength: 60 });
+    const secrets = array(
+      string({ unit: constantFrom("a", "b"), minLength: 4, maxLength: 9 }),
+    );
+    assert(
+      property(secrets, texts, (values, characters) => {
+        const text = characters.join("");
+        const isIn = (at: number, { length }: string, start: number): boolean =>
+          start <= at && at < start + length;
+        const isHidden = (at: number): boolean =>
+          values.some((value) =>
+            characters.some(
+              (_, start) =>
+                isIn(at, value, start) && text.startsWith(value, start),
+            ),
+          );
+        const shown = characters.filter((_, at) => !isHidden(at)).join("");
+        expect(createMask(values)(text).replaceAll(MASK, "")).toBe(shown);
+      }),
+    );
+  });
+});
+
+/** Of a processor, whatever else the machine does meanwhile. */
+function millisecondsOf(work: () => void): number {
+  const began = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(began);
+  return (user + system) / 1000;
+}
+
+describe("the work of a mask", () => {
+  const numbered = (count: number, before: string): string[] =>
+    Array.from({ length: count }, (_, n) => `${before}${n}`);
+
+  it("is enough for more than any honest call", () => {
+    const mask = createMask(numbered(100, "a secret of some length, "));
+    const line = 'a body, "in JSON\\n", ';
+    const body = line.repeat(2 ** 20 / line.length);
+    for (const header of numbered(100, "text/html; a="))
+      expect(mask(header)).toBe(header);
+    expect(mask(body)).toBe(body);
+    expect(mask(encodeURIComponent(body))).toBe(encodeURIComponent(body));
+    expect(mask("<a secret of some length, 7>")).toBe(`<${MASK}>`);
+  });
+
+  const periodic = `${"a".repeat(32_000)}b${"a".repeat(32_000)}`;
+  it.each([
+    ["is all escapes", ['"secret"'], "%25".repeat(350_000)],
+    ["is nearly the secret, everywhere", [periodic], "a".repeat(2 ** 20)],
+    ["begins many", numbered(24_000, "QQQQQQQQ"), "Q".repeat(32 * 1024)],
+  ])("takes no long time for a text that %s", (_, secrets, text) => {
+    const took = millisecondsOf(() => createMask(secrets)(text));
+    expect(took).toBeLessThan(2000);
+  });
+
+  it.each([
+    ["secrets", numbered(30_000, "a secret ")],
+    ["long ones", numbered(100, "%2541".repeat(12_000))],
+  ])("is not spent on too many %s: all is hidden", (_, secrets) => {
+    let shown = "";
+    const took = millisecondsOf(() => (shown = createMask(secrets)("<text>")));
+    expect(shown).toBe(MASK);
+    expect(took).toBeLessThan(2000);
+  });
+
+  it("ends with a text that takes too much: it is hidden, and all after it", () => {
+    const mask = createMask(numbered(1000, "Q".repeat(50)));
+    expect(mask("<text>")).toBe("<text>");
+    expect(mask("Q".repeat(32 * 1024))).toBe(MASK);
+    expect(mask("<text>")).toBe(MASK);
   });
 });
 
