@@ -46,10 +46,13 @@ export function createHostResolver({
   const find = async (name: string): Promise<string[]> => {
     const known = (await hosts.find(name)) ?? specialName(name);
     if (known) return known;
+    const resolver = newResolver(servers);
     try {
-      return await queryBoth(newResolver(servers), name);
+      return await queryBoth(resolver, name);
     } catch (cause) {
       return await throughSystem(ask, name, dnsFailure(cause, name));
+    } finally {
+      resolver.cancel(); // the query of the other family, with its socket
     }
   };
 

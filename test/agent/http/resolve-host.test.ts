@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,6 +24,9 @@ const resolverOf = (
     hostsFile: "/nowhere",
     ...settings,
   });
+
+/** Of this process: files, and sockets. */
+const descriptors = (): number => readdirSync("/dev/fd").length;
 
 describe("a name", () => {
   it.each([
@@ -61,6 +64,18 @@ describe("a name", () => {
     for (let others = 0; others < 40; others += 1)
       await resolver.resolve("quick.example");
     expect(await resolver.resolve("slow.example")).toEqual(["192.0.2.1"]);
+  });
+
+  it("leaves no question open once it has an answer", async () => {
+    await using server = await startNameServer((_, family) =>
+      family === 6 ? "silence" : ["192.0.2.1"],
+    );
+    const before = descriptors();
+    const resolver = resolverOf(server);
+    await Promise.all(
+      Array.from({ length: 20 }, () => resolver.resolve("a.example")),
+    );
+    await expect.poll(descriptors).toBeLessThanOrEqual(before);
   });
 
   it("whose IPv4 address is told later has it all the same", async () => {
