@@ -19,11 +19,22 @@ export function createTickOpener(keys: readonly Uint8Array[]): TickOpener {
       return "no_location_key: the agent has no key for the run's credentials; give it SONDE_LOCATION_KEY, which `sonde locations env` prints";
     try {
       const text = await sealer.open(tick.sealed, placeOf(tick));
-      const secrets: unknown = JSON.parse(text);
-      return tickSecretsValidator.parse(secrets);
+      return (
+        read(text) ??
+        "agent_error: the run's credentials are in no form that this agent knows; it may be of an earlier version than the hub"
+      );
     } catch (cause) {
       if (!(cause instanceof SealError)) throw cause;
       return "wrong_location_key: the agent's SONDE_LOCATION_KEY does not open the run's credentials; `sonde locations env` prints the one in force";
     }
   };
+}
+
+function read(text: string): TickSecrets | undefined {
+  try {
+    const secrets: unknown = JSON.parse(text);
+    return tickSecretsValidator.accepts(secrets) ? secrets : undefined;
+  } catch {
+    return undefined;
+  }
 }

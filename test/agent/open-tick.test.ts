@@ -3,7 +3,9 @@ import { createTickOpener } from "../../src/agent/open-tick.ts";
 import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
 import { tickValidator } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";
+import { placeOf } from "../../src/model/tick-secrets.ts";
 import { locationKeyOf } from "../../src/runtime/location-key.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
 import { newAuthorization, newToken } from "./authorize/authorizing.ts";
 import { newCall, newTick } from "./calling.ts";
 
@@ -67,6 +69,19 @@ describe("a sealed tick", () => {
   ])("is not opened with %s", async (_, open, given, reason) => {
     expect(await open(await seal(given))).toMatch(reason);
   });
+
+  it.each(["{}", "not JSON", '{"authorizations":{"r":{"kind":"NEW"}}}'])(
+    "is not opened where %s was sealed",
+    async (text) => {
+      const sealer = createSealer({ current: locationKeyOf(MASTER, "here") });
+      const sealed = await sealer.seal(text, placeOf(tick));
+      const opened = await openWith(MASTER)({ ...newTick(plain), sealed });
+      expect(opened).toMatch(
+        /^agent_error: the run's credentials are in no form/,
+      );
+      expect(opened).not.toContain("NEW");
+    },
+  );
 
   it("does not open in the place of another run's", async () => {
     const { sealed = "" } = await seal(tick);
