@@ -64,6 +64,9 @@ export function destination(text: string): string | undefined {
 function isPlace(text: string): boolean {
   if (text.toLowerCase() === "localhost") return true;
   const [, address = text, prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
+  // What the agent would refuse: a zone, and a range of IPv4 addresses that is written as one of IPv6.
+  if (address.includes("%") || (prefix && /^::ffff:/i.test(address)))
+    return false;
   const version = isIP(address);
   const widest = version === 4 ? 32 : 128;
   return version > 0 && Number(prefix ?? widest) <= widest;

@@ -264,6 +264,8 @@ describe("a value that is not allowed", () => {
     ],
     ["a prefix too long", "SONDE_EGRESS_ALLOW", "10.0.0.0/33", EGRESS],
     ["a name", "SONDE_EGRESS_ALLOW", "example.com:443", EGRESS],
+    ["a zone", "SONDE_EGRESS_ALLOW", "fe80::1%eth0", EGRESS],
+    ["a mapped range", "SONDE_EGRESS_ALLOW", "::ffff:10.0.0.0/104", EGRESS],
     ["port 0", "SONDE_EGRESS_ALLOW", "localhost:0", EGRESS],
     ["no port", "SONDE_EGRESS_ALLOW", "[::1]:65536", EGRESS],
     [
