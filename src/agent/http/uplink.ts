@@ -48,7 +48,8 @@ export function createUplink({
     return down;
   };
 
-  // An answer counts for calls that failed before it came: the uplink may be lost right after it.
+  // An answer counts for calls that failed before it came: the uplink may be lost right after it. So while calls fail and
+  // it works, one check follows another.
   const isDown = async (): Promise<boolean> =>
     clock.monotonic() < downUntil || (check ??= checkNow());
 
