@@ -2,9 +2,9 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
-// "embedded" needs no server: SQLite and the in-process bus. "servers" starts NATS, PostgreSQL and child processes, and
-// gives each file a process of its own.
-// A contract suite runs in both: STORES and BUSES choose the adapters.
+// "embedded" needs no server: SQLite and the in-process bus. "servers" starts NATS, PostgreSQL and
+// child processes, and gives each file a process of its own. A contract suite runs in both: STORES
+// and BUSES choose the adapters.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // As long as a busy machine may take; what comes sooner ends a wait.
@@ -24,16 +24,11 @@ const apart = [
 ];
 
 // These wait for real minutes to pass.
-const slow = [
-  "test/faults/kill.test.ts",
-  "test/flows/servers-real-time.test.ts",
-];
+const slow = ["test/faults/kill.test.ts", "test/flows/servers-real-time.test.ts"];
 
 /** What waits longest starts first, and leaves the processors to the rest. */
 class LongestFirst extends BaseSequencer {
-  override async sort(
-    files: TestSpecification[],
-  ): Promise<TestSpecification[]> {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const waits = ({ moduleId }: TestSpecification): number =>
       Number(slow.some((path) => moduleId.endsWith(path)));
     const sorted = await super.sort(files);
@@ -51,7 +46,8 @@ export default defineConfig({
           name: "embedded",
           include: ["test/**/*.test.ts"],
           exclude: apart,
-          // A process for many files: to load the program for each would take as long as all of the tests.
+          // A process for many files: to load the program for each would take as long as all of the
+          // tests.
           isolate: false,
           env: { STORES: "sqlite", BUSES: "in-process" },
         },

@@ -1,6 +1,7 @@
-// The agent's own CPU for a call beside that of a bare undici request over a fresh connection: from tick to report, and
-// the whole agent between messages of nats-server. All call the same target, in turns.
-// Goal: at most 1.5 times, from tick to report, over plain http, where little else costs anything.
+// The agent's own CPU for a call beside that of a bare undici request over a fresh connection: from
+// tick to report, and the whole agent between messages of nats-server. All call the same target, in
+// turns. Goal: at most 1.5 times, from tick to report, over plain http, where little else costs
+// anything.
 import { CONCURRENCY, startCaller } from "./caller.ts";
 import type { Caller } from "./caller.ts";
 import { startRole } from "./role.ts";
@@ -42,10 +43,7 @@ async function compare(scheme: "http" | "https"): Promise<void> {
 }
 
 /** Over https the whole agent would not trust the target. */
-async function startOthers(
-  scheme: string,
-  url: string,
-): Promise<Map<string, Caller>> {
+async function startOthers(scheme: string, url: string): Promise<Map<string, Caller>> {
   const agent = startCaller("agent", url, target.authority);
   const callers = new Map([["agent, tick to report", agent]]);
   if (scheme === "https") return callers;

@@ -1,4 +1,5 @@
-// How long the API takes in process, on SQLite with 100,000 calls in the store: goal 5 ms for each operation.
+// How long the API takes in process, on SQLite with 100,000 calls in the store: goal 5 ms for each
+// operation.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,9 +74,7 @@ await store.transaction(async (inner) => {
     if (owner === "ann") ids.push(call.id);
   }
 });
-const runs = ids
-  .slice(0, 100)
-  .map((target_id, n) => aRun({ target_id, due_time: T0 + n }));
+const runs = ids.slice(0, 100).map((target_id, n) => aRun({ target_id, due_time: T0 + n }));
 await store.pendingRuns.insert(runs);
 await store.results.record(runs.map((run) => aReport(run)));
 

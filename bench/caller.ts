@@ -1,4 +1,5 @@
-// One side of the comparison, in a process of its own: code that both ran would be optimized for neither.
+// One side of the comparison, in a process of its own: code that both ran would be optimized for
+// neither.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createSecureContext } from "node:tls";
@@ -22,11 +23,7 @@ export interface Caller {
 }
 
 /** `authority` is what it trusts, in PEM. */
-export function startCaller(
-  side: Side,
-  url: string,
-  authority: string,
-): Caller {
+export function startCaller(side: Side, url: string, authority: string): Caller {
   const child = fork(fileURLToPath(import.meta.url), ["call", side, url], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: "" },
   });
@@ -50,10 +47,7 @@ async function serve(side: string | undefined, url = ""): Promise<void> {
   process.once("disconnect", () => process.exit());
   const [authority] = (await once(process, "message")) as [string];
   const secureContext = createSecureContext({ ca: authority });
-  const call =
-    side === "agent"
-      ? agentCall(url, secureContext)
-      : bareCall(url, secureContext);
+  const call = side === "agent" ? agentCall(url, secureContext) : bareCall(url, secureContext);
   for (;;) {
     const [calls] = (await once(process, "message")) as [number];
     process.send?.(await measure(call, calls));
@@ -93,10 +87,7 @@ function agentCall(url: string, secureContext: Context): () => Promise<void> {
   };
 }
 
-async function measure(
-  call: () => Promise<void>,
-  calls: number,
-): Promise<number> {
+async function measure(call: () => Promise<void>, calls: number): Promise<number> {
   const before = process.cpuUsage();
   let left = calls;
   const worker = async (): Promise<void> => {

@@ -21,17 +21,10 @@ const LOCATION = "local";
 const TICKS_PER_MESSAGE = 50;
 
 /** Undefined where there is no nats-server. */
-export async function startRole(
-  url: string,
-  concurrency: number,
-): Promise<Caller | undefined> {
+export async function startRole(url: string, concurrency: number): Promise<Caller | undefined> {
   const nats = await startNats();
   if (!nats) return undefined;
-  const child = fork(fileURLToPath(import.meta.url), [
-    "serve",
-    nats.url,
-    String(concurrency),
-  ]);
+  const child = fork(fileURLToPath(import.meta.url), ["serve", nats.url, String(concurrency)]);
   await once(child, "message");
   const bus = await busOf(nats.url);
   const cpu = async (): Promise<number> => {
@@ -73,11 +66,8 @@ function createRuns(bus: Bus, url: string) {
     async make(calls: number): Promise<void> {
       const done = new Promise<void>((resolve) => (onDone = resolve));
       left = calls;
-      const ticks = Array.from({ length: calls }, () =>
-        tickFor(url, `run-${(made += 1)}`),
-      );
-      while (ticks.length > 0)
-        await bus.publishTicks(ticks.splice(0, TICKS_PER_MESSAGE));
+      const ticks = Array.from({ length: calls }, () => tickFor(url, `run-${(made += 1)}`));
+      while (ticks.length > 0) await bus.publishTicks(ticks.splice(0, TICKS_PER_MESSAGE));
       await done;
     },
   };
@@ -95,11 +85,9 @@ async function startNats() {
   const program = findProgram("nats-server");
   if (!program) return undefined;
   const store = mkdtempSync(join(tmpdir(), "sonde-bench-"));
-  const server = spawn(
-    program,
-    ["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", store],
-    { stdio: ["ignore", "ignore", "pipe"] },
-  );
+  const server = spawn(program, ["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", store], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let port = "";
   for await (const line of createInterface({ input: server.stderr })) {
     port = /client connections on 127\.0\.0\.1:(\d+)/.exec(line)?.[1] ?? port;
@@ -110,9 +98,7 @@ async function startNats() {
     url: `nats://127.0.0.1:${port}`,
     stop() {
       server.kill();
-      server.once("exit", () =>
-        rmSync(store, { recursive: true, force: true }),
-      );
+      server.once("exit", () => rmSync(store, { recursive: true, force: true }));
     },
   };
 }

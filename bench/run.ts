@@ -1,4 +1,5 @@
-// Runs every benchmark, each in a process of its own, one after the other. `npm run bench -- api` runs one.
+// Runs every benchmark, each in a process of its own, one after the other. `npm run bench -- api`
+// runs one.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -7,15 +8,11 @@ const BENCHMARKS = ["api", "agent"];
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !BENCHMARKS.includes(name));
 if (unknown.length > 0) {
-  console.error(
-    `there is no benchmark ${unknown.join(", ")}; there are ${BENCHMARKS.join(", ")}`,
-  );
+  console.error(`there is no benchmark ${unknown.join(", ")}; there are ${BENCHMARKS.join(", ")}`);
   process.exit(1);
 }
 
-for (const name of BENCHMARKS.filter(
-  (each) => wanted.length === 0 || wanted.includes(each),
-)) {
+for (const name of BENCHMARKS.filter((each) => wanted.length === 0 || wanted.includes(each))) {
   const path = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
   const { status } = spawnSync(process.execPath, [path], { stdio: "inherit" });
   if (status !== 0) process.exitCode = 1;

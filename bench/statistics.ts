@@ -14,5 +14,4 @@ export function spreadOf(values: readonly number[]): Spread {
   return { min: at(0), median: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-export const show = (value: number, digits = 3): string =>
-  value.toFixed(digits);
+export const show = (value: number, digits = 3): string => value.toFixed(digits);

@@ -1,4 +1,5 @@
-// A target of small answers in a process of its own, over http and https. Tells its ports, and the authority to trust.
+// A target of small answers in a process of its own, over http and https. Tells its ports, and the
+// authority to trust.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -14,11 +14,7 @@ import { createApi } from "./api/server.ts";
 import type { Api } from "./api/server.ts";
 import type { Bus } from "./bus/bus.ts";
 import type { Config, Role } from "./config.ts";
-import {
-  locationKeysOf,
-  masterKeyOf,
-  tickSealerOf,
-} from "./configured-store.ts";
+import { locationKeysOf, masterKeyOf, tickSealerOf } from "./configured-store.ts";
 import type { DataDir } from "./data-dir.ts";
 import { createDispatcher } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatch.ts";
@@ -68,10 +64,7 @@ export function composeRoles(parts: RoleParts): Roles {
   const sealTick = tickSealerOf(config, dataDir);
   const dispatcher = createDispatcher({ store, bus, sealTick });
   if (has("scheduler"))
-    services.push(
-      schedulerOf(parts, store, dispatcher),
-      renewalOf(parts, store, resolver),
-    );
+    services.push(schedulerOf(parts, store, dispatcher), renewalOf(parts, store, resolver));
   if (!has("api")) return { services, api: undefined };
   const api = apiOf(parts, store, dispatcher);
   services.push(api, createAnswerPruning({ store, log: logOf(parts, "api") }));
@@ -115,11 +108,7 @@ function agentOf(parts: RoleParts, resolver: HostResolver): Service {
   });
 }
 
-const schedulerOf = (
-  parts: RoleParts,
-  store: Store,
-  dispatcher: Dispatcher,
-): Service =>
+const schedulerOf = (parts: RoleParts, store: Store, dispatcher: Dispatcher): Service =>
   createScheduler({
     store,
     dispatcher,
@@ -128,11 +117,7 @@ const schedulerOf = (
     metrics: createSchedulerMetrics(parts.registry),
   });
 
-function renewalOf(
-  parts: RoleParts,
-  store: Store,
-  resolver: HostResolver,
-): Service {
+function renewalOf(parts: RoleParts, store: Store, resolver: HostResolver): Service {
   const { allow, own } = egressOf(parts);
   return createRenewalService({
     store,
@@ -155,9 +140,7 @@ function apiOf(parts: RoleParts, store: Store, dispatcher: Dispatcher): Api {
       host: config.host,
       port: config.port,
       tokenInQuery: config.tokenInQuery,
-      cursorKey: createHmac("sha256", masterKeyOf(config, dataDir))
-        .update("cursor")
-        .digest(),
+      cursorKey: createHmac("sha256", masterKeyOf(config, dataDir)).update("cursor").digest(),
       version: VERSION,
     },
   });

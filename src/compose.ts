@@ -22,7 +22,10 @@ import { lockForProcess } from "./store/process-lock.ts";
 import type { Store } from "./store/store.ts";
 import { VERSION } from "./version.ts";
 
-/** Token endpoints have 10 s to answer, and runs in flight then 10 s to finish; what follows them needs a moment more. */
+/**
+ * Token endpoints have 10 s to answer, and runs in flight then 10 s to finish; what follows them
+ * needs a moment more.
+ */
 const STOP_DEADLINE_MS = 25_000;
 
 export interface System {
@@ -43,15 +46,19 @@ export interface ComposeOptions {
 }
 
 /**
- * A server that goes along with the roles: it starts once the data folder is this process's own, and stops last but for
- * that, also where its start failed. The agent may call it, whatever the configuration allows.
+ * A server that goes along with the roles: it starts once the data folder is this process's own,
+ * and stops last but for that, also where its start failed. The agent may call it, whatever the
+ * configuration allows.
  */
 export interface Companion extends Service {
   /** As `host:port`, once it has started. */
   address(): string;
 }
 
-/** Connects what the roles need and wires them. Rejects, with nothing left open, when something cannot be reached. */
+/**
+ * Connects what the roles need and wires them. Rejects, with nothing left open, when something
+ * cannot be reached.
+ */
 export async function compose(options: ComposeOptions): Promise<System> {
   const open: Service[] = [];
   try {
@@ -88,9 +95,7 @@ async function connect(
   }
   if (companion) opened(companion.name, () => companion.stop());
   await companion?.start();
-  const store = needsStore
-    ? await openConfiguredStore(config, dataDir, log)
-    : undefined;
+  const store = needsStore ? await openConfiguredStore(config, dataDir, log) : undefined;
   if (store) opened("store", () => store.close());
   const bus = await openConfiguredBus(config, log, registry, holder);
   opened("bus", () => bus.close());
@@ -124,7 +129,8 @@ async function wire(
   let firstKey: string | undefined;
   if (store && roles.api)
     services.push({
-      // Last, so that a start that fails leaves it to the next one to show the key; ready means that there is one.
+      // Last, so that a start that fails leaves it to the next one to show the key; ready means
+      // that there is one.
       name: "first key",
       async start() {
         firstKey = await ensureFirstKey(store, dataDir, config.bootstrapKey);
@@ -139,11 +145,7 @@ async function wire(
     checks: readinessChecks(store, bus),
     log,
   });
-  const lifecycle = createLifecycle(
-    [...open, ops, ...services],
-    log,
-    STOP_DEADLINE_MS,
-  );
+  const lifecycle = createLifecycle([...open, ops, ...services], log, STOP_DEADLINE_MS);
   return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
 }
 
@@ -155,7 +157,5 @@ function readinessChecks(store: Store | undefined, bus: Bus): ReadinessCheck[] {
       if (!connected) throw new Error(detail);
     },
   };
-  return store
-    ? [{ part: "database", check: () => store.ping() }, busCheck]
-    : [busCheck];
+  return store ? [{ part: "database", check: () => store.ping() }, busCheck] : [busCheck];
 }

@@ -1,4 +1,5 @@
-// From the environment to the configuration, or to everything that is wrong with it. The only reader of the environment.
+// From the environment to the configuration, or to everything that is wrong with it. The only
+// reader of the environment.
 import { readFileSync } from "node:fs";
 import { show } from "./model/validate.ts";
 import { ROLES, SETTINGS } from "./settings.ts";
@@ -23,13 +24,11 @@ const HUB_ROLES: readonly Role[] = ROLES.filter((role) => role !== "agent");
 const settings = (): [string, Setting<unknown>][] => Object.entries(SETTINGS);
 
 /**
- * Reads the environment; `overrides` (by the same names, of the command line) win over it. A variable that is empty
- * counts as not set. Throws one error whose message lists every fault on a line of its own.
+ * Reads the environment; `overrides` (by the same names, of the command line) win over it. A
+ * variable that is empty counts as not set. Throws one error whose message lists every fault on a
+ * line of its own.
  */
-export function loadConfig(
-  env: Environment,
-  overrides: Environment = {},
-): Config {
+export function loadConfig(env: Environment, overrides: Environment = {}): Config {
   const faults = unknownVariables(env);
   const values = settings().map(([name, setting]) => {
     const given = read(setting, env, overrides, faults);
@@ -38,9 +37,7 @@ export function loadConfig(
   const config = Object.freeze(Object.fromEntries(values)) as Config;
   if (faults.length === 0) faults.push(...contradictions(config));
   if (faults.length > 0)
-    throw new Error(
-      ["the configuration is not usable:", ...faults].join("\n  "),
-    );
+    throw new Error(["the configuration is not usable:", ...faults].join("\n  "));
   return config;
 }
 
@@ -118,9 +115,7 @@ function unknownVariables(env: Environment): string[] {
     (name) => name.startsWith(PREFIX) && !known.includes(name),
   );
   return unknown.map((name) => {
-    const [nearest = ""] = known.toSorted(
-      (a, b) => editDistance(name, a) - editDistance(name, b),
-    );
+    const [nearest = ""] = known.toSorted((a, b) => editDistance(name, a) - editDistance(name, b));
     const begun = known.find((setting) => setting.startsWith(name));
     return `${name} is not a setting; the nearest one is ${begun ?? nearest}`;
   });
@@ -152,8 +147,7 @@ function contradictions({ roles, natsUrls, databaseUrl }: Config): string[] {
       `SONDE_ROLES: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes, which needs SONDE_NATS_URL (the bus inside the process does not leave it)`,
     );
   const missingHub = HUB_ROLES.filter((role) => missing.includes(role));
-  const isSplitHub =
-    missingHub.length > 0 && missingHub.length < HUB_ROLES.length;
+  const isSplitHub = missingHub.length > 0 && missingHub.length < HUB_ROLES.length;
   if (isSplitHub && !databaseUrl)
     faults.push(
       `SONDE_ROLES: ${show(roles.join(","))} leaves ${missingHub.join(", ")} to other processes, which needs SONDE_DATABASE_URL (the embedded database serves one process)`,

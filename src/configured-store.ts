@@ -1,4 +1,5 @@
-// The store that the configuration names, the master key that its secrets are sealed with, and the keys made from that.
+// The store that the configuration names, the master key that its secrets are sealed with, and the
+// keys made from that.
 import type { Config } from "./config.ts";
 import type { DataDir } from "./data-dir.ts";
 import { createTickSealer } from "./dispatch/seal-tick.ts";
@@ -18,9 +19,7 @@ export const openConfiguredStore = (
   { usesSecrets = true }: Pick<StoreOptions, "usesSecrets"> = {},
 ): Promise<Store> =>
   openStore({
-    location: config.databaseUrl
-      ? { url: config.databaseUrl }
-      : { file: dataDir.path("sonde.db") },
+    location: config.databaseUrl ? { url: config.databaseUrl } : { file: dataDir.path("sonde.db") },
     clock: systemClock,
     sealer: createSealer({
       current: masterKeyOf(config, dataDir),
@@ -33,8 +32,9 @@ export const openConfiguredStore = (
   });
 
 /**
- * Of the location that this process serves: what its agent opens the credentials in its ticks with, newest first. With
- * `hasMaster`, this process has the master key even where its configuration does not name one.
+ * Of the location that this process serves: what its agent opens the credentials in its ticks with,
+ * newest first. With `hasMaster`, this process has the master key even where its configuration does
+ * not name one.
  */
 export function locationKeysOf(
   config: Config,
@@ -45,18 +45,13 @@ export function locationKeysOf(
     hasMaster || config.masterKey
       ? [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])]
       : [];
-  return (
-    config.locationKeys ??
-    masters.map((master) => locationKeyOf(master, config.location))
-  );
+  return config.locationKeys ?? masters.map((master) => locationKeyOf(master, config.location));
 }
 
 /** Within the process nothing is sealed. */
 export const tickSealerOf = (config: Config, dataDir: DataDir): TickSealer =>
   config.natsUrls
-    ? createTickSealer((location) =>
-        locationKeyOf(masterKeyOf(config, dataDir), location),
-      )
+    ? createTickSealer((location) => locationKeyOf(masterKeyOf(config, dataDir), location))
     : async (tick) => tick;
 
 /** Made in the data folder on first use, where the configuration has none. */

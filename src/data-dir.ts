@@ -1,4 +1,5 @@
-// The folder that a process keeps things in: made private on first use, with what was generated there.
+// The folder that a process keeps things in: made private on first use, with what was generated
+// there.
 import { randomBytes, randomUUID } from "node:crypto";
 import {
   existsSync,
@@ -15,7 +16,10 @@ export interface DataDir {
   path(file: string): string;
   /** The content of the file; undefined when there is none. */
   read(file: string): string | undefined;
-  /** Writes it for this user alone (mode 0600). In one step: whatever interrupts it, the file is the old one or the new. */
+  /**
+   * Writes it for this user alone (mode 0600). In one step: whatever interrupts it, the file is the
+   * old one or the new.
+   */
   write(file: string, content: string): void;
   /** The key in the file, made on first use; two processes that start at once get the same one. */
   key(file: string): Uint8Array;
@@ -75,8 +79,7 @@ export function openDataDir(directory: string): DataDir {
       }
     },
     key(file) {
-      if (read(file) === undefined)
-        writeFirst(file, randomBytes(KEY_BYTES).toString("base64"));
+      if (read(file) === undefined) writeFirst(file, randomBytes(KEY_BYTES).toString("base64"));
       const key = Buffer.from(read(file) ?? "", "base64");
       if (key.length === KEY_BYTES) return key;
       throw new Error(
@@ -86,7 +89,10 @@ export function openDataDir(directory: string): DataDir {
   };
 }
 
-/** With the folders above it. Not by mkdir's `recursive`, which goes on for ever below /proc, for one. */
+/**
+ * With the folders above it. Not by mkdir's `recursive`, which goes on for ever below /proc, for
+ * one.
+ */
 function makeFolder(directory: string): void {
   const above = dirname(directory);
   if (above !== directory && !existsSync(above)) makeFolder(above);
@@ -100,5 +106,4 @@ function makeFolder(directory: string): void {
 const isFolder = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-const codeOf = (cause: unknown): string =>
-  (cause as NodeJS.ErrnoException).code ?? String(cause);
+const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? String(cause);

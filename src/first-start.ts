@@ -8,7 +8,10 @@ export const FIRST_OWNER = "owner";
 const FIRST_KEY_ID = "0-first-key";
 export const KEY_FILE = "owner-key";
 
-/** A store knows the location that its own process serves; an empty one, the location that this process was told of. */
+/**
+ * A store knows the location that its own process serves; an empty one, the location that this
+ * process was told of.
+ */
 export async function ensureLocation(
   store: Store,
   id: string,
@@ -26,8 +29,8 @@ export async function ensureLocation(
 }
 
 /**
- * Issues the first OWNER key of a store that has none, and keeps it in the data folder. Returns the key when this call
- * made it up; undefined when there was one already, or `preset` gave it.
+ * Issues the first OWNER key of a store that has none, and keeps it in the data folder. Returns the
+ * key when this call made it up; undefined when there was one already, or `preset` gave it.
  */
 export async function ensureFirstKey(
   store: Store,

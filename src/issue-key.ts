@@ -26,13 +26,7 @@ export const issueKey = (
 ): Promise<IssuedKey | undefined> =>
   store.transaction(async (within) => {
     const time = await within.now();
-    const {
-      api_key = newApiKey(),
-      key_id = newId(time),
-      owner,
-      org,
-      access_level,
-    } = order;
+    const { api_key = newApiKey(), key_id = newId(time), owner, org, access_level } = order;
     const principal = { key_id, owner, org, access_level };
     const isNew = await within.apiKeys.insert(
       { ...principal, created: time, last_update: time, revoked: false },
@@ -53,11 +47,7 @@ export const issueKey = (
   });
 
 /** False when there was no such key in force. */
-export const revokeKey = (
-  store: Store,
-  actor: LocalActor,
-  id: string,
-): Promise<boolean> =>
+export const revokeKey = (store: Store, actor: LocalActor, id: string): Promise<boolean> =>
   store.transaction(async (within) => {
     const time = await within.now();
     if (!(await within.apiKeys.revoke(id, null, time))) return false;

@@ -1,10 +1,6 @@
 // The command line: reads the arguments and the configuration, and does what was asked.
 import { ADMINISTRATION, administer } from "./commands/administer.ts";
-import {
-  commandOf,
-  parse,
-  refuseForeignOptions,
-} from "./commands/arguments.ts";
+import { commandOf, parse, refuseForeignOptions } from "./commands/arguments.ts";
 import { loadConfig, readEnvironment, renderConfig } from "./config.ts";
 import { systemClock } from "./runtime/clock.ts";
 import { listenForStop } from "./stop-signal.ts";
@@ -49,7 +45,10 @@ async function run(args: string[]): Promise<void> {
   throw new Error(`there is no command '${positionals.join(" ")}'\n\n${USAGE}`);
 }
 
-/** Rejects where something that was printed cannot be written; that its reader has gone is fine: `… | head`. */
+/**
+ * Rejects where something that was printed cannot be written; that its reader has gone is fine: `…
+ * | head`.
+ */
 const printed = (): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write("", (cause?: NodeJS.ErrnoException | null) => {
@@ -64,9 +63,7 @@ try {
   await printed();
   process.exitCode = 0;
 } catch (cause) {
-  process.stderr.write(
-    `sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`,
-  );
+  process.stderr.write(`sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`);
   process.exitCode = 1;
 }
 process.exit(); // a server that does not answer would keep it up, however much is closed

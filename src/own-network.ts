@@ -1,4 +1,5 @@
-// Where this process and its hub listen: what its agent does not call, and what it looks for to know its network.
+// Where this process and its hub listen: what its agent does not call, and what it looks for to
+// know its network.
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import type { OwnNetwork, ServerAddress } from "./agent/http/egress.ts";
@@ -21,12 +22,13 @@ function databaseAddresses({ databaseUrl }: Config): string[] {
   if (!databaseUrl) return [];
   const { hostname, port, searchParams } = new URL(databaseUrl);
   const host = searchParams.get("host") ?? decodeURIComponent(hostname);
-  return host === "" || host.startsWith("/")
-    ? []
-    : [`${host}:${port || POSTGRES_PORT}`];
+  return host === "" || host.startsWith("/") ? [] : [`${host}:${port || POSTGRES_PORT}`];
 }
 
-/** What answers wherever the agent's network works; none where nobody named any and there is no hub elsewhere. */
+/**
+ * What answers wherever the agent's network works; none where nobody named any and there is no hub
+ * elsewhere.
+ */
 export const uplinkCheckOf = (config: Config): readonly string[] =>
   config.uplinkCheck.length > 0 ? config.uplinkCheck : natsAddresses(config);
 
@@ -46,9 +48,9 @@ export interface OwnNetworkOptions {
 }
 
 /**
- * Looks the servers up, and again in the background now and then: what is asked for is what was found so far. What was
- * announced once, and an address that was one of a name, stays known, for a name may have others each time. Never
- * rejects.
+ * Looks the servers up, and again in the background now and then: what is asked for is what was
+ * found so far. What was announced once, and an address that was one of a name, stays known, for a
+ * name may have others each time. Never rejects.
  */
 export async function createOwnNetwork({
   config,
@@ -65,8 +67,7 @@ export async function createOwnNetwork({
 
   const findOne = async (server: string): Promise<void> => {
     const { name, port } = splitAddress(server);
-    for (const { address } of await find(name))
-      found.set(`${address} ${port}`, { address, port });
+    for (const { address } of await find(name)) found.set(`${address} ${port}`, { address, port });
   };
   const findAll = async (servers: readonly string[]): Promise<void> => {
     await Promise.allSettled(servers.map(findOne));
@@ -88,10 +89,7 @@ export async function createOwnNetwork({
     if (clock.monotonic() - renewed > RENEW_AFTER_MS) void renew();
   };
 
-  await Promise.all([
-    learn([...natsAddresses(config), ...announced()]),
-    findAll(database),
-  ]);
+  await Promise.all([learn([...natsAddresses(config), ...announced()]), findAll(database)]);
   return {
     ports() {
       refresh();

@@ -48,9 +48,7 @@ export function urlOf(protocols: readonly string[]) {
 /** 32 bytes, as base64 or as hex digits. */
 export function keyBytes(text: string): Uint8Array | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
-  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text)
-    ? Buffer.from(text, "base64")
-    : undefined;
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined;
 }
 
 /** An address, a range in CIDR notation or `localhost`; each with or without a port. */
@@ -64,9 +62,9 @@ export function destination(text: string): string | undefined {
 function isPlace(text: string): boolean {
   if (text.toLowerCase() === "localhost") return true;
   const [, address = text, prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
-  // What the agent would refuse: a zone, and a range of IPv4 addresses that is written as one of IPv6.
-  if (address.includes("%") || (prefix && /^::ffff:/i.test(address)))
-    return false;
+  // What the agent would refuse: a zone, and a range of IPv4 addresses that is written as one of
+  // IPv6.
+  if (address.includes("%") || (prefix && /^::ffff:/i.test(address))) return false;
   const version = isIP(address);
   const widest = version === 4 ? 32 : 128;
   return version > 0 && Number(prefix ?? widest) <= widest;

@@ -34,8 +34,7 @@ export interface Setting<T> {
   readonly parse: (text: string) => T | undefined;
 }
 
-const setting = <T>(definition: Setting<T> & { default: string }): Setting<T> =>
-  definition;
+const setting = <T>(definition: Setting<T> & { default: string }): Setting<T> => definition;
 const optional = <T>(
   definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
 ): Setting<T | undefined> => ({ ...definition, default: null });
@@ -51,8 +50,7 @@ export const SETTINGS = {
     default: "127.0.0.1",
     meaning: "Address that the API, the web pages and the ops server listen on",
     allowed: "a host name or an IP address",
-    parse: (text) =>
-      isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text),
+    parse: (text) => (isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text)),
   }),
   port: setting({
     env: "SONDE_PORT",
@@ -72,8 +70,7 @@ export const SETTINGS = {
     env: "SONDE_DATA_DIR",
     default: ".sonde",
     defaultMeaning: "`.sonde` in the working folder",
-    meaning:
-      "Folder of the embedded database, the agent's spool and the generated keys",
+    meaning: "Folder of the embedded database, the agent's spool and the generated keys",
     allowed: "a path",
     parse: (text) => (text.includes("\0") ? undefined : resolve(text)),
   }),
@@ -100,10 +97,7 @@ export const SETTINGS = {
     defaultMeaning: "none",
     meaning: "Content of the `.creds` file to sign in to NATS with",
     allowed: "the content of a .creds file (a user JWT and its seed)",
-    parse: (text) =>
-      /BEGIN NATS USER JWT[^]+BEGIN USER NKEY SEED/.test(text)
-        ? text
-        : undefined,
+    parse: (text) => (/BEGIN NATS USER JWT[^]+BEGIN USER NKEY SEED/.test(text) ? text : undefined),
   }),
   roles: setting({
     env: "SONDE_ROLES",
@@ -126,8 +120,7 @@ export const SETTINGS = {
     defaultMeaning: "follows from the master key, where there is one",
     meaning:
       "Key that credentials on their way to the location's agents are encrypted with, as `sonde locations add` prints it; older ones may follow, separated by commas",
-    allowed:
-      "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
+    allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),
   bootstrapKey: optional({
@@ -152,8 +145,7 @@ export const SETTINGS = {
     defaultMeaning: "none",
     meaning:
       "Other keys that what is stored may still be encrypted with, separated by commas: see docs/security.md",
-    allowed:
-      "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
+    allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),
   egressAllow: setting({
@@ -187,8 +179,7 @@ export const SETTINGS = {
     default: "true",
     meaning: "Whether a key may be given as the query parameter `_token`",
     allowed: "true or false",
-    parse: (text) =>
-      text === "true" ? true : text === "false" ? false : undefined,
+    parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
   }),
   agentConcurrency: setting({
     env: "SONDE_AGENT_CONCURRENCY",

@@ -1,8 +1,8 @@
 // The version that runs, from package.json.
 import { readFileSync } from "node:fs";
 
-const manifest = JSON.parse(
-  readFileSync(new URL("../package.json", import.meta.url), "utf8"),
-) as { readonly version: string };
+const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
 
 export const VERSION = manifest.version;

@@ -1,4 +1,5 @@
-// Who may import whom, and the other rules that hold for every source file. Offenders are named by file.
+// Who may import whom, and the other rules that hold for every source file. Offenders are named by
+// file.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -72,11 +73,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /** What stands in one file only, or in the files of one folder. */
-const CONFINED: readonly (readonly [
-  what: string,
-  pattern: RegExp,
-  place: string,
-])[] = [
+const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string])[] = [
   [
     "process.env",
     /\bprocess\s*\.\s*env\b|import\s*\{[^}]*\benv\b[^}]*\}\s*from "node:process"/,
@@ -100,9 +97,7 @@ const CONFINED: readonly (readonly [
 const MAX_LINES = 250;
 
 const FOLDERS = ["src", "test", "docs", "deploy", "bench", "web"].concat(
-  Object.keys(RULES).flatMap((name) =>
-    name.endsWith("/") ? [name.slice(0, -1)] : [],
-  ),
+  Object.keys(RULES).flatMap((name) => (name.endsWith("/") ? [name.slice(0, -1)] : [])),
 );
 
 interface Source {
@@ -119,17 +114,14 @@ const NO_RULE: Rule = { ours: [], packages: [], builtins: false };
 
 /** A relative import as a path below src, a package by its name, a module of Node as it stands. */
 function resolveImport(path: string, specifier: string): string {
-  if (specifier.startsWith("."))
-    return `src:${normalize(join(dirname(path), specifier))}`;
+  if (specifier.startsWith(".")) return `src:${normalize(join(dirname(path), specifier))}`;
   if (specifier.startsWith("node:")) return specifier;
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
 function readSource(path: string): Source {
   const text = readFileSync(join("src", path), "utf8");
-  const code = text
-    .replaceAll(/\/\*.*?\*\//gs, "")
-    .replaceAll(/^\s*\/\/.*$|\s\/\/ .*$/gm, "");
+  const code = text.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/^\s*\/\/.*$|\s\/\/ .*$/gm, "");
   const specifiers = code.matchAll(
     /^(?:import\s+(?:[^"'=()]*?\sfrom\s+)?|export\s[^"'=()]*?\sfrom\s+|.*\bimport\s*\(\s*)"([^"]+)"/gm,
   );
@@ -169,9 +161,7 @@ function cycleFrom(start: string): string[] {
   return walk(start, start);
 }
 
-const offenders = (
-  offends: (source: Source) => readonly string[] | boolean,
-): string[] =>
+const offenders = (offends: (source: Source) => readonly string[] | boolean): string[] =>
   sources.flatMap((source) => {
     const found = offends(source);
     if (typeof found === "boolean") return found ? [source.path] : [];
@@ -181,15 +171,11 @@ const offenders = (
 describe("the source", () => {
   it("is there to be looked at", () => {
     expect(sources.length).toBeGreaterThan(20);
-    expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(
-      50,
-    );
+    expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(50);
   });
 
   it("imports only what its folder may import", () => {
-    const found = offenders(({ path, imports }) =>
-      imports.filter((to) => !isAllowed(path, to)),
-    );
+    const found = offenders(({ path, imports }) => imports.filter((to) => !isAllowed(path, to)));
     expect(found).toEqual([]);
   });
 
@@ -200,16 +186,12 @@ describe("the source", () => {
   it.each(CONFINED)("has %s in its place only", (_, pattern, place) => {
     const isPlace = (path: string): boolean =>
       place.split(" ").some((prefix) => path.startsWith(prefix));
-    const found = offenders(
-      ({ path, code }) => pattern.test(code) && !isPlace(path),
-    );
+    const found = offenders(({ path, code }) => pattern.test(code) && !isPlace(path));
     expect(found).toEqual([]);
   });
 
   it("exports by name, from where a thing is made", () => {
-    expect(offenders(({ code }) => /^export default\b/m.test(code))).toEqual(
-      [],
-    );
+    expect(offenders(({ code }) => /^export default\b/m.test(code))).toEqual([]);
     expect(
       offenders(({ code }) => /^export \*/m.test(code)),
       "re-exports of everything",
@@ -238,11 +220,8 @@ describe("the source", () => {
   });
 
   it("opens each file by saying what it holds, and silences no check", () => {
-    expect(
-      offenders(({ text }) => !/^(#!.*\n)?\/(?:\/|\*\*) /.test(text)),
-    ).toEqual([]);
-    const silencers =
-      /@ts-(?:ignore|expect-error|nocheck)|(?:oxlint|eslint)-disable|\bas any\b/;
+    expect(offenders(({ text }) => !/^(#!.*\n)?\/(?:\/|\*\*) /.test(text))).toEqual([]);
+    const silencers = /@ts-(?:ignore|expect-error|nocheck)|(?:oxlint|eslint)-disable|\bas any\b/;
     expect(offenders(({ text }) => silencers.test(text))).toEqual([]);
   });
 });
@@ -265,9 +244,7 @@ describe("the documents", () => {
     ].map(([, path = ""]) => path);
     const paths = named.filter((path) => isPath(path));
     expect(paths.length, "paths named").toBeGreaterThan(0);
-    const gone = paths.filter(
-      (path) => !existsSync(path) && !existsSync(join("src", path)),
-    );
+    const gone = paths.filter((path) => !existsSync(path) && !existsSync(join("src", path)));
     expect(gone).toEqual([]);
   });
 });

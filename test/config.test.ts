@@ -103,10 +103,7 @@ describe("the configuration", () => {
       agentConcurrency: 50,
     });
     expect(() => parseEgressAllow(config.egressAllow)).not.toThrow();
-    expect([...(config.masterKey ?? [])]).toEqual([
-      ...Array<number>(31).fill(0),
-      255,
-    ]);
+    expect([...(config.masterKey ?? [])]).toEqual([...Array<number>(31).fill(0), 255]);
   });
 
   it("takes a master key as base64 too", () => {
@@ -118,9 +115,7 @@ describe("the configuration", () => {
   });
 
   it("counts an empty variable as not set", () => {
-    expect(loadConfig({ SONDE_PORT: "", SONDE_NATS_URL: "" })).toEqual(
-      loadConfig({}),
-    );
+    expect(loadConfig({ SONDE_PORT: "", SONDE_NATS_URL: "" })).toEqual(loadConfig({}));
   });
 
   it("lets the command line win", () => {
@@ -137,9 +132,7 @@ describe("the configuration", () => {
 describe("a secret", () => {
   it("is read from the file that its _FILE variable names, without the last line break", () => {
     using file = secretFile(`${SECRET}\n`);
-    expect(
-      loadConfig({ SONDE_BOOTSTRAP_KEY_FILE: file.path }).bootstrapKey,
-    ).toBe(SECRET);
+    expect(loadConfig({ SONDE_BOOTSTRAP_KEY_FILE: file.path }).bootstrapKey).toBe(SECRET);
   });
 
   it("is not given twice", () => {
@@ -220,12 +213,7 @@ const EGRESS =
 
 describe("a value that is not allowed", () => {
   it.each([
-    [
-      "a host with a slash",
-      "SONDE_HOST",
-      "http://x",
-      "a host name or an IP address",
-    ],
+    ["a host with a slash", "SONDE_HOST", "http://x", "a host name or an IP address"],
     [
       "a port in words",
       "SONDE_PORT",
@@ -250,12 +238,7 @@ describe("a value that is not allowed", () => {
       "api,cook",
       "a comma-separated list of api, scheduler, agent, aggregator",
     ],
-    [
-      "no role",
-      "SONDE_ROLES",
-      ",",
-      "a comma-separated list of api, scheduler, agent, aggregator",
-    ],
+    ["no role", "SONDE_ROLES", ",", "a comma-separated list of api, scheduler, agent, aggregator"],
     [
       "a location with a dot",
       "SONDE_LOCATION",
@@ -281,22 +264,10 @@ describe("a value that is not allowed", () => {
       "one of trace, debug, info, warn, error, fatal, silent",
     ],
     ["yes", "SONDE_TOKEN_IN_QUERY", "yes", "true or false"],
-    [
-      "none at a time",
-      "SONDE_AGENT_CONCURRENCY",
-      "0",
-      "a whole number from 1 to 100000",
-    ],
-    [
-      "half a call",
-      "SONDE_AGENT_CONCURRENCY",
-      "1.5",
-      "a whole number from 1 to 100000",
-    ],
+    ["none at a time", "SONDE_AGENT_CONCURRENCY", "0", "a whole number from 1 to 100000"],
+    ["half a call", "SONDE_AGENT_CONCURRENCY", "1.5", "a whole number from 1 to 100000"],
   ])("is named with what is allowed: %s", (_, name, value, allowed) => {
-    expect(faultsOf({ [name]: value })).toEqual([
-      `${name}: '${value}' is not ${allowed}`,
-    ]);
+    expect(faultsOf({ [name]: value })).toEqual([`${name}: '${value}' is not ${allowed}`]);
   });
 
   it.each([
@@ -355,11 +326,7 @@ describe("roles apart", () => {
 
   it.each([
     ["an agent with a bus needs no database", "agent", NATS],
-    [
-      "a whole hub with a bus may keep the embedded database",
-      "api,scheduler,aggregator",
-      NATS,
-    ],
+    ["a whole hub with a bus may keep the embedded database", "api,scheduler,aggregator", NATS],
     ["a part of the hub with both", "api", { ...NATS, ...DATABASE }],
     ["all in one process need neither", "api,scheduler,agent,aggregator", {}],
   ])("may run: %s", (_, roles, env) => {
@@ -368,29 +335,12 @@ describe("roles apart", () => {
 
   it.each([
     ["an agent without a bus", "agent", {}, ["SONDE_NATS_URL"]],
-    [
-      "a hub without a bus",
-      "api,scheduler,aggregator",
-      DATABASE,
-      ["SONDE_NATS_URL"],
-    ],
-    [
-      "a part of the hub without a database",
-      "api,agent",
-      NATS,
-      ["SONDE_DATABASE_URL"],
-    ],
-    [
-      "a part of the hub without either",
-      "scheduler",
-      {},
-      ["SONDE_NATS_URL", "SONDE_DATABASE_URL"],
-    ],
+    ["a hub without a bus", "api,scheduler,aggregator", DATABASE, ["SONDE_NATS_URL"]],
+    ["a part of the hub without a database", "api,agent", NATS, ["SONDE_DATABASE_URL"]],
+    ["a part of the hub without either", "scheduler", {}, ["SONDE_NATS_URL", "SONDE_DATABASE_URL"]],
   ])("may not: %s", (_, roles, env, needed) => {
     const faults = faultsOf({ ...env, SONDE_ROLES: roles });
-    expect(faults.map((fault) => /which needs (\w+)/.exec(fault)?.[1])).toEqual(
-      needed,
-    );
+    expect(faults.map((fault) => /which needs (\w+)/.exec(fault)?.[1])).toEqual(needed);
   });
 });
 

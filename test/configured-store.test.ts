@@ -1,9 +1,6 @@
 import { expect, it } from "vitest";
 import { loadConfig } from "../src/config.ts";
-import {
-  locationKeysOf,
-  openConfiguredStore,
-} from "../src/configured-store.ts";
+import { locationKeysOf, openConfiguredStore } from "../src/configured-store.ts";
 import { openDataDir } from "../src/data-dir.ts";
 import { locationKeyOf } from "../src/runtime/location-key.ts";
 import { createLogger } from "../src/runtime/logger.ts";
@@ -31,24 +28,19 @@ it.each([
     { SONDE_MASTER_KEY: base64(master), SONDE_LOCATION_KEY: base64(own) },
     [own],
   ],
-])(
-  "an agent in a process of its own has location keys: %s",
-  (_what, keys, expected) => {
-    using folder = makeFolder();
-    const config = loadConfig({
-      ...keys,
-      SONDE_ROLES: "agent",
-      SONDE_LOCATION: "paris",
-      SONDE_NATS_URL: "nats://127.0.0.1:4222",
-    });
-    const found = locationKeysOf(config, openDataDir(folder.dataDir), {
-      hasMaster: false,
-    });
-    expect(found.map((key) => Buffer.from(key))).toEqual(
-      expected.map((key) => Buffer.from(key)),
-    );
-  },
-);
+])("an agent in a process of its own has location keys: %s", (_what, keys, expected) => {
+  using folder = makeFolder();
+  const config = loadConfig({
+    ...keys,
+    SONDE_ROLES: "agent",
+    SONDE_LOCATION: "paris",
+    SONDE_NATS_URL: "nats://127.0.0.1:4222",
+  });
+  const found = locationKeysOf(config, openDataDir(folder.dataDir), {
+    hasMaster: false,
+  });
+  expect(found.map((key) => Buffer.from(key))).toEqual(expected.map((key) => Buffer.from(key)));
+});
 
 it("logs once of each object, and not of others, that its secrets cannot be decrypted", async () => {
   using folder = makeFolder();

@@ -1,13 +1,6 @@
 // The folder that a process keeps things in.
 import { once } from "node:events";
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-} from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import { openDataDir } from "../src/data-dir.ts";

@@ -29,7 +29,10 @@ export interface AgentSettings {
   readonly locationId: string;
   readonly agentId: string;
   readonly version: string;
-  /** Of the location, newest first: what secrets of ticks are sealed with where they come from another process. */
+  /**
+   * Of the location, newest first: what secrets of ticks are sealed with where they come from
+   * another process.
+   */
   readonly locationKeys?: readonly Uint8Array[];
   readonly egress: {
     /** What may be called beyond public addresses; see `parseEgressAllow`. */
@@ -38,11 +41,14 @@ export interface AgentSettings {
   };
   /** Shared with what else of the process looks names up; default: the agent's own. */
   readonly resolver?: HostResolver;
-  /** `host:port` of what answers wherever the agent's own network works; default none, which is not to check. */
+  /**
+   * `host:port` of what answers wherever the agent's own network works; default none, which is not
+   * to check.
+   */
   readonly uplinkCheck?: readonly string[];
   /**
-   * A file for the reports that the bus does not take; without one, they wait in memory. Of no use with a bus inside
-   * the process, which is never away before the process is.
+   * A file for the reports that the bus does not take; without one, they wait in memory. Of no use
+   * with a bus inside the process, which is never away before the process is.
    */
   readonly spoolPath?: string;
   /** Runs made at a time; default 500. */
@@ -78,9 +84,7 @@ export function createAgent(given: AgentSettings): Service {
       await heartbeats.send();
       spool?.open();
       try {
-        consumer = await bus.consumeTicks(locationId, (ticks) =>
-          deliveries.take(ticks),
-        );
+        consumer = await bus.consumeTicks(locationId, (ticks) => deliveries.take(ticks));
       } catch (cause) {
         spool?.close(); // what did not start is not stopped
         throw cause;
@@ -95,9 +99,7 @@ export function createAgent(given: AgentSettings): Service {
       publisher.finish();
       const overdue = setTimeout(() => {
         deliveries.cancel();
-        publisher.abandon(
-          new Error("the agent stopped before the bus answered"),
-        );
+        publisher.abandon(new Error("the agent stopped before the bus answered"));
       }, STOP_WITHIN_MS);
       try {
         await drained;

@@ -8,13 +8,13 @@ import type { BuiltRequest } from "./http/http-request.ts";
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Whether it can name a header or a method: RFC 9110 section 5.6.2. */
-export const isToken = (text: string): boolean =>
-  /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text);
+export const isToken = (text: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text);
 
 // RFC 9110 section 5.5: a tab is the only control character of a field value.
 const NO_VALUE = /[^\P{Cc}\t]/u;
 
-// The framing of the message is the agent's: with these a definition could smuggle a second request.
+// The framing of the message is the agent's: with these a definition could smuggle a second
+// request.
 const FRAMING = new Set([
   "content-length",
   "transfer-encoding",
@@ -50,13 +50,9 @@ function buildUrl({ request: { url, parameters } }: TickCall): URL | string {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
     return "the URL is not a valid http or https URL";
   const parsed = new URL(url);
-  if (parsed.username !== "" || parsed.password !== "")
-    return "the URL contains credentials";
-  const added = parameters
-    .map(({ key, value }) => `${encode(key)}=${encode(value)}`)
-    .join("&");
-  if (added !== "")
-    parsed.search = parsed.search === "" ? added : `${parsed.search}&${added}`;
+  if (parsed.username !== "" || parsed.password !== "") return "the URL contains credentials";
+  const added = parameters.map(({ key, value }) => `${encode(key)}=${encode(value)}`).join("&");
+  if (added !== "") parsed.search = parsed.search === "" ? added : `${parsed.search}&${added}`;
   parsed.hash = "";
   return parsed.href.length > MAX_URL_LENGTH
     ? `the URL is longer than ${MAX_URL_LENGTH} characters`
@@ -64,8 +60,7 @@ function buildUrl({ request: { url, parameters } }: TickCall): URL | string {
 }
 
 // A lone surrogate has no encoding in UTF-8; it becomes U+FFFD as in every URL.
-const encode = (text: string): string =>
-  encodeURIComponent(text.toWellFormed());
+const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 function headersFault(headers: readonly KeyValue[]): string | undefined {
   let [bytes, hosts] = [0, 0];
@@ -88,9 +83,11 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
 /** Of ours, the one that a call cannot give: a target that finds it in its log can rely on it. */
 const RUN_HEADER = "sonde-run";
 
-/** Whether the header is the agent's alone, whatever a definition says of it. The name is in lower case. */
-export const isOfAgent = (name: string): boolean =>
-  FRAMING.has(name) || name === RUN_HEADER;
+/**
+ * Whether the header is the agent's alone, whatever a definition says of it. The name is in lower
+ * case.
+ */
+export const isOfAgent = (name: string): boolean => FRAMING.has(name) || name === RUN_HEADER;
 
 function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
   const given = call.request.headers.map(({ key, value }) => ({
@@ -112,7 +109,10 @@ function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
   ];
 }
 
-/** W3C Trace Context: version 00, sampled; the ids follow from the result's, so that who has the one finds the other. */
+/**
+ * W3C Trace Context: version 00, sampled; the ids follow from the result's, so that who has the one
+ * finds the other.
+ */
 function traceparentOf(resultId: string): string {
   const digest = hash("sha256", resultId);
   return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;

@@ -41,8 +41,7 @@ export function createHeartbeats({
     metrics.clockOffset.set(measured / 1000);
     if (isNotable === wasNotable) return;
     const fields = { clock_offset_ms: measured };
-    if (isNotable)
-      log.warn(fields, "machine's clock is wrong, the hub's time is used");
+    if (isNotable) log.warn(fields, "machine's clock is wrong, the hub's time is used");
     else log.info(fields, "machine's clock is right again");
   }
 

@@ -5,11 +5,14 @@ import type { HubAnswer, Measurement } from "./clock-offset.ts";
 
 export interface HubClock extends Clock {
   learn(answer: HubAnswer): void;
-  /** Milliseconds that the hub's time is ahead of the machine's clock; 0 while the two agree as far as can be measured. */
+  /**
+   * Milliseconds that the hub's time is ahead of the machine's clock; 0 while the two agree as far
+   * as can be measured.
+   */
   offset(): number;
   /**
-   * Whether the machine's clock was set, or stood still in its sleep, since this was last asked. What was learned is then
-   * to be learned anew; waits under way go by the new reading at once.
+   * Whether the machine's clock was set, or stood still in its sleep, since this was last asked.
+   * What was learned is then to be learned anew; waits under way go by the new reading at once.
    */
   wasSet(): boolean;
 }
@@ -21,8 +24,9 @@ const NOTABLE_MS = 25;
 const SET_MS = 100;
 
 /**
- * Without an answer of the hub, it is the machine's clock. A machine's clock that was found wrong may be set at any
- * moment: the hub's time is then carried on from answer to answer by the monotonic clock, which nobody sets.
+ * Without an answer of the hub, it is the machine's clock. A machine's clock that was found wrong
+ * may be set at any moment: the hub's time is then carried on from answer to answer by the
+ * monotonic clock, which nobody sets.
  */
 export function createHubClock(clock: Clock): HubClock {
   const skewNow = (): number => clock.now() - clock.monotonic();
@@ -67,9 +71,8 @@ export function createHubClock(clock: Clock): HubClock {
         signal?.throwIfAborted();
         if (now() >= instant) return;
         const ends = [changed.signal, ...(signal ? [signal] : [])];
-        await clock
-          .waitUntil(instant - offset(), AbortSignal.any(ends))
-          .catch(() => undefined); // the next turn sees why
+        // The next turn sees why the wait ended.
+        await clock.waitUntil(instant - offset(), AbortSignal.any(ends)).catch(() => undefined);
       }
     },
   };

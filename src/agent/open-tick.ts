@@ -4,7 +4,10 @@ import type { TickSecrets } from "../model/tick-secrets.ts";
 import type { Tick } from "../model/tick.ts";
 import { createSealer, SealError } from "../runtime/secrets.ts";
 
-/** What the tick has sealed, of all its calls, or why that cannot be had: a sentence for the operator. */
+/**
+ * What the tick has sealed, of all its calls, or why that cannot be had: a sentence for the
+ * operator.
+ */
 export type TickOpener = (tick: Tick) => Promise<TickSecrets | string>;
 
 const NOTHING_SEALED: TickSecrets = { authorizations: {} };

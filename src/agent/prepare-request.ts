@@ -1,4 +1,5 @@
-// From a tick's call to the request with its variables filled in and its credentials added, or why there is none.
+// From a tick's call to the request with its variables filled in and its credentials added, or why
+// there is none.
 import { createMask } from "../model/mask.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { KeyValue } from "../model/fields.ts";
@@ -8,11 +9,7 @@ import type { CallFacts } from "../model/variable-scope.ts";
 import { VariableFault } from "../model/encode-value.ts";
 import { createExpansion, landingOfBody } from "../model/variables.ts";
 import type { Expansion } from "../model/variables.ts";
-import {
-  authorize,
-  credentialFault,
-  manualPairs,
-} from "./authorize/authorize.ts";
+import { authorize, credentialFault, manualPairs } from "./authorize/authorize.ts";
 import { buildRequest } from "./build-request.ts";
 import type { HttpRequest } from "./http/http-request.ts";
 
@@ -38,7 +35,10 @@ export type Prepared =
       readonly message: string;
     };
 
-/** Of a message that quotes what was filled in. Cut when it is masked, so that no part of a secret is left. */
+/**
+ * Of a message that quotes what was filled in. Cut when it is masked, so that no part of a secret
+ * is left.
+ */
 const LONGEST_MESSAGE = 2000;
 
 export async function prepareRequest(
@@ -47,8 +47,7 @@ export async function prepareRequest(
   preparation: Preparation,
 ): Promise<Prepared> {
   const authorization = call.authorization ?? null;
-  const fault =
-    authorization && credentialFault(authorization, preparation.now);
+  const fault = authorization && credentialFault(authorization, preparation.now);
   if (fault) return { result: "SKIPPED", message: fault };
   const expansion = createExpansion(scopeFor(tick, call, preparation));
   const built = await build(call, expansion, preparation);
@@ -75,9 +74,7 @@ async function build(
   if ("reason" in built) return built;
   const request = { ...built.request, ...(confidential && { confidential }) };
   if (!authorization) return { request };
-  const isUsed = ownSecrets(authorization).some((value) =>
-    expansion.secrets.has(value),
-  );
+  const isUsed = ownSecrets(authorization).some((value) => expansion.secrets.has(value));
   const nonce = newGuid().replaceAll("-", "");
   return authorize(request, authorization, { now, nonce }, isUsed);
 }
@@ -110,13 +107,9 @@ function scopeFor(
   });
 }
 
-function customVariables(
-  settings: Authorization["settings"] | undefined,
-): Record<string, unknown> {
+function customVariables(settings: Authorization["settings"] | undefined): Record<string, unknown> {
   const variables = settings?.["custom_variables"];
-  return typeof variables === "object" && variables !== null
-    ? { ...variables }
-    : {};
+  return typeof variables === "object" && variables !== null ? { ...variables } : {};
 }
 
 type ExpandedRequest =
@@ -142,15 +135,9 @@ function expandRequest(
   try {
     const headers = [...pairs(request.headers), ...hidden(manual.headers)];
     const url = expansion.expand(request.url, "url").text;
-    const parameters = [
-      ...pairs(request.parameters),
-      ...hidden(manual.parameters),
-    ];
+    const parameters = [...pairs(request.parameters), ...hidden(manual.parameters)];
     const body = request.body
-      ? expansion.expand(
-          request.body,
-          landingOfBody(request.body, typeOf(headers)),
-        )
+      ? expansion.expand(request.body, landingOfBody(request.body, typeOf(headers)))
       : { text: request.body, isSecret: false };
     return {
       request: { ...request, url, parameters, headers, body: body.text },

@@ -4,12 +4,7 @@ import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { createMask, MASK } from "../model/mask.ts";
 import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
-import type {
-  ReportedResult,
-  Result,
-  ResultCode,
-  RunReport,
-} from "../model/result.ts";
+import type { ReportedResult, Result, ResultCode, RunReport } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { NOTHING_SENT } from "../model/unmade-result.ts";
 import { textOfHeader } from "./http/http-request.ts";
@@ -74,7 +69,10 @@ export function resultWithoutCall(
   };
 }
 
-/** `start` is in epoch milliseconds. The call ends where its last exchange does, whatever the agent looked into then. */
+/**
+ * `start` is in epoch milliseconds. The call ends where its last exchange does, whatever the agent
+ * looked into then.
+ */
 export function resultOfCall(
   reporter: Reporter,
   tick: Tick,
@@ -116,11 +114,7 @@ export function resultOfCall(
   };
 }
 
-function originOf(
-  { locationId, agentId }: Reporter,
-  tick: Tick,
-  call: TickCall,
-) {
+function originOf({ locationId, agentId }: Reporter, tick: Tick, call: TickCall) {
   return {
     call_id: call.call_id,
     workflow_id: tick.workflow?.workflow_id ?? null,
@@ -150,38 +144,33 @@ const shownRequest = (
   method,
   headers: maskPairs(headers).map(({ key, value }) => ({
     key: mask(key),
-    value: confidential?.headers.includes(key.toLowerCase())
-      ? MASK
-      : mask(textOfHeader(value)),
+    value: confidential?.headers.includes(key.toLowerCase()) ? MASK : mask(textOfHeader(value)),
   })),
   body: body === null ? null : shownBody(body, mask),
 });
 
-/** Masked before it is cut, so that no part of a secret is left; so the end of what was masked is not shown. */
+/**
+ * Masked before it is cut, so that no part of a secret is left; so the end of what was masked is
+ * not shown.
+ */
 function shownBody(body: Buffer, mask: Mask): string {
   const start = body.subarray(0, MAX_MASKED_BODY);
   const masked = Buffer.from(mask(start.toString()));
-  if (body.length <= MAX_KEPT_BODY && masked.length <= MAX_KEPT_BODY)
-    return masked.toString();
+  if (body.length <= MAX_KEPT_BODY && masked.length <= MAX_KEPT_BODY) return masked.toString();
   const cutOff = start.length < body.length ? MAX_SECRET : 0;
   const length = Math.min(MAX_KEPT_BODY, masked.length - cutOff);
   const shown = masked.subarray(0, Math.max(0, length)).toString();
   return `${shown}… (${body.length} bytes)`;
 }
 
-const shownResponse = (
-  response: Result["response"],
-  mask: Mask,
-): Result["response"] =>
+const shownResponse = (response: Result["response"], mask: Mask): Result["response"] =>
   response && {
     ...response,
     status_string: mask(textOfHeader(response.status_string)),
     headers: maskPairs(response.headers).map(({ key, value }) => ({
       key: mask(key),
       value: mask(
-        /^(content-)?location$/i.test(key)
-          ? maskUrl(textOfHeader(value))
-          : textOfHeader(value),
+        /^(content-)?location$/i.test(key) ? maskUrl(textOfHeader(value)) : textOfHeader(value),
       ),
     })),
   };

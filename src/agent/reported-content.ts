@@ -4,10 +4,7 @@ import { MASK } from "../model/mask.ts";
 
 type Mask = (text: string) => string;
 
-export const maskedContent = (
-  content: Content | null,
-  mask: Mask,
-): Content | null =>
+export const maskedContent = (content: Content | null, mask: Mask): Content | null =>
   content && {
     ...content,
     content_type: content.content_type && mask(content.content_type),

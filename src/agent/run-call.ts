@@ -15,7 +15,9 @@ import { prepareRequest } from "./prepare-request.ts";
 import { resultOfCall, resultWithoutCall } from "./report.ts";
 import type { Reporter } from "./report.ts";
 
-/** Makes one call of the tick, with the tick's context. Rejects with the reason of `cancel` only. */
+/**
+ * Makes one call of the tick, with the tick's context. Rejects with the reason of `cancel` only.
+ */
 export type RunCall = (
   tick: Tick,
   call: TickCall,
@@ -39,8 +41,7 @@ export interface CallRunnerSettings {
 
 export function createCallRunner(settings: CallRunnerSettings): OpenCalls {
   const { openTick = createTickOpener([]) } = settings;
-  return async (tick) =>
-    tellingFaults(settings, callRunnerWith(settings, await openTick(tick)));
+  return async (tick) => tellingFaults(settings, callRunnerWith(settings, await openTick(tick)));
 }
 
 /** A fault of the agent at one delivery would be one at the next, too: it is told of instead. */
@@ -68,8 +69,7 @@ function callRunnerWith(
       resultWithoutCall(reporter, tick, call, { result, message });
     if (call.unable !== undefined) return unmade("UNABLE_TO_RUN", call.unable);
     const behaviour = readBehaviour(call.tags);
-    if (typeof behaviour === "string")
-      return unmade("UNABLE_TO_RUN", behaviour);
+    if (typeof behaviour === "string") return unmade("UNABLE_TO_RUN", behaviour);
     if (typeof secrets === "string") return unmade("AGENT_ERROR", secrets);
     const opened = withSecrets(tick, call, secrets);
     const prepared = await prepareRequest(opened.tick, opened.call, {

@@ -1,4 +1,5 @@
-// How many may be at work at a time, runs for example; the others wait in the order of their coming.
+// How many may be at work at a time, runs for example; the others wait in the order of their
+// coming.
 
 export interface RunSlots {
   /** Resolves when there is a place; rejects with the signal's reason. */

@@ -23,14 +23,12 @@ export interface TickRunnerSettings extends CallRunnerSettings {
 
 export function createTickRunner(settings: TickRunnerSettings): TickRunner {
   const { clock, reporter } = settings;
-  // The lines of calls hold ids, codes and numbers only. Looking for secrets in them costs as much as a fifth of a call.
+  // The lines of calls hold ids, codes and numbers only. Looking for secrets in them costs as much
+  // as a fifth of a call.
   const lines = settings.log.child({}, { redact: [] });
   const openCalls = createCallRunner(settings);
 
-  const runCalls = async (
-    tick: Tick,
-    { cancel }: RunControl,
-  ): Promise<RunReport> => {
+  const runCalls = async (tick: Tick, { cancel }: RunControl): Promise<RunReport> => {
     const lateness_ms = clock.now() - tick.due_time;
     const runCall = await openCalls(tick);
     const results: Result[] = [];
@@ -42,10 +40,7 @@ export function createTickRunner(settings: TickRunnerSettings): TickRunner {
     return reportOf(reporter, tick, results);
   };
 
-  const runSteps = async (
-    tick: WorkflowTick,
-    control: RunControl,
-  ): Promise<RunReport> => {
+  const runSteps = async (tick: WorkflowTick, control: RunControl): Promise<RunReport> => {
     const lateness_ms = clock.now() - tick.due_time;
     const makeCall = await openCalls(tick);
     const runCall: RunCall = async (...step) => {
@@ -72,8 +67,7 @@ export function createTickRunner(settings: TickRunnerSettings): TickRunner {
       const results = tick.calls.map((call) =>
         resultWithoutCall(reporter, tick, call, { result: "MISSED", message }),
       );
-      for (const result of results)
-        lines.warn(logged(result, lateness_ms), "tick missed");
+      for (const result of results) lines.warn(logged(result, lateness_ms), "tick missed");
       return reportOf(reporter, tick, results);
     },
   };

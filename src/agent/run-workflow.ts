@@ -3,11 +3,7 @@ import { formatInstant } from "../model/instant.ts";
 import { LATE_AFTER_MS } from "../model/result.ts";
 import type { Result, RunReport } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
-import {
-  outcomeOfWorkflow,
-  stopsWorkflow,
-  timeOfCalls,
-} from "../model/workflow-result.ts";
+import { outcomeOfWorkflow, stopsWorkflow, timeOfCalls } from "../model/workflow-result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
 import { createCookies } from "./http/cookie-jar.ts";
@@ -22,7 +18,10 @@ export interface WorkflowRunner {
   readonly clock: Clock;
   readonly reporter: Reporter;
   readonly runCall: RunCall;
-  /** What its calls may take together at most; beside it come the delays. Default: `LONGEST_CALLS_MS`. */
+  /**
+   * What its calls may take together at most; beside it come the delays. Default:
+   * `LONGEST_CALLS_MS`.
+   */
   readonly callsLimitMs?: number;
 }
 
@@ -52,18 +51,19 @@ export async function runWorkflow(
 
 const timeoutOf = ({ tags }: TickCall): number => {
   const behaviour = readBehaviour(tags);
-  return (typeof behaviour === "string" ? DEFAULT_BEHAVIOUR : behaviour)
-    .timeoutMs;
+  return (typeof behaviour === "string" ? DEFAULT_BEHAVIOUR : behaviour).timeoutMs;
 };
 
-/** The time of the calls stands still between them: neither a delay nor a wait for a place is a call's fault. */
+/**
+ * The time of the calls stands still between them: neither a delay nor a wait for a place is a
+ * call's fault.
+ */
 async function makeCalls(
   { clock, reporter, runCall, callsLimitMs }: WorkflowRunner,
   tick: WorkflowTick,
   { cancel, aside = (wait) => wait() }: RunControl,
 ): Promise<Result[]> {
-  const { stop_on_failure, handle_cookies, between_calls_delay } =
-    tick.workflow;
+  const { stop_on_failure, handle_cookies, between_calls_delay } = tick.workflow;
   const cookies = handle_cookies ? createCookies(clock) : undefined;
   const delayMs = between_calls_delay * 1000;
   const limit = timeOfCalls(tick.calls.map(timeoutOf), callsLimitMs);
@@ -74,8 +74,7 @@ async function makeCalls(
     ...skipped(reporter, tick, results.length, message),
   ];
   for (const [step, call] of tick.calls.entries()) {
-    if (step > 0 && delayMs > 0)
-      await aside(() => clock.pause(delayMs, cancel));
+    if (step > 0 && delayMs > 0) await aside(() => clock.pause(delayMs, cancel));
     const context = contextOf(tick, results.at(-1));
     const began = clock.monotonic();
     const result = await within(left, cancel, (end) =>
@@ -116,10 +115,7 @@ async function within(
 }
 
 /** What was given with the run wins over what the call before it left. */
-const contextOf = (
-  { context }: WorkflowTick,
-  before: Result | undefined,
-): Tick["context"] =>
+const contextOf = ({ context }: WorkflowTick, before: Result | undefined): Tick["context"] =>
   before
     ? {
         HTTP_CODE: before.meta.http_code ?? "",
@@ -136,12 +132,8 @@ const skipped = (
 ): Result[] =>
   tick.calls
     .slice(reached)
-    .map((call) =>
-      resultWithoutCall(reporter, tick, call, { result: "SKIPPED", message }),
-    );
+    .map((call) => resultWithoutCall(reporter, tick, call, { result: "SKIPPED", message }));
 
 /** A run is late or in time as a whole: later calls are due when the ones before them ended. */
 const withLateness = (result: Result, is_late: boolean): Result =>
-  result.meta.start_time === null
-    ? result
-    : { ...result, meta: { ...result.meta, is_late } };
+  result.meta.start_time === null ? result : { ...result, meta: { ...result.meta, is_late } };

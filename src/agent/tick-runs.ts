@@ -1,4 +1,5 @@
-// Each tick once in this process: one that comes again joins its run, or is answered with the report that was kept.
+// Each tick once in this process: one that comes again joins its run, or is answered with the
+// report that was kept.
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { createDueRuns } from "./due-runs.ts";
@@ -13,8 +14,8 @@ export interface TickRunsSettings extends DueRunsSettings {
 
 export interface TickRuns {
   /**
-   * Resolves when the report is published (`ReportPublisher.publish`). A tick that comes again joins the run under way;
-   * one that has run is not run again.
+   * Resolves when the report is published (`ReportPublisher.publish`). A tick that comes again
+   * joins the run under way; one that has run is not run again.
    */
   deliver(tick: Tick, hold: Hold): Promise<void>;
   /** Ends the runs in flight; their deliveries reject with the reason. */
@@ -30,9 +31,7 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
   const runAndCount = async (tick: Tick, hold: Hold): Promise<RunReport> => {
     const report = await runs.run(tick, hold);
     const { results, workflow } = report;
-    for (const { meta } of workflow && results.length === 0
-      ? [workflow]
-      : results)
+    for (const { meta } of workflow && results.length === 0 ? [workflow] : results)
       metrics.runs.inc({ result: meta.result });
     return report;
   };
@@ -61,9 +60,7 @@ export function createTickRuns(settings: TickRunsSettings): TickRuns {
         metrics.repeatedTicks.inc();
         return running;
       }
-      const delivery = answer(tick, hold).finally(() =>
-        underWay.delete(tick.result_id),
-      );
+      const delivery = answer(tick, hold).finally(() => underWay.delete(tick.result_id));
       underWay.set(tick.result_id, delivery);
       return delivery;
     },

@@ -8,17 +8,11 @@ import type { Reporter } from "./report.ts";
 
 export type WorkflowTick = Tick & { readonly workflow: TickWorkflow };
 
-export const isWorkflow = (tick: Tick): tick is WorkflowTick =>
-  tick.workflow != null;
+export const isWorkflow = (tick: Tick): tick is WorkflowTick => tick.workflow != null;
 
 type Course = Pick<
   WorkflowResult["meta"],
-  | "start_time"
-  | "end_time"
-  | "result"
-  | "result_category"
-  | "message"
-  | "is_late"
+  "start_time" | "end_time" | "result" | "result_category" | "message" | "is_late"
 >;
 
 export function reportOfWorkflow(

@@ -1,12 +1,11 @@
-// The aggregator role: results into the ledger and its statistics, heartbeats into the list of agents.
+// The aggregator role: results into the ledger and its statistics, heartbeats into the list of
+// agents.
 import type { Bus, Consumer } from "../bus/bus.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import { createRecordResults } from "./record-results.ts";
 import type { RecordResultsOptions } from "./record-results.ts";
 
-export function createAggregator(
-  options: RecordResultsOptions & { readonly bus: Bus },
-): Service {
+export function createAggregator(options: RecordResultsOptions & { readonly bus: Bus }): Service {
   const { bus, store, log } = options;
   let consumers: Consumer[] = [];
   return {

@@ -1,4 +1,5 @@
-// Takes batches of reports into the ledger. Rejects while the database cannot be used, so that the bus keeps them.
+// Takes batches of reports into the ledger. Rejects while the database cannot be used, so that the
+// bus keeps them.
 import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -14,12 +15,7 @@ export interface RecordResultsOptions {
   readonly metrics: AggregatorMetrics;
 }
 
-export function createRecordResults({
-  store,
-  clock,
-  log,
-  metrics,
-}: RecordResultsOptions) {
+export function createRecordResults({ store, clock, log, metrics }: RecordResultsOptions) {
   const record = async (reports: readonly RunReport[]): Promise<void> => {
     const started = clock.monotonic();
     const recorded = await store.results.record(reports);
@@ -27,10 +23,7 @@ export function createRecordResults({
     metrics.batchSeconds.observe(seconds);
     countOutcomes(metrics, recorded);
     const level = recorded.unknown > 0 ? "warn" : "debug";
-    log[level](
-      { ...recorded, duration_ms: Math.round(seconds * 1000) },
-      "results recorded",
-    );
+    log[level]({ ...recorded, duration_ms: Math.round(seconds * 1000) }, "results recorded");
   };
 
   return async (reports: readonly RunReport[]): Promise<void> => {
@@ -43,7 +36,10 @@ export function createRecordResults({
   };
 }
 
-/** One report that the database refuses must not hold up the others for ever; its run ends as MISSED. */
+/**
+ * One report that the database refuses must not hold up the others for ever; its run ends as
+ * MISSED.
+ */
 async function recordOneByOne(
   reports: readonly RunReport[],
   record: (reports: readonly RunReport[]) => Promise<void>,

@@ -25,15 +25,11 @@ export function auditedStore(store: Store, actor: Actor): Store {
   return {
     ...store,
     documents: auditedDocuments(store.documents, createAudit(store, actor)),
-    transaction: (work) =>
-      store.transaction((inner) => work(auditedStore(inner, actor))),
+    transaction: (work) => store.transaction((inner) => work(auditedStore(inner, actor))),
   };
 }
 
-function auditedDocuments(
-  documents: DocumentStore,
-  audit: Audit,
-): DocumentStore {
+function auditedDocuments(documents: DocumentStore, audit: Audit): DocumentStore {
   const locked = new Map<string, unknown>();
   return {
     ...documents,
@@ -49,9 +45,7 @@ function auditedDocuments(
     },
     async replace(document) {
       const { kind, id } = document;
-      const before =
-        locked.get(`${kind}/${id}`) ??
-        (await documents.get(kind, id))?.document;
+      const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id))?.document;
       await documents.replace(document);
       locked.set(`${kind}/${id}`, document.document);
       await audit("update", kind, id, changedPaths(before, document.document));

@@ -14,8 +14,8 @@ export interface Credentialed {
 }
 
 /**
- * Rejects with `unauthenticated`, or `too_many` after a flood of wrong keys from one address. A key that is right works
- * all the while: nobody can lock out those who share an address.
+ * Rejects with `unauthenticated`, or `too_many` after a flood of wrong keys from one address. A key
+ * that is right works all the while: nobody can lock out those who share an address.
  */
 export type Authenticate = (request: Credentialed) => Promise<Principal>;
 
@@ -32,8 +32,7 @@ export function createAuthenticate({
 }): Authenticate {
   const wrongKeys = createMinuteCounter(clock);
   return async ({ headers, query, ip }) => {
-    const given =
-      keyOf(headers) ?? (tokenInQuery ? query["_token"] : undefined);
+    const given = keyOf(headers) ?? (tokenInQuery ? query["_token"] : undefined);
     if (given === undefined) throw unauthenticated();
     const key =
       typeof given === "string" && isApiKey(given)
@@ -45,8 +44,7 @@ export function createAuthenticate({
   };
 }
 
-const unauthenticated = (): AppError =>
-  new AppError("unauthenticated", "Unauthorized");
+const unauthenticated = (): AppError => new AppError("unauthenticated", "Unauthorized");
 
 function keyOf(headers: IncomingHttpHeaders): unknown {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];

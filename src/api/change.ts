@@ -1,4 +1,5 @@
-// What a request changes: one transaction, audited, and carried out once however often the request is repeated.
+// What a request changes: one transaction, audited, and carried out once however often the request
+// is repeated.
 import type { Principal } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
@@ -10,9 +11,9 @@ import type { Repeatable } from "./idempotency.ts";
 
 export interface Changes {
   /**
-   * At most once a request. Documents that `work` changes in its store are audited; what else it changes, it tells
-   * `audit`. Its value is the request's answer: when the request was carried out before, `work` is not called and that
-   * answer is returned.
+   * At most once a request. Documents that `work` changes in its store are audited; what else it
+   * changes, it tells `audit`. Its value is the request's answer: when the request was carried out
+   * before, `work` is not called and that answer is returned.
    */
   change<T>(work: (store: Store, audit: Audit) => Promise<T>): Promise<T>;
   /** The change was taken back: the request, repeated, is carried out again. */
@@ -26,10 +27,7 @@ export interface Caller {
   readonly repeatable: Repeatable | undefined;
 }
 
-export function createChanges(
-  store: Store,
-  { principal, address, repeatable }: Caller,
-): Changes {
+export function createChanges(store: Store, { principal, address, repeatable }: Caller): Changes {
   const { key_id: actor, owner } = principal;
   return {
     change: (work) =>
@@ -39,9 +37,7 @@ export function createChanges(
           const by = { actor, owner, address, time };
           return work(auditedStore(within, by), createAudit(within, by));
         };
-        return repeatable
-          ? once(within, repeatable, time, carryOut)
-          : carryOut();
+        return repeatable ? once(within, repeatable, time, carryOut) : carryOut();
       }),
     async forget() {
       if (repeatable) await store.answers.forget(repeatable.id);
@@ -62,8 +58,6 @@ async function once<T>(
     return answer;
   }
   if (kept.fingerprint !== fingerprint)
-    throw invalid(
-      `Idempotency-Key: ${show(key)} was given before, with another body`,
-    );
+    throw invalid(`Idempotency-Key: ${show(key)} was given before, with another body`);
   return kept.answer as T;
 }

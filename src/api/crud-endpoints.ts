@@ -31,10 +31,8 @@ interface Answered {
   readonly schema: TSchema;
 }
 
-const answerOf = (
-  { schema }: Answered,
-  { noun, answer = schema }: CrudNames,
-): TSchema => named(noun, answerSchema(answer));
+const answerOf = ({ schema }: Answered, { noun, answer = schema }: CrudNames): TSchema =>
+  named(noun, answerSchema(answer));
 
 /** Create, update and delete. */
 export function writeEndpoints<S extends TObject>(

@@ -18,10 +18,7 @@ export interface Crud {
   get(request: ObjectRequest): Promise<unknown>;
   update(request: ObjectRequest): Promise<unknown>;
   remove(request: ObjectRequest): Promise<{ readonly status: "OK" }>;
-  list(
-    request: ApiRequest<string, typeof LIST_PAGING>,
-    filters: Filters,
-  ): Promise<List<unknown>>;
+  list(request: ApiRequest<string, typeof LIST_PAGING>, filters: Filters): Promise<List<unknown>>;
 }
 
 export function createCrud<S extends TObject>(
@@ -56,12 +53,7 @@ export function createCrud<S extends TObject>(
         const now = await within.now();
         const made = resource.update(before.document, request.body, now);
         const { principal } = request;
-        return owned.write(
-          "replace",
-          { store: within, principal, now },
-          made,
-          before,
-        );
+        return owned.write("replace", { store: within, principal, now }, made, before);
       }),
 
     remove: (request) =>

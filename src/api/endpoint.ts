@@ -1,4 +1,5 @@
-// An endpoint as data: what the server registers, what the OpenAPI document says, and what it does. Knows no HTTP server.
+// An endpoint as data: what the server registers, what the OpenAPI document says, and what it does.
+// Knows no HTTP server.
 import type { TSchema } from "typebox";
 import type { AccessLevel, Principal } from "../model/access.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -19,12 +20,11 @@ export interface EndpointDeps {
 }
 
 /** The names behind the colons of a path. */
-export type PathParams<Path extends string> =
-  Path extends `${string}:${infer Name}/${infer Rest}`
-    ? Readonly<Record<Name, string>> & PathParams<Rest>
-    : Path extends `${string}:${infer Name}`
-      ? Readonly<Record<Name, string>>
-      : unknown;
+export type PathParams<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Readonly<Record<Name, string>> & PathParams<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Readonly<Record<Name, string>>
+    : unknown;
 
 export interface ApiRequest<
   Path extends string = string,

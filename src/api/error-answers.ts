@@ -10,19 +10,12 @@ import { HttpError, toAnswer } from "./errors.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
 export interface ErrorAnswers {
-  readonly onError: (
-    error: unknown,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ) => void;
+  readonly onError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
   /** For a request that no route takes: 405 where the path is known, otherwise 404. */
   readonly unknown: (request: FastifyRequest) => Error;
 }
 
-export function answerErrors(
-  log: Logger,
-  endpoints: readonly Endpoint[],
-): ErrorAnswers {
+export function answerErrors(log: Logger, endpoints: readonly Endpoint[]): ErrorAnswers {
   const served = [...endpoints, OPENAPI];
   const paths = served.flatMap(({ path, aliases = [], methods }) =>
     [path, ...aliases].map((one) => ({
@@ -48,15 +41,11 @@ export function answerErrors(
         .flatMap(({ methods }) => methods);
       if (allowed.length === 0) return notFound("Path");
       const allow = [
-        ...new Set(
-          allowed.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : one)),
-        ),
+        ...new Set(allowed.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : one))),
       ].join(", ");
-      return new HttpError(
-        405,
-        `Method ${method} is not allowed here; allowed: ${allow}`,
-        { allow },
-      );
+      return new HttpError(405, `Method ${method} is not allowed here; allowed: ${allow}`, {
+        allow,
+      });
     },
   };
 }
@@ -77,19 +66,13 @@ function inOurWords(error: unknown): unknown {
   const { code } = error as { readonly code?: unknown };
   switch (code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new HttpError(
-        413,
-        `The body is larger than ${MAX_BODY_BYTES} bytes (1 MiB)`,
-      );
+      return new HttpError(413, `The body is larger than ${MAX_BODY_BYTES} bytes (1 MiB)`);
     case "FST_ERR_BAD_URL":
       return new HttpError(400, "The path is not validly percent-encoded");
     case "FST_ERR_MAX_PARAM_LENGTH":
       return notFound("Path");
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new HttpError(
-        415,
-        "The Content-Type is not supported; send application/json",
-      );
+      return new HttpError(415, "The Content-Type is not supported; send application/json");
     default:
       return error;
   }
@@ -101,10 +84,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
 };
 
 /** The request could not be read, so its answer is written to the socket itself. */
-export function answerClientError(
-  error: Error & { readonly code?: string },
-  socket: Socket,
-): void {
+export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;

@@ -31,11 +31,7 @@ export class HttpError extends Error {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    statusCode: number,
-    message: string,
-    headers: Readonly<Record<string, string>> = {},
-  ) {
+  constructor(statusCode: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.name = "HttpError";
     this.statusCode = statusCode;
@@ -49,10 +45,8 @@ export function toAnswer(error: unknown): ErrorAnswer {
       503,
       `${error.part} cannot be used just now; try again in ${RETRY_AFTER_SECONDS} s`,
     );
-  if (error instanceof AppError)
-    return answer(STATUS[error.code], error.message);
-  if (error instanceof HttpError)
-    return answer(error.statusCode, error.message, error.headers);
+  if (error instanceof AppError) return answer(STATUS[error.code], error.message);
+  if (error instanceof HttpError) return answer(error.statusCode, error.message, error.headers);
   const status = statusOf(error);
   return status >= 400 && status < 500
     ? answer(status, (error as Error).message)
@@ -72,7 +66,5 @@ const answer = (
 /** Errors of fastify carry the status they stand for; anything else is a fault of ours. */
 function statusOf(error: unknown): number {
   const { statusCode } = error as { readonly statusCode?: unknown };
-  return error instanceof Error && typeof statusCode === "number"
-    ? statusCode
-    : 500;
+  return error instanceof Error && typeof statusCode === "number" ? statusCode : 500;
 }

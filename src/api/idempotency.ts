@@ -8,8 +8,7 @@ import { show } from "../model/validate.ts";
 export const KEPT_FOR_MS = 24 * 3_600_000;
 
 /** The others do no more when they are repeated. */
-export const isRepeatable = (method: string): boolean =>
-  method === "POST" || method === "PUT";
+export const isRepeatable = (method: string): boolean => method === "POST" || method === "PUT";
 
 export interface Repeatable {
   /** As the caller gave it. */
@@ -36,9 +35,7 @@ export function toRepeatable(
   if (header === undefined) return undefined;
   const key = String(header);
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
-    throw invalid(
-      `Idempotency-Key: ${show(key)} is not 1 to 255 visible ASCII characters`,
-    );
+    throw invalid(`Idempotency-Key: ${show(key)} is not 1 to 255 visible ASCII characters`);
   const asked = [principal.key_id, method, operationId, sorted(params), key];
   return { key, id: hash(asked), fingerprint: hash(sorted(body)) };
 }

@@ -1,4 +1,5 @@
-// Reads request bodies: JSON objects in UTF-8, with everything refused that readers are known to disagree on.
+// Reads request bodies: JSON objects in UTF-8, with everything refused that readers are known to
+// disagree on.
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 
@@ -8,9 +9,7 @@ const MAX_DEPTH = 32;
 const FORBIDDEN_NAMES = new Set(["__proto__", "constructor", "prototype"]);
 
 /** Undefined for an empty body. A byte order mark is passed over. Throws `invalid`. */
-export function parseJsonBody(
-  bytes: Uint8Array,
-): Record<string, unknown> | undefined {
+export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> | undefined {
   if (bytes.length === 0) return undefined;
   const text = decode(bytes);
   const value = parse(text);
@@ -40,7 +39,10 @@ function parse(text: string): unknown {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
-/** What parsing hides or lets pass: duplicate names, depth, and strings that not every database can hold. */
+/**
+ * What parsing hides or lets pass: duplicate names, depth, and strings that not every database can
+ * hold.
+ */
 function checkTokens(json: string): void {
   const open: (Set<string> | undefined)[] = [];
   let last = "";
@@ -62,14 +64,11 @@ const toText = (token: string): string =>
 function checkName(seen: Set<string> | undefined, name: string): void {
   if (FORBIDDEN_NAMES.has(name))
     throw invalid(`${show(name)} is not allowed as the name of a property`);
-  if (seen?.has(name))
-    throw invalid(`the property ${show(name)} is given more than once`);
+  if (seen?.has(name)) throw invalid(`the property ${show(name)} is given more than once`);
   seen?.add(name);
 }
 
 function checkText(text: string): void {
-  if (text.includes("\0"))
-    throw invalid("a string of the body contains a NUL character");
-  if (!text.isWellFormed())
-    throw invalid("a string of the body contains half a surrogate pair");
+  if (text.includes("\0")) throw invalid("a string of the body contains a NUL character");
+  if (!text.isWellFormed()) throw invalid("a string of the body contains half a surrogate pair");
 }

@@ -5,7 +5,5 @@ import type { Result } from "../model/result.ts";
 
 export const ListedResultSchema = Type.Omit(ResultSchema, ["request"]);
 
-export const withoutRequest = ({
-  request: _request,
-  ...rest
-}: Result): Omit<Result, "request"> => rest;
+export const withoutRequest = ({ request: _request, ...rest }: Result): Omit<Result, "request"> =>
+  rest;

@@ -29,8 +29,6 @@ export async function listPage<T extends { readonly id: string }>(
   const { cursor, limit } = query;
   const after = cursor === undefined ? "" : cursors.decode(scope, cursor)[0];
   const rows = await fetch({ after: String(after), limit: limit + 1 });
-  const { meta, items } = toPage(rows, limit, (last) =>
-    cursors.encode(scope, [last.id]),
-  );
+  const { meta, items } = toPage(rows, limit, (last) => cursors.encode(scope, [last.id]));
   return { meta, results: items };
 }

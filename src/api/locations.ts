@@ -2,7 +2,9 @@
 import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
 
-/** The location's id, or a fault in words for the caller. `""` is the default location: the oldest. */
+/**
+ * The location's id, or a fault in words for the caller. `""` is the default location: the oldest.
+ */
 export async function resolveLocation(
   store: Store,
   field: string,

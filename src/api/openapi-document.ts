@@ -1,11 +1,8 @@
-// Finishes the OpenAPI document: an example for every parameter, body and answer, and which bodies may be left out.
+// Finishes the OpenAPI document: an example for every parameter, body and answer, and which bodies
+// may be left out.
 import type { SwaggerTransformObject } from "@fastify/swagger";
 import type { Endpoint } from "./endpoint.ts";
-import {
-  BODY_EXAMPLES,
-  ERROR_EXAMPLES,
-  exampleOf,
-} from "./openapi-examples.ts";
+import { BODY_EXAMPLES, ERROR_EXAMPLES, exampleOf } from "./openapi-examples.ts";
 
 type Given = Parameters<SwaggerTransformObject>[0];
 type Document = Extract<Given, { openapiObject: unknown }>["openapiObject"];
@@ -35,13 +32,8 @@ const RETRY_AFTER = {
   example: 5,
 };
 
-export function finishDocument(
-  document: Document,
-  endpoints: readonly Endpoint[],
-): Document {
-  const paths = document.paths as Readonly<
-    Record<string, Readonly<Record<string, Operation>>>
-  >;
+export function finishDocument(document: Document, endpoints: readonly Endpoint[]): Document {
+  const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   for (const endpoint of endpoints)
     for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
       for (const method of endpoint.methods) {
@@ -58,22 +50,15 @@ function finish(operation: Operation, endpoint: Endpoint): void {
     parameter.example = exampleOf(parameter.schema, parameter.name);
   if (operation.requestBody && body) {
     operation.requestBody.required = isNeeded(body);
-    illustrate(
-      operation.requestBody.content,
-      BODY_EXAMPLES[operationId] ?? exampleOf(body),
-    );
+    illustrate(operation.requestBody.content, BODY_EXAMPLES[operationId] ?? exampleOf(body));
   }
   for (const [code, response] of Object.entries(operation.responses)) {
     const status = Number(code);
     const isDone = status < 300;
     if (response.content)
-      illustrate(
-        response.content,
-        isDone ? exampleOf(answer) : errorExample(status),
-      );
+      illustrate(response.content, isDone ? exampleOf(answer) : errorExample(status));
     if (isDone && versioned) response.headers = { ETag: ETAG };
-    if (status === 429 || status === 503)
-      response.headers = { "Retry-After": RETRY_AFTER };
+    if (status === 429 || status === 503) response.headers = { "Retry-After": RETRY_AFTER };
   }
 }
 

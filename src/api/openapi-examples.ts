@@ -1,4 +1,5 @@
-// The examples of the OpenAPI document: request bodies by hand, all else from its schema and the names of its fields.
+// The examples of the OpenAPI document: request bodies by hand, all else from its schema and the
+// names of its fields.
 import type { TSchema } from "typebox";
 
 /** Bodies, by the operation that takes them. */
@@ -133,10 +134,7 @@ export function exampleOf(schema: TSchema, name = ""): unknown {
   const node: Node = schema;
   if (node.properties)
     return Object.fromEntries(
-      Object.entries(node.properties).map(([field, inner]) => [
-        field,
-        exampleOf(inner, field),
-      ]),
+      Object.entries(node.properties).map(([field, inner]) => [field, exampleOf(inner, field)]),
     );
   if (node.default !== undefined) return node.default;
   if (node.enum) return node.enum[0];
@@ -145,9 +143,7 @@ export function exampleOf(schema: TSchema, name = ""): unknown {
   const known = BY_NAME[name];
   switch (node.type) {
     case "string":
-      return typeof known === "string" && fits(node, known)
-        ? known
-        : stringOf(name);
+      return typeof known === "string" && fits(node, known) ? known : stringOf(name);
     case "integer":
     case "number":
       return typeof known === "number" ? known : (node.minimum ?? 0);
@@ -160,16 +156,12 @@ export function exampleOf(schema: TSchema, name = ""): unknown {
   }
 }
 
-const itemsOf = (
-  items: TSchema | readonly TSchema[],
-  name: string,
-): unknown[] =>
+const itemsOf = (items: TSchema | readonly TSchema[], name: string): unknown[] =>
   Array.isArray(items)
     ? items.map((item: TSchema) => exampleOf(item, name))
     : [exampleOf(items, name)];
 
-const fits = ({ pattern = "" }: Node, text: string): boolean =>
-  new RegExp(pattern).test(text);
+const fits = ({ pattern = "" }: Node, text: string): boolean => new RegExp(pattern).test(text);
 
 function stringOf(name: string): string {
   if (/(?:^|_)(?:id|ids)$|^filenames$/.test(name)) return ID;

@@ -28,8 +28,7 @@ export function sharedSchemas(endpoints: readonly Endpoint[]): unknown[] {
   const collect = (node: unknown): void => {
     if (typeof node !== "object" || node === null) return;
     const { $id } = node as { readonly $id?: string };
-    if ($id !== undefined && !shared.has($id))
-      shared.set($id, { ...(plain(node) as object), $id });
+    if ($id !== undefined && !shared.has($id)) shared.set($id, { ...(plain(node) as object), $id });
     Object.values(node).forEach(collect);
   };
   for (const { answer, body } of endpoints) collect([answer, body]);
@@ -74,11 +73,7 @@ export const openApiOptions = (
         }),
       },
     },
-    security: [
-      { bearer: [] },
-      { header: [] },
-      ...(tokenInQuery ? [{ query: [] }] : []),
-    ],
+    security: [{ bearer: [] }, { header: [] }, ...(tokenInQuery ? [{ query: [] }] : [])],
   },
   transformObject: (document) =>
     "openapiObject" in document
@@ -107,11 +102,7 @@ const IDEMPOTENCY_KEY = {
 };
 
 /** What the document says of one way to reach an endpoint. */
-export function describe(
-  endpoint: Endpoint,
-  method: Method,
-  path: string,
-): FastifySchema {
+export function describe(endpoint: Endpoint, method: Method, path: string): FastifySchema {
   const { operationId, methods, tag, summary, query, body } = endpoint;
   const isFirst = method === methods[0] && path === endpoint.path;
   const variant = path === endpoint.path ? `By${method}` : "ByAlias";
@@ -123,10 +114,7 @@ export function describe(
       querystring: {
         type: "object",
         properties: Object.fromEntries(
-          Object.entries(query).map(([name, { schema }]) => [
-            name,
-            plain(schema),
-          ]),
+          Object.entries(query).map(([name, { schema }]) => [name, plain(schema)]),
         ),
       },
     }),
@@ -136,17 +124,12 @@ export function describe(
   };
 }
 
-function headersOf(
-  { conditional }: Endpoint,
-  method: Method,
-): Pick<FastifySchema, "headers"> {
+function headersOf({ conditional }: Endpoint, method: Method): Pick<FastifySchema, "headers"> {
   const properties = {
     ...(conditional && IF_MATCH),
     ...(isRepeatable(method) && IDEMPOTENCY_KEY),
   };
-  return Object.keys(properties).length > 0
-    ? { headers: { type: "object", properties } }
-    : {};
+  return Object.keys(properties).length > 0 ? { headers: { type: "object", properties } } : {};
 }
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {
@@ -167,15 +150,14 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
   return {
     ...Object.fromEntries(statuses.map((code) => [code, done])),
     ...Object.fromEntries(
-      errors.map((code) => [
-        code,
-        { description: ERRORS[code], $ref: "Error#" },
-      ]),
+      errors.map((code) => [code, { description: ERRORS[code], $ref: "Error#" }]),
     ),
   };
 }
 
-/** A schema without what only its validator reads, and with references to the named schemas in it. */
+/**
+ * A schema without what only its validator reads, and with references to the named schemas in it.
+ */
 const plain = (schema: unknown): unknown =>
   JSON.parse(
     JSON.stringify(schema, (name, value: unknown) =>
@@ -196,13 +178,8 @@ function toStandard(value: unknown): unknown {
   return { ...rest, prefixItems: items, items: false };
 }
 
-const isTuple = (
-  value: unknown,
-): value is { items: unknown[]; additionalItems?: unknown } =>
-  typeof value === "object" &&
-  value !== null &&
-  "items" in value &&
-  Array.isArray(value.items);
+const isTuple = (value: unknown): value is { items: unknown[]; additionalItems?: unknown } =>
+  typeof value === "object" && value !== null && "items" in value && Array.isArray(value.items);
 
 const referTo = (schema: TSchema): unknown =>
   (plain({ schema }) as { readonly schema: unknown }).schema;

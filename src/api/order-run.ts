@@ -49,9 +49,5 @@ export async function orderRun(
   });
 }
 
-const inUpperCase = (
-  context: Readonly<Record<string, unknown>>,
-): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]),
-  );
+const inUpperCase = (context: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]));

@@ -5,10 +5,7 @@ import { canRead, canWrite } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
-import type {
-  NewDocument,
-  StoredDocument,
-} from "../store/ports/document-store.ts";
+import type { NewDocument, StoredDocument } from "../store/ports/document-store.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiRequest } from "./endpoint.ts";
 import { assertMatches } from "./entity-tag.ts";
@@ -22,7 +19,10 @@ export interface Change {
   readonly now: number;
 }
 
-/** What a resource does beside storing its document, in the same transaction. `before` is undefined on creation. */
+/**
+ * What a resource does beside storing its document, in the same transaction. `before` is undefined
+ * on creation.
+ */
 export interface DocumentHooks<D> {
   /** Last checks, which need the store; returns the document to store. */
   readonly prepare?: (change: Change, document: D, before?: D) => Promise<D>;
@@ -79,9 +79,7 @@ export function createOwnedDocuments<S extends TObject>(
     before?: StoredDocument<Document>,
   ): Promise<unknown> => {
     const { store: within, principal } = change;
-    const document = hooks.prepare
-      ? await hooks.prepare(change, made, before?.document)
-      : made;
+    const document = hooks.prepare ? await hooks.prepare(change, made, before?.document) : made;
     const { owner, owner_org } = before ?? {
       owner: principal.owner,
       owner_org: principal.org,
@@ -99,10 +97,7 @@ export function createOwnedDocuments<S extends TObject>(
     const stored = await within.documents.getForUpdate(kind, params.id);
     const found = visible(label, stored, principal);
     if (!canWrite(principal, found))
-      throw new AppError(
-        "forbidden",
-        `Only its owner may change or delete this ${label}`,
-      );
+      throw new AppError("forbidden", `Only its owner may change or delete this ${label}`);
     assertMatches(ifMatch, (await shown(within, principal, [found]))[0]);
     return found as StoredDocument<Document>;
   };
@@ -137,8 +132,8 @@ interface Dated {
 }
 
 /**
- * A change that another object's change or removal brings with it: whoever owns the document, and unchecked. `before`
- * was read for update.
+ * A change that another object's change or removal brings with it: whoever owns the document, and
+ * unchecked. `before` was read for update.
  */
 export async function follow<S extends TObject>(
   store: Store,
@@ -146,10 +141,7 @@ export async function follow<S extends TObject>(
   before: StoredDocument,
   change: (document: Static<S>) => Static<S>,
 ): Promise<void> {
-  assertReadable(
-    `one of the ${resource.label}s that would change with it`,
-    before,
-  );
+  assertReadable(`one of the ${resource.label}s that would change with it`, before);
   const document = change(before.document as Static<S>) as Static<S> & Dated;
   const last_update = formatInstant(await store.now());
   await store.documents.replace(

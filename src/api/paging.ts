@@ -1,4 +1,5 @@
-// Cursors of lists: opaque to their holder, and signed, so that none can be made up, edited or used elsewhere.
+// Cursors of lists: opaque to their holder, and signed, so that none can be made up, edited or used
+// elsewhere.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
@@ -23,16 +24,11 @@ const MAX_LENGTH = 1000;
 
 export function createCursors(key: Uint8Array): Cursors {
   const sign = (scope: string, payload: string): Buffer =>
-    createHmac("sha256", key)
-      .update(`${scope}\0${payload}`)
-      .digest()
-      .subarray(0, 16);
+    createHmac("sha256", key).update(`${scope}\0${payload}`).digest().subarray(0, 16);
   return {
     encode(scope, position) {
       const payload = Buffer.from(JSON.stringify(position));
-      return Buffer.concat([sign(scope, payload.toString()), payload]).toString(
-        "base64url",
-      );
+      return Buffer.concat([sign(scope, payload.toString()), payload]).toString("base64url");
     },
     decode(scope, cursor) {
       const bytes = Buffer.from(cursor.slice(0, MAX_LENGTH), "base64url");
@@ -41,8 +37,7 @@ export function createCursors(key: Uint8Array): Cursors {
         bytes.toString("base64url") === cursor &&
         signature.length === 16 &&
         timingSafeEqual(signature, sign(scope, payload.toString()));
-      if (!genuine)
-        throw invalid(`cursor: ${show(cursor)} is not a cursor of this list`);
+      if (!genuine) throw invalid(`cursor: ${show(cursor)} is not a cursor of this list`);
       return JSON.parse(payload.toString()) as Position;
     },
   };

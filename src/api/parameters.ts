@@ -27,8 +27,7 @@ export function readParameters<P extends Parameters>(
     const given = query[name];
     if (given !== undefined && typeof given !== "string")
       throw invalid(`${name}: given more than once`);
-    if (given?.includes("\0"))
-      throw invalid(`${name}: contains a NUL character`);
+    if (given?.includes("\0")) throw invalid(`${name}: contains a NUL character`);
     values[name] = parameter.read(given, name);
   }
   return values as Values<P>;
@@ -46,9 +45,7 @@ export function integer(
       if (given === undefined) return fallback;
       const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
       if (value >= minimum && value <= maximum) return value;
-      throw invalid(
-        `${name}: ${show(given)} is not an integer from ${minimum} to ${maximum}`,
-      );
+      throw invalid(`${name}: ${show(given)} is not an integer from ${minimum} to ${maximum}`);
     },
   };
 }
@@ -72,31 +69,24 @@ export function choice<const T extends string>(
 }
 
 /** Without its fallback. */
-export const optional = <T>(
-  parameter: Parameter<T>,
-): Parameter<T | undefined> => {
+export const optional = <T>(parameter: Parameter<T>): Parameter<T | undefined> => {
   const { default: _default, ...schema } = parameter.schema as TSchema & {
     readonly default?: unknown;
   };
   return {
     schema,
-    read: (given, name) =>
-      given === undefined ? undefined : parameter.read(given, name),
+    read: (given, name) => (given === undefined ? undefined : parameter.read(given, name)),
   };
 };
 
 /** Epoch milliseconds. */
-export const instant = (
-  description: string,
-): Parameter<number | undefined> => ({
+export const instant = (description: string): Parameter<number | undefined> => ({
   schema: Type.String({ description }),
   read(given, name) {
     if (given === undefined) return undefined;
     const value = parseInstant(given);
     if (value !== undefined) return value;
-    throw invalid(
-      `${name}: ${show(given)} is not an ISO 8601 date or date-time`,
-    );
+    throw invalid(`${name}: ${show(given)} is not an ISO 8601 date or date-time`);
   },
 });
 

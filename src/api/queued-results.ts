@@ -1,4 +1,5 @@
-// Results of a target's runs. One that was ordered and has no outcome yet is listed as QUEUED, in its place.
+// Results of a target's runs. One that was ordered and has no outcome yet is listed as QUEUED, in
+// its place.
 import type { Page } from "../store/ports/document-store.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
 import type { Store } from "../store/store.ts";
@@ -9,7 +10,10 @@ export interface ListedRuns<R> {
   readonly queued: (run: PendingRun) => R;
 }
 
-/** Pending runs are read first: one that gets its outcome in between is then seen twice, never missed. */
+/**
+ * Pending runs are read first: one that gets its outcome in between is then seen twice, never
+ * missed.
+ */
 export async function listWithQueued<R extends { readonly id: string }>(
   store: Store,
   { targetId, recorded, queued }: ListedRuns<R>,

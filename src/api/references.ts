@@ -1,4 +1,5 @@
-// What objects name of one another: whether it may be named, and what becomes of those that name what is deleted.
+// What objects name of one another: whether it may be named, and what becomes of those that name
+// what is deleted.
 import type { Static, TObject } from "typebox";
 import { canRead, canRun } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
@@ -14,10 +15,14 @@ import { follow } from "./owned-documents.ts";
 import type { Change } from "./owned-documents.ts";
 import { removeDeploymentsOf } from "./routes/deployments.ts";
 
-// References are checked where they change: an object whose references were good once stays open to other changes.
-// What is named is locked: it cannot be deleted before the object that names it is there to be found.
+// References are checked where they change: an object whose references were good once stays open to
+// other changes. What is named is locked: it cannot be deleted before the object that names it is
+// there to be found.
 
-/** Throws `invalid` unless the call's setting may be used by whoever changes the call, and its token belongs to it. */
+/**
+ * Throws `invalid` unless the call's setting may be used by whoever changes the call, and its token
+ * belongs to it.
+ */
 export async function assertCredentials(
   { store, principal }: Change,
   { request }: Call,
@@ -31,9 +36,7 @@ export async function assertCredentials(
     return;
   if (auth_id === null && token_id === null) return;
   if (auth_id === null)
-    throw invalid(
-      `request.token_id: ${show(token_id)} is given without request.auth_id`,
-    );
+    throw invalid(`request.token_id: ${show(token_id)} is given without request.auth_id`);
   const setting = await store.documents.getForUpdate("auth_setting", auth_id);
   if (!setting || !canRead(principal, setting))
     throw invalid(
@@ -42,16 +45,17 @@ export async function assertCredentials(
   if (token_id === null) return;
   const token = await store.documents.getForUpdate("token", token_id);
   const isOf =
-    token &&
-    canRead(principal, token) &&
-    (token.document as Token).meta.auth_id === auth_id;
+    token && canRead(principal, token) && (token.document as Token).meta.auth_id === auth_id;
   if (!isOf)
     throw invalid(
       `request.token_id: ${show(token_id)} is not a Token of yours for the Authentication Setting ${show(auth_id)}`,
     );
 }
 
-/** Throws `invalid` unless whoever changes the workflow may run each call that it has not named before. */
+/**
+ * Throws `invalid` unless whoever changes the workflow may run each call that it has not named
+ * before.
+ */
 export async function assertRunnable(
   { store, principal }: Change,
   { workflow }: Workflow,
@@ -68,9 +72,7 @@ export async function assertRunnable(
   const faults = workflow.call_ids.flatMap((id, n) =>
     known.has(id) || runnable.has(id)
       ? []
-      : [
-          `workflow.call_ids[${n}]: ${show(id)} is not an API Call that you may run`,
-        ],
+      : [`workflow.call_ids[${n}]: ${show(id)} is not an API Call that you may run`],
   );
   if (faults.length > 0) throw invalid(summarizeFaults(faults));
 }
@@ -88,8 +90,7 @@ export async function assertUnused(
     const count = await store.documents.count(kind, field, id);
     if (count > 0) uses.push(countOf(kind, count));
   }
-  if (uses.length > 0)
-    throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
+  if (uses.length > 0) throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
 }
 
 const LABELS = { call: "API Call", token: "Token" } as const;

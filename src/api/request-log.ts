@@ -1,10 +1,14 @@
-// One line and one observation for each request. Neither holds its path or its query: keys may stand there.
+// One line and one observation for each request. Neither holds its path or its query: keys may
+// stand there.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { ApiMetrics } from "./metrics.ts";
 
-/** The caller went away before it was answered; there is no such status in HTTP, but proxies use this one. */
+/**
+ * The caller went away before it was answered; there is no such status in HTTP, but proxies use
+ * this one.
+ */
 const ABANDONED = 499;
 
 export function observeRequests(
@@ -31,8 +35,6 @@ export function observeRequests(
   app.addHook("onRequest", async (request) => {
     began.set(request, clock.monotonic());
   });
-  app.addHook("onResponse", async (request, reply) =>
-    observe(request, reply.statusCode),
-  );
+  app.addHook("onResponse", async (request, reply) => observe(request, reply.statusCode));
   app.addHook("onRequestAbort", async (request) => observe(request, ABANDONED));
 }

@@ -1,4 +1,5 @@
-// "Run now": hands a run that was ordered to the bus at once, and where asked to, waits for its end.
+// "Run now": hands a run that was ordered to the bus at once, and where asked to, waits for its
+// end.
 import { Type } from "typebox";
 import { DelaySeconds } from "../model/deployment.ts";
 import { withDefault } from "../model/fields.ts";
@@ -39,7 +40,10 @@ export interface Started<Answer> {
   readonly wait: number;
 }
 
-/** A run that the bus did not take is forgotten again: its caller is told, and may repeat the request. */
+/**
+ * A run that the bus did not take is forgotten again: its caller is told, and may repeat the
+ * request.
+ */
 export async function runNow<Answer>(
   deps: EndpointDeps,
   request: ApiRequest,
@@ -88,7 +92,8 @@ async function endOf(
     const left = deadline - clock.monotonic();
     if (left <= 0 || ended.aborted) return;
     if (await outcomes.get(id)) return;
-    await clock.pause(Math.min(pause, left), ended).catch(() => undefined); // rejects when `ended` aborts, which the next turn sees
+    // Rejects when `ended` aborts, which the next turn sees.
+    await clock.pause(Math.min(pause, left), ended).catch(() => undefined);
     pause = Math.min(pause * 1.5, SLOWEST_POLL_MS);
   }
 }

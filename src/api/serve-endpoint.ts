@@ -21,11 +21,7 @@ export interface Serving {
   readonly stopping: AbortSignal;
 }
 
-export function serveEndpoint(
-  app: FastifyInstance,
-  endpoint: Endpoint,
-  serving: Serving,
-): void {
+export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving: Serving): void {
   const principals = new WeakMap<FastifyRequest, Principal>();
   for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
     for (const method of endpoint.methods)
@@ -47,9 +43,7 @@ export function serveEndpoint(
           const principal = principals.get(request) as Principal;
           const { status, answer } = toReply(
             endpoint,
-            await endpoint.handle(
-              toApiRequest(endpoint, request, reply, principal, serving),
-            ),
+            await endpoint.handle(toApiRequest(endpoint, request, reply, principal, serving)),
           );
           if (endpoint.versioned) void reply.header("etag", entityTag(answer));
           return reply.code(status).send(answer);
@@ -78,8 +72,7 @@ function toApiRequest(
   const params = request.params as Readonly<Record<string, string>>;
   const query = request.query as Readonly<Record<string, unknown>>;
   // No id that we made has one, and not every database can be asked for it.
-  if (Object.values(params).some((value) => value.includes("\0")))
-    throw notFound("Object");
+  if (Object.values(params).some((value) => value.includes("\0"))) throw notFound("Object");
   const body = request.body ?? {};
   const { method, headers, ip: address } = request;
   const { operationId } = endpoint;

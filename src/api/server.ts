@@ -134,10 +134,7 @@ function createServer(
   acceptJsonBodies(app);
   prettyPrintOnRequest(app);
   for (const schema of sharedSchemas(endpoints)) app.addSchema(schema);
-  void app.register(
-    swagger,
-    openApiOptions(config.version, config.tokenInQuery, endpoints),
-  );
+  void app.register(swagger, openApiOptions(config.version, config.tokenInQuery, endpoints));
   void app.register(swaggerUi, {
     routePrefix: "/docs",
     theme: {
@@ -149,15 +146,10 @@ function createServer(
         },
       ],
     },
-    staticCSP:
-      "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
+    staticCSP: "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
   });
   void app.register(async (scope) => {
-    scope.get(
-      `${API_PREFIX}/openapi.json`,
-      { schema: { hide: true } },
-      async () => app.swagger(),
-    );
+    scope.get(`${API_PREFIX}/openapi.json`, { schema: { hide: true } }, async () => app.swagger());
     const { tokenInQuery } = config;
     const authenticate = createAuthenticate({ store, clock, tokenInQuery });
     for (const endpoint of endpoints)
@@ -166,10 +158,7 @@ function createServer(
   return app;
 }
 
-async function listen(
-  app: FastifyInstance,
-  { host, port }: ApiConfig,
-): Promise<string> {
+async function listen(app: FastifyInstance, { host, port }: ApiConfig): Promise<string> {
   try {
     return await app.listen({ host, port });
   } catch (cause) {

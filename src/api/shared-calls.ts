@@ -15,9 +15,7 @@ export async function callSharing(
   callId: string,
 ): Promise<Call | undefined> {
   const stored = await store.documents.get("call", callId);
-  return stored && isOpen(part, principal, stored)
-    ? (stored.document as Call)
-    : undefined;
+  return stored && isOpen(part, principal, stored) ? (stored.document as Call) : undefined;
 }
 
 /** Those of the calls whose part `principal` may read. */
@@ -28,18 +26,10 @@ export async function callsSharing(
   callIds: Iterable<string>,
 ): Promise<ReadonlySet<string>> {
   const found = await store.documents.getMany("call", [...new Set(callIds)]);
-  return new Set(
-    found
-      .filter((stored) => isOpen(part, principal, stored))
-      .map(({ id }) => id),
-  );
+  return new Set(found.filter((stored) => isOpen(part, principal, stored)).map(({ id }) => id));
 }
 
-const isOpen = (
-  part: Part,
-  principal: Principal,
-  stored: StoredDocument,
-): boolean =>
+const isOpen = (part: Part, principal: Principal, stored: StoredDocument): boolean =>
   canRead(principal, {
     ...stored,
     community: (stored.document as Call).access[part],

@@ -4,14 +4,7 @@ import { nullable, Timestamp } from "../model/fields.ts";
 import { PERIOD_KINDS } from "../model/periods.ts";
 import { STAT_TYPES } from "../model/stat.ts";
 import { PHASES } from "../model/summary.ts";
-import {
-  choice,
-  CURSOR,
-  instant,
-  integer,
-  optional,
-  text,
-} from "./parameters.ts";
+import { choice, CURSOR, instant, integer, optional, text } from "./parameters.ts";
 import { named } from "./openapi.ts";
 import { PageMetaSchema } from "./lists.ts";
 
@@ -24,11 +17,7 @@ const common = {
   time: instant(
     "ISO 8601, UTC when it has no offset; selects the period that contains it (default: now)",
   ),
-  type: choice(
-    "only calls with this result; ALL: every call that was made",
-    STAT_TYPES,
-    "ALL",
-  ),
+  type: choice("only calls with this result; ALL: every call that was made", STAT_TYPES, "ALL"),
   location_id: text(
     `only calls made there; absent, empty or ${ALL_LOCATIONS}: all locations together`,
   ),
@@ -41,11 +30,7 @@ export const STAT_PARAMETERS = {
 
 export const STATS_PARAMETERS = {
   ...common,
-  kind: choice(
-    "kind of period; RAW: single calls",
-    [...PERIOD_KINDS, "RAW"],
-    "DAY",
-  ),
+  kind: choice("kind of period; RAW: single calls", [...PERIOD_KINDS, "RAW"], "DAY"),
   cursor: CURSOR,
   limit: optional(
     integer(
@@ -65,9 +50,7 @@ const stat = {
   max_latency: Ms,
   avg_latency: Ms,
   min_latency: Type.Optional(Ms),
-  standard_deviation: Type.Optional(
-    Type.Number({ description: "of the population" }),
-  ),
+  standard_deviation: Type.Optional(Type.Number({ description: "of the population" })),
   skewness: Type.Optional(Type.Number({ description: "of the population" })),
 };
 
@@ -81,10 +64,9 @@ const AdvancedStatSchema = named(
     p99: Ms,
     missed: Count,
     pass_percent: nullable(Type.Number()),
-    phases: Type.Object(
-      Object.fromEntries(PHASES.map((phase) => [phase, Ms] as const)),
-      { description: "averages over the calls that reached the phase" },
-    ),
+    phases: Type.Object(Object.fromEntries(PHASES.map((phase) => [phase, Ms] as const)), {
+      description: "averages over the calls that reached the phase",
+    }),
   }),
 );
 

@@ -25,9 +25,7 @@ function withNulls(node: unknown): unknown {
   if (typeof node !== "object" || node === null) return node;
   if ("secret" in node && node.secret === true)
     return createValidator(node).accepts(null) ? node : nullable(node);
-  return Object.fromEntries(
-    Object.entries(node).map(([name, inner]) => [name, withNulls(inner)]),
-  );
+  return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, withNulls(inner)]));
 }
 
 /** `shown`: what a reader is shown of the stored document. */
@@ -35,9 +33,6 @@ export const marked = (shown: unknown, stored: StoredDocument): unknown =>
   stored.unreadable ? { ...(shown as object), unreadable: true } : shown;
 
 /** Before a change: what is null in it would take the place of what is only unreadable. */
-export function assertReadable(
-  what: string,
-  { unreadable: cause }: StoredDocument,
-): void {
+export function assertReadable(what: string, { unreadable: cause }: StoredDocument): void {
   if (cause) throw unreadable(what, { cause });
 }

@@ -29,12 +29,7 @@ export interface BacklogOptions {
   readonly onAdded: () => void;
 }
 
-export function createBacklog({
-  clock,
-  maxAgeMs,
-  onExpired,
-  onAdded,
-}: BacklogOptions): Backlog {
+export function createBacklog({ clock, maxAgeMs, onExpired, onAdded }: BacklogOptions): Backlog {
   const waiting = new Set<StoredMessage>();
   const timers = new Set<NodeJS.Timeout>();
   let closed = false;

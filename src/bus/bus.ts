@@ -16,11 +16,16 @@ export class TooLargeError extends AppError {
 
 /** A running consumer. */
 export interface Consumer {
-  /** Takes no more messages, waits for the handlers under way and what they acknowledge, then is done. */
+  /**
+   * Takes no more messages, waits for the handlers under way and what they acknowledge, then is
+   * done.
+   */
   drain(): Promise<void>;
 }
 
-/** `answer` takes the hub's time, in epoch milliseconds; the sooner, the better the sender knows it. */
+/**
+ * `answer` takes the hub's time, in epoch milliseconds; the sooner, the better the sender knows it.
+ */
 export type HeartbeatHandler = (
   heartbeat: Heartbeat,
   answer: (hubTime: number) => void,
@@ -33,18 +38,23 @@ export interface BusStatus {
 }
 
 /**
- * Delivery is at least once, per location for ticks, without an order. A message is acknowledged when its handler
- * resolves; it comes again, to any consumer, when the handler rejects or its process is gone. While a handler is at
- * work its message is kept alive, for however long. A message that cannot be decoded is dropped, logged and counted.
+ * Delivery is at least once, per location for ticks, without an order. A message is acknowledged
+ * when its handler resolves; it comes again, to any consumer, when the handler rejects or its
+ * process is gone. While a handler is at work its message is kept alive, for however long. A
+ * message that cannot be decoded is dropped, logged and counted.
  */
 export interface Bus {
-  /** False when messages are lost with the process: what was published must then be published again at the next start. */
+  /**
+   * False when messages are lost with the process: what was published must then be published again
+   * at the next start.
+   */
   readonly durable: boolean;
 
   /**
-   * Resolves when the message is stored. The ticks are of one location. Publishing the same ticks again within
-   * `DEDUPLICATION_WINDOW_MS` stores nothing new. Rejects with `unavailable` when the bus does not answer in 5 s, and
-   * with a `TooLargeError` when some of them fit into no message; the others are then stored.
+   * Resolves when the message is stored. The ticks are of one location. Publishing the same ticks
+   * again within `DEDUPLICATION_WINDOW_MS` stores nothing new. Rejects with `unavailable` when the
+   * bus does not answer in 5 s, and with a `TooLargeError` when some of them fit into no message;
+   * the others are then stored.
    */
   publishTicks(ticks: readonly Tick[]): Promise<void>;
 
@@ -54,20 +64,22 @@ export interface Bus {
     handler: (ticks: readonly Tick[]) => Promise<void>,
   ): Promise<Consumer>;
 
-  /** Resolves when the message is stored; de-duplicated and rejected as ticks are. The reports are of one location. */
+  /**
+   * Resolves when the message is stored; de-duplicated and rejected as ticks are. The reports are
+   * of one location.
+   */
   publishReports(reports: readonly RunReport[]): Promise<void>;
 
   /**
-   * Hands over what has gathered, up to `MAX_REPORTS_PER_BATCH` reports or what came within some 20 ms, so that one
-   * transaction can take it. All of the messages behind a batch are acknowledged together. Consumers share the work.
+   * Hands over what has gathered, up to `MAX_REPORTS_PER_BATCH` reports or what came within some 20
+   * ms, so that one transaction can take it. All of the messages behind a batch are acknowledged
+   * together. Consumers share the work.
    */
-  consumeReports(
-    handler: (reports: readonly RunReport[]) => Promise<void>,
-  ): Promise<Consumer>;
+  consumeReports(handler: (reports: readonly RunReport[]) => Promise<void>): Promise<Consumer>;
 
   /**
-   * Resolves when the reports that were published in this process are safe with it gone: at once on a durable bus,
-   * otherwise when a handler has taken the last of them.
+   * Resolves when the reports that were published in this process are safe with it gone: at once on
+   * a durable bus, otherwise when a handler has taken the last of them.
    */
   reportsSafe(): Promise<void>;
 
@@ -92,7 +104,10 @@ export const DEDUPLICATION_WINDOW_MS = 120_000;
 export const MAX_REPORTS_PER_BATCH = 1000;
 export const HEARTBEAT_ANSWER_MS = 2000;
 
-/** What nobody has taken by then is gone: stale ticks are of no use, and results outlast a long weekend without a hub. */
+/**
+ * What nobody has taken by then is gone: stale ticks are of no use, and results outlast a long
+ * weekend without a hub.
+ */
 export const TICK_MAX_AGE_MS = 3_600_000;
 export const REPORT_MAX_AGE_MS = 7 * 86_400_000;
 

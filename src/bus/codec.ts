@@ -1,4 +1,5 @@
-// What travels on the bus: ticks, reports and heartbeats as JSON, under ids by which what is sent again is known.
+// What travels on the bus: ticks, reports and heartbeats as JSON, under ids by which what is sent
+// again is known.
 import { createHash } from "node:crypto";
 import type { Tick } from "../model/tick.ts";
 import { tickValidator } from "../model/tick.ts";
@@ -23,14 +24,15 @@ export interface Encoded<T = unknown> {
     /** What it holds. */
     readonly items: readonly T[];
   })[];
-  /** Ids of the runs that are larger than a message may be, each on its own: in none of the messages. */
+  /**
+   * Ids of the runs that are larger than a message may be, each on its own: in none of the
+   * messages.
+   */
   readonly tooLarge: readonly string[];
 }
 
-export const encodeTicks = (
-  ticks: readonly Tick[],
-  maxBytes = Infinity,
-): Encoded<Tick> => pack(TICKS, ticks, maxBytes);
+export const encodeTicks = (ticks: readonly Tick[], maxBytes = Infinity): Encoded<Tick> =>
+  pack(TICKS, ticks, maxBytes);
 
 export const encodeReports = (
   reports: readonly RunReport[],
@@ -40,35 +42,29 @@ export const encodeReports = (
 export const encodeHeartbeat = (heartbeat: Heartbeat): Uint8Array =>
   Buffer.from(JSON.stringify(heartbeat));
 
-/** The decoders throw an error that names the fault but quotes nothing of the content, which may be secret. */
+/**
+ * The decoders throw an error that names the fault but quotes nothing of the content, which may be
+ * secret.
+ */
 export const decodeTicks = (data: Uint8Array, locationId: string): Tick[] =>
   unpack("ticks", data, tickValidator, locationId);
 
-export const decodeReports = (
-  data: Uint8Array,
-  locationId: string,
-): RunReport[] => unpack("reports", data, runReportValidator, locationId);
+export const decodeReports = (data: Uint8Array, locationId: string): RunReport[] =>
+  unpack("reports", data, runReportValidator, locationId);
 
-export const decodeHeartbeat = (
-  data: Uint8Array,
-  locationId: string,
-): Heartbeat =>
+export const decodeHeartbeat = (data: Uint8Array, locationId: string): Heartbeat =>
   checked("heartbeat", parse(data), heartbeatValidator, locationId);
 
-export const encodeHubTime = (now: number): Uint8Array =>
-  Buffer.from(JSON.stringify({ now }));
+export const encodeHubTime = (now: number): Uint8Array => Buffer.from(JSON.stringify({ now }));
 
 /** Throws when it is none. */
 export const decodeHubTime = (data: Uint8Array): number =>
   heartbeatAnswerValidator.parse(parse(data)).now;
 
 /** The one location of the items, fit to stand in a subject; throws when they are of several. */
-export function locationOf(
-  items: readonly { readonly location_id: string }[],
-): string {
+export function locationOf(items: readonly { readonly location_id: string }[]): string {
   const [first, ...others] = new Set(items.map((item) => item.location_id));
-  if (others.length > 0)
-    throw new Error("what is published together must be of one location");
+  if (others.length > 0) throw new Error("what is published together must be of one location");
   return locationIdValidator.parse(first);
 }
 
@@ -87,7 +83,8 @@ const TICKS: Packing<Tick> = {
   keyOf: ({ result_id }) => result_id,
 };
 
-// An agent says the same of a run each time; two may differ: one made the call, the other only came too late for it.
+// An agent says the same of a run each time; two may differ: one made the call, the other only came
+// too late for it.
 const REPORTS: Packing<RunReport> = {
   name: "reports",
   runIdOf: ({ run_id }) => run_id,
@@ -116,9 +113,7 @@ function pack<T>(
       tooLarge.push(runIdOf(item));
       continue;
     }
-    const full =
-      envelopeBytes + bytes + size > maxBytes ||
-      parts.length === MAX_REPORTS_PER_BATCH;
+    const full = envelopeBytes + bytes + size > maxBytes || parts.length === MAX_REPORTS_PER_BATCH;
     if (full) finish();
     packed.push(item);
     parts.push(part);
@@ -138,11 +133,8 @@ function unpack<T extends { readonly location_id: string }>(
   locationId: string,
 ): T[] {
   const items = (parse(data) as Partial<Record<Batch, unknown>> | null)?.[name];
-  if (!Array.isArray(items) || items.length === 0)
-    throw new Error(`the message holds no ${name}`);
-  return items.map((item, at) =>
-    checked(`${name}[${at}]`, item, validator, locationId),
-  );
+  if (!Array.isArray(items) || items.length === 0) throw new Error(`the message holds no ${name}`);
+  return items.map((item, at) => checked(`${name}[${at}]`, item, validator, locationId));
 }
 
 function parse(data: Uint8Array): unknown {

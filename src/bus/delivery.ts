@@ -1,4 +1,5 @@
-// What becomes of a message that an adapter took: decoded or dropped, handled, then acknowledged or given back.
+// What becomes of a message that an adapter took: decoded or dropped, handled, then acknowledged or
+// given back.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../runtime/logger.ts";
 import type { Heartbeat } from "../model/location.ts";
@@ -22,7 +23,10 @@ export interface Delivery {
 export interface Receiver {
   /** Resolves when the message is acknowledged, given back or discarded; never rejects. */
   receive(delivery: Delivery): Promise<void>;
-  /** No more is going to be received: nothing waits to be gathered, and what is not handled now is given back. */
+  /**
+   * No more is going to be received: nothing waits to be gathered, and what is not handled now is
+   * given back.
+   */
   stop(): void;
 }
 
@@ -41,12 +45,7 @@ export function receiveEach<T>(handling: Handling<T>): Receiver {
       const content = decodeOrDiscard(handling, delivery);
       if (content === undefined) return;
       const { attempt } = delivery;
-      const handled = await isHandled(
-        handling,
-        content,
-        attempt,
-        stopped.signal,
-      );
+      const handled = await isHandled(handling, content, attempt, stopped.signal);
       if (handled) delivery.acknowledge();
       else delivery.giveBack(redeliveryDelayMs(delivery.attempt));
     },
@@ -57,14 +56,12 @@ export function receiveEach<T>(handling: Handling<T>): Receiver {
 /** How long the first of a batch waits for others. */
 const GATHER_MS = 20;
 
-// A message that was rejected this often comes alone, so that it cannot hold up what it was batched with for ever.
+// A message that was rejected this often comes alone, so that it cannot hold up what it was batched
+// with for ever.
 const ATTEMPTS_IN_COMPANY = 3;
 
 /** One batch is handled at a time; while they are rejected, the pauses between them grow. */
-export function receiveInBatches<T>(
-  handling: Handling<readonly T[]>,
-  maxItems: number,
-): Receiver {
+export function receiveInBatches<T>(handling: Handling<readonly T[]>, maxItems: number): Receiver {
   const gathered: Gathered<T>[] = [];
   const stopped = new AbortController();
   let working = false;
@@ -85,8 +82,7 @@ export function receiveInBatches<T>(
       rejections = handled ? 0 : rejections + 1;
       if (handled) continue;
       await pause(redeliveryDelayMs(rejections));
-      if (stopped.signal.aborted)
-        for (const entry of gathered.splice(0)) settle(entry, false);
+      if (stopped.signal.aborted) for (const entry of gathered.splice(0)) settle(entry, false);
     }
     working = false;
   }
@@ -106,11 +102,7 @@ export function receiveInBatches<T>(
 
 export interface Listener {
   /** Resolves when it is handled; never rejects. */
-  tell(
-    locationId: string,
-    data: Uint8Array,
-    answer: (hubTime: number) => void,
-  ): Promise<void>;
+  tell(locationId: string, data: Uint8Array, answer: (hubTime: number) => void): Promise<void>;
   /** Resolves when what was told is handled. */
   settled(): Promise<void>;
 }
@@ -157,10 +149,7 @@ interface Gathered<T> {
 const countItems = (entries: readonly Gathered<unknown>[]): number =>
   entries.reduce((count, { items }) => count + items.length, 0);
 
-function takeBatch<T>(
-  gathered: Gathered<T>[],
-  maxItems: number,
-): Gathered<T>[] {
+function takeBatch<T>(gathered: Gathered<T>[], maxItems: number): Gathered<T>[] {
   let [taken, count] = [0, 0];
   for (const { items, delivery } of gathered) {
     const alone = delivery.attempt > ATTEMPTS_IN_COMPANY;

@@ -114,8 +114,7 @@ function createTaker(receiver: Receiver, backlog: Backlog): Taker {
         attempt: attempts,
         acknowledge: () => undefined,
         discard: () => undefined,
-        giveBack: (afterMs) =>
-          backlog.addLater({ ...message, attempts }, afterMs),
+        giveBack: (afterMs) => backlog.addLater({ ...message, attempts }, afterMs),
       });
       underWay.add(work);
       await work;

@@ -1,4 +1,5 @@
-// The bus of a service that runs in one process: queues in memory, under the promises of the one between processes.
+// The bus of a service that runs in one process: queues in memory, under the promises of the one
+// between processes.
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { unavailable } from "../model/errors.ts";
@@ -40,11 +41,7 @@ export function createInProcessBus({
   const heartbeats = createHeartbeatLine();
   let closing: Promise<void> | undefined;
 
-  function publish(
-    queue: Queue,
-    messages: readonly EncodedMessage[],
-    locationId: string,
-  ): void {
+  function publish(queue: Queue, messages: readonly EncodedMessage[], locationId: string): void {
     if (closing) throw unavailable("the bus is closed", { part: "the bus" });
     for (const message of messages) queue.publish(message, locationId);
   }
@@ -68,9 +65,7 @@ export function createInProcessBus({
     },
     async consumeReports(handler) {
       const handling = { ...REPORTS, ...told, handler };
-      return queues.reports.attach(
-        receiveInBatches(handling, MAX_REPORTS_PER_BATCH),
-      );
+      return queues.reports.attach(receiveInBatches(handling, MAX_REPORTS_PER_BATCH));
     },
     reportsSafe: () => queues.reports.emptied(),
     async sendHeartbeat(heartbeat) {

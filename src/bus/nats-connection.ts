@@ -1,15 +1,14 @@
-// The connection to NATS: addresses with or without credentials, errors that an operator understands, and its true state.
+// The connection to NATS: addresses with or without credentials, errors that an operator
+// understands, and its true state.
 import { connect, credsAuthenticator, errors } from "@nats-io/transport-node";
-import type {
-  NatsConnection,
-  NodeConnectionOptions,
-  Status,
-} from "@nats-io/transport-node";
+import type { NatsConnection, NodeConnectionOptions, Status } from "@nats-io/transport-node";
 import type { Logger } from "../runtime/logger.ts";
 import { invalid, unavailable } from "../model/errors.ts";
 
 export interface NatsLinkOptions {
-  /** `nats://` or `tls://` URLs; a user and password in the first that has them are used for all. */
+  /**
+   * `nats://` or `tls://` URLs; a user and password in the first that has them are used for all.
+   */
   readonly servers: readonly string[];
   /** The content of a `.creds` file. */
   readonly credentials?: string;
@@ -38,10 +37,11 @@ const CONNECT_TIMEOUT_MS = 5000;
 const RECONNECT_WAIT_MS = 250;
 const FLUSH_TIMEOUT_MS = 2000;
 
-/** Rejects, with a message that says what to do, when no server can be reached or the credentials are refused. */
-export async function openNatsLink(
-  options: NatsLinkOptions,
-): Promise<NatsLink> {
+/**
+ * Rejects, with a message that says what to do, when no server can be reached or the credentials
+ * are refused.
+ */
+export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> {
   const servers = options.servers.map(parseServer);
   const addresses = servers.map(({ address }) => address).join(", ");
   const { name, pingIntervalMs, inboxPrefix } = options;
@@ -66,11 +66,7 @@ export async function openNatsLink(
   return followLink(connection, addresses, options.log);
 }
 
-function followLink(
-  connection: NatsConnection,
-  addresses: string,
-  log: Logger,
-): NatsLink {
+function followLink(connection: NatsConnection, addresses: string, log: Logger): NatsLink {
   let fault: string | undefined;
   let reconnecting = false;
   const reconnectListeners = new Set<() => void>();
@@ -90,9 +86,9 @@ function followLink(
     up.resolve();
   };
   const follow = (status: Status): void => {
-    // A ping is about to be sent; when it is the second under way, the first went a whole interval without an answer.
-    if (status.type === "ping" && status.pendingPings > 1)
-      down("the server does not answer");
+    // A ping is about to be sent; when it is the second under way, the first went a whole interval
+    // without an answer.
+    if (status.type === "ping" && status.pendingPings > 1) down("the server does not answer");
     else if (status.type === "ping" && !reconnecting) restored();
     else if (status.type === "disconnect") {
       reconnecting = true;
@@ -108,11 +104,7 @@ function followLink(
     for await (const status of connection.status()) follow(status);
     const cause = await connection.closed();
     fault = "closed";
-    if (cause)
-      log.error(
-        { nats: addresses, err: cause },
-        "NATS connection was given up",
-      );
+    if (cause) log.error({ nats: addresses, err: cause }, "NATS connection was given up");
   })();
 
   return {
@@ -175,10 +167,7 @@ function authentication(
     try {
       authenticator("");
     } catch (cause) {
-      throw invalid(
-        "the NATS credentials are not the content of a .creds file",
-        { cause },
-      );
+      throw invalid("the NATS credentials are not the content of a .creds file", { cause });
     }
     return { authenticator };
   }

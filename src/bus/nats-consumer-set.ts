@@ -55,10 +55,7 @@ export function createConsumers({
     pull(spec, receiver) {
       const name = `${spec.stream}/${spec.durable}`;
       const consumer = startPulling({
-        open: async () =>
-          client.consumers.getConsumerFromInfo(
-            await topology.ensureConsumer(spec),
-          ),
+        open: async () => client.consumers.getConsumerFromInfo(await topology.ensureConsumer(spec)),
         link,
         receiver,
         ackWaitMs,

@@ -1,9 +1,7 @@
-// Pulls the messages of a durable JetStream consumer, as many as it may hold, and recovers by itself.
+// Pulls the messages of a durable JetStream consumer, as many as it may hold, and recovers by
+// itself.
 import { setTimeout as delay } from "node:timers/promises";
-import type {
-  Consumer as JetStreamConsumer,
-  ConsumerMessages,
-} from "@nats-io/jetstream";
+import type { Consumer as JetStreamConsumer, ConsumerMessages } from "@nats-io/jetstream";
 import type { Consumer } from "./bus.ts";
 import { redeliveryDelayMs } from "./bus.ts";
 import type { Receiver } from "./delivery.ts";
@@ -26,7 +24,8 @@ const MAX_UNDER_WAY = 1000;
 const REFILL_BELOW = 750;
 
 const PULL_MS = 30_000;
-// A request that reached no leader of a cluster is noticed by the silence: after two to three of these.
+// A request that reached no leader of a cluster is noticed by the silence: after two to three of
+// these.
 const IDLE_HEARTBEAT_MS = 2000;
 
 export function startPulling(options: PullOptions): Consumer {
@@ -37,7 +36,10 @@ export function startPulling(options: PullOptions): Consumer {
   let pull: ConsumerMessages | undefined;
   let draining: Promise<void> | undefined;
 
-  /** One request to the server; ends when it is satisfied or over, rejects when the consumer is out of reach. */
+  /**
+   * One request to the server; ends when it is satisfied or over, rejects when the consumer is out
+   * of reach.
+   */
   async function pullOnce(consumer: JetStreamConsumer): Promise<void> {
     pull = await consumer.fetch({
       max_messages: MAX_UNDER_WAY - held.count(),
@@ -71,7 +73,8 @@ export function startPulling(options: PullOptions): Consumer {
     }
   }
 
-  // The server may have come back without the consumer, and says nothing to a request for its messages.
+  // The server may have come back without the consumer, and says nothing to a request for its
+  // messages.
   const ignoreReconnects = link.onReconnect(() => {
     consumer = undefined;
     void pull?.close();

@@ -13,16 +13,13 @@ export const isStreamMissing = (cause: unknown): boolean =>
   hasCode(cause, JetStreamApiCodes.StreamNotFound);
 
 /** A stream of the name exists, with other settings. */
-export const isNameInUse = (cause: unknown): boolean =>
-  hasCode(cause, NAME_IN_USE);
+export const isNameInUse = (cause: unknown): boolean => hasCode(cause, NAME_IN_USE);
 
 /** A consumer of the name exists, with other settings. */
-export const isConsumerDifferent = (cause: unknown): boolean =>
-  hasCode(cause, CONSUMER_DIFFERS);
+export const isConsumerDifferent = (cause: unknown): boolean => hasCode(cause, CONSUMER_DIFFERS);
 
 /** The message is larger than the `max_msg_size` of its stream. */
-export const isOverMaximum = (cause: unknown): boolean =>
-  hasCode(cause, MESSAGE_OVER_MAXIMUM);
+export const isOverMaximum = (cause: unknown): boolean => hasCode(cause, MESSAGE_OVER_MAXIMUM);
 
 /** Nobody answers on the subject: there is no such stream or consumer, or no JetStream. */
 export const isNoResponders = (cause: unknown): boolean =>
@@ -32,10 +29,7 @@ export const isNoResponders = (cause: unknown): boolean =>
 export const isForbidden = (cause: unknown): boolean =>
   isCausedBy(cause, errors.PermissionViolationError);
 
-function isCausedBy(
-  fault: unknown,
-  kind: new (...args: never[]) => Error,
-): boolean {
+function isCausedBy(fault: unknown, kind: new (...args: never[]) => Error): boolean {
   if (!(fault instanceof Error)) return false;
   const { cause } = fault;
   return fault instanceof kind || isCausedBy(cause, kind);

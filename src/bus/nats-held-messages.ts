@@ -26,10 +26,7 @@ interface Held {
   work: Promise<void>;
 }
 
-export function createHeldMessages({
-  ackWaitMs,
-  link,
-}: HeldMessagesOptions): HeldMessages {
+export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions): HeldMessages {
   const held = new Map<string, Held>();
   let waiting: { limit: number; resolve: () => void } | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -89,5 +86,4 @@ export function createHeldMessages({
 }
 
 // The time is part of it because a stream that was made anew counts from 1 again.
-const keyOf = ({ info }: JsMsg): string =>
-  `${info.streamSequence}@${info.timestampNanos}`;
+const keyOf = ({ info }: JsMsg): string => `${info.streamSequence}@${info.timestampNanos}`;

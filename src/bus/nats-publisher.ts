@@ -5,12 +5,11 @@ import { storeMessage } from "./nats-store-message.ts";
 import type { StoreOptions } from "./nats-store-message.ts";
 
 export interface Publisher {
-  /** Resolves when all are stored. Rejects with `unavailable` after 5 s, with a `TooLargeError` for what is too large. */
-  publish<T>(
-    subject: string,
-    items: readonly T[],
-    encode: Encoder<T>,
-  ): Promise<void>;
+  /**
+   * Resolves when all are stored. Rejects with `unavailable` after 5 s, with a `TooLargeError` for
+   * what is too large.
+   */
+  publish<T>(subject: string, items: readonly T[], encode: Encoder<T>): Promise<void>;
 }
 
 type Encoder<T> = (items: readonly T[], maxBytes: number) => Encoded<T>;
@@ -25,7 +24,10 @@ export function createPublisher(options: StoreOptions): Publisher {
   const maxBytes = (): number =>
     (connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD) - HEADER_BYTES;
 
-  /** Returns the runs that are too large. What a stream takes at most, an agent may not ask: it is found out. */
+  /**
+   * Returns the runs that are too large. What a stream takes at most, an agent may not ask: it is
+   * found out.
+   */
   async function store<T>(
     subject: string,
     items: readonly T[],

@@ -26,11 +26,7 @@ export async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
 }
 
 /** A cluster that starts at the same time needs a moment to find its servers and a leader. */
-export async function makeStreams(
-  link: NatsLink,
-  topology: Topology,
-  clock: Clock,
-): Promise<void> {
+export async function makeStreams(link: NatsLink, topology: Topology, clock: Clock): Promise<void> {
   const deadline = clock.monotonic() + START_PATIENCE_MS;
   for (let attempt = 1; ; attempt += 1) {
     try {

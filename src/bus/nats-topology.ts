@@ -6,32 +6,17 @@ import {
   RetentionPolicy,
   StorageType,
 } from "@nats-io/jetstream";
-import type {
-  ConsumerInfo,
-  JetStreamManager,
-  StreamConfig,
-} from "@nats-io/jetstream";
+import type { ConsumerInfo, JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
-import {
-  DEDUPLICATION_WINDOW_MS,
-  REPORT_MAX_AGE_MS,
-  TICK_MAX_AGE_MS,
-} from "./bus.ts";
-import {
-  isConsumerDifferent,
-  isNameInUse,
-  isStreamMissing,
-} from "./nats-errors.ts";
+import { DEDUPLICATION_WINDOW_MS, REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "./bus.ts";
+import { isConsumerDifferent, isNameInUse, isStreamMissing } from "./nats-errors.ts";
 
 const TICK_STREAM = "SONDE_TICKS";
 const REPORT_STREAM = "SONDE_RESULTS";
 
-export const tickSubject = (locationId: string): string =>
-  `sonde.ticks.${locationId}`;
-export const reportSubject = (locationId: string): string =>
-  `sonde.results.${locationId}`;
-export const heartbeatSubject = (locationId: string): string =>
-  `sonde.heartbeats.${locationId}`;
+export const tickSubject = (locationId: string): string => `sonde.ticks.${locationId}`;
+export const reportSubject = (locationId: string): string => `sonde.results.${locationId}`;
+export const heartbeatSubject = (locationId: string): string => `sonde.heartbeats.${locationId}`;
 
 /** Those who take heartbeats share them. */
 export const HEARTBEAT_QUEUE = "aggregator";
@@ -41,8 +26,7 @@ export const locationOfSubject = (subject: string): string =>
   subject.slice(subject.lastIndexOf(".") + 1);
 
 /** Where an agent receives answers: a prefix of its own, since answers carry ticks. */
-export const inboxPrefix = (locationId: string): string =>
-  `sonde.inbox.${locationId}`;
+export const inboxPrefix = (locationId: string): string => `sonde.inbox.${locationId}`;
 
 /** What the credential of a location's agents has to allow, and all that it should. */
 export const agentPermissions = (
@@ -83,7 +67,10 @@ export const REPORT_CONSUMER: ConsumerSpec = {
 };
 
 export interface Topology {
-  /** Leaves streams as they are where they exist: an operator may have given them limits or replicas. */
+  /**
+   * Leaves streams as they are where they exist: an operator may have given them limits or
+   * replicas.
+   */
   ensureStreams(): Promise<void>;
   /** Makes the streams too when they are missing. */
   ensureConsumer(spec: ConsumerSpec): Promise<ConsumerInfo>;
@@ -101,11 +88,7 @@ export interface TopologyOptions {
 const MAX_UNACKNOWLEDGED = 20_000;
 const REPLICAS_IN_CLUSTER = 3;
 
-export function createTopology({
-  manager,
-  clustered,
-  ackWaitMs,
-}: TopologyOptions): Topology {
+export function createTopology({ manager, clustered, ackWaitMs }: TopologyOptions): Topology {
   let ensuring: Promise<void> | undefined;
 
   const ensureStreams = (): Promise<void> =>
@@ -116,11 +99,7 @@ export function createTopology({
       .then(() => undefined)
       .finally(() => (ensuring = undefined)));
 
-  async function ensureStream(
-    name: string,
-    subject: string,
-    maxAgeMs: number,
-  ): Promise<void> {
+  async function ensureStream(name: string, subject: string, maxAgeMs: number): Promise<void> {
     try {
       await manager.streams.info(name);
     } catch (cause) {

@@ -41,7 +41,10 @@ export interface NatsBusOptions {
   readonly servers: readonly string[];
   /** The content of a `.creds` file. */
   readonly credentials?: string;
-  /** Of an agent whose credential reaches this one location only (`agentPermissions` in nats-topology.ts). */
+  /**
+   * Of an agent whose credential reaches this one location only (`agentPermissions` in
+   * nats-topology.ts).
+   */
   readonly locationId?: string;
   /** As the server's monitoring shows this process. */
   readonly name: string;
@@ -61,7 +64,10 @@ const PING_INTERVAL_MS = 5000;
 const TICKS = { kind: "ticks", decode: decodeTicks } as const;
 const REPORTS = { kind: "reports", decode: decodeReports } as const;
 
-/** Rejects, with a message for the operator, when NATS cannot be reached, refuses the credentials or has no JetStream. */
+/**
+ * Rejects, with a message for the operator, when NATS cannot be reached, refuses the credentials or
+ * has no JetStream.
+ */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   const { servers, credentials, locationId, name, log } = options;
   const link = await openNatsLink({
@@ -82,8 +88,7 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
       ackWaitMs: options.ackWaitMs ?? ACK_WAIT_MS,
     });
     // The credential of an agent may not make streams.
-    if (locationId === undefined)
-      await makeStreams(link, topology, options.clock);
+    if (locationId === undefined) await makeStreams(link, topology, options.clock);
     return createBus(options, link, manager, topology);
   } catch (cause) {
     await link.connection.close();
@@ -151,10 +156,7 @@ function createBus(
 }
 
 /** Null where no hub is there, or one that does not answer. */
-async function askWith(
-  link: NatsLink,
-  heartbeat: Heartbeat,
-): Promise<number | null> {
+async function askWith(link: NatsLink, heartbeat: Heartbeat): Promise<number | null> {
   const subject = heartbeatSubject(locationOf([heartbeat]));
   if (link.fault() !== undefined) return null;
   const data = encodeHeartbeat(heartbeat);

@@ -23,18 +23,13 @@ export interface Administration {
   readonly print: (text: string) => void;
 }
 
-type Work = (
-  store: Store,
-  options: ParsedOptions,
-  administration: Administration,
-) => Promise<void>;
+type Work = (store: Store, options: ParsedOptions, administration: Administration) => Promise<void>;
 
 const ACTOR = "command line";
 
 /** By the words of the command line. */
 export const ADMINISTRATION: Readonly<Record<string, Work>> = {
-  migrate: async (_store, _options, { print }) =>
-    print("the database schema is up to date\n"),
+  migrate: async (_store, _options, { print }) => print("the database schema is up to date\n"),
   "keys create": createKey,
   "keys list": listKeys,
   "keys revoke": revokeKey,
@@ -71,15 +66,11 @@ async function createKey(
 ): Promise<void> {
   const access_level = (values.level ?? "VIEWER") as AccessLevel;
   if (!ACCESS_LEVELS.includes(access_level))
-    throw invalid(
-      `--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`,
-    );
+    throw invalid(`--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`);
   const { owner = FIRST_OWNER, org = null } = values;
   const issued = await issueKey(store, ACTOR, { owner, org, access_level });
   const { key_id, api_key } = issued as IssuedKey; // its id is new
-  print(
-    `${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`,
-  );
+  print(`${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`);
 }
 
 async function listKeys(
@@ -106,13 +97,9 @@ async function revokeKey(
 ): Promise<void> {
   const [id] = words;
   if (id === undefined)
-    throw invalid(
-      "keys revoke needs the id of a key; `sonde keys list` shows them",
-    );
+    throw invalid("keys revoke needs the id of a key; `sonde keys list` shows them");
   if (!(await revokeLocally(store, ACTOR, id)))
-    throw invalid(
-      `${show(id)} is no key in force; \`sonde keys list\` shows them`,
-    );
+    throw invalid(`${show(id)} is no key in force; \`sonde keys list\` shows them`);
   print(`key ${id} is revoked\n`);
 }
 
@@ -123,13 +110,9 @@ async function addLocation(
 ): Promise<void> {
   const [id] = words;
   if (id === undefined)
-    throw invalid(
-      "locations add needs an id, such as `sonde locations add paris`",
-    );
+    throw invalid("locations add needs an id, such as `sonde locations add paris`");
   if (!locationIdValidator.accepts(id))
-    throw invalid(
-      `${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`,
-    );
+    throw invalid(`${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`);
   const { label = id, region = "" } = values;
   const time = await store.now();
   const isNew = await store.transaction(async (within) => {
@@ -148,9 +131,7 @@ async function addLocation(
     return true;
   });
   if (!isNew)
-    throw invalid(
-      `there is a location ${show(id)} already; \`sonde locations list\` shows them`,
-    );
+    throw invalid(`there is a location ${show(id)} already; \`sonde locations list\` shows them`);
   const { config, print } = administration;
   print(await agentEnvironment(store, config, id));
 }

@@ -63,8 +63,7 @@ export function refuseForeignOptions(command: string, values: Values): void {
   const foreign = Object.keys(values).filter(
     (name) => !(TAKES[command] ?? []).some((taken) => taken === name),
   );
-  if (foreign.length > 0)
-    throw new Error(`${command} does not take --${foreign.join(", --")}`);
+  if (foreign.length > 0) throw new Error(`${command} does not take --${foreign.join(", --")}`);
 }
 
 // What is written is for this user alone: the database holds credentials.

@@ -16,14 +16,10 @@ export async function listAudit(
   const { since = "1970-01-01", limit = DEFAULT_LIMIT, owner } = values;
   const from = parseInstant(since);
   if (from === undefined)
-    throw invalid(
-      `--since: ${show(since)} is not an ISO 8601 date or date-time`,
-    );
+    throw invalid(`--since: ${show(since)} is not an ISO 8601 date or date-time`);
   const most = /^\d{1,6}$/.test(limit) ? Number(limit) : 0;
   if (most < 1 || most > MOST)
-    throw invalid(
-      `--limit: ${show(limit)} is not a whole number from 1 to ${MOST}`,
-    );
+    throw invalid(`--limit: ${show(limit)} is not a whole number from 1 to ${MOST}`);
   const entries = await store.audit.list({ since: from, owner, limit: most });
   for (const { time, ...entry } of entries)
     print(`${JSON.stringify({ time: formatInstant(time), ...entry })}\n`);

@@ -1,4 +1,5 @@
-// The demo of `sonde serve --demo`: its target, and the calls of it that are made once. The data folder keeps the port.
+// The demo of `sonde serve --demo`: its target, and the calls of it that are made once. The data
+// folder keeps the port.
 import type { Companion } from "../compose.ts";
 import type { DataDir } from "../data-dir.ts";
 import { createDemoTarget } from "../demo/demo-target.ts";
@@ -26,7 +27,10 @@ export interface Demo extends Companion {
   ): Promise<void>;
 }
 
-/** Its start rejects with one line for the operator when the data folder holds something else in the demo's place. */
+/**
+ * Its start rejects with one line for the operator when the data folder holds something else in the
+ * demo's place.
+ */
 export function createDemo(dataDir: DataDir): Demo {
   const renew = `delete ${dataDir.path(FILE)} and the demo's calls to begin anew`;
   const target = createDemoTarget();
@@ -70,9 +74,7 @@ function readKept(dataDir: DataDir, renew: string): Kept | undefined {
 
 async function hasCalls(store: Store, address: string): Promise<boolean> {
   const calls = await store.documents.listAll("call", "domain", "127.0.0.1");
-  return calls.some(({ document }) =>
-    JSON.stringify(document).includes(`http://${address}/`),
-  );
+  return calls.some(({ document }) => JSON.stringify(document).includes(`http://${address}/`));
 }
 
 /** The key is in force for as long as the work takes. */

@@ -7,12 +7,11 @@ import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
 import type { ParsedOptions } from "./arguments.ts";
 
-/** Rejects where this process does not have the master key of the store: the location's key would be a wrong one. */
-export async function agentEnvironment(
-  store: Store,
-  config: Config,
-  id: string,
-): Promise<string> {
+/**
+ * Rejects where this process does not have the master key of the store: the location's key would be
+ * a wrong one.
+ */
+export async function agentEnvironment(store: Store, config: Config, id: string): Promise<string> {
   await store.masterKeys.claim();
   const [key = new Uint8Array()] = locationKeysOf(
     { ...config, location: id, locationKeys: undefined },
@@ -32,9 +31,7 @@ export async function agentEnvironment(
 
 /** For a shell and for readers of environment files; only where it needs to be. */
 const quoted = (value: string): string =>
-  /^[\w@%+:,./-]*$/.test(value)
-    ? value
-    : `'${value.replaceAll("'", String.raw`'\''`)}'`;
+  /^[\w@%+:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 
 export async function showLocation(
   store: Store,
@@ -49,8 +46,6 @@ export async function showLocation(
 ): Promise<void> {
   const locations = await store.locations.list();
   if (!locations.some((location) => location.id === id))
-    throw invalid(
-      `there is no location ${show(id)}; \`sonde locations list\` shows them`,
-    );
+    throw invalid(`there is no location ${show(id)}; \`sonde locations list\` shows them`);
   print(await agentEnvironment(store, config, id));
 }

@@ -1,4 +1,5 @@
-// `sonde keys rotate-master`: seals everything anew under the current master key, while the service runs.
+// `sonde keys rotate-master`: seals everything anew under the current master key, while the service
+// runs.
 import type { ParsedOptions } from "./arguments.ts";
 import type { Store } from "../store/store.ts";
 

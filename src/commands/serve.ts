@@ -20,8 +20,9 @@ export interface ServeOptions {
 }
 
 /**
- * Resolves when a signal asked for the end and everything has stopped; rejects when it could not start or stop. A signal
- * during the start ends it: the process, where servers are still awaited, for nothing is begun by then.
+ * Resolves when a signal asked for the end and everything has stopped; rejects when it could not
+ * start or stop. A signal during the start ends it: the process, where servers are still awaited,
+ * for nothing is begun by then.
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const { config, print, stop } = options;
@@ -47,7 +48,8 @@ export async function serve(options: ServeOptions): Promise<void> {
       await makeDemoCalls(demo, system, config.location);
     }
   } catch (cause) {
-    await system?.lifecycle.stop().catch(() => undefined); // logged; what matters is why the start failed
+    // Logged; what matters is why the start failed.
+    await system?.lifecycle.stop().catch(() => undefined);
     throw cause;
   }
   const signal = await stop;
@@ -61,11 +63,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 }
 
 /** For a process with the API, whom to talk to; else nothing. */
-function greeting(
-  system: System,
-  dataDir: DataDir,
-  demo: Demo | undefined,
-): string {
+function greeting(system: System, dataDir: DataDir, demo: Demo | undefined): string {
   const { api, ops } = system;
   if (!api) return "";
   const apiUrl = api.address() ?? "";
@@ -77,9 +75,7 @@ function greeting(
     `  its documentation  ${apiUrl}/docs`,
     `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
     ...(demo
-      ? [
-          `  demo target        http://${demo.address()}/steady, /slow, /flaky, /failing, /cookies`,
-        ]
+      ? [`  demo target        http://${demo.address()}/steady, /slow, /flaky, /failing, /cookies`]
       : []),
     ...(key
       ? [

@@ -1,4 +1,5 @@
-// The demo's target: a small HTTP server on loopback that is steady, slow, flaky, failing, or sets cookies.
+// The demo's target: a small HTTP server on loopback that is steady, slow, flaky, failing, or sets
+// cookies.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -12,23 +13,22 @@ const FLAKY_FAILS_EVERY = 4;
 export interface DemoTarget {
   /** Where it listens, as `host:port`; "" while it does not. */
   address(): string;
-  /** `port` 0 asks for a free one. A port in use rejects with one line that says what to do, `hint` last. */
+  /**
+   * `port` 0 asks for a free one. A port in use rejects with one line that says what to do, `hint`
+   * last.
+   */
   start(port: number, hint: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-type Answer = (
-  request: IncomingMessage,
-  response: ServerResponse,
-) => void | Promise<void>;
+type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 export function createDemoTarget(): DemoTarget {
   const answers = demoAnswers();
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", `http://${HOST}`).pathname;
     const answer =
-      answers[path] ??
-      ((_, missing) => send(missing, 404, { error: "no such demo path" }));
+      answers[path] ?? ((_, missing) => send(missing, 404, { error: "no such demo path" }));
     void answer(request, response);
   });
   return {

@@ -37,8 +37,8 @@ interface DemoCall extends Made {
 type Send = <T>(method: string, path: string, body?: object) => Promise<T>;
 
 /**
- * Makes a call and a one-minute deployment for each path of the demo target, and runs each call once at once. What is
- * there already stays as it is.
+ * Makes a call and a one-minute deployment for each path of the demo target, and runs each call
+ * once at once. What is there already stays as it is.
  */
 export async function seedDemo(options: DemoOptions): Promise<void> {
   const { target, locationId: location_id } = options;
@@ -83,7 +83,6 @@ const clientOf =
     const answer = (await response.json()) as T & {
       readonly error_msg?: string;
     };
-    if (!response.ok)
-      throw new Error(`the demo could not be set up: ${answer.error_msg}`);
+    if (!response.ok) throw new Error(`the demo could not be set up: ${answer.error_msg}`);
     return answer;
   };

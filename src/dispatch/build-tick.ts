@@ -11,9 +11,7 @@ import type { StoredWorkflow, Targets } from "./targets.ts";
 export function buildTick(run: PendingRun, targets: Targets): Tick | string {
   if (run.target_kind === "workflow") {
     const workflow = targets.workflows.get(run.target_id);
-    return workflow
-      ? workflowTick(run, workflow)
-      : "the workflow was deleted before its run";
+    return workflow ? workflowTick(run, workflow) : "the workflow was deleted before its run";
   }
   const call = targets.calls.get(run.target_id);
   return call
@@ -22,10 +20,7 @@ export function buildTick(run: PendingRun, targets: Targets): Tick | string {
 }
 
 /** A run that has its plan keeps it: published again, it is the same tick. */
-function workflowTick(
-  run: PendingRun,
-  { id, document, call }: StoredWorkflow,
-): Tick | string {
+function workflowTick(run: PendingRun, { id, document, call }: StoredWorkflow): Tick | string {
   const callIds = run.call_ids ?? callIdsOf(document);
   if (callIds.length === 0) return "the workflow has no calls";
   const ids = stepIds(run.due_time, run.result_id, callIds.length);
@@ -34,9 +29,7 @@ function workflowTick(
     ...runOf(run),
     calls: callIds.map((callId, step) => {
       const [resultId, stored] = [ids[step] as string, call(callId)];
-      return stored
-        ? tickCall(resultId, stored)
-        : missingCall(resultId, callId);
+      return stored ? tickCall(resultId, stored) : missingCall(resultId, callId);
     }),
     workflow: {
       workflow_id: id,

@@ -1,4 +1,5 @@
-// The credentials and environment values that ticks carry, as they are stored now: only what their calls use.
+// The credentials and environment values that ticks carry, as they are stored now: only what their
+// calls use.
 import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
@@ -12,10 +13,7 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { environmentNames } from "../model/variables.ts";
-import type {
-  DocumentStore,
-  StoredDocument,
-} from "../store/ports/document-store.ts";
+import type { DocumentStore, StoredDocument } from "../store/ports/document-store.ts";
 
 const DEFAULT_WORKSPACE = "global";
 
@@ -91,30 +89,20 @@ function authorizationOf(
   const token = tokens.get(token_id ?? "");
   if (token_id !== null && !isUsable(token, call))
     return "the token was deleted, or is not the call's owner's for this setting";
-  if (setting.unreadable)
-    return cannotBeDecrypted("the authentication setting");
+  if (setting.unreadable) return cannotBeDecrypted("the authentication setting");
   if (token?.unreadable) return cannotBeDecrypted("the token");
   const document = setting.document as AuthSetting;
-  const {
-    meta,
-    settings: known,
-    keys,
-  } = shownAuthSetting(document, user, setting);
+  const { meta, settings: known, keys } = shownAuthSetting(document, user, setting);
   return {
     auth_type: known.auth_type,
     domain: meta.domain,
     settings: known,
     keys: keys ?? {},
-    token: token
-      ? tickToken(token.document as Token, keys ? document : undefined)
-      : null,
+    token: token ? tickToken(token.document as Token, keys ? document : undefined) : null,
   };
 }
 
-function isUsable(
-  token: StoredDocument | undefined,
-  call: StoredDocument,
-): boolean {
+function isUsable(token: StoredDocument | undefined, call: StoredDocument): boolean {
   return (
     token?.owner === call.owner &&
     (token.document as Token).meta.auth_id === requestOf(call).auth_id
@@ -170,11 +158,7 @@ async function withEnvironment(
 /** By name; null where it cannot be decrypted. */
 type Values = Readonly<Record<string, string | null>>;
 
-function withValues(
-  tick: Tick,
-  names: readonly string[],
-  values: Values,
-): Tick {
+function withValues(tick: Tick, names: readonly string[], values: Values): Tick {
   const known = names.filter((name) => Object.hasOwn(values, name));
   const environment = Object.fromEntries(
     known.flatMap((name) => {
@@ -184,9 +168,7 @@ function withValues(
   );
   const unread = known.filter((name) => values[name] === null);
   const calls = tick.calls.map((call): TickCall => {
-    const [name] = environmentNames(textsOf(call)).filter((one) =>
-      unread.includes(one),
-    );
+    const [name] = environmentNames(textsOf(call)).filter((one) => unread.includes(one));
     return name === undefined || call.unable !== undefined
       ? call
       : {

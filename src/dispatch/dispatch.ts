@@ -1,4 +1,5 @@
-// The one way from ordered runs to ticks on the bus: of the scheduler's beat and of the API's "run now".
+// The one way from ordered runs to ticks on the bus: of the scheduler's beat and of the API's "run
+// now".
 import { TooLargeError } from "../bus/bus.ts";
 import type { Bus } from "../bus/bus.ts";
 import { parseInstant } from "../model/instant.ts";
@@ -15,15 +16,19 @@ import { expiryOf } from "./pending-run.ts";
 import type { TickSealer } from "./seal-tick.ts";
 import { loadTargets } from "./targets.ts";
 
-/** A tick waits with the bus and the agent for at most so long; a run that is further ahead stays in the store. */
+/**
+ * A tick waits with the bus and the agent for at most so long; a run that is further ahead stays in
+ * the store.
+ */
 export const PUBLISH_AHEAD_MS = 90_000;
 
 export interface Dispatcher {
   /**
-   * Publishes the ticks of runs that are pending in the store, and marks them published; runs further ahead than
-   * `PUBLISH_AHEAD_MS`, and those whose token is about to be renewed, are left for a later beat. A run that has nothing
-   * to run, or that the run before it reached into, is recorded as such. Rejects with `unavailable` when the bus did not
-   * take them all; those stay unpublished.
+   * Publishes the ticks of runs that are pending in the store, and marks them published; runs
+   * further ahead than `PUBLISH_AHEAD_MS`, and those whose token is about to be renewed, are left
+   * for a later beat. A run that has nothing to run, or that the run before it reached into, is
+   * recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay
+   * unpublished.
    */
   dispatch(runs: readonly PendingRun[]): Promise<void>;
 }
@@ -46,9 +51,7 @@ export function createDispatcher({
   return {
     async dispatch(pending) {
       const now = await store.now();
-      const soon = pending.filter(
-        ({ due_time }) => due_time < now + PUBLISH_AHEAD_MS,
-      );
+      const soon = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
       const overrun = await overrunBy(store, soon, now);
       const runs = soon.filter(({ result_id }) => !overrun.has(result_id));
       const targets = await loadTargets(store, runs);
@@ -77,22 +80,18 @@ export function createDispatcher({
       const sealed = await Promise.all(ready.map(({ tick }) => sealTick(tick)));
       const refused = await publish({ store, bus }, sealed);
       const tooLarge = runs.filter(({ result_id }) => refused.has(result_id));
-      if (tooLarge.length > 0)
-        await store.results.recordMissed(tooLarge.map(tooLargeToRun));
+      if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
     },
   };
 }
 
 /** The others are the beat's anyway. */
 const manualOnes = (planned: readonly Planned[]): string[] =>
-  planned
-    .filter(({ run }) => run.trigger === "MANUAL")
-    .map(({ run }) => run.result_id);
+  planned.filter(({ run }) => run.trigger === "MANUAL").map(({ run }) => run.result_id);
 
 const awaitsToken = (tick: Tick, now: number): boolean =>
   tick.calls.some(
-    ({ authorization }) =>
-      authorization?.token && awaitsRenewal(authorization.token, tick, now),
+    ({ authorization }) => authorization?.token && awaitsRenewal(authorization.token, tick, now),
   );
 
 const tooLargeToRun = (run: PendingRun): MissedRun => ({
@@ -105,8 +104,8 @@ const STILL_RUNNING =
   "still_running: the deployment's run before this one was under way when this one was due";
 
 /**
- * A workflow's run waits unpublished for the outcome of the one before it. Where that came after this one was due, it
- * says whether it also ended after it, or was only told of late.
+ * A workflow's run waits unpublished for the outcome of the one before it. Where that came after
+ * this one was due, it says whether it also ended after it, or was only told of late.
  */
 async function overrunBy(
   store: Store,
@@ -116,8 +115,7 @@ async function overrunBy(
   const overrun = new Map<string, MissedRun>();
   for (const run of runs) {
     const { target_kind, deployment_id, due_time, result_id } = run;
-    if (target_kind !== "workflow" || !deployment_id || due_time > now)
-      continue;
+    if (target_kind !== "workflow" || !deployment_id || due_time > now) continue;
     const last = await store.workflowResults.latestOfDeployment(deployment_id);
     const ended = parseInstant(last?.meta.end_time ?? "");
     if (ended !== undefined && ended > due_time)
@@ -158,20 +156,14 @@ async function publish(
     groupTicks(ticks).map(async (group) => {
       for (const id of await publishGroup(bus, group)) refused.add(id);
       const ids = group.map((tick) => tick.result_id);
-      await store.pendingRuns.markPublished(
-        ids.filter((id) => !refused.has(id)),
-      );
+      await store.pendingRuns.markPublished(ids.filter((id) => !refused.has(id)));
     }),
   );
-  for (const outcome of outcomes)
-    if (outcome.status === "rejected") throw outcome.reason;
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   return refused;
 }
 
-async function publishGroup(
-  bus: Bus,
-  group: readonly Tick[],
-): Promise<readonly string[]> {
+async function publishGroup(bus: Bus, group: readonly Tick[]): Promise<readonly string[]> {
   try {
     await bus.publishTicks(group);
     return [];

@@ -1,4 +1,5 @@
-// Makes the runs that are then ordered: of a deployment's schedule in a slot, and at a caller's request.
+// Makes the runs that are then ordered: of a deployment's schedule in a slot, and at a caller's
+// request.
 import { derivedId, newId } from "../runtime/ids.ts";
 import { dueRun, MAX_START_DELAY_MS } from "../model/slots.ts";
 import { LONGEST_CALL_MS } from "../model/workflow-result.ts";
@@ -9,22 +10,18 @@ import type { Schedule } from "../store/ports/schedule-store.ts";
 /** What a report may need to arrive. */
 const REPORT_GRACE_MS = 60_000;
 
-/** When a run that may take `longestMs` is given up. That of a workflow is known when it is planned. */
-export const expiryOf = (
-  latestStart: number,
-  longestMs = LONGEST_CALL_MS,
-): number => latestStart + longestMs + REPORT_GRACE_MS;
+/**
+ * When a run that may take `longestMs` is given up. That of a workflow is known when it is planned.
+ */
+export const expiryOf = (latestStart: number, longestMs = LONGEST_CALL_MS): number =>
+  latestStart + longestMs + REPORT_GRACE_MS;
 
 /** The run of `schedule` that is due in `slot`; the same slot always gives the same run. */
 export function scheduledRun(schedule: Schedule, slot: number): PendingRun {
   const due = dueRun(schedule, slot);
   return {
     ...due,
-    result_id: derivedId(
-      due.due_time,
-      schedule.deployment_id,
-      String(due.trigger_time),
-    ),
+    result_id: derivedId(due.due_time, schedule.deployment_id, String(due.trigger_time)),
     trigger: "SCHEDULE",
     deployment_id: schedule.deployment_id,
     target_id: schedule.target_id,

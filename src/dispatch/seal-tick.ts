@@ -7,13 +7,10 @@ import type { Sealer } from "../runtime/secrets.ts";
 export type TickSealer = (tick: Tick) => Promise<Tick>;
 
 /** `keyOf`: the key of a location, 32 bytes. */
-export function createTickSealer(
-  keyOf: (locationId: string) => Uint8Array,
-): TickSealer {
+export function createTickSealer(keyOf: (locationId: string) => Uint8Array): TickSealer {
   const sealers = new Map<string, Sealer>();
   const sealerOf = (locationId: string): Sealer => {
-    const sealer =
-      sealers.get(locationId) ?? createSealer({ current: keyOf(locationId) });
+    const sealer = sealers.get(locationId) ?? createSealer({ current: keyOf(locationId) });
     sealers.set(locationId, sealer);
     return sealer;
   };

@@ -17,14 +17,8 @@ export interface Targets {
   readonly workflows: ReadonlyMap<string, StoredWorkflow>;
 }
 
-export async function loadTargets(
-  store: Store,
-  runs: readonly PendingRun[],
-): Promise<Targets> {
-  const { call = [], workflow = [] } = Object.groupBy(
-    runs,
-    ({ target_kind }) => target_kind,
-  );
+export async function loadTargets(store: Store, runs: readonly PendingRun[]): Promise<Targets> {
+  const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
   const found = await store.documents.getMany("workflow", targetIds(workflow));
   const calls = await store.documents.getMany("call", [
     ...new Set([
@@ -45,8 +39,7 @@ const targetIds = (runs: readonly PendingRun[]): string[] => [
   ...new Set(runs.map(({ target_id }) => target_id)),
 ];
 
-export const callIdsOf = ({ workflow }: Workflow): readonly string[] =>
-  workflow.call_ids;
+export const callIdsOf = ({ workflow }: Workflow): readonly string[] => workflow.call_ids;
 
 function storedWorkflow(
   stored: StoredDocument,

@@ -28,19 +28,15 @@ export const ownerOf = ({ owner, owner_org }: Owned): Actor => ({
 });
 
 export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
-  ACCESS_LEVELS.indexOf(principal.access_level) >=
-  ACCESS_LEVELS.indexOf(needed);
+  ACCESS_LEVELS.indexOf(principal.access_level) >= ACCESS_LEVELS.indexOf(needed);
 
-export const isOwner = (principal: Actor, thing: Owned): boolean =>
-  principal.owner === thing.owner;
+export const isOwner = (principal: Actor, thing: Owned): boolean => principal.owner === thing.owner;
 
 export const isColleague = (principal: Actor, thing: Owned): boolean =>
   principal.org !== null && principal.org === thing.owner_org;
 
 export const canRead = (principal: Actor, thing: Owned): boolean =>
-  thing.community ||
-  isOwner(principal, thing) ||
-  (thing.org && isColleague(principal, thing));
+  thing.community || isOwner(principal, thing) || (thing.org && isColleague(principal, thing));
 
 export const canWrite = isOwner;
 

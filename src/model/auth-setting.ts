@@ -1,4 +1,5 @@
-// An Authentication Setting: how calls to a domain authenticate, and what of it others than its owner may see.
+// An Authentication Setting: how calls to a domain authenticate, and what of it others than its
+// owner may see.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { Actor, Owned } from "./access.ts";
@@ -35,9 +36,7 @@ export type AuthType = (typeof AUTH_TYPES)[number];
 
 /** As a setting's `meta.domain` is compared and listed by; undefined for what is no hostname. */
 export function toDomain(text: string): string | undefined {
-  return /^[^/?#@:%{}\s\\]+$|^\[[0-9a-f:.]+\]$/i.test(text)
-    ? hostOf(`http://${text}/`)
-    : undefined;
+  return /^[^/?#@:%{}\s\\]+$|^\[[0-9a-f:.]+\]$/i.test(text) ? hostOf(`http://${text}/`) : undefined;
 }
 
 const Domain = Type.Refine(
@@ -79,9 +78,7 @@ const Settings = Type.Object(
     key_id: Text,
     header_name: Text,
     detached: Switch,
-    signature_method: Type.Optional(
-      nullable(Type.Enum(["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"])),
-    ),
+    signature_method: Type.Optional(nullable(Type.Enum(["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"]))),
     realm: Text,
     region: Text,
     service: Text,
@@ -118,10 +115,7 @@ export const AuthSettingSchema = Type.Object(
     ),
     keys: Type.Object(
       {
-        client_id: withDefault(
-          nullable(Type.String({ maxLength: LIMITS.pair })),
-          null,
-        ),
+        client_id: withDefault(nullable(Type.String({ maxLength: LIMITS.pair })), null),
         client_secret: withDefault(
           secret(nullable(Type.String({ maxLength: LIMITS.secret }))),
           null,
@@ -155,7 +149,10 @@ export type ShownAuthSetting = Omit<AuthSetting, "keys"> & {
   readonly keys: AuthSetting["keys"] | null;
 };
 
-/** Whoever reads a setting that was shared sees its keys where they are shared the same way, and never its private key. */
+/**
+ * Whoever reads a setting that was shared sees its keys where they are shared the same way, and
+ * never its private key.
+ */
 export function shownAuthSetting(
   setting: AuthSetting,
   reader: Actor,

@@ -33,9 +33,10 @@ export type TickToken = Static<typeof TickToken>;
 
 /** Both as a URL's `hostname` shows them. */
 export function isInDomain(host: string, domain: string): boolean {
-  const [inner, outer] = [host, domain].map((name) =>
-    name.toLowerCase().replace(/\.$/, ""),
-  ) as [string, string];
+  const [inner, outer] = [host, domain].map((name) => name.toLowerCase().replace(/\.$/, "")) as [
+    string,
+    string,
+  ];
   return outer !== "" && (inner === outer || inner.endsWith(`.${outer}`));
 }
 

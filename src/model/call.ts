@@ -57,10 +57,7 @@ export const CallSchema = Type.Object(
         url: UrlField,
         parameters: Pairs,
         headers: Pairs,
-        body: withDefault(
-          nullable(Type.String({ maxLength: LIMITS.callBody })),
-          null,
-        ),
+        body: withDefault(nullable(Type.String({ maxLength: LIMITS.callBody })), null),
         auth_id: withDefault(nullable(Id), null),
         token_id: withDefault(nullable(Id), null),
       },
@@ -92,11 +89,14 @@ export const callResource = defineResource({
   }),
 });
 
-// As they may stand in a URL: %%NAME%%, {{name}} (its braces plain or percent-encoded) and __NAME__.
-const VARIABLE =
-  /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}[^{}/?#\r\n]+?(?:%7D){2}|__\w+__/gi;
+// As they may stand in a URL: %%NAME%%, {{name}} (its braces plain or percent-encoded) and
+// __NAME__.
+const VARIABLE = /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}[^{}/?#\r\n]+?(?:%7D){2}|__\w+__/gi;
 
-/** The host of an http or https URL, or undefined where it is none. Variables may stand anywhere after the scheme. */
+/**
+ * The host of an http or https URL, or undefined where it is none. Variables may stand anywhere
+ * after the scheme.
+ */
 export function hostOf(url: string): string | undefined {
   const [, scheme = "", authority = "", rest = ""] =
     /^(https?:\/\/)([^/?#]*)(.*)$/is.exec(url) ?? [];

@@ -1,4 +1,5 @@
-// The body of a response as it is kept beside its result: text that is not too long, or why there is none.
+// The body of a response as it is kept beside its result: text that is not too long, or why there
+// is none.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 
@@ -16,14 +17,13 @@ export const ContentSchema = Type.Object({
   size: Type.Integer({ minimum: 0 }),
   content: Text,
   /** Why `content` is null. */
-  reason: Type.Union([
-    Type.Enum(["binary", "too_large", "report_full"]),
-    Type.Null(),
-  ]),
+  reason: Type.Union([Type.Enum(["binary", "too_large", "report_full"]), Type.Null()]),
 });
 export type Content = Static<typeof ContentSchema>;
 
-export const withoutText = (
-  content: Content,
-  reason: NonNullable<Content["reason"]>,
-): Content => ({ ...content, encoding: null, content: null, reason });
+export const withoutText = (content: Content, reason: NonNullable<Content["reason"]>): Content => ({
+  ...content,
+  encoding: null,
+  content: null,
+  reason,
+});

@@ -1,4 +1,5 @@
-// Which headers and query parameters carry credentials, by their names: masked wherever a call or a result is told of.
+// Which headers and query parameters carry credentials, by their names: masked wherever a call or a
+// result is told of.
 import type { KeyValue } from "./fields.ts";
 import { MASK } from "./mask.ts";
 
@@ -11,7 +12,8 @@ const NAMES = new Set([
   "pwd",
 ]);
 
-// A part of the name counts, so that X-Api-Key, _token, client_secret and X-Amz-Signature are all found.
+// A part of the name counts, so that X-Api-Key, _token, client_secret and X-Amz-Signature are all
+// found.
 const PARTS =
   /api[-_]?key|(^|[-_])key$|token|secret|passw|credential|signature|session|jwt|bearer|auth(?!or|ent)/;
 

@@ -43,8 +43,9 @@ export const deploymentResource = defineResource({
 });
 
 /**
- * From when on the schedule of `after` holds, in epoch milliseconds: a new deployment starts with the first trigger after
- * its creation, a change holds from the first trigger more than `CHANGE_LEAD_MS` ahead. Undefined when the schedule stays.
+ * From when on the schedule of `after` holds, in epoch milliseconds: a new deployment starts with
+ * the first trigger after its creation, a change holds from the first trigger more than
+ * `CHANGE_LEAD_MS` ahead. Undefined when the schedule stays.
  */
 export function activeFrom(
   before: Deployment | undefined,

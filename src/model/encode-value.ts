@@ -6,7 +6,10 @@ export type Landing = "text" | "url" | "json" | "form" | "xml";
 /** The message is a sentence for the user, and holds no value. */
 export class VariableFault extends Error {}
 
-/** Told of all text around the values, in order, so that it knows where a value lands. Throws a `VariableFault`. */
+/**
+ * Told of all text around the values, in order, so that it knows where a value lands. Throws a
+ * `VariableFault`.
+ */
 export interface ValueEncoder {
   pass(text: string): void;
   /** A name without a value, which stays as it is written. */
@@ -31,22 +34,24 @@ const PLAIN: ValueEncoder = {
   end: () => undefined,
 };
 
-const percentEncoded = (value: string): string =>
-  encodeURIComponent(value.toWellFormed());
+const percentEncoded = (value: string): string => encodeURIComponent(value.toWellFormed());
 
 /** WHATWG URL, application/x-www-form-urlencoded: a space is a plus sign. */
-const asForm = (value: string): string =>
-  percentEncoded(value).replaceAll("%20", "+");
+const asForm = (value: string): string => percentEncoded(value).replaceAll("%20", "+");
 
 const HOST = /^[^\s\p{Cc}/?#@\\%]{1,255}$/u;
 
 /** With its scheme. A host's name has 253 characters at most (RFC 1035 section 2.3.4). */
 const LONGEST_AUTHORITY = 300;
 
-// WHATWG URL takes one for a step within the path, however it is encoded, and takes no notice of control characters.
+// WHATWG URL takes one for a step within the path, however it is encoded, and takes no notice of
+// control characters.
 const DOT_SEGMENT = /^[\p{Cc} ]*(?:(?:\.|%2e)[\p{Cc} ]*){1,2}$/iu;
 
-/** A value is part of the host or of a segment of the path, and ends neither; it is no step in the path. */
+/**
+ * A value is part of the host or of a segment of the path, and ends neither; it is no step in the
+ * path.
+ */
 function createUrlEncoder(): ValueEncoder {
   let part: "authority" | "path" | "rest" = "authority";
   // Of the authority, or of the path's segment; and by which name a value came into it.
@@ -102,13 +107,15 @@ function createUrlEncoder(): ValueEncoder {
   };
 }
 
-/** Within a string a value is escaped; outside one it stands as it is where it is JSON, and becomes a string otherwise. */
+/**
+ * Within a string a value is escaped; outside one it stands as it is where it is JSON, and becomes
+ * a string otherwise.
+ */
 function createJsonEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
   let inString = false;
   return {
     pass(text) {
-      for (const [token] of text.matchAll(/\\.|"/gs))
-        if (token === '"') inString = !inString;
+      for (const [token] of text.matchAll(/\\.|"/gs)) if (token === '"') inString = !inString;
     },
     encode(value) {
       const quoted = JSON.stringify(value ?? "");
@@ -143,8 +150,7 @@ function createXmlEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
   let inSection = false;
   return {
     pass(text) {
-      for (const [mark] of text.matchAll(/<!\[CDATA\[|\]\]>/g))
-        inSection = mark !== "]]>";
+      for (const [mark] of text.matchAll(/<!\[CDATA\[|\]\]>/g)) inSection = mark !== "]]>";
     },
     encode(value) {
       const text = value ?? "";

@@ -1,4 +1,5 @@
-// Environment variables: named values, kept by workspace. A workspace belongs to an organization, or to an owner without one.
+// Environment variables: named values, kept by workspace. A workspace belongs to an organization,
+// or to an owner without one.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { Principal } from "./access.ts";
@@ -30,5 +31,4 @@ export type Variable = Static<typeof VariableSchema>;
 export const workspaceKey = (
   { owner, org }: Pick<Principal, "owner" | "org">,
   workspace: string,
-): string =>
-  JSON.stringify(org === null ? { owner, workspace } : { org, workspace });
+): string => JSON.stringify(org === null ? { owner, workspace } : { org, workspace });

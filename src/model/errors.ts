@@ -23,10 +23,12 @@ export class AppError extends Error {
 export const invalid = (message: string, options?: ErrorOptions): AppError =>
   new AppError("invalid", message, options);
 
-export const notFound = (what: string): AppError =>
-  new AppError("not_found", `${what} not found`);
+export const notFound = (what: string): AppError => new AppError("not_found", `${what} not found`);
 
-/** Secrets that were changed in the database, or that no key at hand opens. What is stored stays as it is. */
+/**
+ * Secrets that were changed in the database, or that no key at hand opens. What is stored stays as
+ * it is.
+ */
 export const unreadable = (what: string, options?: ErrorOptions): AppError =>
   new AppError(
     "unreadable",
@@ -40,8 +42,9 @@ export interface UnavailableOptions extends ErrorOptions {
 }
 
 /**
- * A server that Sonde depends on cannot be reached just now, or cannot do its work; the same request may succeed later.
- * Its message is for an operator, may name addresses, and is not shown to callers.
+ * A server that Sonde depends on cannot be reached just now, or cannot do its work; the same
+ * request may succeed later. Its message is for an operator, may name addresses, and is not shown
+ * to callers.
  */
 export class UnavailableError extends Error {
   readonly code = "unavailable";
@@ -54,10 +57,7 @@ export class UnavailableError extends Error {
   }
 }
 
-export const unavailable = (
-  message: string,
-  options?: UnavailableOptions,
-): UnavailableError => new UnavailableError(message, options);
+export const unavailable = (message: string, options?: UnavailableOptions): UnavailableError =>
+  new UnavailableError(message, options);
 
-export const isUnavailable = (err: unknown): boolean =>
-  err instanceof UnavailableError;
+export const isUnavailable = (err: unknown): boolean => err instanceof UnavailableError;

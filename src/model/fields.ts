@@ -1,4 +1,5 @@
-// Fields that several resources share, and the marks that a resource's schema puts on its properties.
+// Fields that several resources share, and the marks that a resource's schema puts on its
+// properties.
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
 
@@ -25,8 +26,7 @@ export const mark = <S extends TSchema>(schema: S, keywords: object): S =>
   ) as S;
 
 /** Set by the service; never part of a create or update body. */
-export const readOnly = <S extends TSchema>(schema: S): S =>
-  mark(schema, { readOnly: true });
+export const readOnly = <S extends TSchema>(schema: S): S => mark(schema, { readOnly: true });
 
 /** May be left out on creation; `value` is stored instead. */
 export const withDefault = <S extends TSchema>(schema: S, value: unknown): S =>
@@ -37,11 +37,9 @@ export const requiredAlways = <S extends TSchema>(schema: S): S =>
   mark(schema, { requiredAlways: true });
 
 /** Encrypted wherever it is stored. */
-export const secret = <S extends TSchema>(schema: S): S =>
-  mark(schema, { secret: true });
+export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret: true });
 
-export const nullable = <S extends TSchema>(schema: S) =>
-  Type.Union([schema, Type.Null()]);
+export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
 export const Id = Type.String({ minLength: 1, maxLength: 100 });
 export const Timestamp = Type.String({
@@ -56,10 +54,7 @@ export const Tags = withDefault(
   Type.Array(Type.String({ maxLength: LIMITS.tag }), { maxItems: LIMITS.tags }),
   [],
 );
-export const Link = withDefault(
-  nullable(Type.String({ maxLength: LIMITS.description })),
-  null,
-);
+export const Link = withDefault(nullable(Type.String({ maxLength: LIMITS.description })), null);
 export const Flag = withDefault(Type.Boolean(), false);
 
 const Pair = Type.Object(
@@ -82,15 +77,11 @@ const tooLarge = (kib: number) => ({
 });
 
 /** Anything that JSON holds, bounded in size. */
-export const freeValue = (kib: number) =>
-  Type.Refine(Type.Unknown(tooLarge(kib)), fitsKib(kib));
+export const freeValue = (kib: number) => Type.Refine(Type.Unknown(tooLarge(kib)), fitsKib(kib));
 
 /** An object of any content, bounded in size. */
 export const freeForm = (kib: number) =>
-  Type.Refine(
-    Type.Record(Type.String(), Type.Unknown(), tooLarge(kib)),
-    fitsKib(kib),
-  );
+  Type.Refine(Type.Record(Type.String(), Type.Unknown(), tooLarge(kib)), fitsKib(kib));
 
 export interface KeyValue {
   readonly key: string;
@@ -111,7 +102,4 @@ export const NamedMeta = Type.Object(
 );
 
 /** Who may read it beside its owner. */
-export const Access = Type.Object(
-  { public: Flag, org: Flag },
-  { additionalProperties: false },
-);
+export const Access = Type.Object({ public: Flag, org: Flag }, { additionalProperties: false });

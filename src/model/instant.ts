@@ -14,8 +14,8 @@ const OFFSET = String.raw`Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d`;
 const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
 
 /**
- * Reads an ISO 8601 date or date-time, UTC when it names no offset. Digits beyond the millisecond are cut off.
- * Returns undefined for anything else, calendar dates that do not exist included.
+ * Reads an ISO 8601 date or date-time, UTC when it names no offset. Digits beyond the millisecond
+ * are cut off. Returns undefined for anything else, calendar dates that do not exist included.
  */
 export function parseInstant(text: string): number | undefined {
   const match = ISO.exec(text);
@@ -34,16 +34,12 @@ export function parseInstant(text: string): number | undefined {
   const ms = fraction.padEnd(3, "0").slice(0, 3);
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`;
   const at = Date.parse(local);
-  if (Number.isNaN(at) || new Date(at).toISOString() !== local)
-    return undefined;
+  if (Number.isNaN(at) || new Date(at).toISOString() !== local) return undefined;
   return at - offsetMs(offset);
 }
 
 function offsetMs(offset: string): number {
   if (offset.toUpperCase() === "Z") return 0;
-  const [hours, minutes] = [
-    Number(offset.slice(1, 3)),
-    Number(offset.slice(-2)),
-  ];
+  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(-2))];
   return (offset.startsWith("-") ? -1 : 1) * (hours * 60 + minutes) * 60_000;
 }

@@ -5,8 +5,7 @@ import { createValidator } from "./validate.ts";
 
 export const LocationId = Type.String({
   pattern: "^[A-Za-z0-9_-]{1,64}$",
-  fault: (shown: string) =>
-    `${shown} is not a location id (1 to 64 letters, digits, _ or -)`,
+  fault: (shown: string) => `${shown} is not a location id (1 to 64 letters, digits, _ or -)`,
 });
 
 export interface Location {

@@ -7,8 +7,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MONDAY_MS = 4 * DAY_MS; // the first after the epoch
 
-const floor = (ms: number, unit: number): number =>
-  Math.floor(ms / unit) * unit;
+const floor = (ms: number, unit: number): number => Math.floor(ms / unit) * unit;
 
 const STARTS: Readonly<Record<PeriodKind, (ms: number) => number>> = {
   HOUR: (ms) => floor(ms, HOUR_MS),
@@ -27,8 +26,7 @@ const NEXT: Readonly<Record<PeriodKind, (start: number) => number>> = {
 };
 
 /** The start of the period of this kind that contains `ms`; both epoch milliseconds. */
-export const periodStart = (kind: PeriodKind, ms: number): number =>
-  STARTS[kind](ms);
+export const periodStart = (kind: PeriodKind, ms: number): number => STARTS[kind](ms);
 
 /** The first instant after the period of this kind that contains `ms`. */
 export const periodEnd = (kind: PeriodKind, ms: number): number =>

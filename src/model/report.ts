@@ -2,15 +2,7 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
-import {
-  Access,
-  Id,
-  LIMITS,
-  Name,
-  NamedMeta,
-  readOnly,
-  withDefault,
-} from "./fields.ts";
+import { Access, Id, LIMITS, Name, NamedMeta, readOnly, withDefault } from "./fields.ts";
 
 const Row = Type.Object(
   { call_id: Id, location_id: Type.String({ maxLength: 100 }) },
@@ -53,10 +45,7 @@ export const reportResource = defineResource({
 });
 
 /** The report with those of its rows that `keep` lets pass. */
-export const withRows = (
-  report: Report,
-  keep: (row: ReportRow) => boolean,
-): Report => ({
+export const withRows = (report: Report, keep: (row: ReportRow) => boolean): Report => ({
   ...report,
   groups: report.groups.map((group) => ({
     ...group,

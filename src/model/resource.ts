@@ -1,4 +1,5 @@
-// What makes a resource: one schema, from which the bodies of create and update, the defaults and the answer follow.
+// What makes a resource: one schema, from which the bodies of create and update, the defaults and
+// the answer follow.
 import { Type } from "typebox";
 import type { Static, TArray, TObject, TSchema } from "typebox";
 import { mark } from "./fields.ts";
@@ -8,17 +9,10 @@ import type { Validator } from "./validate.ts";
 import { invalid } from "./errors.ts";
 
 export type ResourceKind =
-  | "call"
-  | "deployment"
-  | "workflow"
-  | "auth_setting"
-  | "token"
-  | "report"
-  | "variable";
+  "call" | "deployment" | "workflow" | "auth_setting" | "token" | "report" | "variable";
 
 /** The columns, beside the document, that lists filter by. */
-export type FilterField =
-  "domain" | "auth_id" | "token_id" | "target_id" | "workspace" | "name";
+export type FilterField = "domain" | "auth_id" | "token_id" | "target_id" | "workspace" | "name";
 
 export interface Sharing {
   /** Readable by the members of the owner's organization. */
@@ -31,14 +25,15 @@ export interface ResourceDefinition<S extends TObject> {
   readonly kind: ResourceKind;
   /** As error messages name it. */
   readonly label: string;
-  /** The whole object as it is stored and answered; `readOnly` and `default` mark what a body may hold. */
+  /**
+   * The whole object as it is stored and answered; `readOnly` and `default` mark what a body may
+   * hold.
+   */
   readonly schema: S;
   /** Sets what follows from the rest of the document. */
   readonly derive: (document: Static<S>) => Static<S>;
   readonly sharing: (document: Static<S>) => Sharing;
-  readonly filters: (
-    document: Static<S>,
-  ) => Partial<Record<FilterField, string | null>>;
+  readonly filters: (document: Static<S>) => Partial<Record<FilterField, string | null>>;
   /** The calls that it names, where it may name several: it is found by each of them. */
   readonly callIds?: (document: Static<S>) => readonly string[];
 }
@@ -48,7 +43,10 @@ export interface Resource<S extends TObject> extends ResourceDefinition<S> {
   readonly updateBody: TSchema;
   /** A whole document from a create body; throws `invalid`. */
   create(body: unknown, identity: Identity): Static<S>;
-  /** The document with a partial body merged in; throws `invalid`. Objects merge deeply, arrays are replaced. */
+  /**
+   * The document with a partial body merged in; throws `invalid`. Objects merge deeply, arrays are
+   * replaced.
+   */
   update(document: Static<S>, body: unknown, now: number): Static<S>;
 }
 
@@ -71,9 +69,7 @@ interface Node {
   readonly default?: unknown;
 }
 
-export function defineResource<S extends TObject>(
-  definition: ResourceDefinition<S>,
-): Resource<S> {
+export function defineResource<S extends TObject>(definition: ResourceDefinition<S>): Resource<S> {
   const { schema } = definition;
   const createBody = bodySchema(schema, "create");
   const updateBody = bodySchema(schema, "update");
@@ -100,10 +96,7 @@ export function defineResource<S extends TObject>(
       return definition.derive(filled as Static<S>);
     },
     update(document, body, now) {
-      const given = checked(
-        validators.update,
-        withoutUnchanged(schema, body, document),
-      );
+      const given = checked(validators.update, withoutUnchanged(schema, body, document));
       const filled = withItemDefaults(schema, given) as Json;
       const merged = stamp(merge(document, filled), {
         last_update: formatInstant(now),
@@ -121,7 +114,10 @@ function checked(validator: Validator<unknown>, body: unknown): Json {
   return body as Json;
 }
 
-/** The schema of a body: without read-only properties; on update all may be left out but what is marked otherwise. */
+/**
+ * The schema of a body: without read-only properties; on update all may be left out but what is
+ * marked otherwise.
+ */
 function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
   const properties: Record<string, TSchema> = {};
   for (const [name, child] of Object.entries(schema.properties)) {
@@ -142,9 +138,7 @@ function innerSchema(child: TSchema, verb: "create" | "update"): TSchema {
   if (isObject(child)) return bodySchema(child as TObject, verb);
   const { items } = child as Partial<TArray>;
   // Arrays are replaced whole: each item is a new one.
-  return items && isObject(items)
-    ? mark(child, { items: innerSchema(items, "create") })
-    : child;
+  return items && isObject(items) ? mark(child, { items: innerSchema(items, "create") }) : child;
 }
 
 function isRequired(node: Node, verb: "create" | "update"): boolean {
@@ -153,20 +147,15 @@ function isRequired(node: Node, verb: "create" | "update"): boolean {
   return verb === "create" || node.requiredAlways === true;
 }
 
-const isObject = (schema: TSchema): boolean =>
-  (schema as Node).properties !== undefined;
+const isObject = (schema: TSchema): boolean => (schema as Node).properties !== undefined;
 
 function withDefaults(schema: Node, value: unknown): unknown {
-  if (value === undefined && schema.default !== undefined)
-    return structuredClone(schema.default);
+  if (value === undefined && schema.default !== undefined) return structuredClone(schema.default);
   if (!schema.properties) return withItemDefaults(schema, value);
   const given = (value ?? {}) as Json;
   const filled: Json = { ...given };
   for (const [name, child] of Object.entries(schema.properties)) {
-    const inner = withDefaults(
-      child,
-      Object.hasOwn(given, name) ? given[name] : undefined,
-    );
+    const inner = withDefaults(child, Object.hasOwn(given, name) ? given[name] : undefined);
     if (inner !== undefined) filled[name] = inner;
   }
   return filled;
@@ -175,15 +164,12 @@ function withDefaults(schema: Node, value: unknown): unknown {
 /** Fills in the items of arrays, which are always given whole, and nothing else. */
 function withItemDefaults(schema: Node, value: unknown): unknown {
   const { items, properties } = schema;
-  if (items && Array.isArray(value))
-    return value.map((item) => withDefaults(items, item));
+  if (items && Array.isArray(value)) return value.map((item) => withDefaults(items, item));
   if (!properties || !isPlain(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      Object.hasOwn(properties, name)
-        ? withItemDefaults(properties[name] as Node, inner)
-        : inner,
+      Object.hasOwn(properties, name) ? withItemDefaults(properties[name] as Node, inner) : inner,
     ]),
   );
 }
@@ -193,33 +179,24 @@ function merge(document: Json, change: Json): Json {
   const merged: Json = { ...document };
   for (const [name, value] of Object.entries(change)) {
     const before = merged[name];
-    merged[name] =
-      isPlain(before) && isPlain(value) ? merge(before, value) : value;
+    merged[name] = isPlain(before) && isPlain(value) ? merge(before, value) : value;
   }
   return merged;
 }
 
 /**
- * Clients read an object, change it and send it back whole. Read-only properties that come back as they are stored ask
- * for nothing and are passed over; any other value is refused like an unknown property. `id` is always refused.
+ * Clients read an object, change it and send it back whole. Read-only properties that come back as
+ * they are stored ask for nothing and are passed over; any other value is refused like an unknown
+ * property. `id` is always refused.
  */
-function withoutUnchanged(
-  schema: Node,
-  body: unknown,
-  document: unknown,
-  depth = 0,
-): unknown {
+function withoutUnchanged(schema: Node, body: unknown, document: unknown, depth = 0): unknown {
   if (!isPlain(body) || !isPlain(document) || !schema.properties) return body;
   const kept: Json = {};
   for (const [name, value] of Object.entries(body)) {
-    const child = Object.hasOwn(schema.properties, name)
-      ? schema.properties[name]
-      : undefined;
+    const child = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     const isId = depth === 0 && name === "id";
     if (child?.readOnly && !isId && value === document[name]) continue;
-    kept[name] = child
-      ? withoutUnchanged(child, value, document[name], depth + 1)
-      : value;
+    kept[name] = child ? withoutUnchanged(child, value, document[name], depth + 1) : value;
   }
   return kept;
 }

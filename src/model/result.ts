@@ -45,8 +45,7 @@ const CATEGORIES: Partial<Record<ResultCode, ResultCategory>> = {
 };
 
 /** Null where no call was made, or the fault is ours. */
-export const categoryOf = (code: ResultCode): ResultCategory | null =>
-  CATEGORIES[code] ?? null;
+export const categoryOf = (code: ResultCode): ResultCategory | null => CATEGORIES[code] ?? null;
 
 /** The codes of every call that was made: what `ALL` counts. */
 export const MADE_CODES: readonly ResultCode[] = RESULT_CODES.filter(
@@ -72,17 +71,13 @@ const Ms = nullable(
     description: "milliseconds, 3 decimals; null: not reached",
   }),
 );
-const Instant = Type.Refine(
-  Type.String(),
-  (text) => parseInstant(text) !== undefined,
-);
-const Pairs = Type.Array(
-  Type.Object({ key: Type.String(), value: Type.String() }),
-);
+const Instant = Type.Refine(Type.String(), (text) => parseInstant(text) !== undefined);
+const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }));
 
 /**
- * Milliseconds with 3 decimals; null is a phase that did not happen. `total` runs from the start of the first lookup to
- * the last body byte, redirects included, or to the failure that ended the call; null where no call was made.
+ * Milliseconds with 3 decimals; null is a phase that did not happen. `total` runs from the start of
+ * the first lookup to the last body byte, redirects included, or to the failure that ended the
+ * call; null where no call was made.
  */
 export const TimingSchema = Type.Object({
   dns: Ms,
@@ -116,10 +111,7 @@ const RUN_META = {
   start_time: Type.Union([Instant, Type.Null()]),
   end_time: Type.Union([Instant, Type.Null()]),
   result: Type.Enum([...RESULT_CODES]),
-  result_category: Type.Union([
-    Type.Enum(["PASS", "WARNING", "FAIL"]),
-    Type.Null(),
-  ]),
+  result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
   message: Text,
 };
 
@@ -215,7 +207,10 @@ export type RunReport = Static<typeof RunReportSchema>;
 
 export const runReportValidator = createValidator(RunReportSchema);
 
-/** Where statistics count a result: when the call was made, or was due where none was. Epoch milliseconds. */
+/**
+ * Where statistics count a result: when the call was made, or was due where none was. Epoch
+ * milliseconds.
+ */
 export const timeOf = ({ meta }: Result): number =>
   parseInstant(meta.start_time ?? meta.due_time) as number;
 
@@ -238,11 +233,12 @@ export const rawOf = (result: Result): RawResult => ({
   ) as Sample["phases"],
 });
 
-/** Folds results of one code: the one rule for what is counted, used when results arrive and when they are recomputed. */
+/**
+ * Folds results of one code: the one rule for what is counted, used when results arrive and when
+ * they are recomputed.
+ */
 export function summarizeResults(results: readonly RawResult[]): Summary {
   const made = results.filter(({ result }) => categoryOf(result) !== null);
   if (made.length === 0) return countOnly(results.length);
-  return summarize(
-    made.map(({ latency, phases }) => ({ latency: latency ?? 0, phases })),
-  );
+  return summarize(made.map(({ latency, phases }) => ({ latency: latency ?? 0, phases })));
 }

@@ -14,22 +14,21 @@ interface Node {
 }
 
 /** As owners are told why something was not done. */
-export const cannotBeDecrypted = (what: string): string =>
-  `${what} cannot be decrypted`;
+export const cannotBeDecrypted = (what: string): string => `${what} cannot be decrypted`;
 
 export const hasSecrets = (schema: TSchema): boolean => marks(schema);
 
 /**
- * The paths of the values that are marked, null and absent ones left out. They depend on the outline of the document
- * alone: whatever stands in for the values, the same paths are found.
+ * The paths of the values that are marked, null and absent ones left out. They depend on the
+ * outline of the document alone: whatever stands in for the values, the same paths are found.
  */
 export function secretPaths(schema: TSchema, document: unknown): Path[] {
   return pathsBelow([schema], document, []);
 }
 
 /**
- * The document with the values at these paths replaced, all at the same time; what is unchanged is shared with it. Where
- * several fail, rejects with the reason of the first path.
+ * The document with the values at these paths replaced, all at the same time; what is unchanged is
+ * shared with it. Where several fail, rejects with the reason of the first path.
  */
 export async function replaceAt<D>(
   document: D,
@@ -39,8 +38,7 @@ export async function replaceAt<D>(
   const replacing = paths.map((path) => replace(valueAt(document, path), path));
   await Promise.allSettled(replacing);
   let changed: unknown = document;
-  for (const [n, path] of paths.entries())
-    changed = withValueAt(changed, path, await replacing[n]);
+  for (const [n, path] of paths.entries()) changed = withValueAt(changed, path, await replacing[n]);
   return changed as D;
 }
 
@@ -59,17 +57,10 @@ function childrenOf(node: Node): Node[] {
   ];
 }
 
-const branchesOf = ({ anyOf = [], allOf = [] }: Node): Node[] => [
-  ...anyOf,
-  ...allOf,
-];
+const branchesOf = ({ anyOf = [], allOf = [] }: Node): Node[] => [...anyOf, ...allOf];
 
 /** `nodes` are the schemas that the value may follow: those of every branch of a union. */
-function pathsBelow(
-  nodes: readonly Node[],
-  value: unknown,
-  path: Path,
-): Path[] {
+function pathsBelow(nodes: readonly Node[], value: unknown, path: Path): Path[] {
   if (value === null || value === undefined || nodes.length === 0) return [];
   const all = nodes.flatMap(withBranches);
   if (all.some((node) => node.secret)) return [path];
@@ -83,10 +74,7 @@ function pathsBelow(
   );
 }
 
-const withBranches = (node: Node): Node[] => [
-  node,
-  ...branchesOf(node).flatMap(withBranches),
-];
+const withBranches = (node: Node): Node[] => [node, ...branchesOf(node).flatMap(withBranches)];
 
 function nodesAt(node: Node, name: string, isItem: boolean): Node[] {
   if (isItem) return node.items ? [node.items] : [];
@@ -94,17 +82,14 @@ function nodesAt(node: Node, name: string, isItem: boolean): Node[] {
   const named = Object.hasOwn(properties, name) ? properties[name] : undefined;
   if (named) return [named];
   const { additionalProperties: additional } = node;
-  const matching = Object.entries(patternProperties).flatMap(
-    ([pattern, child]) => (new RegExp(pattern).test(name) ? [child] : []),
+  const matching = Object.entries(patternProperties).flatMap(([pattern, child]) =>
+    new RegExp(pattern).test(name) ? [child] : [],
   );
   return typeof additional === "object" ? [...matching, additional] : matching;
 }
 
 const valueAt = (document: unknown, path: Path): unknown =>
-  path.reduce<unknown>(
-    (at, name) => (at as Record<string, unknown>)[name],
-    document,
-  );
+  path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document);
 
 function withValueAt(at: unknown, path: Path, value: unknown): unknown {
   const [name, ...rest] = path;

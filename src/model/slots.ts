@@ -1,5 +1,6 @@
-// When deployments are due. A slot is a whole UTC minute, as epoch milliseconds; all nineteen frequencies divide a day,
-// and the epoch began at midnight, so a schedule is due in a slot when slot minutes mod frequency equal its phase.
+// When deployments are due. A slot is a whole UTC minute, as epoch milliseconds; all nineteen
+// frequencies divide a day, and the epoch began at midnight, so a schedule is due in a slot when
+// slot minutes mod frequency equal its phase.
 
 export const FREQUENCIES = [
   1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440,
@@ -8,7 +9,9 @@ export type Frequency = (typeof FREQUENCIES)[number];
 
 export const MINUTE_MS = 60_000;
 
-/** The scheduler opens a slot this long before it begins, so that ticks reach agents ahead of time. */
+/**
+ * The scheduler opens a slot this long before it begins, so that ticks reach agents ahead of time.
+ */
 export const BEAT_LEAD_MS = 12_000;
 
 /** A change to a deployment holds from the first trigger more than this far ahead; longer than the beat's lead, so that
@@ -31,24 +34,23 @@ export interface DueRun {
   readonly latest_start: number;
 }
 
-export const slotOf = (ms: number): number =>
-  Math.floor(ms / MINUTE_MS) * MINUTE_MS;
+export const slotOf = (ms: number): number => Math.floor(ms / MINUTE_MS) * MINUTE_MS;
 
 /** The newest slot that has to be open at `now`. */
-export const newestOpenSlot = (now: number): number =>
-  slotOf(now + BEAT_LEAD_MS);
+export const newestOpenSlot = (now: number): number => slotOf(now + BEAT_LEAD_MS);
 
-const delayMinutes = (timing: Timing): number =>
-  Math.floor(timing.run_delay / 60);
+const delayMinutes = (timing: Timing): number => Math.floor(timing.run_delay / 60);
 
-/** The slots of a schedule are those whose minutes since the epoch equal this, modulo its frequency. */
-export const phaseOf = (timing: Timing): number =>
-  delayMinutes(timing) % timing.frequency;
+/**
+ * The slots of a schedule are those whose minutes since the epoch equal this, modulo its frequency.
+ */
+export const phaseOf = (timing: Timing): number => delayMinutes(timing) % timing.frequency;
 
-/** The phase that a schedule of each frequency must have to be due in `slot`: nineteen pairs, one indexed query. */
-export function duePhases(
-  slot: number,
-): { frequency: Frequency; phase: number }[] {
+/**
+ * The phase that a schedule of each frequency must have to be due in `slot`: nineteen pairs, one
+ * indexed query.
+ */
+export function duePhases(slot: number): { frequency: Frequency; phase: number }[] {
   return FREQUENCIES.map((frequency) => ({
     frequency,
     phase: (slot / MINUTE_MS) % frequency,

@@ -1,11 +1,6 @@
 // What the API answers of a summary.
 import type { ResultCode } from "./result.ts";
-import {
-  categoryOf,
-  MADE_CODES,
-  RESULT_CODES,
-  RESERVED_CODES,
-} from "./result.ts";
+import { categoryOf, MADE_CODES, RESULT_CODES, RESERVED_CODES } from "./result.ts";
 import {
   EMPTY_SUMMARY,
   mergeSummaries,
@@ -17,11 +12,7 @@ import {
 import type { Phase, Summary } from "./summary.ts";
 import { formatPeriodTime } from "./instant.ts";
 
-export const STAT_TYPES: readonly string[] = [
-  "ALL",
-  ...RESULT_CODES,
-  ...RESERVED_CODES,
-];
+export const STAT_TYPES: readonly string[] = ["ALL", ...RESULT_CODES, ...RESERVED_CODES];
 
 export interface Stat {
   readonly time: string;
@@ -53,23 +44,15 @@ export type PeriodSummaries = ReadonlyMap<ResultCode, Summary>;
 export const codesOfType = (type: string): readonly ResultCode[] =>
   type === "ALL" ? MADE_CODES : RESULT_CODES.filter((code) => code === type);
 
-function select(
-  summaries: PeriodSummaries,
-  codes: readonly ResultCode[],
-): Summary {
+function select(summaries: PeriodSummaries, codes: readonly ResultCode[]): Summary {
   return codes.reduce(
-    (merged, code) =>
-      mergeSummaries(merged, summaries.get(code) ?? EMPTY_SUMMARY),
+    (merged, code) => mergeSummaries(merged, summaries.get(code) ?? EMPTY_SUMMARY),
     EMPTY_SUMMARY,
   );
 }
 
 /** Null when the period has no such calls. `time` is the start of the period. */
-export function statOf(
-  summaries: PeriodSummaries,
-  type: string,
-  time: number,
-): Stat | null {
+export function statOf(summaries: PeriodSummaries, type: string, time: number): Stat | null {
   const summary = select(summaries, codesOfType(type));
   if (summary.count === 0) return null;
   const measured = summary.histogram !== "";
@@ -89,10 +72,7 @@ export function statOf(
 }
 
 /** Null when nothing at all is known of the period. */
-export function advancedStatOf(
-  summaries: PeriodSummaries,
-  type: string,
-): AdvancedStat | null {
+export function advancedStatOf(summaries: PeriodSummaries, type: string): AdvancedStat | null {
   const made = select(summaries, MADE_CODES);
   const missed = summaries.get("MISSED")?.count ?? 0;
   if (made.count === 0 && missed === 0) return null;
@@ -101,8 +81,10 @@ export function advancedStatOf(
     summaries,
     MADE_CODES.filter((code) => categoryOf(code) === "PASS"),
   );
-  const [p50 = null, p75 = null, p90 = null, p95 = null, p99 = null] =
-    percentiles(summary, [50, 75, 90, 95, 99]);
+  const [p50 = null, p75 = null, p90 = null, p95 = null, p99 = null] = percentiles(
+    summary,
+    [50, 75, 90, 95, 99],
+  );
   return {
     p50,
     p75,

@@ -1,17 +1,11 @@
-// What is folded of the calls of one period: mergeable in any order and any split.
-// Moments merge by the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
-// "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order statistical moments".
+// What is folded of the calls of one period: mergeable in any order and any split. Moments merge by
+// the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
+// "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
+// statistical moments".
 import hdr from "hdr-histogram-js";
 import type { Histogram } from "hdr-histogram-js";
 
-export const PHASES = [
-  "dns",
-  "tcp",
-  "handshake",
-  "upload",
-  "processing",
-  "download",
-] as const;
+export const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
 export type Phase = (typeof PHASES)[number];
 
 /** Milliseconds summed over the calls that reached a phase. */
@@ -55,13 +49,17 @@ export const EMPTY_SUMMARY: Summary = {
   phases: NO_PHASES,
 };
 
-/** A summary that only counts: of runs without a latency, such as MISSED. A negative count takes back. */
+/**
+ * A summary that only counts: of runs without a latency, such as MISSED. A negative count takes
+ * back.
+ */
 export const countOnly = (count: number): Summary => ({
   ...EMPTY_SUMMARY,
   count,
 });
 
-// Two significant digits: percentiles are within 1 % of the value; exact below 256 ms. An hour is beyond any deadline.
+// Two significant digits: percentiles are within 1 % of the value; exact below 256 ms. An hour is
+// beyond any deadline.
 const newHistogram = (): Histogram =>
   hdr.build({
     lowestDiscernibleValue: 1,
@@ -88,8 +86,7 @@ export function summarize(samples: Iterable<Sample>): Summary {
     m3 += term * step * (count - 2) - 3 * step * m2;
     m2 += term;
     histogram.recordValue(Math.min(latency, HISTOGRAM_LIMIT_MS));
-    for (const phase of PHASES)
-      phases[phase] = addPhase(phases[phase], reached[phase]);
+    for (const phase of PHASES) phases[phase] = addPhase(phases[phase], reached[phase]);
   }
   return {
     count,
@@ -107,8 +104,7 @@ const addPhase = (to: PhaseSum, ms: number | null): PhaseSum =>
   ms === null ? to : { count: to.count + 1, sum: to.sum + ms };
 
 export function mergeSummaries(a: Summary, b: Summary): Summary {
-  if (a.histogram === "" && b.histogram === "")
-    return { ...a, count: a.count + b.count };
+  if (a.histogram === "" && b.histogram === "") return { ...a, count: a.count + b.count };
   if (a.count === 0) return b;
   if (b.count === 0) return a;
   const count = a.count + b.count;
@@ -142,7 +138,10 @@ export function mergeSummaries(a: Summary, b: Summary): Summary {
 export const standardDeviation = ({ count, m2 }: Summary): number =>
   count === 0 ? 0 : Math.sqrt(Math.max(m2, 0) / count);
 
-/** Population skewness: third central moment over the cube of the standard deviation; 0 where all values are equal. */
+/**
+ * Population skewness: third central moment over the cube of the standard deviation; 0 where all
+ * values are equal.
+ */
 export function skewness(summary: Summary): number {
   const deviation = standardDeviation(summary);
   // Below this share of the mean the deviation is rounding noise of equal values.
@@ -150,11 +149,11 @@ export function skewness(summary: Summary): number {
   return summary.m3 / summary.count / deviation ** 3;
 }
 
-/** Latency at each percentile (0 to 100), in milliseconds, within 1 %; null when there are no latencies. */
-export function percentiles(
-  summary: Summary,
-  wanted: readonly number[],
-): (number | null)[] {
+/**
+ * Latency at each percentile (0 to 100), in milliseconds, within 1 %; null when there are no
+ * latencies.
+ */
+export function percentiles(summary: Summary, wanted: readonly number[]): (number | null)[] {
   if (summary.histogram === "") return wanted.map(() => null);
   const histogram = decode(summary.histogram);
   return wanted.map((percentile) =>
@@ -165,8 +164,7 @@ export function percentiles(
 const encode = (histogram: Histogram): string =>
   histogram.totalCount === 0 ? "" : hdr.encodeIntoCompressedBase64(histogram);
 
-const decode = (text: string): Histogram =>
-  hdr.decodeFromCompressedBase64(text, 64, false);
+const decode = (text: string): Histogram => hdr.decodeFromCompressedBase64(text, 64, false);
 
 function mergeHistograms(a: string, b: string): string {
   if (a === "" || b === "") return a || b;

@@ -1,4 +1,5 @@
-// The part of a tick that is sealed where it leaves the process: environment values and credentials.
+// The part of a tick that is sealed where it leaves the process: environment values and
+// credentials.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
@@ -20,10 +21,7 @@ export const placeOf = ({ location_id, result_id }: Tick): string =>
   `tick/${location_id}/${result_id}`;
 
 /** Undefined where the tick has none. */
-export function secretsOf({
-  environment,
-  calls,
-}: Tick): TickSecrets | undefined {
+export function secretsOf({ environment, calls }: Tick): TickSecrets | undefined {
   const authorizations = Object.fromEntries(
     calls.flatMap(({ result_id, authorization }) =>
       authorization ? [[result_id, authorization]] : [],

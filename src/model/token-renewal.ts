@@ -8,8 +8,8 @@ import type { Token } from "./token.ts";
 import { createValidator } from "./validate.ts";
 
 /**
- * Ahead of expiry: three minutes, or a tenth of a longer life; half of a shorter one. Longer than a run is published
- * ahead and may start late, so that it takes a token along that lasts.
+ * Ahead of expiry: three minutes, or a tenth of a longer life; half of a shorter one. Longer than a
+ * run is published ahead and may start late, so that it takes a token along that lasts.
  */
 const LEAST_AHEAD_MS = 180_000;
 const SHARE_AHEAD = 0.1;
@@ -20,17 +20,10 @@ const LONGEST_LIFE_S = 100 * 365 * 24 * 3600;
 /** What a tick needs to reach its agent ahead of time. */
 const TICK_LEAD_MS = 5000;
 
-const RENEWED_GRANTS = new Set([
-  "client_credentials",
-  "refresh_token",
-  "password",
-]);
+const RENEWED_GRANTS = new Set(["client_credentials", "refresh_token", "password"]);
 
 /** Whether the setting and the token hold what a renewal takes. */
-export function isRenewable(
-  { settings }: AuthSetting,
-  { token }: Token,
-): boolean {
+export function isRenewable({ settings }: AuthSetting, { token }: Token): boolean {
   if (!settings.access_token_url) return false;
   if (settings.auth_type === "OAUTH2_JWT") return true;
   if (settings.auth_type !== "OAUTH2") return false;
@@ -50,8 +43,9 @@ export function renewalTime({ token }: Token): number | null {
 }
 
 /**
- * Whether a run is to be held back for a newer token: until shortly before it is due, where this one does not last; and
- * until shortly before its latest start where there is none that could be sent, and nothing is known to prevent one.
+ * Whether a run is to be held back for a newer token: until shortly before it is due, where this
+ * one does not last; and until shortly before its latest start where there is none that could be
+ * sent, and nothing is known to prevent one.
  */
 export function awaitsRenewal(
   { is_renewed, access_token, expires_at, renewal_failure }: TickToken,
@@ -66,7 +60,9 @@ export function awaitsRenewal(
   return now < (isHopeful ? latest_start : due_time) - TICK_LEAD_MS;
 }
 
-/** RFC 6749 section 5.1: the token with what its endpoint answered, or why it cannot be had from it. */
+/**
+ * RFC 6749 section 5.1: the token with what its endpoint answered, or why it cannot be had from it.
+ */
 export function renewedToken(
   before: Token,
   answer: Readonly<Record<string, unknown>>,
@@ -83,13 +79,9 @@ export function renewedToken(
     token: {
       ...kept,
       access_token,
-      expire_time:
-        expires_in === undefined
-          ? null
-          : formatInstant(now + expires_in * 1000),
+      expire_time: expires_in === undefined ? null : formatInstant(now + expires_in * 1000),
       ...(expires_in !== undefined && { expires_in }),
-      ...(typeof refresh_token === "string" &&
-        refresh_token !== "" && { refresh_token }),
+      ...(typeof refresh_token === "string" && refresh_token !== "" && { refresh_token }),
       ...(typeof token_type === "string" && { token_type }),
       ...(typeof scope === "string" && { scope }),
     },
@@ -101,25 +93,25 @@ export function renewedToken(
     : `${tooLarge} that the token endpoint answered is too large to be kept`;
 }
 
-/** Whole seconds; undefined where none are named. With 0, endpoints say that a token does not expire. */
+/**
+ * Whole seconds; undefined where none are named. With 0, endpoints say that a token does not
+ * expire.
+ */
 function lifeOf(given: unknown): number | undefined {
-  const seconds =
-    typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given;
+  const seconds = typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given;
   if (typeof seconds !== "number" || !(seconds >= 1)) return undefined;
   return Math.min(Math.floor(seconds), LONGEST_LIFE_S);
 }
 
-const { token: TokenFields, api_response: ApiResponse } =
-  TokenSchema.properties;
+const { token: TokenFields, api_response: ApiResponse } = TokenSchema.properties;
 const fitsResponse = createValidator(ApiResponse);
-const ANSWERED = (
-  ["access_token", "refresh_token", "token_type", "scope"] as const
-).map((name) => [name, createValidator(TokenFields.properties[name])] as const);
+const ANSWERED = (["access_token", "refresh_token", "token_type", "scope"] as const).map(
+  (name) => [name, createValidator(TokenFields.properties[name])] as const,
+);
 
 function tooLargeIn({ token, api_response }: Token): string | undefined {
   const field = ANSWERED.find(
-    ([name, validator]) =>
-      token[name] !== undefined && !validator.accepts(token[name]),
+    ([name, validator]) => token[name] !== undefined && !validator.accepts(token[name]),
   );
   if (field) return `the ${field[0]}`;
   return fitsResponse.accepts(api_response) ? undefined : "the object";
@@ -138,15 +130,10 @@ export function renewalFailureOf({ api_response }: Token): string | null {
   return typeof reason === "string" ? reason : null;
 }
 
-/** What a renewal was made from: another renewal, or its owner, may have changed the token since. */
+/**
+ * What a renewal was made from: another renewal, or its owner, may have changed the token since.
+ */
 export const isSameToken = (a: Token, b: Token): boolean =>
-  (
-    [
-      "access_token",
-      "refresh_token",
-      "grant_type",
-      "username",
-      "password",
-      "scope",
-    ] as const
-  ).every((name) => a.token[name] === b.token[name]);
+  (["access_token", "refresh_token", "grant_type", "username", "password", "scope"] as const).every(
+    (name) => a.token[name] === b.token[name],
+  );

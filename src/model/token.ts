@@ -1,4 +1,5 @@
-// A Token: what was obtained for an Authentication Setting, applied to the calls that name it. Never shared.
+// A Token: what was obtained for an Authentication Setting, applied to the calls that name it.
+// Never shared.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { AUTH_TYPES } from "./auth-setting.ts";
@@ -27,12 +28,8 @@ const Instant = Type.Refine(
 );
 
 const Secret = secret(Type.String({ maxLength: LIMITS.secret }));
-const OptionalSecret = Type.Optional(
-  secret(nullable(Type.String({ maxLength: LIMITS.secret }))),
-);
-const OptionalText = Type.Optional(
-  nullable(Type.String({ maxLength: LIMITS.pair })),
-);
+const OptionalSecret = Type.Optional(secret(nullable(Type.String({ maxLength: LIMITS.secret }))));
+const OptionalText = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
 
 export const TokenSchema = Type.Object(
   {
@@ -43,9 +40,7 @@ export const TokenSchema = Type.Object(
         auth_id: Id,
         ...OWNERSHIP,
         domain: readOnly(Type.String({ description: "of the setting" })),
-        auth_type: readOnly(
-          Type.Enum([...AUTH_TYPES], { description: "of the setting" }),
-        ),
+        auth_type: readOnly(Type.Enum([...AUTH_TYPES], { description: "of the setting" })),
       },
       { additionalProperties: false },
     ),
@@ -54,9 +49,7 @@ export const TokenSchema = Type.Object(
         expire_time: withDefault(nullable(Instant), null),
         access_token: Type.Optional(Secret),
         grant_type: Type.Optional(Type.String({ maxLength: LIMITS.pair })),
-        expires_in: Type.Optional(
-          Type.Integer({ minimum: 0, description: "seconds" }),
-        ),
+        expires_in: Type.Optional(Type.Integer({ minimum: 0, description: "seconds" })),
         token_type: OptionalText,
         scope: OptionalText,
         token_secret: OptionalSecret,
@@ -93,10 +86,7 @@ const inUtc = (time: string | null): string | null => {
 };
 
 /** The token with what it copies of its setting. */
-export const ofSetting = (
-  token: Token,
-  { meta, settings }: AuthSetting,
-): Token => ({
+export const ofSetting = (token: Token, { meta, settings }: AuthSetting): Token => ({
   ...token,
   meta: {
     ...token.meta,

@@ -1,4 +1,5 @@
-// Reads a text through its encodings: percent-encoding, entities of XML and HTML, escapes of JSON and JavaScript.
+// Reads a text through its encodings: percent-encoding, entities of XML and HTML, escapes of JSON
+// and JavaScript.
 
 /** How often a text may be encoded, one way or another: JSON within JSON, a URL within a URL. */
 const MOST_ENCODINGS = 4;
@@ -12,18 +13,19 @@ const WORK_OF_ESCAPE = 50;
 /** What browsers and charsets mean by Latin-1 (WHATWG Encoding). */
 export const WINDOWS_1252 = new TextDecoder("windows-1252");
 /** The character that each byte is in it. */
-const CHARACTERS = WINDOWS_1252.decode(
-  Uint8Array.from({ length: 256 }, (_, byte) => byte),
-);
+const CHARACTERS = WINDOWS_1252.decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
 
 /** A text with some of its encodings undone. */
 export interface Layer {
   readonly text: string;
-  /** Where each of its characters begins in the text as it was given, and where the last one ends. */
+  /**
+   * Where each of its characters begins in the text as it was given, and where the last one ends.
+   */
   readonly begins?: Uint32Array;
 }
 
-// Percent-encoding of one character in UTF-8 or Latin-1; entities of XML and HTML; escapes of JSON and JavaScript.
+// Percent-encoding of one character in UTF-8 or Latin-1; entities of XML and HTML; escapes of JSON
+// and JavaScript.
 const ESCAPE = new RegExp(
   [
     /%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}/,
@@ -36,7 +38,10 @@ const ESCAPE = new RegExp(
   "gi",
 );
 
-/** From the text as it was given to the one with the most encodings undone, while there is work left. */
+/**
+ * From the text as it was given to the one with the most encodings undone, while there is work
+ * left.
+ */
 export function layersOf(text: string, work: Work): Layer[] {
   const layers: Layer[] = [];
   let layer: Layer | undefined = { text };
@@ -92,8 +97,7 @@ function characterOf(escape: string): string {
   const code = /^(?:\\u\{?|\\x|%u|&#x)([\da-f]+)/.exec(lower)?.[1];
   if (code !== undefined) return fromCode(Number.parseInt(code, 16), escape);
   if (lower.startsWith("%")) return percentDecoded(escape);
-  if (lower.startsWith("&#"))
-    return fromCode(Number(lower.slice(2, -1)), escape);
+  if (lower.startsWith("&#")) return fromCode(Number(lower.slice(2, -1)), escape);
   return NAMED[lower] ?? escape.slice(1);
 }
 
@@ -101,8 +105,7 @@ const fromCode = (code: number, otherwise: string): string =>
   code <= 0x10ffff ? String.fromCodePoint(code) : otherwise;
 
 function percentDecoded(escape: string): string {
-  if (escape.length === 3)
-    return CHARACTERS.charAt(Number.parseInt(escape.slice(1), 16));
+  if (escape.length === 3) return CHARACTERS.charAt(Number.parseInt(escape.slice(1), 16));
   try {
     return decodeURIComponent(escape);
   } catch {

@@ -1,4 +1,5 @@
-// Checks values against schemas, without coercion or stripping, and words the faults as JSON Schema validators do.
+// Checks values against schemas, without coercion or stripping, and words the faults as JSON Schema
+// validators do.
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Settings } from "typebox/system";
@@ -24,15 +25,14 @@ export interface Validator<T> {
   parse(value: unknown): T;
 }
 
-/** A schema may carry `fault: (shown) => string` to word a failed `pattern`, `format` or `refine` in its own terms. */
-export function createValidator<S extends TSchema>(
-  schema: S,
-): Validator<Static<S>> {
+/**
+ * A schema may carry `fault: (shown) => string` to word a failed `pattern`, `format` or `refine` in
+ * its own terms.
+ */
+export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
   const compiled = Compile(schema);
   const faults = (value: unknown): string[] =>
-    compiled.Check(value)
-      ? []
-      : describeFaults(schema, value, compiled.Errors(value));
+    compiled.Check(value) ? [] : describeFaults(schema, value, compiled.Errors(value));
   return {
     accepts: (value): value is Static<S> => compiled.Check(value),
     faults,
@@ -53,26 +53,16 @@ export function summarizeFaults(faults: readonly string[]): string {
 
 /** A value as an error message shows it: Python-like quotes for strings, at most 100 characters. */
 export function show(value: unknown): string {
-  const text =
-    typeof value === "string"
-      ? `'${value}'`
-      : (JSON.stringify(value) ?? String(value));
+  const text = typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value));
   return text.length > 100 ? `${text.slice(0, 97)}...` : text;
 }
 
 /** What must not be there first, then what is missing, then what is wrong. */
-function describeFaults(
-  schema: TSchema,
-  value: unknown,
-  raw: readonly Fault[],
-): string[] {
-  const of = (keyword: string): Fault[] =>
-    raw.filter((fault) => fault.keyword === keyword);
+function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]): string[] {
+  const of = (keyword: string): Fault[] => raw.filter((fault) => fault.keyword === keyword);
   // Each property by itself: where there are very many, the fault of their object is cut off.
   const extra = Map.groupBy(
-    of("boolean").filter(({ schemaPath }) =>
-      schemaPath.endsWith("/additionalProperties"),
-    ),
+    of("boolean").filter(({ schemaPath }) => schemaPath.endsWith("/additionalProperties")),
     ({ instancePath }) => instancePath.slice(0, instancePath.lastIndexOf("/")),
   );
   const unexpectedOnes = [...extra].map(([parent, faults]) =>
@@ -94,12 +84,7 @@ function describeFaults(
 }
 
 // A property that must not be there is told with its siblings, a union by its branches.
-const TOLD_ELSEWHERE = new Set([
-  "additionalProperties",
-  "required",
-  "boolean",
-  "anyOf",
-]);
+const TOLD_ELSEWHERE = new Set(["additionalProperties", "required", "boolean", "anyOf"]);
 
 /** An object that is missing is told by what is required in it, if anything is. */
 function missing(schema: TSchema, fault: Fault): string[] {
@@ -107,10 +92,7 @@ function missing(schema: TSchema, fault: Fault): string[] {
   const parent = schemaAt(schema, fault.instancePath);
   return names
     .flatMap((name) =>
-      requiredLeaves(
-        parent?.properties?.[name],
-        join(toPath(fault.instancePath), name),
-      ),
+      requiredLeaves(parent?.properties?.[name], join(toPath(fault.instancePath), name)),
     )
     .map((path) => `'${path}' is a required property`);
 }
@@ -118,9 +100,7 @@ function missing(schema: TSchema, fault: Fault): string[] {
 function requiredLeaves(node: SchemaNode | undefined, path: string): string[] {
   const names = node?.properties ? (node.required ?? []) : [];
   if (names.length === 0) return [path];
-  return names.flatMap((name) =>
-    requiredLeaves(node?.properties?.[name], join(path, name)),
-  );
+  return names.flatMap((name) => requiredLeaves(node?.properties?.[name], join(path, name)));
 }
 
 const MAX_NAMES = 20;
@@ -144,14 +124,11 @@ function describeValue(
   const value = valueAt(root, first.instancePath);
   const path = toPath(first.instancePath) || "body";
   const custom = faultWording(schemaAt(schema, first.instancePath));
-  const types = faults.flatMap((fault) =>
-    fault.keyword === "type" ? [fault.params["type"]] : [],
-  );
+  const types = faults.flatMap((fault) => (fault.keyword === "type" ? [fault.params["type"]] : []));
   const rule = faults.find((fault) => fault.keyword !== "type") ?? first;
   if (rule.keyword === "type")
     return `${path}: ${show(value)} is not of type ${types.flat().join(" or ")}`;
-  if (custom && rule.keyword !== "maxLength")
-    return `${path}: ${custom(show(value))}`;
+  if (custom && rule.keyword !== "maxLength") return `${path}: ${custom(show(value))}`;
   const limit = String(rule.params["limit"]);
   switch (rule.keyword) {
     case "enum":
@@ -184,13 +161,11 @@ const steps = (pointer: string): string[] =>
     .slice(1)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-const join = (path: string, name: string): string =>
-  path === "" ? name : `${path}.${name}`;
+const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 
 function toPath(pointer: string): string {
   return steps(pointer).reduce(
-    (path, step) =>
-      /^\d+$/.test(step) ? `${path}[${step}]` : join(path, step),
+    (path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : join(path, step)),
     "",
   );
 }

@@ -34,28 +34,20 @@ export function scopeOf(facts: CallFacts, given: GivenValues): Scope {
   return {
     system(name) {
       for (const [table, secret] of RESERVED)
-        if (Object.hasOwn(table, name))
-          return variable(table[name]?.(facts), secret);
+        if (Object.hasOwn(table, name)) return variable(table[name]?.(facts), secret);
       const value = Object.hasOwn(context, name) ? context[name] : undefined;
       if (value !== undefined && !isItself(name, value))
         return { value: textOf(value), secret: false };
-      return Object.hasOwn(ORDINARY, name)
-        ? variable(ORDINARY[name]?.(facts), false)
-        : undefined;
+      return Object.hasOwn(ORDINARY, name) ? variable(ORDINARY[name]?.(facts), false) : undefined;
     },
     environment(name) {
-      const values = [environment, customVariables].find((each) =>
-        Object.hasOwn(each, name),
-      );
+      const values = [environment, customVariables].find((each) => Object.hasOwn(each, name));
       return values && { value: textOf(values[name]), secret: true };
     },
   };
 }
 
-const variable = (
-  value: string | null | undefined,
-  secret: boolean,
-): Variable | undefined =>
+const variable = (value: string | null | undefined, secret: boolean): Variable | undefined =>
   value === null || value === undefined ? undefined : { value, secret };
 
 function textOf(value: unknown): string | null {
@@ -69,8 +61,7 @@ const isItself = (name: string, value: unknown): boolean =>
 
 type Values = Readonly<Record<string, (facts: CallFacts) => string | null>>;
 
-const datetimeOf = ({ now }: CallFacts): string =>
-  formatInstant(now).replace(/Z$/, "");
+const datetimeOf = ({ now }: CallFacts): string => formatInstant(now).replace(/Z$/, "");
 
 const ORDINARY: Values = {
   DATETIME: datetimeOf,

@@ -1,5 +1,5 @@
-// Variables in a call: %%NAME%% (and __NAME__ in a URL) for context and system values, {{name}} for environment values.
-// One pass: what is filled in is never looked at again.
+// Variables in a call: %%NAME%% (and __NAME__ in a URL) for context and system values, {{name}} for
+// environment values. One pass: what is filled in is never looked at again.
 import { createValueEncoder, isJson, VariableFault } from "./encode-value.ts";
 import type { Landing } from "./encode-value.ts";
 
@@ -133,14 +133,15 @@ function decoded(text: string): string {
   }
 }
 
-// One document, or one after the other: application/x-ndjson, application/jsonl, application/json-seq.
+// One document, or one after the other: application/x-ndjson, application/jsonl,
+// application/json-seq.
 const JSON_TYPE = /[/+](?:x-)?(?:nd)?json(?:l|lines|-seq)?$/;
 
-/** How values are encoded in a body: by its content type, or where none is given, by whether it is JSON around them. */
-export function landingOfBody(
-  body: string,
-  contentType: string | undefined,
-): Landing {
+/**
+ * How values are encoded in a body: by its content type, or where none is given, by whether it is
+ * JSON around them.
+ */
+export function landingOfBody(body: string, contentType: string | undefined): Landing {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === undefined || type === "")
     return isJson(body.replace(IN_TEXT, "1")) ? "json" : "text";

@@ -8,27 +8,32 @@ export const LONGEST_CALL_MS = 120_000;
 /** For all calls of a workflow together, beside the delays between them. */
 export const LONGEST_CALLS_MS = 15 * 60_000;
 
-/** What a call may need beside its own time: to be built, and for a look at the agent's own network after it failed. */
+/**
+ * What a call may need beside its own time: to be built, and for a look at the agent's own network
+ * after it failed.
+ */
 const BESIDE_CALL_MS = 3000;
 
-/** What the calls of a workflow have together, in milliseconds: each its own, one after the other, but at most `mostMs`. */
-export function timeOfCalls(
-  timeouts: readonly number[],
-  mostMs = LONGEST_CALLS_MS,
-): number {
+/**
+ * What the calls of a workflow have together, in milliseconds: each its own, one after the other,
+ * but at most `mostMs`.
+ */
+export function timeOfCalls(timeouts: readonly number[], mostMs = LONGEST_CALLS_MS): number {
   const calls = timeouts.reduce((sum, ms) => sum + ms + BESIDE_CALL_MS, 0);
   return Math.min(calls, mostMs);
 }
 
-/** The time that a workflow's run has, in milliseconds: that of its calls, and all of the delays (in seconds) between them. */
-export const workflowLimitMs = (
-  timeouts: readonly number[],
-  betweenCallsDelay: number,
-): number =>
-  timeOfCalls(timeouts) +
-  Math.max(0, timeouts.length - 1) * betweenCallsDelay * 1000;
+/**
+ * The time that a workflow's run has, in milliseconds: that of its calls, and all of the delays (in
+ * seconds) between them.
+ */
+export const workflowLimitMs = (timeouts: readonly number[], betweenCallsDelay: number): number =>
+  timeOfCalls(timeouts) + Math.max(0, timeouts.length - 1) * betweenCallsDelay * 1000;
 
-/** Whether the calls after this one are not made where a workflow stops on failure: calls that were not made do not count. */
+/**
+ * Whether the calls after this one are not made where a workflow stops on failure: calls that were
+ * not made do not count.
+ */
 export function stopsWorkflow({ meta }: Result): boolean {
   const category = categoryOf(meta.result);
   return category === "WARNING" || category === "FAIL";
@@ -62,9 +67,7 @@ export function outcomeOfWorkflow(
   return { result: "COMPLETE", result_category: "PASS", message: null };
 }
 
-export function countsOfWorkflow(
-  results: readonly Result[],
-): WorkflowResult["counts"] {
+export function countsOfWorkflow(results: readonly Result[]): WorkflowResult["counts"] {
   const counts = { passed: 0, warnings: 0, failed: 0, not_made: 0 };
   for (const { meta } of results) {
     const category = categoryOf(meta.result);

@@ -2,15 +2,7 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
-import {
-  Access,
-  Flag,
-  Id,
-  LIMITS,
-  NamedMeta,
-  readOnly,
-  withDefault,
-} from "./fields.ts";
+import { Access, Flag, Id, LIMITS, NamedMeta, readOnly, withDefault } from "./fields.ts";
 
 export const WorkflowSchema = Type.Object(
   {

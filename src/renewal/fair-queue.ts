@@ -2,8 +2,8 @@
 
 export interface FairQueue<T> {
   /**
-   * What is waiting, first come first; in the place of what waited before, and without what is under way. Begins as much
-   * of it as there is room for.
+   * What is waiting, first come first; in the place of what waited before, and without what is
+   * under way. Begins as much of it as there is room for.
    */
   offer(items: readonly T[]): void;
   /** Resolves when nothing waits or is under way. */
@@ -45,9 +45,7 @@ export function createFairQueue<T extends Item>({
   };
   const fill = (): void => {
     while (underWay.size < places) {
-      const next = waiting.findIndex(
-        ({ owner }) => taken(owner) < placesOfOwner,
-      );
+      const next = waiting.findIndex(({ owner }) => taken(owner) < placesOfOwner);
       if (next < 0) return;
       for (const item of waiting.splice(next, 1)) begin(item);
     }

@@ -1,11 +1,15 @@
-// How long tokens whose renewal fails are left alone: longer each time, as far as this process has seen it fail.
+// How long tokens whose renewal fails are left alone: longer each time, as far as this process has
+// seen it fail.
 
 export interface Pauses {
   /** Milliseconds that follow if the token fails now. */
   next(id: string): number;
   begin(id: string, now: number): void;
   end(id: string): void;
-  /** Those of tokens that were not tried again for long: deleted, used no more, or renewed by another process. */
+  /**
+   * Those of tokens that were not tried again for long: deleted, used no more, or renewed by
+   * another process.
+   */
   forgetBefore(now: number): void;
 }
 
@@ -26,8 +30,7 @@ export function createPauses(): Pauses {
     },
     end: (id) => void pauses.delete(id),
     forgetBefore(now) {
-      for (const [id, { endsAt }] of pauses)
-        if (endsAt + LONGEST_MS < now) pauses.delete(id);
+      for (const [id, { endsAt }] of pauses) if (endsAt + LONGEST_MS < now) pauses.delete(id);
     },
   };
 }

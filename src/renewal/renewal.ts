@@ -1,4 +1,5 @@
-// Renews the tokens that calls use, ahead of their expiry; started with the scheduler role. Each by one process at a time.
+// Renews the tokens that calls use, ahead of their expiry; started with the scheduler role. Each by
+// one process at a time.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { canRead, ownerOf } from "../model/access.ts";
@@ -35,11 +36,16 @@ export interface TokenRenewal {
   beat(): Promise<void>;
   /** Resolves when all that was begun, or waits for room, is saved or has failed. */
   settled(): Promise<void>;
-  /** Begins nothing more; what endpoints were asked for is still saved, for it may be all that they accept from now on. */
+  /**
+   * Begins nothing more; what endpoints were asked for is still saved, for it may be all that they
+   * accept from now on.
+   */
   stop(): Promise<void>;
 }
 
-/** From the claim on, over an outage of the database; it includes what the endpoint takes to answer. */
+/**
+ * From the claim on, over an outage of the database; it includes what the endpoint takes to answer.
+ */
 const SAVE_WITHIN_MS = 80_000;
 /** Longer than that by what a last attempt to save may take. */
 const CLAIM_MS = 120_000;
@@ -60,7 +66,9 @@ export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
     else log.info({ token_id }, "token renewed");
   };
 
-  /** Whatever is wrong with one token is none of the others' business; it stays claimed for a while. */
+  /**
+   * Whatever is wrong with one token is none of the others' business; it stays claimed for a while.
+   */
   const work = async ({ id }: DueToken): Promise<void> => {
     try {
       const now = await store.now();
@@ -74,7 +82,8 @@ export function createTokenRenewal(options: RenewalOptions): TokenRenewal {
       else pauses.end(id);
       if (outcome) told(id, outcome);
     } catch (err) {
-      if (isUnavailable(err)) queue.offer([]); // the next beat that reaches the database offers them again
+      // The next beat that reaches the database offers them again.
+      if (isUnavailable(err)) queue.offer([]);
       metrics.attempts.inc({ outcome: "failed" });
       log.error({ err, token_id: id }, "token could not be renewed");
     }
@@ -125,8 +134,7 @@ async function renew(
   const token = stored.document as Token;
   const setting = await settingOf(store, stored);
   const document = setting?.document as AuthSetting | undefined;
-  const time =
-    document && isRenewable(document, token) ? renewalTime(token) : null;
+  const time = document && isRenewable(document, token) ? renewalTime(token) : null;
   if (!document || time === null || time > now) {
     await store.renewals.release(id, claimed, time);
     return undefined;
@@ -136,18 +144,13 @@ async function renew(
     ? { reason: cannotBeDecrypted("the authentication setting") }
     : await answerTo(document, token, now, options);
   const claim = { stored, asked: now, claimed, pauseMs };
-  const outcome = await overOutage(tooLate, () =>
-    saveRenewal(store, claim, answered),
-  );
+  const outcome = await overOutage(tooLate, () => saveRenewal(store, claim, answered));
   ended();
   return outcome;
 }
 
 /** What was answered may be all that its endpoint accepts from now on. */
-async function overOutage<T>(
-  tooLate: AbortSignal,
-  save: () => Promise<T>,
-): Promise<T> {
+async function overOutage<T>(tooLate: AbortSignal, save: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await save();
@@ -165,16 +168,11 @@ async function answerTo(
   network: TokenNetwork,
 ): Promise<TokenAnswer> {
   const request = await tokenRequest(setting, token, { now, id: randomUUID() });
-  return typeof request === "string"
-    ? { reason: request }
-    : askForToken(request, network);
+  return typeof request === "string" ? { reason: request } : askForToken(request, network);
 }
 
 /** As the token's owner may use it. */
-async function settingOf(
-  store: Store,
-  token: StoredDocument,
-): Promise<StoredDocument | undefined> {
+async function settingOf(store: Store, token: StoredDocument): Promise<StoredDocument | undefined> {
   const { auth_id } = (token.document as Token).meta;
   const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
   const user = ownerOf(token);

@@ -1,4 +1,5 @@
-// Keeps what a token endpoint answered, or why there is no answer, with the token that it was asked for.
+// Keeps what a token endpoint answered, or why there is no answer, with the token that it was asked
+// for.
 import { formatInstant } from "../model/instant.ts";
 import {
   isSameToken,
@@ -9,10 +10,7 @@ import {
 } from "../model/token-renewal.ts";
 import { tokenResource } from "../model/token.ts";
 import type { Token } from "../model/token.ts";
-import type {
-  DocumentStore,
-  StoredDocument,
-} from "../store/ports/document-store.ts";
+import type { DocumentStore, StoredDocument } from "../store/ports/document-store.ts";
 import { AT_ONCE } from "../store/ports/renewal-store.ts";
 import type { Store } from "../store/store.ts";
 import type { TokenAnswer } from "./token-endpoint.ts";
@@ -43,7 +41,8 @@ export function saveRenewal(
     const { documents, renewals } = within;
     const now = await within.now();
     const current = await documents.getForUpdate("token", id);
-    // Deleted, or changed meanwhile, by its owner or in the database: what was answered is for another token.
+    // Deleted, or changed meanwhile, by its owner or in the database: what was answered is for
+    // another token.
     if (
       !current ||
       current.unreadable ||
@@ -61,19 +60,15 @@ export function saveRenewal(
     };
     const held = current.document as Token;
     const renewed =
-      "answer" in answered
-        ? renewedToken(held, answered.answer, asked)
-        : answered.reason;
+      "answer" in answered ? renewedToken(held, answered.answer, asked) : answered.reason;
     if (typeof renewed !== "string") {
       await end(renewalTime(renewed), renewed);
       return { outcome: "renewed" };
     }
-    // Only written where the reason is news: to its owner, each writing is another version of the token.
+    // Only written where the reason is news: to its owner, each writing is another version of the
+    // token.
     const isNews = renewalFailureOf(held) !== renewed;
-    await end(
-      now + pauseMs,
-      isNews ? unrenewedToken(held, renewed) : undefined,
-    );
+    await end(now + pauseMs, isNews ? unrenewedToken(held, renewed) : undefined);
     return { outcome: "failed", reason: renewed };
   });
 }

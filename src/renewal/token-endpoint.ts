@@ -1,4 +1,5 @@
-// Asks a token endpoint: one request over a fresh connection, to addresses that the egress rules allow, within bounds.
+// Asks a token endpoint: one request over a fresh connection, to addresses that the egress rules
+// allow, within bounds.
 import type { LookupOptions } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
@@ -11,7 +12,9 @@ export interface EgressRules {
 }
 
 export interface HostResolver {
-  /** At least one address, in the order to try. Rejects with an error whose `code` is for the user. */
+  /**
+   * At least one address, in the order to try. Rejects with an error whose `code` is for the user.
+   */
   resolve(host: string): Promise<readonly string[]>;
 }
 
@@ -68,8 +71,7 @@ export async function askForToken(
 }
 
 const REFUSED = {
-  reason:
-    "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
+  reason: "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
 };
 
 const unreachable = (code: string): string =>
@@ -80,15 +82,10 @@ const unreachable = (code: string): string =>
 class EgressRefusal extends Error {}
 
 /** What is dialled is an address that was checked. */
-const permittedLookup = (
-  { resolver, egress }: TokenNetwork,
-  port: number,
-): LookupFunction =>
+const permittedLookup = ({ resolver, egress }: TokenNetwork, port: number): LookupFunction =>
   callbackify(async (host: string, _options: LookupOptions) => {
     const addresses = await resolver.resolve(host);
-    const permitted = addresses.filter((address) =>
-      egress.allows(address, port),
-    );
+    const permitted = addresses.filter((address) => egress.allows(address, port));
     if (permitted.length === 0) throw new EgressRefusal();
     return permitted.map((address) => ({ address, family: isIP(address) }));
   });
@@ -96,15 +93,10 @@ const permittedLookup = (
 function read(status: number, text: string): TokenAnswer {
   const answer = parsed(text);
   if (status >= 200 && status <= 299)
-    return answer
-      ? { answer }
-      : { reason: "the token endpoint answered something else than JSON" };
+    return answer ? { answer } : { reason: "the token endpoint answered something else than JSON" };
   // RFC 6749 section 5.2: a code, not a text of any kind.
   const error = answer?.["error"];
-  const code =
-    typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error)
-      ? ` (${error})`
-      : "";
+  const code = typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error) ? ` (${error})` : "";
   return { reason: `the token endpoint answered ${status}${code}` };
 }
 

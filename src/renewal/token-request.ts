@@ -1,4 +1,5 @@
-// The request that asks a token endpoint for a new token: RFC 6749 sections 4.3, 4.4 and 6, RFC 7523 section 2.1.
+// The request that asks a token endpoint for a new token: RFC 6749 sections 4.3, 4.4 and 6, RFC
+// 7523 section 2.1.
 import type { AuthSetting } from "../model/auth-setting.ts";
 import type { Token } from "../model/token.ts";
 import { SigningError, signingKeyOf, signJws } from "../runtime/jws.ts";
@@ -30,9 +31,7 @@ export async function tokenRequest(
   const address = settings.access_token_url ?? "";
   if (!URL.canParse(address)) return "the access_token_url is no valid URL";
   const isJwt = settings.auth_type === "OAUTH2_JWT";
-  const grant = isJwt
-    ? await assertionGrant(setting, moment)
-    : grantOf(token, settings);
+  const grant = isJwt ? await assertionGrant(setting, moment) : grantOf(token, settings);
   if (typeof grant === "string") return grant;
   const parameters = new URLSearchParams(grant);
   const headers: Record<string, string> = { accept: "application/json" };
@@ -67,8 +66,7 @@ function requestWith(
   };
 }
 
-const formEncoded = (text: string): string =>
-  new URLSearchParams([["", text]]).toString().slice(1);
+const formEncoded = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1);
 
 const basicCredentials = (id: string, secret: string): string =>
   Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString("base64");
@@ -99,8 +97,7 @@ async function assertionGrant(
   { settings, keys }: AuthSetting,
   { now, id }: Moment,
 ): Promise<Record<string, string> | string> {
-  if (!keys.client_secret)
-    return "the authentication setting has no client_secret";
+  if (!keys.client_secret) return "the authentication setting has no client_secret";
   const { issuer, subject, scope, authorize_url, access_token_url } = settings;
   const iss = issuer || keys.client_id;
   if (!iss) return "the authentication setting has no issuer or client_id";

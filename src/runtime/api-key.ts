@@ -1,19 +1,14 @@
 // API keys: how one is made, recognized, and turned into the hash that is stored in its place.
 import { createHash, randomInt } from "node:crypto";
 
-const ALPHABET =
-  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const LENGTH = 32;
 
 /** 32 letters and digits: 190 bits of randomness. */
 export const newApiKey = (): string =>
-  Array.from({ length: LENGTH }, () =>
-    ALPHABET.charAt(randomInt(ALPHABET.length)),
-  ).join("");
+  Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join("");
 
-export const isApiKey = (text: string): boolean =>
-  /^[A-Za-z0-9]{32}$/.test(text);
+export const isApiKey = (text: string): boolean => /^[A-Za-z0-9]{32}$/.test(text);
 
 /** A key has more randomness than can be guessed, so a fast hash without a salt hides it. */
-export const hashApiKey = (key: string): string =>
-  createHash("sha256").update(key).digest("hex");
+export const hashApiKey = (key: string): string => createHash("sha256").update(key).digest("hex");

@@ -6,17 +6,22 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start, with a fraction; never goes back. */
   monotonic(): number;
-  /** Resolves at or after the instant (epoch milliseconds), never early; rejects with the signal's reason. */
+  /**
+   * Resolves at or after the instant (epoch milliseconds), never early; rejects with the signal's
+   * reason.
+   */
   waitUntil(instant: number, signal?: AbortSignal): Promise<void>;
-  /** Resolves after so many milliseconds of `monotonic`, never early; rejects with the signal's reason. */
+  /**
+   * Resolves after so many milliseconds of `monotonic`, never early; rejects with the signal's
+   * reason.
+   */
   pause(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  waitUntil: (instant, signal) =>
-    waitWhileLeft(() => instant - Date.now(), signal),
+  waitUntil: (instant, signal) => waitWhileLeft(() => instant - Date.now(), signal),
   pause(ms, signal) {
     const end = performance.now() + ms;
     return waitWhileLeft(() => end - performance.now(), signal);
@@ -26,10 +31,7 @@ export const systemClock: Clock = {
 // setTimeout holds at most 2^31 - 1 ms.
 const LONGEST_TIMER_MS = 86_400_000;
 
-async function waitWhileLeft(
-  leftMs: () => number,
-  signal?: AbortSignal,
-): Promise<void> {
+async function waitWhileLeft(leftMs: () => number, signal?: AbortSignal): Promise<void> {
   for (;;) {
     signal?.throwIfAborted();
     const left = leftMs();

@@ -20,9 +20,9 @@ const CLOCK_CHECK_MS = 10_000;
 const STEP_BACK_MS = 1_000;
 
 /**
- * Never runs twice at once: what falls due during a run is passed over, without a word. A time that passed while the
- * process was held up is made up for once, late. Work that fails is logged and comes again at its next time. Throws for
- * a bad expression.
+ * Never runs twice at once: what falls due during a run is passed over, without a word. A time that
+ * passed while the process was held up is made up for once, late. Work that fails is logged and
+ * comes again at its next time. Throws for a bad expression.
  */
 export function createCron(options: CronOptions): Service {
   const { name, expression, clock = systemClock, log, work } = options;
@@ -69,7 +69,8 @@ export function createCron(options: CronOptions): Service {
   };
 }
 
-// A task waits for one instant. After the clock was set back by an hour, that would be an hour without a run.
+// A task waits for one instant. After the clock was set back by an hour, that would be an hour
+// without a run.
 function watchForStepsBack(clock: Clock, task: ScheduledTask): NodeJS.Timeout {
   const offset = (): number => clock.now() - clock.monotonic();
   let last = offset();

@@ -1,5 +1,5 @@
-// Identifiers that sort by time: 10 characters of milliseconds, 16 of randomness or of a hash, Crockford base 32.
-// Time-ordered keys are appended to an index instead of scattered over it.
+// Identifiers that sort by time: 10 characters of milliseconds, 16 of randomness or of a hash,
+// Crockford base 32. Time-ordered keys are appended to an index instead of scattered over it.
 import { createHash, randomBytes } from "node:crypto";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -21,14 +21,8 @@ export function derivedId(ms: number, ...parts: readonly string[]): string {
 }
 
 /** The ids of a run's steps, in order: whoever knows the run knows them. */
-export const stepIds = (
-  dueTime: number,
-  runId: string,
-  count: number,
-): string[] =>
-  Array.from({ length: count }, (_, step) =>
-    derivedId(dueTime, runId, String(step)),
-  );
+export const stepIds = (dueTime: number, runId: string, count: number): string[] =>
+  Array.from({ length: count }, (_, step) => derivedId(dueTime, runId, String(step)));
 
 function increment(bytes: Uint8Array): void {
   for (let at = bytes.length - 1; at >= 0; at -= 1) {

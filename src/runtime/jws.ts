@@ -15,7 +15,8 @@ export interface SigningKey {
   readonly key_id: string | undefined;
 }
 
-// RFC 7518 section 3.4 and RFC 8037, by the names that node:crypto has for curves and types of keys.
+// RFC 7518 section 3.4 and RFC 8037, by the names that node:crypto has for curves and types of
+// keys.
 const ALGORITHMS: Readonly<Record<string, string>> = {
   prime256v1: "ES256",
   secp384r1: "ES384",
@@ -24,8 +25,8 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A PEM is a private key; any other text is a shared secret. Without an algorithm, that of the key's curve, or RS256 or
- * HS256.
+ * A PEM is a private key; any other text is a shared secret. Without an algorithm, that of the
+ * key's curve, or RS256 or HS256.
  */
 export function signingKeyOf(
   secret: string,
@@ -51,7 +52,10 @@ function algorithmOf(key: KeyObject): string {
   return ALGORITHMS[type ?? ""] ?? "RS256";
 }
 
-/** The compact serialization; `detached` leaves out its payload (RFC 7515 appendix F). Rejects with `SigningError`. */
+/**
+ * The compact serialization; `detached` leaves out its payload (RFC 7515 appendix F). Rejects with
+ * `SigningError`.
+ */
 export async function signJws(
   payload: Uint8Array,
   { algorithm, key, key_id }: SigningKey,
@@ -66,10 +70,9 @@ export async function signJws(
     .setProtectedHeader(header)
     .sign(key)
     .catch((cause: unknown) => {
-      throw new SigningError(
-        `the key cannot sign with the algorithm '${algorithm.slice(0, 50)}'`,
-        { cause },
-      );
+      throw new SigningError(`the key cannot sign with the algorithm '${algorithm.slice(0, 50)}'`, {
+        cause,
+      });
     });
   return detached ? jws.replace(/\..*\./, "..") : jws;
 }

@@ -11,13 +11,14 @@ export interface Service {
 
 export interface Lifecycle {
   /**
-   * Starts the services in order; when one fails, stops the started ones and rejects. Resolves early, the rest not
-   * started, when it is stopped meanwhile.
+   * Starts the services in order; when one fails, stops the started ones and rejects. Resolves
+   * early, the rest not started, when it is stopped meanwhile.
    */
   start(): Promise<void>;
   /**
-   * Stops in reverse order, once what is just starting has started, within the deadline; every caller gets the same
-   * promise. Rejects if a service did not stop, naming the one that is still awaited at the deadline.
+   * Stops in reverse order, once what is just starting has started, within the deadline; every
+   * caller gets the same promise. Rejects if a service did not stop, naming the one that is still
+   * awaited at the deadline.
    */
   stop(): Promise<void>;
   readonly state: () => "starting" | "running" | "draining" | "stopped";
@@ -49,23 +50,18 @@ export function createLifecycle(
         await service.stop();
         log.debug({ service: service.name }, "service stopped");
       } catch (cause) {
-        log.error(
-          { service: service.name, err: cause },
-          "service did not stop",
-        );
+        log.error({ service: service.name, err: cause }, "service did not stop");
         failures.push(cause);
       }
     }
     state = "stopped";
-    if (failures.length > 0)
-      throw new AggregateError(failures, "not every service stopped");
+    if (failures.length > 0) throw new AggregateError(failures, "not every service stopped");
   };
   const stop = (): Promise<void> =>
     (stopping ??= withDeadline(
       stopAll(),
       stopDeadlineMs,
-      () =>
-        `not stopped after ${stopDeadlineMs / 1000} s: still waiting for ${awaited}`,
+      () => `not stopped after ${stopDeadlineMs / 1000} s: still waiting for ${awaited}`,
     ));
 
   return {
@@ -76,7 +72,8 @@ export function createLifecycle(
           starting = startOne(service);
           await starting;
         } catch (cause) {
-          await stop().catch(() => undefined); // stopAll has logged it; what matters is why the start failed
+          // stopAll has logged it; what matters is why the start failed.
+          await stop().catch(() => undefined);
           throw cause;
         }
       }
@@ -87,11 +84,7 @@ export function createLifecycle(
   };
 }
 
-async function withDeadline(
-  work: Promise<void>,
-  ms: number,
-  overdue: () => string,
-): Promise<void> {
+async function withDeadline(work: Promise<void>, ms: number, overdue: () => string): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(overdue())), ms);

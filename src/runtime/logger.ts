@@ -4,15 +4,7 @@ import type { DestinationStream, Logger } from "pino";
 
 export type { Logger } from "pino";
 
-export const LOG_LEVELS = [
-  "trace",
-  "debug",
-  "info",
-  "warn",
-  "error",
-  "fatal",
-  "silent",
-] as const;
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const SECRET_FIELDS = [
@@ -32,19 +24,15 @@ const SECRET_FIELDS = [
   "body",
 ];
 
-// Wildcards of the redaction match one level each: a secret is found as a field, in an object, or one deeper.
+// Wildcards of the redaction match one level each: a secret is found as a field, in an object, or
+// one deeper.
 const REDACTED = ["", "*", "*.*", "*.*.*"].flatMap((prefix) =>
   SECRET_FIELDS.map((field) =>
-    prefix === "" || field.startsWith("[")
-      ? `${prefix}${field}`
-      : `${prefix}.${field}`,
+    prefix === "" || field.startsWith("[") ? `${prefix}${field}` : `${prefix}.${field}`,
   ),
 );
 
-export function createLogger(
-  level: LogLevel,
-  destination?: DestinationStream,
-): Logger {
+export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,
     base: {},

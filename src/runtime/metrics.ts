@@ -1,14 +1,14 @@
-// The metrics registry of a process. The metrics themselves stand with their role, in `<role>/metrics.ts`.
+// The metrics registry of a process. The metrics themselves stand with their role, in
+// `<role>/metrics.ts`.
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** A registry of its own, holding the process metrics (event-loop lag among them) and the build that runs. */
-export function createRegistry({
-  version,
-}: {
-  readonly version: string;
-}): Registry {
+/**
+ * A registry of its own, holding the process metrics (event-loop lag among them) and the build that
+ * runs.
+ */
+export function createRegistry({ version }: { readonly version: string }): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   new Gauge({

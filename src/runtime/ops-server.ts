@@ -1,5 +1,5 @@
-// /livez, /readyz and /metrics of this process. The first service to start and the last to stop, so that it answers
-// while the others drain.
+// /livez, /readyz and /metrics of this process. The first service to start and the last to stop, so
+// that it answers while the others drain.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -121,11 +121,7 @@ async function answer(
 }
 
 /** What keeps the process from being ready, found anew at each call; a change is logged. */
-function createReadiness({
-  state,
-  checks,
-  log,
-}: OpsServerOptions): () => Promise<Failing[]> {
+function createReadiness({ state, checks, log }: OpsServerOptions): () => Promise<Failing[]> {
   let wasReady = true;
   return async () => {
     const now = state();
@@ -141,10 +137,7 @@ function createReadiness({
   };
 }
 
-async function outcomeOf({
-  part,
-  check,
-}: ReadinessCheck): Promise<Failing | undefined> {
+async function outcomeOf({ part, check }: ReadinessCheck): Promise<Failing | undefined> {
   const answered = new AbortController();
   const tooLong = async (): Promise<never> => {
     await delay(CHECK_TIMEOUT_MS, undefined, { signal: answered.signal });
@@ -175,8 +168,5 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-const sendError = (
-  response: ServerResponse,
-  error: number,
-  error_msg: string,
-): void => send(response, error, { error_msg, error });
+const sendError = (response: ServerResponse, error: number, error_msg: string): void =>
+  send(response, error, { error_msg, error });

@@ -1,4 +1,5 @@
-// Seals texts at rest: compact JWE (RFC 7516), `dir` with A256GCM, bound to the place that each is kept at.
+// Seals texts at rest: compact JWE (RFC 7516), `dir` with A256GCM, bound to the place that each is
+// kept at.
 import { createSecretKey, hkdfSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
@@ -35,9 +36,7 @@ const ENCRYPTION = "A256GCM";
 
 export function createSealer({ current, old = [] }: MasterKeys): Sealer {
   const sealing = deriveKey(current);
-  const opening = new Map(
-    [sealing, ...old.map(deriveKey)].map((key) => [key.id, key]),
-  );
+  const opening = new Map([sealing, ...old.map(deriveKey)].map((key) => [key.id, key]));
   return {
     keyId: sealing.id,
     keyIds: [...opening.keys()],

@@ -1,12 +1,7 @@
 // The beat: opens every slot that is due, once, and sees to it that what was ordered is published.
-// Beating early, late, twice or not at all is harmless: what is due follows from the cursor and the clock alone.
-import {
-  dueRun,
-  MINUTE_MS,
-  newestOpenSlot,
-  nextTrigger,
-  slotOf,
-} from "../model/slots.ts";
+// Beating early, late, twice or not at all is harmless: what is due follows from the cursor and the
+// clock alone.
+import { dueRun, MINUTE_MS, newestOpenSlot, nextTrigger, slotOf } from "../model/slots.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { scheduledRun } from "../dispatch/pending-run.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -21,7 +16,10 @@ import { publishPending } from "./publish.ts";
 export const LEASE_NAME = "scheduler";
 const LEASE_TTL_MS = 10_000;
 
-/** How long before a slot that did not see it, because it was just being stored, a deployment may have started. */
+/**
+ * How long before a slot that did not see it, because it was just being stored, a deployment may
+ * have started.
+ */
 const LATE_STARTERS_MS = 3 * MINUTE_MS;
 
 /** Longer than the longest delay of a run. */
@@ -48,12 +46,7 @@ export function createBeat(options: BeatOptions): Beat {
   let held: Lease | undefined;
 
   const acquire = async (at: number): Promise<Lease | undefined> => {
-    const lease = await store.leases.acquire(
-      LEASE_NAME,
-      holder,
-      at,
-      LEASE_TTL_MS,
-    );
+    const lease = await store.leases.acquire(LEASE_NAME, holder, at, LEASE_TTL_MS);
     if (lease && lease.fence !== held?.fence)
       log.info({ fence: lease.fence }, "scheduler lease taken");
     if (held && !lease) log.warn("scheduler lease lost");
@@ -68,10 +61,7 @@ export function createBeat(options: BeatOptions): Beat {
         await openForLateStarters(options, lease.cursor, await store.now());
       while (lease && !signal?.aborted) {
         const at = await store.now();
-        const slot =
-          lease.cursor === null
-            ? await firstSlot(store, at)
-            : lease.cursor + MINUTE_MS;
+        const slot = lease.cursor === null ? await firstSlot(store, at) : lease.cursor + MINUTE_MS;
         if (slot > newestOpenSlot(at)) break;
         await openSlot(options, lease, slot, at);
         lease = await acquire(await store.now());
@@ -89,13 +79,19 @@ export function createBeat(options: BeatOptions): Beat {
   };
 }
 
-/** Deployments may be older than the first scheduler: their slots are accounted for from the beginning. */
+/**
+ * Deployments may be older than the first scheduler: their slots are accounted for from the
+ * beginning.
+ */
 async function firstSlot(store: Store, now: number): Promise<number> {
   const earliest = await store.schedules.earliestStart();
   return slotOf(Math.min(now, earliest ?? now));
 }
 
-/** One transaction: the cursor moves and the slot's runs are ordered, or neither. Does nothing for a former holder. */
+/**
+ * One transaction: the cursor moves and the slot's runs are ordered, or neither. Does nothing for a
+ * former holder.
+ */
 async function openSlot(
   options: BeatOptions,
   lease: Lease,
@@ -106,15 +102,8 @@ async function openSlot(
   const opened = await store.transaction(async (inner) => {
     if (!(await inner.leases.advance(lease, slot))) return undefined;
     await inner.schedules.prune(slot - SCHEDULES_KEPT_MS);
-    const runs = (await inner.schedules.due(slot)).map((schedule) =>
-      scheduledRun(schedule, slot),
-    );
-    return order(
-      inner,
-      runs,
-      now,
-      "scheduler_down: no scheduler was at work when the run was due",
-    );
+    const runs = (await inner.schedules.due(slot)).map((schedule) => scheduledRun(schedule, slot));
+    return order(inner, runs, now, "scheduler_down: no scheduler was at work when the run was due");
   });
   if (!opened) return;
   metrics.slots.inc();
@@ -134,7 +123,10 @@ interface Ordered {
   readonly missed: number;
 }
 
-/** Of the runs that are new, those that can still start become pending; the others are MISSED at once. */
+/**
+ * Of the runs that are new, those that can still start become pending; the others are MISSED at
+ * once.
+ */
 async function order(
   store: Store,
   runs: readonly PendingRun[],
@@ -149,18 +141,15 @@ async function order(
   return { ordered: fresh.length - missed, missed };
 }
 
-function count(
-  metrics: SchedulerMetrics,
-  { ordered, missed }: Ordered,
-  reason: string,
-): void {
+function count(metrics: SchedulerMetrics, { ordered, missed }: Ordered, reason: string): void {
   metrics.runs.inc(ordered);
   if (missed > 0) metrics.missed.inc({ reason }, missed);
 }
 
 /**
- * Orders what could not be seen yet when the slots up to the cursor were opened; what was seen is there and stays as it
- * is. The look back begins at the cursor: a beat that comes late must not look for less.
+ * Orders what could not be seen yet when the slots up to the cursor were opened; what was seen is
+ * there and stays as it is. The look back begins at the cursor: a beat that comes late must not
+ * look for less.
  */
 async function openForLateStarters(
   options: BeatOptions,
@@ -172,14 +161,10 @@ async function openForLateStarters(
   const started = await store.schedules.startedSince(since);
   const runs = started.flatMap((schedule) => runsUpTo(schedule, cursor));
   if (runs.length === 0) return;
-  const reason =
-    "deployed_late: the deployment was stored after its run was due";
-  const opened = await store.transaction((inner) =>
-    order(inner, runs, now, reason),
-  );
+  const reason = "deployed_late: the deployment was stored after its run was due";
+  const opened = await store.transaction((inner) => order(inner, runs, now, reason));
   count(metrics, opened, "deployed_late");
-  if (opened.ordered + opened.missed > 0)
-    log.info(opened, "late starters ordered");
+  if (opened.ordered + opened.missed > 0) log.info(opened, "late starters ordered");
 }
 
 function runsUpTo(schedule: StoredSchedule, cursor: number): PendingRun[] {
@@ -187,10 +172,8 @@ function runsUpTo(schedule: StoredSchedule, cursor: number): PendingRun[] {
   let trigger = nextTrigger(schedule.frequency, schedule.active_from - 1);
   for (;;) {
     const slot = slotOf(trigger + schedule.run_delay * 1000);
-    if (slot > cursor || dueRun(schedule, slot).trigger_time !== trigger)
-      return runs;
-    if (schedule.active_until > trigger)
-      runs.push(scheduledRun(schedule, slot));
+    if (slot > cursor || dueRun(schedule, slot).trigger_time !== trigger) return runs;
+    if (schedule.active_until > trigger) runs.push(scheduledRun(schedule, slot));
     trigger = nextTrigger(schedule.frequency, trigger);
   }
 }

@@ -6,7 +6,8 @@ import { missedFor } from "./reconcile.ts";
 import type { MissedWithReason, ReconcileOptions } from "./reconcile.ts";
 
 /**
- * How long after its due time a run waits for the outcome of the one before it, whose report may be on its way:
+ * How long after its due time a run waits for the outcome of the one before it, whose report may be
+ * on its way:
  *
  *     slot before          due     due + 5 s
  *     |-- its run ... ended |.report.|          the run starts when the report is there

@@ -1,4 +1,5 @@
-// Publishes what is pending and unpublished: just ordered, or left by a scheduler that stopped in between.
+// Publishes what is pending and unpublished: just ordered, or left by a scheduler that stopped in
+// between.
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { isUnavailable } from "../model/errors.ts";
@@ -8,7 +9,10 @@ import type { Store } from "../store/store.ts";
 
 const PUBLISH_BATCH = 1000;
 
-/** A manual run is published, or held back, by whoever ordered it; only after this long did that one fail. */
+/**
+ * A manual run is published, or held back, by whoever ordered it; only after this long did that one
+ * fail.
+ */
 const ORDERER_GRACE_MS = 5000;
 
 export interface PublishOptions {
@@ -34,9 +38,7 @@ export async function publishPending(
     if (!last) return;
     const ours = unpublished.filter(
       (run) =>
-        run.trigger === "SCHEDULE" ||
-        run.held_back ||
-        run.trigger_time < now - ORDERER_GRACE_MS,
+        run.trigger === "SCHEDULE" || run.held_back || run.trigger_time < now - ORDERER_GRACE_MS,
     );
     try {
       await dispatchAll(options, ours);
@@ -51,7 +53,10 @@ export async function publishPending(
   }
 }
 
-/** One run that cannot be made into a tick must not hold up the others; it stays, and ends as MISSED. */
+/**
+ * One run that cannot be made into a tick must not hold up the others; it stays, and ends as
+ * MISSED.
+ */
 async function dispatchAll(
   { dispatcher, log }: PublishOptions,
   runs: readonly PendingRun[],
@@ -67,10 +72,7 @@ async function dispatchAll(
     } catch (err) {
       if (isUnavailable(err)) throw err;
       const { result_id, deployment_id, target_id } = run;
-      log.error(
-        { err, result_id, deployment_id, target_id },
-        "run could not be made into a tick",
-      );
+      log.error({ err, result_id, deployment_id, target_id }, "run could not be made into a tick");
     }
   }
 }

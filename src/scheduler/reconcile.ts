@@ -1,4 +1,5 @@
-// Closes the ledger: a run whose outcome did not come in time is MISSED, with the reason that the facts allow.
+// Closes the ledger: a run whose outcome did not come in time is MISSED, with the reason that the
+// facts allow.
 import { isOnline } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { StoredAgent } from "../store/ports/location-store.ts";
@@ -38,32 +39,19 @@ export interface MissedWithReason extends MissedRun {
   readonly reason: Reason;
 }
 
-export const missedFor = (
-  reason: Reason,
-  run: PendingRun,
-): MissedWithReason => ({
+export const missedFor = (reason: Reason, run: PendingRun): MissedWithReason => ({
   run,
   reason,
   result: "MISSED",
   message: `${reason}: ${EXPLANATIONS[reason](`location '${run.location_id}'`)}`,
 });
 
-type Reason =
-  | "still_running"
-  | "hub_unreachable"
-  | "no_agent"
-  | "agent_offline"
-  | "agent_lost";
+type Reason = "still_running" | "hub_unreachable" | "no_agent" | "agent_offline" | "agent_lost";
 
 /** What is known of the location's agents is judged at the time that the run had to start. */
-export function reasonOf(
-  run: ExpiredRun,
-  agents: readonly StoredAgent[],
-): Reason {
+export function reasonOf(run: ExpiredRun, agents: readonly StoredAgent[]): Reason {
   if (!run.published) return "hub_unreachable";
-  const there = agents.filter(
-    ({ location_id }) => location_id === run.location_id,
-  );
+  const there = agents.filter(({ location_id }) => location_id === run.location_id);
   if (there.length === 0) return "no_agent";
   return there.some(({ last_seen }) => isOnline(last_seen, run.latest_start))
     ? "agent_lost"
@@ -71,12 +59,10 @@ export function reasonOf(
 }
 
 const EXPLANATIONS: Readonly<Record<Reason, (location: string) => string>> = {
-  still_running: () =>
-    "the deployment's run before this one was under way when this one was due",
+  still_running: () => "the deployment's run before this one was under way when this one was due",
   hub_unreachable: () => "the bus could not be reached to publish the run",
   no_agent: (location) => `no agent has ever been seen at ${location}`,
-  agent_offline: (location) =>
-    `no agent was online at ${location} when the run was due`,
+  agent_offline: (location) => `no agent was online at ${location} when the run was due`,
   agent_lost: (location) =>
     `an agent at ${location} was given the run and never reported its outcome`,
 };

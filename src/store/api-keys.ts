@@ -6,8 +6,7 @@ import type { Schema } from "./schema.ts";
 import type { ApiKey, ApiKeyStore } from "./ports/api-key-store.ts";
 
 export function createApiKeyStore({ kysely }: Database): ApiKeyStore {
-  const inForce = () =>
-    kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);
+  const inForce = () => kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);
   return {
     async insert({ key_id, revoked, ...key }, hash) {
       const { numInsertedOrUpdatedRows } = await kysely

@@ -1,11 +1,7 @@
 // The audit trail: rows are added, and never changed.
 import { newId } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import type {
-  AuditAction,
-  AuditEntry,
-  AuditStore,
-} from "./ports/audit-store.ts";
+import type { AuditAction, AuditEntry, AuditStore } from "./ports/audit-store.ts";
 
 const COLUMNS = [
   "time",
@@ -35,9 +31,7 @@ export function createAuditStore({ kysely }: Database): AuditStore {
         .selectFrom("audit")
         .select(COLUMNS)
         .where("time", ">=", since)
-        .$if(owner !== undefined, (query) =>
-          query.where("owner", "=", owner as string),
-        )
+        .$if(owner !== undefined, (query) => query.where("owner", "=", owner as string))
         .orderBy("time", "desc")
         .orderBy("id", "desc")
         .limit(limit)

@@ -39,18 +39,13 @@ export function createDocumentStore(database: Database): DocumentStore {
     },
     async getForUpdate(kind, id) {
       const query = rowsOf(kind).where("id", "=", id);
-      const row = await (
-        database.rowLocks ? query.forUpdate() : query
-      ).executeTakeFirst();
+      const row = await (database.rowLocks ? query.forUpdate() : query).executeTakeFirst();
       return row && toStoredDocument(row);
     },
     async getMany(kind, ids) {
       const found: StoredDocument[] = [];
       for (const chunk of chunksOf(ids.toSorted())) {
-        const rows = await rowsOf(kind)
-          .where("id", "in", chunk)
-          .orderBy("id")
-          .execute();
+        const rows = await rowsOf(kind).where("id", "in", chunk).orderBy("id").execute();
         found.push(...rows.map(toStoredDocument));
       }
       return found;
@@ -70,16 +65,12 @@ export function createDocumentStore(database: Database): DocumentStore {
     },
     async remove(kind, id) {
       await removeCallIds(database, id);
-      await kysely
-        .deleteFrom("documents")
-        .where("kind", "=", kind)
-        .where("id", "=", id)
-        .execute();
+      await kysely.deleteFrom("documents").where("kind", "=", kind).where("id", "=", id).execute();
     },
     async list(kind, reader, filters, page) {
-      return (
-        await listQuery(database, kind, reader, filters, page).execute()
-      ).map(toStoredDocument);
+      return (await listQuery(database, kind, reader, filters, page).execute()).map(
+        toStoredDocument,
+      );
     },
     async listKind(kind, { after, limit }) {
       const query = rowsOf(kind).where("id", ">", after);
@@ -131,15 +122,13 @@ async function insertCallIds(
 }
 
 async function removeCallIds({ kysely }: Database, id: string): Promise<void> {
-  await kysely
-    .deleteFrom("document_calls")
-    .where("document_id", "=", id)
-    .execute();
+  await kysely.deleteFrom("document_calls").where("document_id", "=", id).execute();
 }
 
 /**
- * What `reader` may read: one index range for each way to come by it (own, shared with the organization, shared with
- * the community), each cut at the page's size, so that a page costs the same however much there is.
+ * What `reader` may read: one index range for each way to come by it (own, shared with the
+ * organization, shared with the community), each cut at the page's size, so that a page costs the
+ * same however much there is.
  */
 export function listQuery(
   database: Database,
@@ -158,9 +147,7 @@ export function listQuery(
     if (way === "owner") query = query.where("owner", "=", reader.owner);
     else query = query.where("owner", "<>", reader.owner);
     if (way === "org")
-      query = query
-        .where("owner_org", "=", reader.org)
-        .where("shared_org", "=", 1);
+      query = query.where("owner_org", "=", reader.org).where("shared_org", "=", 1);
     if (way === "community") query = query.where("shared_community", "=", 1);
     // Rows that the organization shares as well come by that way, once.
     if (way === "community" && reader.org !== null)

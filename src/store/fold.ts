@@ -1,4 +1,5 @@
-// Folds results into their hour, day, week, month and year, within the transaction that stores them.
+// Folds results into their hour, day, week, month and year, within the transaction that stores
+// them.
 import type { Selectable } from "kysely";
 import { PERIOD_KINDS, periodStart } from "../model/periods.ts";
 import { rawOf, summarizeResults, timeOf } from "../model/result.ts";
@@ -30,10 +31,10 @@ export async function foldResults(
 ): Promise<void> {
   const changes = changesOf(accepted);
   if (changes.size === 0) return;
-  // In one order everywhere, so that transactions that touch the same rows wait for one another instead of crossing.
+  // In one order everywhere, so that transactions that touch the same rows wait for one another
+  // instead of crossing.
   const sorted = [...changes].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  for (const chunk of chunksOf(sorted, 200))
-    await applyChanges(database, new Map(chunk));
+  for (const chunk of chunksOf(sorted, 200)) await applyChanges(database, new Map(chunk));
 }
 
 /** What the results add, by the text of the key; a replaced MISSED is taken back. */
@@ -86,8 +87,8 @@ async function applyChanges(
 }
 
 /**
- * A row that is not there cannot be locked: two transactions would each make it, and one would be lost. For the same
- * reason a row that counts nothing any more stays.
+ * A row that is not there cannot be locked: two transactions would each make it, and one would be
+ * lost. For the same reason a row that counts nothing any more stays.
  */
 async function ensureRows(
   { kysely }: Database,
@@ -97,9 +98,7 @@ async function ensureRows(
     .insertInto("stats")
     .values([...changes.values()].map(({ key }) => toRow(key, countOnly(0))))
     .onConflict((conflict) =>
-      conflict
-        .columns(["call_id", "kind", "period", "location_id", "result"])
-        .doNothing(),
+      conflict.columns(["call_id", "kind", "period", "location_id", "result"]).doNothing(),
     )
     .execute();
 }
@@ -129,10 +128,7 @@ async function lockRows(
   return new Map(rows.map((row) => [keyText(row), toSummary(row)]));
 }
 
-async function upsert(
-  { kysely }: Database,
-  rows: readonly Row[],
-): Promise<void> {
+async function upsert({ kysely }: Database, rows: readonly Row[]): Promise<void> {
   await kysely
     .insertInto("stats")
     .values([...rows])
@@ -163,16 +159,7 @@ const toRow = (key: Key, { phases, ...summary }: Summary): Row => ({
   phases: JSON.stringify(phases),
 });
 
-export const toSummary = ({
-  count,
-  min,
-  max,
-  mean,
-  m2,
-  m3,
-  histogram,
-  phases,
-}: Row): Summary => ({
+export const toSummary = ({ count, min, max, mean, m2, m3, histogram, phases }: Row): Summary => ({
   count,
   min,
   max,

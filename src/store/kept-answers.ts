@@ -5,10 +5,7 @@ import type { AnswerStore, KeptAnswer } from "./ports/answer-store.ts";
 
 const placeOf = (id: string) => `kept_answers/${id}`;
 
-export function createAnswerStore(
-  { kysely }: Database,
-  sealer: Sealer,
-): AnswerStore {
+export function createAnswerStore({ kysely }: Database, sealer: Sealer): AnswerStore {
   return {
     async claim(id, now, since) {
       await kysely
@@ -32,20 +29,13 @@ export function createAnswerStore(
     },
     async keep(id, answer) {
       const sealed = await sealer.seal(JSON.stringify(answer), placeOf(id));
-      await kysely
-        .updateTable("kept_answers")
-        .set({ sealed })
-        .where("id", "=", id)
-        .execute();
+      await kysely.updateTable("kept_answers").set({ sealed }).where("id", "=", id).execute();
     },
     async forget(id) {
       await kysely.deleteFrom("kept_answers").where("id", "=", id).execute();
     },
     async prune(before) {
-      await kysely
-        .deleteFrom("kept_answers")
-        .where("created", "<", before)
-        .execute();
+      await kysely.deleteFrom("kept_answers").where("created", "<", before).execute();
     },
   };
 }
@@ -53,5 +43,4 @@ export function createAnswerStore(
 export const resealAnswer = async (
   { id, sealed }: { readonly id: string; readonly sealed: string },
   sealer: Sealer,
-): Promise<string> =>
-  sealer.seal(await sealer.open(sealed, placeOf(id)), placeOf(id));
+): Promise<string> => sealer.seal(await sealer.open(sealed, placeOf(id)), placeOf(id));

@@ -1,18 +1,17 @@
-// The right of one process to move a cursor: compare-and-set in the database, with a fence against former holders.
+// The right of one process to move a cursor: compare-and-set in the database, with a fence against
+// former holders.
 import type { Selectable } from "kysely";
 import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
 import type { Lease, LeaseStore } from "./ports/lease-store.ts";
 
-// A holder that was merely paused sees a lease a little beyond its own; a clock that was set back, one far beyond.
+// A holder that was merely paused sees a lease a little beyond its own; a clock that was set back,
+// one far beyond.
 const CLOCK_STEP_TTLS = 6;
 
 export function createLeaseStore({ kysely }: Database): LeaseStore {
   const ofLease = ({ name, fence }: Lease) =>
-    kysely
-      .updateTable("leases")
-      .where("name", "=", name)
-      .where("fence", "=", fence);
+    kysely.updateTable("leases").where("name", "=", name).where("fence", "=", fence);
   return {
     async acquire(name, holder, now, ttlMs) {
       const free = { name, holder: "", fence: 0, expires_at: 0, cursor: null };
@@ -49,9 +48,7 @@ export function createLeaseStore({ kysely }: Database): LeaseStore {
       const { numUpdatedRows } = await ofLease(lease)
         .set({ cursor })
         .where((eb) =>
-          lease.cursor === null
-            ? eb("cursor", "is", null)
-            : eb("cursor", "=", lease.cursor),
+          lease.cursor === null ? eb("cursor", "is", null) : eb("cursor", "=", lease.cursor),
         )
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;

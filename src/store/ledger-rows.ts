@@ -1,4 +1,5 @@
-// The rows that the ledger is closed with: locked, read, written and removed within one transaction.
+// The rows that the ledger is closed with: locked, read, written and removed within one
+// transaction.
 import { latencyOf, timeOf } from "../model/result.ts";
 import type { Result, ResultCode, WorkflowResult } from "../model/result.ts";
 import { parseInstant } from "../model/instant.ts";
@@ -37,7 +38,10 @@ export interface StoredOutcome {
   readonly replaced: Result | undefined;
 }
 
-/** Locks what is about to be decided on, so that two aggregators, or one and the reconciler, follow one another. */
+/**
+ * Locks what is about to be decided on, so that two aggregators, or one and the reconciler, follow
+ * one another.
+ */
 export async function lockPending(
   { kysely, rowLocks }: Database,
   ids: readonly string[],
@@ -126,15 +130,9 @@ async function lockWorkflowResults(
   }
 }
 
-export async function removePending(
-  { kysely }: Database,
-  ids: readonly string[],
-): Promise<void> {
+export async function removePending({ kysely }: Database, ids: readonly string[]): Promise<void> {
   for (const chunk of chunksOf(ids))
-    await kysely
-      .deleteFrom("pending_runs")
-      .where("result_id", "in", chunk)
-      .execute();
+    await kysely.deleteFrom("pending_runs").where("result_id", "in", chunk).execute();
 }
 
 export async function storeOutcomes(
@@ -151,10 +149,7 @@ export async function storeOutcomes(
   await foldResults(database, results);
 }
 
-async function storeResults(
-  database: Database,
-  results: readonly NewResult[],
-): Promise<void> {
+async function storeResults(database: Database, results: readonly NewResult[]): Promise<void> {
   for (const chunk of chunksOf(results, 200)) {
     await database.kysely
       .insertInto("results")
@@ -179,10 +174,7 @@ async function storeResults(
   }
 }
 
-async function storeWorkflows(
-  { kysely }: Database,
-  accepted: readonly Outcome[],
-): Promise<void> {
+async function storeWorkflows({ kysely }: Database, accepted: readonly Outcome[]): Promise<void> {
   const rows = accepted.flatMap(({ workflow, order }) =>
     workflow ? workflowRow(workflow, order) : [],
   );
@@ -206,9 +198,7 @@ const workflowRow = (workflow: WorkflowResult, order: Order) => ({
   workflow_id: workflow.meta.workflow_id,
   deployment_id: workflow.meta.deployment_id,
   location_id: workflow.meta.location_id,
-  time: parseInstant(
-    workflow.meta.start_time ?? workflow.meta.due_time,
-  ) as number,
+  time: parseInstant(workflow.meta.start_time ?? workflow.meta.due_time) as number,
   result: workflow.meta.result,
   call_ids: JSON.stringify(order.call_ids),
   document: JSON.stringify(workflow),

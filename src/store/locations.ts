@@ -13,17 +13,9 @@ export function createLocationStore({ kysely }: Database): LocationStore {
       return (numInsertedOrUpdatedRows ?? 0n) > 0n;
     },
     async list() {
-      return kysely
-        .selectFrom("locations")
-        .selectAll()
-        .orderBy("created")
-        .orderBy("id")
-        .execute();
+      return kysely.selectFrom("locations").selectAll().orderBy("created").orderBy("id").execute();
     },
-    async recordHeartbeat(
-      { agent_id, location_id, version, in_flight, sent },
-      now,
-    ) {
+    async recordHeartbeat({ agent_id, location_id, version, in_flight, sent }, now) {
       const seen = { location_id, version, in_flight, sent, last_seen: now };
       await kysely
         .insertInto("agents")

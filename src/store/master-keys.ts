@@ -12,16 +12,12 @@ const CHECK_TEXT = "sonde";
 const checkPlace = (keyId: string) => `master_keys/${keyId}`;
 const BATCH = 100;
 
-export function createMasterKeyStore(
-  database: Database,
-  sealer: Sealer,
-): MasterKeyStore {
+export function createMasterKeyStore(database: Database, sealer: Sealer): MasterKeyStore {
   return {
     claim: () =>
       inTransaction(database, async (transaction) => {
         const { kysely, rowLocks } = transaction;
-        if (rowLocks)
-          await sql`lock table master_keys in exclusive mode`.execute(kysely);
+        if (rowLocks) await sql`lock table master_keys in exclusive mode`.execute(kysely);
         await assertKeysHeld(transaction, sealer);
         const { keyId: key_id } = sealer;
         const sealed_check = await sealer.seal(CHECK_TEXT, checkPlace(key_id));
@@ -36,19 +32,15 @@ export function createMasterKeyStore(
       for (const kind of SEALED_KINDS)
         await resealColumn(documentsOf(database, sealer, kind), onStep);
       await resealColumn(keptAnswers(database, sealer), onStep);
-      await database.kysely
-        .deleteFrom("master_keys")
-        .where("key_id", "<>", sealer.keyId)
-        .execute();
+      await database.kysely.deleteFrom("master_keys").where("key_id", "<>", sealer.keyId).execute();
     },
   };
 }
 
-/** Rejects with one line for the operator unless every key that the database is sealed with is held. */
-export async function assertKeysHeld(
-  { kysely }: Database,
-  sealer: Sealer,
-): Promise<void> {
+/**
+ * Rejects with one line for the operator unless every key that the database is sealed with is held.
+ */
+export async function assertKeysHeld({ kysely }: Database, sealer: Sealer): Promise<void> {
   const rows = await kysely.selectFrom("master_keys").selectAll().execute();
   for (const { key_id, sealed_check } of rows) {
     try {
@@ -78,11 +70,11 @@ interface Column {
   replace(row: Row, text: string): Promise<boolean>;
 }
 
-/** Nothing is locked meanwhile: a row that was changed between reading and writing is read once more. */
-async function resealColumn(
-  column: Column,
-  onStep: (step: RotationStep) => void,
-): Promise<void> {
+/**
+ * Nothing is locked meanwhile: a row that was changed between reading and writing is read once
+ * more.
+ */
+async function resealColumn(column: Column, onStep: (step: RotationStep) => void): Promise<void> {
   const { what } = column;
   let [checked, resealed] = [0, 0];
   for (let after = ""; ;) {
@@ -101,11 +93,7 @@ async function resealColumn(
   }
 }
 
-const documentsOf = (
-  { kysely }: Database,
-  sealer: Sealer,
-  kind: string,
-): Column => ({
+const documentsOf = ({ kysely }: Database, sealer: Sealer, kind: string): Column => ({
   what: kind,
   read: (after) =>
     kysely
@@ -143,9 +131,7 @@ const keptAnswers = ({ kysely }: Database, sealer: Sealer): Column => ({
       .limit(BATCH)
       .execute(),
   reseal: async ({ id, text }) =>
-    keyIdOf(text) === sealer.keyId
-      ? undefined
-      : resealAnswer({ id, sealed: text }, sealer),
+    keyIdOf(text) === sealer.keyId ? undefined : resealAnswer({ id, sealed: text }, sealer),
   async replace({ id, text }, sealed) {
     const { numUpdatedRows } = await kysely
       .updateTable("kept_answers")

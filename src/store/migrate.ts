@@ -20,7 +20,10 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0006-token-renewals": tokenRenewals,
 };
 
-/** Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a newer Sonde. */
+/**
+ * Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a
+ * newer Sonde.
+ */
 export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   const migrator = new Migrator({
     db: kysely,
@@ -36,10 +39,7 @@ export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   return results.map(({ migrationName }) => migrationName);
 }
 
-export async function hasTable(
-  kysely: Kysely<Schema>,
-  table: string,
-): Promise<boolean> {
+export async function hasTable(kysely: Kysely<Schema>, table: string): Promise<boolean> {
   const tables = await kysely.introspection.getTables({
     withInternalKyselyTables: true,
   });

@@ -6,8 +6,5 @@ import type { MissedRun } from "./ports/result-store.ts";
 export const missedResult = ({ run, ...outcome }: MissedRun): Result =>
   unmadeResult(run, outcome, { domain: "", url: "" });
 
-export const missedWorkflow = ({
-  run,
-  ...outcome
-}: MissedRun): WorkflowResult =>
+export const missedWorkflow = ({ run, ...outcome }: MissedRun): WorkflowResult =>
   unmadeWorkflowResult(run, outcome, { name: "" });

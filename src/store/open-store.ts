@@ -36,7 +36,10 @@ export interface StoreOptions {
   readonly onUnreadable?: OnUnreadable;
 }
 
-/** Connects and brings the schema up to date. Rejects with one line for the operator when that is not possible. */
+/**
+ * Connects and brings the schema up to date. Rejects with one line for the operator when that is
+ * not possible.
+ */
 export async function openStore({
   location,
   clock,
@@ -60,9 +63,7 @@ export async function openStore({
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();
-    throw "url" in location
-      ? explained(cause, location.url)
-      : withAdvice(cause, location.file);
+    throw "url" in location ? explained(cause, location.url) : withAdvice(cause, location.file);
   }
   return store;
 }
@@ -76,10 +77,9 @@ function explained(cause: unknown, url: string): unknown {
     );
   if (!(cause instanceof UnavailableError)) return cause;
   const reason = cause.message.replace(/^the database cannot be used: /, "");
-  return new Error(
-    `cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`,
-    { cause },
-  );
+  return new Error(`cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`, {
+    cause,
+  });
 }
 
 /** A disk may be found full only now that something is written. */
@@ -103,17 +103,9 @@ function onceEach(tell: OnUnreadable = () => undefined): OnUnreadable {
   };
 }
 
-function createStore(
-  database: Database,
-  sealer: Sealer,
-  onUnreadable: OnUnreadable,
-): Store {
+function createStore(database: Database, sealer: Sealer, onUnreadable: OnUnreadable): Store {
   return {
-    documents: createSealedDocumentStore(
-      createDocumentStore(database),
-      sealer,
-      onUnreadable,
-    ),
+    documents: createSealedDocumentStore(createDocumentStore(database), sealer, onUnreadable),
     schedules: createScheduleStore(database),
     pendingRuns: createPendingRunStore(database),
     results: createResultStore(database),
@@ -132,11 +124,7 @@ function createStore(
       ),
     now: database.now,
     async ping() {
-      await database.kysely
-        .selectFrom("leases")
-        .select("name")
-        .limit(1)
-        .execute();
+      await database.kysely.selectFrom("leases").select("name").limit(1).execute();
     },
     close: () => database.kysely.destroy(),
   };

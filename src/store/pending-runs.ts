@@ -13,12 +13,9 @@ export function createPendingRunStore(database: Database): PendingRunStore {
   const rows = () => kysely.selectFrom("pending_runs").selectAll();
 
   return {
-    insert: (runs) =>
-      inTransaction(database, (transaction) => insertNew(transaction, runs)),
+    insert: (runs) => inTransaction(database, (transaction) => insertNew(transaction, runs)),
     async get(resultId) {
-      const row = await rows()
-        .where("result_id", "=", resultId)
-        .executeTakeFirst();
+      const row = await rows().where("result_id", "=", resultId).executeTakeFirst();
       return row && toPendingRun(row);
     },
     async listUnpublished(dueBefore, limit, after) {
@@ -35,11 +32,7 @@ export function createPendingRunStore(database: Database): PendingRunStore {
             ),
           )
         : unpublished;
-      const found = await rest
-        .orderBy("due_time")
-        .orderBy("result_id")
-        .limit(limit)
-        .execute();
+      const found = await rest.orderBy("due_time").orderBy("result_id").limit(limit).execute();
       return found.map((row) => ({
         ...toPendingRun(row),
         held_back: row.held_back === 1,
@@ -101,10 +94,7 @@ export function createPendingRunStore(database: Database): PendingRunStore {
       }));
     },
     async remove(resultId) {
-      await kysely
-        .deleteFrom("pending_runs")
-        .where("result_id", "=", resultId)
-        .execute();
+      await kysely.deleteFrom("pending_runs").where("result_id", "=", resultId).execute();
     },
     async listOfCall(callId, { after, limit }) {
       const found = await rows()
@@ -133,10 +123,7 @@ const isOverlapped = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
     ),
   ]);
 
-async function insertNew(
-  database: Database,
-  runs: readonly PendingRun[],
-): Promise<PendingRun[]> {
+async function insertNew(database: Database, runs: readonly PendingRun[]): Promise<PendingRun[]> {
   const inserted: PendingRun[] = [];
   for (const chunk of chunksOf(runs)) {
     const ended = await withOutcome(database, idsOf(chunk));
@@ -155,7 +142,10 @@ async function insertNew(
   return inserted;
 }
 
-/** An outcome that was stored between the look for it and the insert has removed the run: it must not be open again. */
+/**
+ * An outcome that was stored between the look for it and the insert has removed the run: it must
+ * not be open again.
+ */
 async function removeEnded(
   database: Database,
   ids: readonly string[],
@@ -178,9 +168,7 @@ async function withOutcome(
     .selectFrom("results")
     .select("id")
     .where("id", "in", ids)
-    .unionAll(
-      kysely.selectFrom("workflow_results").select("id").where("id", "in", ids),
-    )
+    .unionAll(kysely.selectFrom("workflow_results").select("id").where("id", "in", ids))
     .execute();
   return new Set(rows.map(({ id }) => id));
 }

@@ -42,9 +42,7 @@ export function openPostgres({
     isTransient,
     async now() {
       const { rows } = await sql<{ now: number }>`
-        select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(
-        kysely,
-      );
+        select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(kysely);
       return Math.floor(rows[0]?.now ?? 0);
     },
   };
@@ -58,20 +56,19 @@ export const addressOf = (url: string): string => {
 
 // Instants and counts are 64-bit integers below 2^53; pg gives them as text unless told otherwise.
 const INT8: number = types.builtins.INT8;
-const getTypeParser: typeof types.getTypeParser = (
-  oid: number,
-  format?: unknown,
-) => (oid === INT8 ? Number : types.getTypeParser(oid, format as "text"));
+const getTypeParser: typeof types.getTypeParser = (oid: number, format?: unknown) =>
+  oid === INT8 ? Number : types.getTypeParser(oid, format as "text");
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
-const isTransient = (error: unknown): boolean =>
-  ["40001", "40P01"].includes(codeOf(error));
+const isTransient = (error: unknown): boolean => ["40001", "40P01"].includes(codeOf(error));
 
-/** Faults of the server, not of what it was given: it is lost, short of something, read-only (25006) or interrupted. */
+/**
+ * Faults of the server, not of what it was given: it is lost, short of something, read-only (25006)
+ * or interrupted.
+ */
 function isServersFault(error: unknown): boolean {
   const code = codeOf(error);
-  const lostServer =
-    /^(08...|25006|53...|55P03|57014|57P0[1-5]|58...|E[A-Z]+)$/.test(code);
+  const lostServer = /^(08...|25006|53...|55P03|57014|57P0[1-5]|58...|E[A-Z]+)$/.test(code);
   return (
     lostServer ||
     (error instanceof Error &&
@@ -81,18 +78,14 @@ function isServersFault(error: unknown): boolean {
 }
 
 /** The server does not let this user in, or does not have the database. */
-export const isRefused = (error: unknown): boolean =>
-  /^(28...|3D000)$/.test(codeOf(error));
+export const isRefused = (error: unknown): boolean => /^(28...|3D000)$/.test(codeOf(error));
 
 const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error
-    ? String(error.code)
-    : "";
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 
 function toUnavailable(cause: unknown): unknown {
   if (!isServersFault(cause)) return cause;
-  const reason =
-    cause instanceof AggregateError ? codeOf(cause) : (cause as Error).message;
+  const reason = cause instanceof AggregateError ? codeOf(cause) : (cause as Error).message;
   return unavailable(`the database cannot be used: ${reason}`, {
     part: "the database",
     cause,
@@ -116,10 +109,7 @@ function guardedClient(client: PoolClient): PostgresPoolClient {
     broken = true; // the query under way rejects with the reason
   };
   client.on("error", onError);
-  const query = async (
-    text: string,
-    parameters: readonly unknown[],
-  ): Promise<unknown> => {
+  const query = async (text: string, parameters: readonly unknown[]): Promise<unknown> => {
     try {
       return await client.query(text, [...parameters]);
     } catch (cause) {

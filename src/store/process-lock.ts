@@ -1,12 +1,14 @@
-// Keeps a second process off a file database. The operating system frees the lock with the process, however it ends.
+// Keeps a second process off a file database. The operating system frees the lock with the process,
+// however it ends.
 import { DatabaseSync } from "node:sqlite";
 
 // https://www.sqlite.org/rescode.html#busy
 const SQLITE_BUSY = 5;
 
 /**
- * Locks by a file of its own, so that short commands may still use the database beside the process that serves it.
- * Returns what frees it. Throws with one line for the operator while another process has it.
+ * Locks by a file of its own, so that short commands may still use the database beside the process
+ * that serves it. Returns what frees it. Throws with one line for the operator while another
+ * process has it.
  */
 export function lockForProcess(path: string, folder: string): () => void {
   let database: DatabaseSync | undefined;

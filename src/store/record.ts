@@ -1,13 +1,9 @@
-// The closing of the ledger: one transaction stores outcomes once, removes their pending runs and folds the statistics.
+// The closing of the ledger: one transaction stores outcomes once, removes their pending runs and
+// folds the statistics.
 import type { RunReport } from "../model/result.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
-import {
-  lockOutcomes,
-  lockPending,
-  removePending,
-  storeOutcomes,
-} from "./ledger-rows.ts";
+import { lockOutcomes, lockPending, removePending, storeOutcomes } from "./ledger-rows.ts";
 import type { Order, Outcome, StoredOutcome } from "./ledger-rows.ts";
 import { missedResult, missedWorkflow } from "./missed-outcome.ts";
 import type { MissedRun, Recorded } from "./ports/result-store.ts";
@@ -17,7 +13,8 @@ export async function recordReports(
   database: Database,
   reports: readonly RunReport[],
 ): Promise<Recorded> {
-  // Of two reports on a run, one that says MISSED gives way, as it does when they come in batches of their own.
+  // Of two reports on a run, one that says MISSED gives way, as it does when they come in batches
+  // of their own.
   const byRun = new Map(
     reports
       .toSorted((a, b) => Number(isMissed(b)) - Number(isMissed(a)))
@@ -33,36 +30,29 @@ export async function recordReports(
       const before = stored.get(id);
       const order = pending.get(id) ?? before?.order;
       if (!order || !fits(report, order)) unknown += 1;
-      else if (before && (before.result !== "MISSED" || isMissed(report)))
-        duplicate += 1;
+      else if (before && (before.result !== "MISSED" || isMissed(report))) duplicate += 1;
       else {
         accepted.push(outcomeOf(report, order, before));
         if (before) late += 1;
       }
     }
     await storeOutcomes(transaction, accepted);
-    await removePending(transaction, [
-      ...stored.keys(),
-      ...accepted.map(({ runId }) => runId),
-    ]);
+    await removePending(transaction, [...stored.keys(), ...accepted.map(({ runId }) => runId)]);
     return { recorded: accepted.length, late, duplicate, unknown };
   });
 }
 
-/** A report is about one ordered run and no other call, and comes from where that run was ordered. */
+/**
+ * A report is about one ordered run and no other call, and comes from where that run was ordered.
+ */
 function fits(report: RunReport, order: Order): boolean {
   const { run_id, location_id, results, workflow = null } = report;
   const { target_kind, target_id } = order;
-  const ids =
-    target_kind === "call"
-      ? [run_id]
-      : stepIds(order.due_time, run_id, results.length);
+  const ids = target_kind === "call" ? [run_id] : stepIds(order.due_time, run_id, results.length);
   const callIds = target_kind === "call" ? [target_id] : order.call_ids;
   const areOrdered = results.every(
     ({ id, meta }, at) =>
-      id === ids[at] &&
-      meta.call_id === callIds[at] &&
-      meta.location_id === location_id,
+      id === ids[at] && meta.call_id === callIds[at] && meta.location_id === location_id,
   );
   if (location_id !== order.location_id || !areOrdered) return false;
   if (target_kind === "call") return !workflow && results.length === 1;
@@ -112,10 +102,7 @@ export async function recordMissedRuns(
   });
 }
 
-function missedOutcome(
-  outcome: MissedRun,
-  pending: ReadonlyMap<string, Order>,
-): Outcome {
+function missedOutcome(outcome: MissedRun, pending: ReadonlyMap<string, Order>): Outcome {
   const { run } = outcome;
   const runId = run.result_id;
   // The row knows the plan that the caller's copy may be older than.

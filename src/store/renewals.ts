@@ -1,5 +1,5 @@
-// When tokens are to be looked at for their renewal, and who has them: columns beside them, so that what is not due is not
-// read. A claim has one of its own: the owner may write the token meanwhile.
+// When tokens are to be looked at for their renewal, and who has them: columns beside them, so that
+// what is not due is not read. A claim has one of its own: the owner may write the token meanwhile.
 import type { ExpressionBuilder } from "kysely";
 import type { Database } from "./database.ts";
 import type { NewDocument } from "./ports/document-store.ts";
@@ -9,10 +9,7 @@ import type { Schema } from "./schema.ts";
 
 export function createRenewalStore({ kysely }: Database): RenewalStore {
   const token = (id: string) =>
-    kysely
-      .updateTable("documents")
-      .where("id", "=", id)
-      .where("kind", "=", "token");
+    kysely.updateTable("documents").where("id", "=", id).where("kind", "=", "token");
   const claimedUntil = (id: string, claimed: number) =>
     token(id).where("renewal_claim", "=", claimed);
   return {

@@ -1,4 +1,5 @@
-// The bodies of responses, beside the results that they belong to: read one at a time, and never with a list.
+// The bodies of responses, beside the results that they belong to: read one at a time, and never
+// with a list.
 import type { Content } from "../model/content.ts";
 import type { ReportedResult, Result } from "../model/result.ts";
 import type { Database } from "./database.ts";
@@ -28,13 +29,13 @@ export async function storeContents(
 }
 
 /** Named one by one: an agent of a newer version may say more. */
-const columnsOf = ({
+const columnsOf = ({ content_type, encoding, size, content, reason }: Content): Content => ({
   content_type,
   encoding,
   size,
   content,
   reason,
-}: Content): Content => ({ content_type, encoding, size, content, reason });
+});
 
 export async function contentOf(
   { kysely }: Database,
@@ -47,7 +48,4 @@ export async function contentOf(
     .executeTakeFirst();
 }
 
-export const withoutContent = ({
-  content: _content,
-  ...result
-}: ReportedResult): Result => result;
+export const withoutContent = ({ content: _content, ...result }: ReportedResult): Result => result;

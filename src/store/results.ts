@@ -7,8 +7,7 @@ import { contentOf } from "./result-contents.ts";
 import type { ResultStore, WorkflowResultStore } from "./ports/result-store.ts";
 
 export function createResultStore(database: Database): ResultStore {
-  const documents = () =>
-    database.kysely.selectFrom("results").select("document");
+  const documents = () => database.kysely.selectFrom("results").select("document");
   return {
     record: (reports) => recordReports(database, reports),
     recordMissed: (runs) => recordMissedRuns(database, runs),
@@ -20,9 +19,7 @@ export function createResultStore(database: Database): ResultStore {
     async getMany(ids) {
       const found = new Map<string, Result>();
       for (const chunk of chunksOf(ids))
-        for (const row of await documents()
-          .where("id", "in", chunk)
-          .execute()) {
+        for (const row of await documents().where("id", "in", chunk).execute()) {
           const result = JSON.parse(row.document) as Result;
           found.set(result.id, result);
         }
@@ -40,11 +37,8 @@ export function createResultStore(database: Database): ResultStore {
   };
 }
 
-export function createWorkflowResultStore({
-  kysely,
-}: Database): WorkflowResultStore {
-  const documents = () =>
-    kysely.selectFrom("workflow_results").select("document");
+export function createWorkflowResultStore({ kysely }: Database): WorkflowResultStore {
+  const documents = () => kysely.selectFrom("workflow_results").select("document");
   const parsed = (row: { readonly document: string }): WorkflowResult =>
     JSON.parse(row.document) as WorkflowResult;
   return {

@@ -6,11 +6,7 @@ import { duePhases, phaseOf } from "../model/slots.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import type { Schema } from "./schema.ts";
-import type {
-  Schedule,
-  ScheduleStore,
-  StoredSchedule,
-} from "./ports/schedule-store.ts";
+import type { Schedule, ScheduleStore, StoredSchedule } from "./ports/schedule-store.ts";
 
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
 const COLUMNS = [
@@ -27,8 +23,7 @@ const COLUMNS = [
 ] as const;
 
 // A phase is less than its frequency, and that at most a day of minutes.
-const slotKey = (frequency: number, phase: number): number =>
-  frequency * 1440 + phase;
+const slotKey = (frequency: number, phase: number): number => frequency * 1440 + phase;
 
 export function createScheduleStore(database: Database): ScheduleStore {
   const { kysely } = database;
@@ -47,16 +42,10 @@ export function createScheduleStore(database: Database): ScheduleStore {
           .where("deployment_id", "=", deployment_id)
           .where("active_until", ">", active_from)
           .execute();
-        await transaction
-          .insertInto("schedules")
-          .values(toRow(schedule))
-          .execute();
+        await transaction.insertInto("schedules").values(toRow(schedule)).execute();
       }),
     async remove(deploymentId) {
-      await kysely
-        .deleteFrom("schedules")
-        .where("deployment_id", "=", deploymentId)
-        .execute();
+      await kysely.deleteFrom("schedules").where("deployment_id", "=", deploymentId).execute();
     },
     async due(slot) {
       const trigger = sql<number>`cast(${slot} as bigint) - (run_delay / 60) * 60000`;
@@ -66,9 +55,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
         .where(
           "slot_key",
           "in",
-          duePhases(slot).map(({ frequency, phase }) =>
-            slotKey(frequency, phase),
-          ),
+          duePhases(slot).map(({ frequency, phase }) => slotKey(frequency, phase)),
         )
         .where((eb) => eb("active_from", "<=", trigger))
         .where((eb) => eb("active_until", ">", trigger))
@@ -94,10 +81,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
       return row?.active_from;
     },
     async prune(before) {
-      await kysely
-        .deleteFrom("schedules")
-        .where("active_until", "<", before)
-        .execute();
+      await kysely.deleteFrom("schedules").where("active_until", "<", before).execute();
     },
   };
 }

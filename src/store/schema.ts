@@ -1,4 +1,5 @@
-// The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0 or 1.
+// The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0
+// or 1.
 import type { Content } from "../model/content.ts";
 
 interface DocumentsTable {

@@ -6,16 +6,10 @@ import { hasSecrets, replaceAt, secretPaths } from "../model/secrets.ts";
 import type { Path } from "../model/secrets.ts";
 import { keyIdOf } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
-import type {
-  DocumentStore,
-  NewDocument,
-  StoredDocument,
-} from "./ports/document-store.ts";
+import type { DocumentStore, NewDocument, StoredDocument } from "./ports/document-store.ts";
 
 /** The kinds that have secret fields: the others are stored as they are, at no cost. */
-const SEALED = new Map(
-  Object.entries(RESOURCE_SCHEMAS).filter(([, schema]) => hasSecrets(schema)),
-);
+const SEALED = new Map(Object.entries(RESOURCE_SCHEMAS).filter(([, schema]) => hasSecrets(schema)));
 
 export const SEALED_KINDS: readonly string[] = [...SEALED.keys()];
 
@@ -57,39 +51,26 @@ export function createSealedDocumentStore(
       const found = await documents.getForUpdate(kind, id);
       return found && open(found);
     },
-    getMany: async (kind, ids) =>
-      openAll(kind, await documents.getMany(kind, ids)),
-    list: async (kind, ...query) =>
-      openAll(kind, await documents.list(kind, ...query)),
-    listKind: async (kind, page) =>
-      openAll(kind, await documents.listKind(kind, page)),
-    listAll: async (kind, ...query) =>
-      openAll(kind, await documents.listAll(kind, ...query)),
+    getMany: async (kind, ids) => openAll(kind, await documents.getMany(kind, ids)),
+    list: async (kind, ...query) => openAll(kind, await documents.list(kind, ...query)),
+    listKind: async (kind, page) => openAll(kind, await documents.listKind(kind, page)),
+    listAll: async (kind, ...query) => openAll(kind, await documents.listAll(kind, ...query)),
     count: (...query) => documents.count(...query),
   };
 }
 
-const sealDocument = <D extends Sealable>(
-  stored: D,
-  sealer: Sealer,
-): Promise<D> =>
-  replaceSecrets(stored, (value, place) =>
-    sealer.seal(JSON.stringify(value), place),
-  );
+const sealDocument = <D extends Sealable>(stored: D, sealer: Sealer): Promise<D> =>
+  replaceSecrets(stored, (value, place) => sealer.seal(JSON.stringify(value), place));
 
-const openDocument = <D extends Sealable>(
-  stored: D,
-  sealer: Sealer,
-): Promise<D> =>
+const openDocument = <D extends Sealable>(stored: D, sealer: Sealer): Promise<D> =>
   replaceSecrets(stored, async (value, place): Promise<unknown> =>
     JSON.parse(await sealer.open(String(value), place)),
   );
 
-/** One document that cannot be opened must not keep the others, or the rest of it, from being read. */
-const unread = async (
-  stored: StoredDocument,
-  cause: Error,
-): Promise<StoredDocument> => ({
+/**
+ * One document that cannot be opened must not keep the others, or the rest of it, from being read.
+ */
+const unread = async (stored: StoredDocument, cause: Error): Promise<StoredDocument> => ({
   ...(await replaceSecrets(stored, async () => null)),
   unreadable: cause,
 });
@@ -105,13 +86,14 @@ async function replaceSecrets<D extends Sealable>(
   const placeOf = (path: Path) => [kind, id, ...path].join("/");
   return {
     ...stored,
-    document: await replaceAt(document, paths, (value, path) =>
-      replace(value, placeOf(path)),
-    ),
+    document: await replaceAt(document, paths, (value, path) => replace(value, placeOf(path))),
   };
 }
 
-/** Sealed anew where some of its secrets are sealed with another key than the current one; otherwise undefined. */
+/**
+ * Sealed anew where some of its secrets are sealed with another key than the current one; otherwise
+ * undefined.
+ */
 export async function resealDocument(
   stored: Sealable,
   sealer: Sealer,

@@ -43,7 +43,8 @@ function openFile(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
-    // WAL with NORMAL: a killed process loses nothing that was committed. Rarer checkpoints double the insert rate.
+    // WAL with NORMAL: a killed process loses nothing that was committed. Rarer checkpoints double
+    // the insert rate.
     database.exec(`
       pragma busy_timeout = 5000;
       pragma journal_mode = wal;
@@ -73,14 +74,20 @@ function sqliteDialect(database: DatabaseSync): Dialect {
   } satisfies Pick<SqliteDialect, keyof Dialect>;
 }
 
-/** A migration that fails or is killed leaves nothing of itself: https://www.sqlite.org/lang_transaction.html */
+/**
+ * A migration that fails or is killed leaves nothing of itself:
+ * https://www.sqlite.org/lang_transaction.html
+ */
 class WholeMigrationsAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 }
 
-/** Takes the write lock at the start: a transaction that reads first and writes later must not collide in between. */
+/**
+ * Takes the write lock at the start: a transaction that reads first and writes later must not
+ * collide in between.
+ */
 class ImmediateSqliteDriver extends SqliteDriver implements Driver {
   readonly #database: DatabaseSync;
 
@@ -89,36 +96,31 @@ class ImmediateSqliteDriver extends SqliteDriver implements Driver {
     this.#database = database;
   }
 
-  override async beginTransaction(
-    connection: DatabaseConnection,
-  ): Promise<void> {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw("begin immediate"));
   }
 
   /** A full disk has SQLite do so itself, as the page above says: what matters is its error. */
-  override async rollbackTransaction(
-    connection: DatabaseConnection,
-  ): Promise<void> {
-    if (this.#database.isTransaction)
-      await super.rollbackTransaction(connection);
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.isTransaction) await super.rollbackTransaction(connection);
   }
 }
 
 const STATEMENTS_KEPT = 200;
 
-/** Kysely speaks to better-sqlite3; this gives node:sqlite the same shape, and keeps statements prepared. */
+/**
+ * Kysely speaks to better-sqlite3; this gives node:sqlite the same shape, and keeps statements
+ * prepared.
+ */
 function adapt(database: DatabaseSync): SqliteDatabase {
   const statements = new Map<string, ReturnType<SqliteDatabase["prepare"]>>();
   const prepare: SqliteDatabase["prepare"] = (text) => {
     const statement = guarded(() => database.prepare(text));
     return {
       reader: statement.columns().length > 0,
-      all: (parameters) =>
-        guarded(() => statement.all(...(parameters as SQLInputValue[]))),
-      run: (parameters) =>
-        guarded(() => statement.run(...(parameters as SQLInputValue[]))),
-      iterate: (parameters) =>
-        statement.iterate(...(parameters as SQLInputValue[])),
+      all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
+      run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
+      iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
     };
   };
   return {
@@ -135,8 +137,7 @@ function adapt(database: DatabaseSync): SqliteDatabase {
 }
 
 // SQLITE_CORRUPT, SQLITE_NOTADB: https://www.sqlite.org/rescode.html
-const isDamaged = (cause: unknown): boolean =>
-  [11, 26].includes(resultCodeOf(cause) ?? 0);
+const isDamaged = (cause: unknown): boolean => [11, 26].includes(resultCodeOf(cause) ?? 0);
 
 // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN
 const UNAVAILABLE_CODES = new Set([5, 6, 10, 13, 14]);
@@ -147,15 +148,13 @@ function guarded<T>(work: () => T): T {
   } catch (cause) {
     const code = resultCodeOf(cause);
     if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw cause;
-    throw unavailable(
-      `the database cannot be used: ${(cause as Error).message}`,
-      { part: "the database", cause },
-    );
+    throw unavailable(`the database cannot be used: ${(cause as Error).message}`, {
+      part: "the database",
+      cause,
+    });
   }
 }
 
 /** SQLite's primary result code, without the extension in the higher bits. */
 const resultCodeOf = (cause: unknown): number | undefined =>
-  cause instanceof Error && "errcode" in cause
-    ? Number(cause.errcode) & 0xff
-    : undefined;
+  cause instanceof Error && "errcode" in cause ? Number(cause.errcode) & 0xff : undefined;

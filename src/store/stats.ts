@@ -1,16 +1,12 @@
-// Statistics by period, and the single results behind them. Locations and result codes are merged when they are read.
+// Statistics by period, and the single results behind them. Locations and result codes are merged
+// when they are read.
 import { EMPTY_SUMMARY, mergeSummaries, PHASES } from "../model/summary.ts";
 import type { Sample, Summary } from "../model/summary.ts";
 import { periodEnd } from "../model/periods.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { Database } from "./database.ts";
 import { toSummary } from "./fold.ts";
-import type {
-  Direction,
-  PeriodRow,
-  StatQuery,
-  StatStore,
-} from "./ports/stat-store.ts";
+import type { Direction, PeriodRow, StatQuery, StatStore } from "./ports/stat-store.ts";
 
 type Row = Parameters<typeof toSummary>[0];
 
@@ -21,15 +17,11 @@ export function createStatStore(database: Database): StatStore {
       .selectFrom("stats")
       .where("call_id", "=", call_id)
       .where("kind", "=", kind);
-    return location_id === null
-      ? query
-      : query.where("location_id", "=", location_id);
+    return location_id === null ? query : query.where("location_id", "=", location_id);
   };
   const resultsOf = ({ call_id, location_id }: Omit<StatQuery, "kind">) => {
     const query = kysely.selectFrom("results").where("call_id", "=", call_id);
-    return location_id === null
-      ? query
-      : query.where("location_id", "=", location_id);
+    return location_id === null ? query : query.where("location_id", "=", location_id);
   };
 
   return {
@@ -75,9 +67,7 @@ export function createStatStore(database: Database): StatStore {
         .where("result", "in", codes)
         .where("time", beyond, time)
         .$if(afterId !== null, (rows) =>
-          rows.where((eb) =>
-            eb.or([eb("time", strictly, time), eb("id", strictly, afterId)]),
-          ),
+          rows.where((eb) => eb.or([eb("time", strictly, time), eb("id", strictly, afterId)])),
         )
         .orderBy("time", order)
         .orderBy("id", order)
@@ -108,10 +98,7 @@ function mergeRows(rows: readonly Row[]): Map<ResultCode, Summary> {
   const merged = new Map<ResultCode, Summary>();
   for (const row of rows) {
     const code = row.result as ResultCode;
-    merged.set(
-      code,
-      mergeSummaries(merged.get(code) ?? EMPTY_SUMMARY, toSummary(row)),
-    );
+    merged.set(code, mergeSummaries(merged.get(code) ?? EMPTY_SUMMARY, toSummary(row)));
   }
   return merged;
 }

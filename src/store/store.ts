@@ -1,5 +1,5 @@
-// What the roles see of the store; ports/ holds its parts. Every method may reject with `unavailable` while the database
-// cannot be used. Times are epoch milliseconds.
+// What the roles see of the store; ports/ holds its parts. Every method may reject with
+// `unavailable` while the database cannot be used. Times are epoch milliseconds.
 import type { AnswerStore } from "./ports/answer-store.ts";
 import type { AuditStore } from "./ports/audit-store.ts";
 import type { DocumentStore } from "./ports/document-store.ts";
@@ -28,7 +28,10 @@ export interface Store {
   readonly answers: AnswerStore;
   readonly masterKeys: MasterKeyStore;
 
-  /** All or nothing. The store handed to `work` is of the transaction; the outer one must not be used inside. */
+  /**
+   * All or nothing. The store handed to `work` is of the transaction; the outer one must not be
+   * used inside.
+   */
   transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
   /** The database server's clock; the system's where there is no server. */
   now(): Promise<number>;

@@ -56,17 +56,13 @@ const newAgent = (
     ...settings,
   });
 
-async function startAgent(
-  system: System,
-  settings: Partial<AgentSettings> = {},
-) {
+async function startAgent(system: System, settings: Partial<AgentSettings> = {}) {
   const registry = createRegistry({ version: "test" });
   const agent = newAgent(system, settings, registry);
   const untrack = track(settings.agentId ?? "agent-1");
   await agent.start();
   let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> =>
-    (stopping ??= agent.stop().finally(untrack));
+  const stop = (): Promise<void> => (stopping ??= agent.stop().finally(untrack));
   onTestFinished(stop);
   return { stop, registry };
 }
@@ -87,11 +83,7 @@ function unreachable(bus: Bus): Bus & { back(): void; refused(): number } {
   };
 }
 
-const tickFor = (
-  url: string,
-  id = "run-1",
-  times: Parameters<typeof newTick>[1] = {},
-): Tick =>
+const tickFor = (url: string, id = "run-1", times: Parameters<typeof newTick>[1] = {}): Tick =>
   newTick(newCall({ url }, { result_id: id }), {
     trigger_time: NOW,
     due_time: NOW,
@@ -143,17 +135,13 @@ describe("an agent", () => {
     await using target = await startTarget();
     const system = newSystem();
     await startAgent(system);
-    await system.bus.publishTicks([
-      tickFor(target.url, "run-1", { due_time: NOW + 12_000 }),
-    ]);
+    await system.bus.publishTicks([tickFor(target.url, "run-1", { due_time: NOW + 12_000 })]);
     await expect.poll(() => system.clock.waiting()).toEqual([NOW + 12_000]);
     await system.clock.advance(11_999);
     expect(target.connections()).toBe(0);
     await system.clock.advance(1);
     await expect.poll(() => system.results()).toHaveLength(1);
-    expect(system.results()[0]?.meta.start_time).toBe(
-      "2026-10-01T12:00:12.000000Z",
-    );
+    expect(system.results()[0]?.meta.start_time).toBe("2026-10-01T12:00:12.000000Z");
   });
 
   it("does not start a tick that comes too late", async () => {
@@ -172,8 +160,7 @@ describe("an agent", () => {
         result: "MISSED",
         result_category: null,
         start_time: null,
-        message:
-          "started_late: the agent was ready 42.5 s after the due time, the limit is 30 s",
+        message: "started_late: the agent was ready 42.5 s after the due time, the limit is 30 s",
       },
       timing: { total: null, tcp: null },
       request: null,
@@ -185,10 +172,7 @@ describe("an agent", () => {
     await using target = await startHeldTarget();
     const system = newSystem();
     await startAgent(system, { concurrency: 1 });
-    await system.bus.publishTicks([
-      tickFor(target.url, "run-1"),
-      tickFor(target.url, "run-2"),
-    ]);
+    await system.bus.publishTicks([tickFor(target.url, "run-1"), tickFor(target.url, "run-2")]);
     await expect.poll(() => target.requests).toHaveLength(1);
     await system.clock.advance(30_001);
     target.release();
@@ -238,11 +222,7 @@ describe("an agent", () => {
     await expect.poll(() => system.results()).toHaveLength(1);
     await system.clock.advance(60_000);
     await expect.poll(() => system.reports).toHaveLength(2);
-    expect(system.results().map(({ id }) => id)).toEqual([
-      "run-1",
-      "step-0",
-      "step-1",
-    ]);
+    expect(system.results().map(({ id }) => id)).toEqual(["run-1", "step-0", "step-1"]);
     expect(system.reports[1]?.workflow?.meta.result).toBe("COMPLETE");
   });
 
@@ -251,13 +231,8 @@ describe("an agent", () => {
     await using fast = await startTarget();
     const system = newSystem();
     await startAgent(system);
-    await system.bus.publishTicks([
-      tickFor(slow.url, "run-1"),
-      tickFor(fast.url, "run-2"),
-    ]);
-    await expect
-      .poll(() => system.results().map(({ id }) => id))
-      .toEqual(["run-2"]);
+    await system.bus.publishTicks([tickFor(slow.url, "run-1"), tickFor(fast.url, "run-2")]);
+    await expect.poll(() => system.results().map(({ id }) => id)).toEqual(["run-2"]);
     slow.release();
     await expect.poll(() => system.results()).toHaveLength(2);
   });
@@ -290,13 +265,9 @@ describe("an agent", () => {
     const bus = unreachable(system.bus);
     const first = await startAgent({ ...system, bus }, { spoolPath });
     const ids = ["run-1", "run-2", "run-3"];
-    const ticks = ids.map((id, n) =>
-      tickFor(target.url, id, { due_time: NOW - n * 1000 }),
-    );
+    const ticks = ids.map((id, n) => tickFor(target.url, id, { due_time: NOW - n * 1000 }));
     await bus.publishTicks(ticks);
-    await expect
-      .poll(() => first.registry.metrics())
-      .toContain("sonde_agent_spooled_reports 3");
+    await expect.poll(() => first.registry.metrics()).toContain("sonde_agent_spooled_reports 3");
     const stopping = performance.now();
     await first.stop();
     // What waits for the bus is given up after ten seconds.
@@ -304,9 +275,7 @@ describe("an agent", () => {
 
     const agentId = "agent-2";
     const next = await startAgent({ ...system, bus }, { spoolPath, agentId });
-    expect(await next.registry.metrics()).toContain(
-      "sonde_agent_spooled_reports 3",
-    );
+    expect(await next.registry.metrics()).toContain("sonde_agent_spooled_reports 3");
     // As another message, or the bus would know it.
     await bus.publishTicks([ticks[0] as Tick]);
     await expect
@@ -321,9 +290,7 @@ describe("an agent", () => {
       .poll(() => next.registry.metrics())
       .toContain("sonde_agent_repeated_ticks_total 3");
     await next.stop();
-    expect(new Set(system.reports.map(({ agent_id }) => agent_id))).toEqual(
-      new Set(["agent-1"]),
-    );
+    expect(new Set(system.reports.map(({ agent_id }) => agent_id))).toEqual(new Set(["agent-1"]));
     expect(target.requests).toHaveLength(3);
   });
 
@@ -347,9 +314,7 @@ describe("an agent", () => {
   it("tells of itself in heartbeats", async () => {
     const system = newSystem();
     const heard: Heartbeat[] = [];
-    await system.bus.consumeHeartbeats(
-      async (heartbeat) => void heard.push(heartbeat),
-    );
+    await system.bus.consumeHeartbeats(async (heartbeat) => void heard.push(heartbeat));
     await startAgent(system);
     await expect
       .poll(() => heard)
@@ -410,9 +375,7 @@ describe("an agent that stops", () => {
     await using target = await startTarget();
     const system = newSystem();
     const { stop } = await startAgent(system);
-    await system.bus.publishTicks([
-      tickFor(target.url, "run-1", { due_time: NOW + 5000 }),
-    ]);
+    await system.bus.publishTicks([tickFor(target.url, "run-1", { due_time: NOW + 5000 })]);
     await expect.poll(() => system.clock.waiting()).toHaveLength(1);
     await stop();
     await startAgent(system, { agentId: "agent-2" });

@@ -50,10 +50,7 @@ export const newTick = (
   ...times,
 });
 
-export function requestOf(
-  url: string,
-  request: Partial<TickCall["request"]> = {},
-): HttpRequest {
+export function requestOf(url: string, request: Partial<TickCall["request"]> = {}): HttpRequest {
   const built = buildRequest(newCall({ url, ...request }), "1.2.3");
   if ("reason" in built) throw new Error(built.reason);
   return built.request;
@@ -94,8 +91,6 @@ export const timingOfCall = ({ hops, last }: CallOutcome): Timing =>
   timingOf(last, (hops[0] ?? last).started);
 
 /** The code that a failure's message begins with. */
-export const codeOf = ({ message }: CallOutcome): string | undefined =>
-  message?.split(":")[0];
+export const codeOf = ({ message }: CallOutcome): string | undefined => message?.split(":")[0];
 
-export const statusOf = ({ last }: CallOutcome): number | undefined =>
-  last.response?.status_code;
+export const statusOf = ({ last }: CallOutcome): number | undefined => last.response?.status_code;

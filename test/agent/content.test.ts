@@ -87,9 +87,10 @@ describe("the body of a response", () => {
 
   it("is kept decoded, and measured so", async () => {
     const text = "hello ".repeat(1000);
-    expect(
-      await contentOf(answering("text/plain", gzipSync(text), "gzip")),
-    ).toMatchObject({ size: text.length, content: text });
+    expect(await contentOf(answering("text/plain", gzipSync(text), "gzip"))).toMatchObject({
+      size: text.length,
+      content: text,
+    });
   });
 
   it("is that of the last response", async () => {
@@ -110,8 +111,7 @@ describe("the body of a response", () => {
 
   it("hides the credentials that were sent, wherever they come back", async () => {
     const content = await contentOf(
-      (request, response) =>
-        response.end(JSON.stringify([request.headers, request.url])),
+      (request, response) => response.end(JSON.stringify([request.headers, request.url])),
       {
         url: "/?api_key=hushhush1&q=shown",
         headers: [
@@ -127,9 +127,7 @@ describe("the body of a response", () => {
 
   it("hides the tokens that a token server gives", async () => {
     const body = { access_token: 'a"b', token_type: "Bearer", expires_in: 60 };
-    const content = await contentOf(
-      answering("application/json", JSON.stringify(body)),
-    );
+    const content = await contentOf(answering("application/json", JSON.stringify(body)));
     expect(JSON.parse(content?.content ?? "")).toEqual({
       ...body,
       access_token: "********",

@@ -16,9 +16,7 @@ it.each([
   'OAuth oauth_consumer_key="dpf43f3p2l4k3l03", oauth_signature_method="HMAC-SHA1", oauth_signature="MdpQcU8iPSUjWoN"',
 ])("words of a signature are none: %s", (value) => {
   const rest = value.slice(value.indexOf(" ") + 1);
-  expect(new Set(credentialsIn(sending("Authorization", value)))).toEqual(
-    new Set([rest]),
-  );
+  expect(new Set(credentialsIn(sending("Authorization", value)))).toEqual(new Set([rest]));
 });
 
 const sending = (key: string, value: string) => ({

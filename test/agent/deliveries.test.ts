@@ -17,7 +17,10 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newTick } from "./calling.ts";
 
-/** Deliveries onto a bus that takes its time: a report is offered at once, and stored when the test says so. */
+/**
+ * Deliveries onto a bus that takes its time: a report is offered at once, and stored when the test
+ * says so.
+ */
 function newDeliveries({
   concurrency = 10,
   callsLimitMs,
@@ -147,9 +150,7 @@ describe("a workflow that waits on a full agent", () => {
       callsLimitMs: CALLS_LIMIT_MS,
     });
     const { deliveries, clock } = agent;
-    const calls = ["one", "two"].map((result_id) =>
-      newCall({ url: target.url }, { result_id }),
-    );
+    const calls = ["one", "two"].map((result_id) => newCall({ url: target.url }, { result_id }));
     const workflow = deliveries.take([
       {
         ...newTick(newCall()),
@@ -176,9 +177,7 @@ describe("a workflow that waits on a full agent", () => {
       target,
       answer: () => answer(),
       async [Symbol.asyncDispose]() {
-        await Promise.all(
-          [target, slow].map((each) => each[Symbol.asyncDispose]()),
-        );
+        await Promise.all([target, slow].map((each) => each[Symbol.asyncDispose]()));
       },
     };
   }

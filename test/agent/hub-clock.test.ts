@@ -5,7 +5,10 @@ import { createManualClock } from "../support/manual-clock.ts";
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
 const TEN_MINUTES = 600_000;
 
-/** A machine whose clock is wrong by so much, and the hub, which answers at once unless told otherwise. */
+/**
+ * A machine whose clock is wrong by so much, and the hub, which answers at once unless told
+ * otherwise.
+ */
 function newMachine(wrongBy: number) {
   const machine = createManualClock(NOW + wrongBy);
   const clock = createHubClock(machine);
@@ -168,9 +171,7 @@ describe("a wait for an instant", () => {
     const wait = startWait(clock, NOW + 1000);
     wait.cancel.abort(reason);
     await expect(wait.ended).rejects.toBe(reason);
-    await expect(clock.waitUntil(NOW - 1, wait.cancel.signal)).rejects.toBe(
-      reason,
-    );
+    await expect(clock.waitUntil(NOW - 1, wait.cancel.signal)).rejects.toBe(reason);
     expect(machine.waiting()).toEqual([]);
   });
 });

@@ -16,12 +16,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { track } from "../support/no-leftovers.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
-import {
-  newAuthorization,
-  newRequest,
-  newToken,
-  sent,
-} from "./authorize/authorizing.ts";
+import { newAuthorization, newRequest, newToken, sent } from "./authorize/authorizing.ts";
 import { newCall, newTick } from "./calling.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
@@ -35,10 +30,7 @@ interface SystemOptions {
   readonly hubAnswers?: boolean;
 }
 
-async function startSystem(
-  { start }: Adapter,
-  { wrongBy = 0, hubAnswers = true }: SystemOptions,
-) {
+async function startSystem({ start }: Adapter, { wrongBy = 0, hubAnswers = true }: SystemOptions) {
   await using stack = new AsyncDisposableStack();
   const bus = await stack.use(await start()).join();
   const machine = createManualClock(NOW + wrongBy);
@@ -79,25 +71,14 @@ async function startSystem(
       lines
         .map((line) => JSON.parse(line) as Record<string, unknown>)
         .filter(({ msg }) => /clock/.test(String(msg)))
-        .map(({ level, msg, clock_offset_ms }) => [
-          level,
-          msg,
-          clock_offset_ms,
-        ]),
+        .map(({ level, msg, clock_offset_ms }) => [level, msg, clock_offset_ms]),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-const tickFor = (
-  url: string,
-  due_time: number,
-  authorization?: Authorization,
-): Tick =>
+const tickFor = (url: string, due_time: number, authorization?: Authorization): Tick =>
   newTick(
-    newCall(
-      { url },
-      { result_id: `run-${due_time}`, ...(authorization && { authorization }) },
-    ),
+    newCall({ url }, { result_id: `run-${due_time}`, ...(authorization && { authorization }) }),
     { trigger_time: due_time, due_time, latest_start: due_time + 30_000 },
   );
 
@@ -123,9 +104,7 @@ async function callNow(
   target: HttpTarget,
   authorization?: Authorization,
 ) {
-  await system.bus.publishTicks([
-    tickFor(target.url, system.hubNow(), authorization),
-  ]);
+  await system.bus.publishTicks([tickFor(target.url, system.hubNow(), authorization)]);
   await expect.poll(() => system.results).toHaveLength(1);
   return { request: target.requests[0], result: system.results[0] };
 }
@@ -140,9 +119,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
         void machine.advance(250).then(() => response.end("ok"));
       });
       await system.bus.publishTicks([tickFor(target.url, NOW + 12_000)]);
-      await expect
-        .poll(() => machine.waiting())
-        .toEqual([NOW + wrongBy + 12_000]);
+      await expect.poll(() => machine.waiting()).toEqual([NOW + wrongBy + 12_000]);
       await machine.advance(11_999);
       expect(target.connections()).toBe(0);
       await machine.advance(1);
@@ -165,8 +142,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       await using system = await startSystem(adapter, { wrongBy });
       const { machine, heartbeats, registry } = system;
       const gauge = /^sonde_agent_clock_offset_seconds (.*)$/m;
-      const shown = async () =>
-        Number(gauge.exec(await registry.metrics())?.[1]);
+      const shown = async () => Number(gauge.exec(await registry.metrics())?.[1]);
       expect(heartbeats).toMatchObject([{ agent_id: "agent-1" }]);
       expect(heartbeats[0]).not.toHaveProperty("clock_offset_ms");
       expect(await shown()).toBe(-wrongBy / 1000);
@@ -198,9 +174,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       await expect.poll(() => machine.waiting()).toEqual([due + change]);
       await machine.advance(5000);
       await expect.poll(() => results).toHaveLength(2);
-      expect(
-        results.map(({ meta }) => [meta.start_time, meta.end_time]),
-      ).toEqual([
+      expect(results.map(({ meta }) => [meta.start_time, meta.end_time])).toEqual([
         ["2026-10-01T12:00:00.000000Z", "2026-10-01T12:00:00.250000Z"],
         ["2026-10-01T12:00:05.250000Z", "2026-10-01T12:00:05.500000Z"],
       ]);
@@ -214,9 +188,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       await using system = await startSystem(adapter, { wrongBy });
       const { machine, results, hubNow } = system;
       await system.bus.publishTicks([tickFor(target.url, NOW + 60_000)]);
-      await expect
-        .poll(() => machine.waiting())
-        .toEqual([NOW + wrongBy + 60_000]);
+      await expect.poll(() => machine.waiting()).toEqual([NOW + wrongBy + 60_000]);
       await machine.setNow(hubNow());
       await expect.poll(() => machine.waiting()).toEqual([NOW + 60_000]);
       await machine.advance(60_000);
@@ -233,9 +205,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       const { request } = await callNow(system, target, setting("OAUTH1"));
       const header = request?.headers.authorization ?? "";
       const value = (name: string): string =>
-        decodeURIComponent(
-          new RegExp(`${name}="(.*?)"`).exec(header)?.[1] ?? "",
-        );
+        decodeURIComponent(new RegExp(`${name}="(.*?)"`).exec(header)?.[1] ?? "");
       const parameters = [
         ["oauth_consumer_key", "id"],
         ["oauth_signature_method", "HMAC-SHA1"],
@@ -262,11 +232,10 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       });
       const { request } = await callNow(system, target, amazon);
       const host = { key: "Host", value: target.authority };
-      const signed = await authorizeAmazon(
-        newRequest(target.url, { headers: [host] }),
-        amazon,
-        { now: NOW, nonce: "" },
-      );
+      const signed = await authorizeAmazon(newRequest(target.url, { headers: [host] }), amazon, {
+        now: NOW,
+        nonce: "",
+      });
       expect(request?.headers["x-amz-date"]).toBe("20261001T120000Z");
       expect(request?.headers.authorization).toBe(sent(signed));
     },
@@ -302,10 +271,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       });
       await using system = await startSystem(adapter, { wrongBy });
       await callNow(system, target);
-      expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([
-        undefined,
-        expected,
-      ]);
+      expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([undefined, expected]);
     },
   );
 
@@ -319,10 +285,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       await using system = await startSystem(adapter, { wrongBy });
       await system.bus.publishTicks([twice(tickFor(target.url, NOW))]);
       await expect.poll(() => system.results).toHaveLength(2);
-      expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([
-        undefined,
-        expected,
-      ]);
+      expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([undefined, expected]);
     },
   );
 

@@ -36,9 +36,7 @@ describe("a sealed tick", () => {
     expect(sealed).toEqual({
       ...newTick(plain),
       calls: [plain, newCall({}, { result_id: "secret" })],
-      sealed: expect.stringMatching(
-        /^eyJ[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/,
-      ) as string,
+      sealed: expect.stringMatching(/^eyJ[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/) as string,
     });
   });
 
@@ -76,9 +74,7 @@ describe("a sealed tick", () => {
       const sealer = createSealer({ current: locationKeyOf(MASTER, "here") });
       const sealed = await sealer.seal(text, placeOf(tick));
       const opened = await openWith(MASTER)({ ...newTick(plain), sealed });
-      expect(opened).toMatch(
-        /^agent_error: the run's credentials are in no form/,
-      );
+      expect(opened).toMatch(/^agent_error: the run's credentials are in no form/);
       expect(opened).not.toContain("NEW");
     },
   );

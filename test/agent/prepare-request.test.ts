@@ -24,12 +24,7 @@ interface Order {
 
 const egress = parseEgressAllow(["127.0.0.0/8"]);
 
-async function run({
-  request,
-  tick,
-  caller,
-  ...rest
-}: Order): Promise<ReportedResult> {
+async function run({ request, tick, caller, ...rest }: Order): Promise<ReportedResult> {
   const runner = createTickRunner({
     clock: systemClock,
     log: createLogger("silent"),
@@ -57,10 +52,7 @@ describe("the variables of a call", () => {
         method: "POST",
         url: `http://{{ host }}:${target.port}/%7B%7Bpath%7D%7D/__CITY__`,
         parameters: [pair("%%CITY%%", "{{path}}")],
-        headers: [
-          pair("X-{{host}}", "<{{path}}>"),
-          pair("X-Run", "%%RESULT_ID%%"),
-        ],
+        headers: [pair("X-{{host}}", "<{{path}}>"), pair("X-Run", "%%RESULT_ID%%")],
         body: '{"a":"{{path}}","b":"%%NO%% {{no}}"}',
       },
       tick: {
@@ -159,18 +151,14 @@ describe("the variables of a call", () => {
       },
       tick: { environment: { key: " Tena/nt o'R(1) ", name: "Tenant-A1" } },
     });
-    expect(result.hops.map(({ url }) => url)).toEqual([
-      `${target.url}/?q=%20********%20`,
-    ]);
+    expect(result.hops.map(({ url }) => url)).toEqual([`${target.url}/?q=%20********%20`]);
     expect(result.request?.url).toBe(`${target.url}/next?was=********`);
     expect(result.response?.status_string).toBe("for ********");
     expect(result.content).toMatchObject({
       content_type: 'text/plain; for="********"',
       content: "key=********",
     });
-    expect(result.response?.headers).toContainEqual(
-      pair("for-********", "echo"),
-    );
+    expect(result.response?.headers).toContainEqual(pair("for-********", "echo"));
     expect(JSON.stringify(result)).not.toMatch(/nt.o.*R|tenant/i);
   });
 
@@ -218,10 +206,7 @@ describe("the variables of a call", () => {
     });
     expect(result.request?.headers).toContainEqual(pair("X-City", "Zürich €"));
     expect(result.response?.headers).toEqual(
-      expect.arrayContaining([
-        pair("X-Echo", "Zürich €"),
-        pair("X-Latin", "gr\u00fcn"),
-      ]),
+      expect.arrayContaining([pair("X-Echo", "Zürich €"), pair("X-Latin", "gr\u00fcn")]),
     );
   });
 
@@ -232,10 +217,7 @@ describe("the variables of a call", () => {
       authorization: setting("MANUAL", {
         settings: { custom_variables: { tenant: "blue-team" } },
         token: newToken({
-          headers: [
-            pair("X-Key", "%%CLIENT_SECRET%%"),
-            pair("X-To", "{{tenant}}"),
-          ],
+          headers: [pair("X-Key", "%%CLIENT_SECRET%%"), pair("X-To", "{{tenant}}")],
           parameters: [pair("appid", "hush-hush")],
         }),
       }),
@@ -262,9 +244,7 @@ describe("the credentials of a call", () => {
     });
     expect(target.requests[0]?.headers.authorization).toBe("Bearer hush-hush");
     expect(JSON.stringify(result)).not.toContain("hush");
-    expect(result.response?.headers).toContainEqual(
-      pair("X-Echo", "Bearer ********"),
-    );
+    expect(result.response?.headers).toContainEqual(pair("X-Echo", "Bearer ********"));
   });
 
   it.each([
@@ -302,35 +282,30 @@ describe("the credentials of a call", () => {
     expect(result.hops[1]?.url).toMatch(/whole=(Basic%20)?\*{8}&part=\*{8}$/);
     expect(result.response?.status_string).toBe("got ********");
     expect(result.response?.headers).toContainEqual(pair("X-Part", "********"));
-    expect(JSON.stringify(result)).not.toMatch(
-      new RegExp(`hush|Y9x4|${part.replace(/=+$/, "")}`),
-    );
+    expect(JSON.stringify(result)).not.toMatch(new RegExp(`hush|Y9x4|${part.replace(/=+$/, "")}`));
   });
 
   it.each([
     ["BASIC", {}],
     ["NONE", { headers: [pair("X-A", "%%CLIENT_SECRET%%")] }],
     ["NONE", { body: "{{own}}" }],
-  ])(
-    "of %s, used in %j, are sent to no other host",
-    async (auth_type, used) => {
-      await using target = await startTarget();
-      const authorization = setting(auth_type, {
-        domain: "a.example",
-        settings: { custom_variables: { own: "hush" } },
-      });
-      const result = await run({
-        request: { url: target.url, ...used },
-        authorization,
-      });
-      expect(result.meta).toMatchObject({
-        result: "UNABLE_TO_RUN",
-        message:
-          "the authentication setting is for a.example and the hosts below it, and the call is to 127.0.0.1",
-      });
-      expect(target.connections()).toBe(0);
-    },
-  );
+  ])("of %s, used in %j, are sent to no other host", async (auth_type, used) => {
+    await using target = await startTarget();
+    const authorization = setting(auth_type, {
+      domain: "a.example",
+      settings: { custom_variables: { own: "hush" } },
+    });
+    const result = await run({
+      request: { url: target.url, ...used },
+      authorization,
+    });
+    expect(result.meta).toMatchObject({
+      result: "UNABLE_TO_RUN",
+      message:
+        "the authentication setting is for a.example and the hosts below it, and the call is to 127.0.0.1",
+    });
+    expect(target.connections()).toBe(0);
+  });
 
   it("that have expired make no call, and it is not the target's fault", async () => {
     await using target = await startTarget();
@@ -341,8 +316,7 @@ describe("the credentials of a call", () => {
     expect(result.meta).toMatchObject({
       result: "SKIPPED",
       result_category: null,
-      message:
-        "credential_expired: the token 'A token' expired at 1970-01-01T00:00:00.001Z",
+      message: "credential_expired: the token 'A token' expired at 1970-01-01T00:00:00.001Z",
     });
     expect(target.connections()).toBe(0);
   });
@@ -363,8 +337,8 @@ describe("the credentials of a call", () => {
       }),
       tick: { environment: { key: "hush", short: "x" } },
     });
-    const [before, after] = [target.requests[0], other.requests[0]].map(
-      (request) => Object.keys(request?.headers ?? {}),
+    const [before, after] = [target.requests[0], other.requests[0]].map((request) =>
+      Object.keys(request?.headers ?? {}),
     );
     const secret = ["authorization", "x-own", "x-short", "x-proof"];
     expect(before).toEqual(expect.arrayContaining(secret));

@@ -66,19 +66,13 @@ describe("a result", () => {
       ],
     });
     expect(JSON.stringify(result)).not.toContain("hush");
-    expect(result.meta.url).toBe(
-      `${target.url}/?API_KEY=********&q=shown&_token=********`,
-    );
-    expect(result.hops).toMatchObject([
-      { http_code: 302, url: result.meta.url },
-    ]);
+    expect(result.meta.url).toBe(`${target.url}/?API_KEY=********&q=shown&_token=********`);
+    expect(result.hops).toMatchObject([{ http_code: 302, url: result.meta.url }]);
     expect(result.request?.headers).toContainEqual({
       key: "X-Shown",
       value: "shown",
     });
-    expect(result.request?.url).toBe(
-      `${target.url}/next?access_token=********&x=1`,
-    );
+    expect(result.request?.url).toBe(`${target.url}/next?access_token=********&x=1`);
     expect(target.requests[0]?.headers.authorization).toBe("Bearer hush");
   });
 
@@ -117,11 +111,7 @@ describe("a result", () => {
   });
 
   it.each([
-    [
-      { url: "ftp://a.example/" },
-      [],
-      "the URL is not a valid http or https URL",
-    ],
+    [{ url: "ftp://a.example/" }, [], "the URL is not a valid http or https URL"],
     [
       { headers: [{ key: "X-A", value: "a\r\nb" }] },
       [],
@@ -132,24 +122,21 @@ describe("a result", () => {
       ["timeout:none"],
       "the tag 'timeout:none' does not give a number of seconds above 0 (at most 120)",
     ],
-  ])(
-    "of %j with the tags %j says why it could not run",
-    async (request, tags, message) => {
-      const result = await run(request, { tags });
-      expect(result).toMatchObject({
-        meta: {
-          result: "UNABLE_TO_RUN",
-          result_category: null,
-          message,
-          start_time: null,
-          http_code: null,
-        },
-        timing: { total: null },
-        request: null,
-        response: null,
-      });
-    },
-  );
+  ])("of %j with the tags %j says why it could not run", async (request, tags, message) => {
+    const result = await run(request, { tags });
+    expect(result).toMatchObject({
+      meta: {
+        result: "UNABLE_TO_RUN",
+        result_category: null,
+        message,
+        start_time: null,
+        http_code: null,
+      },
+      timing: { total: null },
+      request: null,
+      response: null,
+    });
+  });
 
   it("of a refused address has no timing", async () => {
     const result = await run({ url: "http://10.0.0.1/" });

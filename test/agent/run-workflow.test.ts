@@ -14,11 +14,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import {
-  startRawTarget,
-  silent,
-  startTarget,
-} from "../support/target-server.ts";
+import { startRawTarget, silent, startTarget } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { newAuthorization } from "./authorize/authorizing.ts";
 import { newCall, newTick } from "./calling.ts";
@@ -42,20 +38,13 @@ const newRunner = ({ clock = systemClock, ...rest }: Setting = {}) =>
     ...rest,
   });
 
-const stepOf = (
-  url: string,
-  step: number,
-  rest: Partial<TickCall> = {},
-): TickCall =>
+const stepOf = (url: string, step: number, rest: Partial<TickCall> = {}): TickCall =>
   newCall(
     { url, ...rest.request },
     { ...rest, result_id: `step-${step}`, call_id: `call-${step}` },
   );
 
-const workflowTick = (
-  calls: readonly TickCall[],
-  workflow: Partial<TickWorkflow> = {},
-): Tick => ({
+const workflowTick = (calls: readonly TickCall[], workflow: Partial<TickWorkflow> = {}): Tick => ({
   ...newTick(newCall()),
   result_id: "run",
   due_time: systemClock.now(),
@@ -78,8 +67,7 @@ async function run(
   return runReportValidator.parse(report);
 }
 
-const codesOf = ({ results }: RunReport): string[] =>
-  results.map(({ meta }) => meta.result);
+const codesOf = ({ results }: RunReport): string[] => results.map(({ meta }) => meta.result);
 
 /** Answers `/<status>` with the status. */
 const byPath: RequestListener = (request, response) => {
@@ -90,9 +78,7 @@ describe("a workflow's run", () => {
   it("makes its calls in order and tells of each and of the whole", async () => {
     await using target = await startTarget();
     const report = await run(
-      workflowTick(
-        ["/a", "/b", "/c"].map((path, n) => stepOf(target.url + path, n)),
-      ),
+      workflowTick(["/a", "/b", "/c"].map((path, n) => stepOf(target.url + path, n))),
     );
     expect(target.requests.map(({ url }) => url)).toEqual(["/a", "/b", "/c"]);
     expect(report).toMatchObject({
@@ -139,12 +125,7 @@ describe("a workflow's run", () => {
     expect(target.connections()).toBe(2);
   });
 
-  const [ok, bad, worse, gone] = [
-    "COMPLETE",
-    "HTTP_CLIENT_ERROR",
-    "HTTP_SERVER_ERROR",
-    "SKIPPED",
-  ];
+  const [ok, bad, worse, gone] = ["COMPLETE", "HTTP_CLIENT_ERROR", "HTTP_SERVER_ERROR", "SKIPPED"];
   it.each([
     [true, [500, 200, 200], [worse, gone, gone], worse],
     [true, [200, 404, 200], [ok, bad, gone], bad],
@@ -156,9 +137,7 @@ describe("a workflow's run", () => {
     "with stop_on_failure %s and answers %j has the results %j and ends as %s",
     async (stop_on_failure, answers, codes, whole) => {
       await using target = await startTarget(byPath);
-      const calls = answers.map((status, n) =>
-        stepOf(`${target.url}/${status}`, n),
-      );
+      const calls = answers.map((status, n) => stepOf(`${target.url}/${status}`, n));
       const report = await run(workflowTick(calls, { stop_on_failure }));
       expect(codesOf(report)).toEqual(codes);
       expect(report.workflow?.meta.result).toBe(whole);
@@ -174,19 +153,12 @@ describe("a workflow's run", () => {
   );
 
   it.each<[string, (url: string) => Partial<TickCall>, string]>([
-    [
-      "that cannot be built",
-      () => ({ tags: ["timeout:none"] }),
-      "UNABLE_TO_RUN",
-    ],
+    ["that cannot be built", () => ({ tags: ["timeout:none"] }), "UNABLE_TO_RUN"],
     ["that is gone", () => ({ unable: "it was deleted" }), "UNABLE_TO_RUN"],
   ])("goes on after a call %s", async (_what, change, code) => {
     await using target = await startTarget();
     const report = await run(
-      workflowTick([
-        stepOf(target.url, 0, change(target.url)),
-        stepOf(target.url, 1),
-      ]),
+      workflowTick([stepOf(target.url, 0, change(target.url)), stepOf(target.url, 1)]),
     );
     expect(codesOf(report)).toEqual([code, "COMPLETE"]);
     expect(report.workflow?.meta).toMatchObject({
@@ -259,11 +231,7 @@ describe("a workflow's run", () => {
       expect(target.requests).toHaveLength(made);
       await clock.advance(1);
     }
-    expect(codesOf(await running)).toEqual([
-      "COMPLETE",
-      "COMPLETE",
-      "COMPLETE",
-    ]);
+    expect(codesOf(await running)).toEqual(["COMPLETE", "COMPLETE", "COMPLETE"]);
     expect(waits).toEqual(["lent", "taken", "lent", "taken"]);
   });
 
@@ -304,12 +272,7 @@ describe("a workflow's run", () => {
     });
     expect(took).toBeLessThan(1400);
     expect(made).toBe(1);
-    expect(codesOf(report)).toEqual([
-      "COMPLETE",
-      "SKIPPED",
-      "SKIPPED",
-      "SKIPPED",
-    ]);
+    expect(codesOf(report)).toEqual(["COMPLETE", "SKIPPED", "SKIPPED", "SKIPPED"]);
     expect(report.results[2]?.meta.message).toBe(
       "workflow_timeout: the time of 1 s for the workflow's calls was over",
     );
@@ -423,8 +386,7 @@ describe("sealed secrets", () => {
       "UNABLE_TO_RUN",
       "AGENT_ERROR",
     ]);
-    for (const n of [0, 3])
-      expect(report.results[n]?.meta.message).toMatch(/^no_location_key: /);
+    for (const n of [0, 3]) expect(report.results[n]?.meta.message).toMatch(/^no_location_key: /);
   });
 });
 
@@ -466,12 +428,7 @@ describe("cookies", () => {
     await runner.run(visit(target.url, true));
     await runner.run(visit(target.url, true));
     const cookies = target.requests.map(({ headers }) => headers.cookie);
-    expect(cookies).toEqual([
-      undefined,
-      "session=abc",
-      undefined,
-      "session=abc",
-    ]);
+    expect(cookies).toEqual([undefined, "session=abc", undefined, "session=abc"]);
   });
 
   it("are kept from redirect to redirect within one call", async () => {
@@ -488,9 +445,7 @@ describe("cookies", () => {
         });
       response.end();
     });
-    const { results } = await newRunner().run(
-      newTick(newCall({ url: `${target.url}/in` })),
-    );
+    const { results } = await newRunner().run(newTick(newCall({ url: `${target.url}/in` })));
     expect(results[0]?.meta.result).toBe("COMPLETE");
     const cookies = target.requests.map(({ headers }) => headers.cookie);
     expect(cookies).toEqual([undefined, "session=abc", "session=def"]);

@@ -1,4 +1,5 @@
-// Every endpoint, for every kind of caller and of sharing: the rules of access as a table of their own.
+// Every endpoint, for every kind of caller and of sharing: the rules of access as a table of their
+// own.
 import { StatementSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
@@ -14,12 +15,7 @@ type Who = "owner" | "colleague" | "stranger";
 
 /** Whom something is open to. */
 type Right =
-  | "everybody"
-  | "its readers"
-  | "its runners"
-  | "its organization"
-  | "its owner"
-  | "nobody";
+  "everybody" | "its readers" | "its runners" | "its organization" | "its owner" | "nobody";
 
 interface Row {
   readonly level: AccessLevel;
@@ -45,11 +41,7 @@ const read = (of: keyof Objects, more: Partial<Row> = {}): Row => ({
   of,
   ...more,
 });
-const list = (
-  shows: Row["shows"],
-  of?: Row["of"],
-  more: Partial<Row> = {},
-): Row => ({
+const list = (shows: Row["shows"], of?: Row["of"], more: Partial<Row> = {}): Row => ({
   level: "VIEWER",
   right: "everybody",
   query: "?limit=1000",
@@ -65,11 +57,7 @@ const write = (of: keyof Objects, body: object = {}): Row => ({
   body: () => body,
 });
 const remove = (of: keyof Objects): Row => ({ ...write(of), destroys: true });
-const make = (
-  right: Right,
-  body: (objects: Objects) => object,
-  more: Partial<Row> = {},
-): Row => ({
+const make = (right: Right, body: (objects: Objects) => object, more: Partial<Row> = {}): Row => ({
   level: "EDITOR",
   right,
   body,
@@ -130,9 +118,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   getWorkflow: [read("workflow")],
   listWorkflows: [list(["workflow", "its readers"])],
   listWorkflowsOfCall: [list(["workflow", "its readers"], "call")],
-  listResultsOfWorkflow: [
-    read("workflow", { shows: ["workflowResult", "its readers"] }),
-  ],
+  listResultsOfWorkflow: [read("workflow", { shows: ["workflowResult", "its readers"] })],
   getWorkflowResult: [read("workflowResult")],
   createDeployment: [
     make("its runners", ({ call }) => ({
@@ -158,9 +144,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   deleteAuthSetting: [remove("unusedSetting")],
   getAuthSetting: [read("setting")],
   listAuthSettings: [list(["setting", "its readers"])],
-  listAuthSettingsOfDomain: [
-    list(["setting", "its readers"], () => "target.test"),
-  ],
+  listAuthSettingsOfDomain: [list(["setting", "its readers"], () => "target.test")],
   createToken: [
     make("its readers", ({ setting }) => ({
       meta: { ...meta, auth_id: setting },
@@ -216,20 +200,12 @@ function isOpen(right: Right, who: Who, sharing: Sharing): boolean {
   const sharedWithIt = inOrganization && sharing === "with the organization";
   if (right === "its organization") return inOrganization;
   if (right === "its runners") return sharedWithIt;
-  return (
-    right === "its readers" && (sharedWithIt || sharing === "with everyone")
-  );
+  return right === "its readers" && (sharedWithIt || sharing === "with everyone");
 }
 
-function expectedStatus(
-  row: Row,
-  who: Who,
-  level: AccessLevel,
-  sharing: Sharing,
-): number {
+function expectedStatus(row: Row, who: Who, level: AccessLevel, sharing: Sharing): number {
   const { right, done = 200, refused = 404, writes } = row;
-  if (ACCESS_LEVELS.indexOf(level) < ACCESS_LEVELS.indexOf(row.level))
-    return 403;
+  if (ACCESS_LEVELS.indexOf(level) < ACCESS_LEVELS.indexOf(row.level)) return 403;
   if (isOpen(right, who, sharing)) return done;
   return writes && isOpen("its readers", who, sharing) ? 403 : refused;
 }
@@ -239,11 +215,7 @@ const PEOPLE: Readonly<Record<Who, readonly [owner: string, org: string]>> = {
   colleague: ["bob", "org"],
   stranger: ["eve", "another"],
 };
-const SHARINGS: readonly Sharing[] = [
-  "not shared",
-  "with the organization",
-  "with everyone",
-];
+const SHARINGS: readonly Sharing[] = ["not shared", "with the organization", "with everyone"];
 /** Each kind of caller that sharing makes a difference to. */
 const CASES: readonly (readonly [Who, Sharing])[] = (
   ["owner", "colleague", "stranger"] as const
@@ -252,10 +224,8 @@ const CASES: readonly (readonly [Who, Sharing])[] = (
 let api: TestApi;
 const keys = new Map<string, Caller>();
 const objects = new Map<Sharing, Objects>();
-const keyOf = (who: Who, level: AccessLevel): Caller =>
-  keys.get(`${who} ${level}`) as Caller;
-const objectsOf = (sharing: Sharing): Objects =>
-  objects.get(sharing) as Objects;
+const keyOf = (who: Who, level: AccessLevel): Caller => keys.get(`${who} ${level}`) as Caller;
+const objectsOf = (sharing: Sharing): Objects => objects.get(sharing) as Objects;
 const makeNew = (sharing: Sharing): Promise<Objects> =>
   makeObjects(api, keyOf("owner", "OWNER"), sharing);
 
@@ -274,9 +244,7 @@ type Request = Pick<Sent, "path" | "body"> & {
 
 /** The request of a row in each way that leads to its endpoint. */
 function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
-  const endpoint = api.api.endpoints.find(
-    (one) => one.operationId === operationId,
-  );
+  const endpoint = api.api.endpoints.find((one) => one.operationId === operationId);
   if (!endpoint) throw new Error(`no endpoint ${operationId}`);
   const { of = () => "", query = "", body } = row;
   const paths = [endpoint.path, ...(endpoint.aliases ?? [])];
@@ -309,10 +277,7 @@ it.each(operations)(
       for (const level of ACCESS_LEVELS)
         for (const index of requestsOf(operationId, row, NOTHING).keys()) {
           const status = expectedStatus(row, who, level, sharing);
-          const ids =
-            row.destroys && status === 200
-              ? await makeNew(sharing)
-              : objectsOf(sharing);
+          const ids = row.destroys && status === 200 ? await makeNew(sharing) : objectsOf(sharing);
           const request = requestsOf(operationId, row, ids)[index] as Request;
           const as = keyOf(who, level);
           const answer = await api.send({ ...request, as });
@@ -335,16 +300,9 @@ it.each(operations)(
     await api.store.apiKeys.revoke(revoked.key_id, "ann", 1);
     const unknown = { key: "x".repeat(32), key_id: "" };
     for (const as of [null, unknown, revoked])
-      for (const request of requestsOf(
-        operationId,
-        row,
-        objectsOf("with everyone"),
-      )) {
+      for (const request of requestsOf(operationId, row, objectsOf("with everyone"))) {
         const { status, body } = await api.send({ ...request, as });
-        expect([status, body]).toEqual([
-          401,
-          { error_msg: "Unauthorized", error: 401 },
-        ]);
+        expect([status, body]).toEqual([401, { error_msg: "Unauthorized", error: 401 }]);
       }
   },
 );
@@ -377,18 +335,12 @@ it.each(operations.filter(({ row }) => row.right !== "everybody"))(
   async ({ operationId, row }) => {
     const ids = objectsOf("not shared");
     const missing = requestsOf(operationId, row, NO_OBJECTS);
-    for (const [index, request] of requestsOf(
-      operationId,
-      row,
-      ids,
-    ).entries()) {
+    for (const [index, request] of requestsOf(operationId, row, ids).entries()) {
       const foreign = await asked(request);
       expect(foreign.status).toBe(row.refused ?? 404);
       expect(foreign.statements).toBeGreaterThan(0);
       const text = nameNothing(foreign.text ?? "", ids);
-      expect({ ...foreign, text }).toEqual(
-        await asked(missing[index] as Request),
-      );
+      expect({ ...foreign, text }).toEqual(await asked(missing[index] as Request));
     }
   },
 );

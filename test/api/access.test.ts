@@ -9,27 +9,11 @@ const newCall = {
 };
 
 it.each<["VIEWER" | "EDITOR", string, (id: string) => Sent]>([
-  [
-    "VIEWER",
-    "EDITOR",
-    () => ({ method: "POST", path: "/calls/", body: newCall }),
-  ],
-  [
-    "VIEWER",
-    "EDITOR",
-    (id) => ({ method: "PUT", path: `/calls/${id}/`, body: {} }),
-  ],
+  ["VIEWER", "EDITOR", () => ({ method: "POST", path: "/calls/", body: newCall })],
+  ["VIEWER", "EDITOR", (id) => ({ method: "PUT", path: `/calls/${id}/`, body: {} })],
   ["VIEWER", "EDITOR", (id) => ({ method: "DELETE", path: `/calls/${id}/` })],
-  [
-    "VIEWER",
-    "EDITOR",
-    (id) => ({ method: "POST", path: `/calls/${id}/run`, body: {} }),
-  ],
-  [
-    "VIEWER",
-    "EDITOR",
-    () => ({ method: "POST", path: "/deployments/", body: {} }),
-  ],
+  ["VIEWER", "EDITOR", (id) => ({ method: "POST", path: `/calls/${id}/run`, body: {} })],
+  ["VIEWER", "EDITOR", () => ({ method: "POST", path: "/deployments/", body: {} })],
   ["VIEWER", "EDITOR", () => ({ method: "POST", path: "/calls/", body: "{" })],
   ["EDITOR", "OWNER", () => ({ path: "/api_keys/" })],
   ["EDITOR", "OWNER", () => ({ method: "POST", path: "/api_keys/", body: {} })],
@@ -48,65 +32,35 @@ it.each<["VIEWER" | "EDITOR", string, (id: string) => Sent]>([
   ]);
 });
 
-it.each(["VIEWER", "EDITOR"] as const)(
-  "lets a %s of the owner read everything",
-  async (level) => {
-    await using api = await startApi();
-    const { id } = await createCall(api);
-    const as = await api.caller("ann", null, level);
-    for (const path of [
-      "/calls/",
-      `/calls/${id}/`,
-      `/calls/${id}/results/`,
-      `/calls/${id}/stats/`,
-      "/deployments/",
-      "/agents/",
-    ])
-      expect((await api.send({ path, as })).status).toBe(200);
-  },
-);
+it.each(["VIEWER", "EDITOR"] as const)("lets a %s of the owner read everything", async (level) => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const as = await api.caller("ann", null, level);
+  for (const path of [
+    "/calls/",
+    `/calls/${id}/`,
+    `/calls/${id}/results/`,
+    `/calls/${id}/stats/`,
+    "/deployments/",
+    "/agents/",
+  ])
+    expect((await api.send({ path, as })).status).toBe(200);
+});
 
 it.each<[string, (ids: Ids) => Sent]>([
   ["get a call", ({ call }) => ({ path: `/calls/${call}/` })],
   ["get its statistics", ({ call }) => ({ path: `/calls/${call}/stats/` })],
-  [
-    "get its statistics by kind",
-    ({ call }) => ({ path: `/calls/${call}/?kind=DAY` }),
-  ],
-  [
-    "list its statistics",
-    ({ call }) => ({ path: `/calls/${call}/stats/since` }),
-  ],
-  [
-    "list its raw statistics",
-    ({ call }) => ({ path: `/calls/${call}/stats/before?kind=RAW` }),
-  ],
+  ["get its statistics by kind", ({ call }) => ({ path: `/calls/${call}/?kind=DAY` })],
+  ["list its statistics", ({ call }) => ({ path: `/calls/${call}/stats/since` })],
+  ["list its raw statistics", ({ call }) => ({ path: `/calls/${call}/stats/before?kind=RAW` })],
   ["list its results", ({ call }) => ({ path: `/calls/${call}/results/` })],
-  [
-    "list its results by the other path",
-    ({ call }) => ({ path: `/results/call/${call}/` }),
-  ],
+  ["list its results by the other path", ({ call }) => ({ path: `/results/call/${call}/` })],
   ["get a result", ({ result }) => ({ path: `/results/${result}/` })],
-  [
-    "get the content of a result",
-    ({ result }) => ({ path: `/results/${result}/content` }),
-  ],
-  [
-    "change a call",
-    ({ call }) => ({ method: "PUT", path: `/calls/${call}/`, body: {} }),
-  ],
-  [
-    "delete a call",
-    ({ call }) => ({ method: "DELETE", path: `/calls/${call}/` }),
-  ],
-  [
-    "run a call",
-    ({ call }) => ({ method: "POST", path: `/calls/${call}/run`, body: {} }),
-  ],
-  [
-    "get a deployment",
-    ({ deployment }) => ({ path: `/deployments/${deployment}/` }),
-  ],
+  ["get the content of a result", ({ result }) => ({ path: `/results/${result}/content` })],
+  ["change a call", ({ call }) => ({ method: "PUT", path: `/calls/${call}/`, body: {} })],
+  ["delete a call", ({ call }) => ({ method: "DELETE", path: `/calls/${call}/` })],
+  ["run a call", ({ call }) => ({ method: "POST", path: `/calls/${call}/run`, body: {} })],
+  ["get a deployment", ({ deployment }) => ({ path: `/deployments/${deployment}/` })],
   [
     "change a deployment",
     ({ deployment }) => ({
@@ -122,31 +76,22 @@ it.each<[string, (ids: Ids) => Sent]>([
       path: `/deployments/${deployment}/`,
     }),
   ],
-  [
-    "revoke a key",
-    ({ key }) => ({ method: "DELETE", path: `/api_keys/${key}/` }),
-  ],
-])(
-  "answers a stranger who would %s as if there were none",
-  async (_what, send) => {
-    await using api = await startApi();
-    const ids = await stock(api);
-    const none = {
-      call: "none",
-      result: "none",
-      deployment: "none",
-      key: "none",
-    };
-    const as = await api.caller("eve", "another");
-    const foreign = await api.send({ ...send(ids), as });
-    const missing = await api.send({ ...send(none), as });
-    expect(foreign.status).toBe(404);
-    expect([foreign.status, foreign.text]).toEqual([
-      missing.status,
-      missing.text,
-    ]);
-  },
-);
+  ["revoke a key", ({ key }) => ({ method: "DELETE", path: `/api_keys/${key}/` })],
+])("answers a stranger who would %s as if there were none", async (_what, send) => {
+  await using api = await startApi();
+  const ids = await stock(api);
+  const none = {
+    call: "none",
+    result: "none",
+    deployment: "none",
+    key: "none",
+  };
+  const as = await api.caller("eve", "another");
+  const foreign = await api.send({ ...send(ids), as });
+  const missing = await api.send({ ...send(none), as });
+  expect(foreign.status).toBe(404);
+  expect([foreign.status, foreign.text]).toEqual([missing.status, missing.text]);
+});
 
 interface Ids {
   readonly call: string;
@@ -155,11 +100,11 @@ interface Ids {
   readonly key: string;
 }
 
-/** One of everything that ann owns, shared with her organization where it can be, and a colleague away. */
-async function stock(
-  api: TestApi,
-  access: Record<string, boolean> = {},
-): Promise<Ids> {
+/**
+ * One of everything that ann owns, shared with her organization where it can be, and a colleague
+ * away.
+ */
+async function stock(api: TestApi, access: Record<string, boolean> = {}): Promise<Ids> {
   const ann = await api.caller("ann", "org");
   const { id } = await createCall(api, { access }, ann);
   const run = await api.send<{ result_id: string }>({
@@ -186,24 +131,15 @@ async function stock(
 type Reader = "stranger" | "colleague";
 const READS = ["call", "results", "result", "stats", "run", "update"] as const;
 
-// What each reader gets: the call, its results, one result, its statistics, a run of it, a change of it.
+// What each reader gets: the call, its results, one result, its statistics, a run of it, a change
+// of it.
 it.each<[string, Record<string, boolean>, Reader, readonly number[]]>([
   ["nothing", {}, "stranger", [404, 404, 404, 404, 404, 404]],
   ["nothing", {}, "colleague", [404, 404, 404, 404, 404, 404]],
   ["access.org", { org: true }, "stranger", [404, 404, 404, 404, 404, 404]],
   ["access.org", { org: true }, "colleague", [200, 200, 200, 200, 200, 403]],
-  [
-    "access.settings",
-    { settings: true },
-    "stranger",
-    [200, 404, 404, 404, 403, 403],
-  ],
-  [
-    "access.results",
-    { results: true },
-    "stranger",
-    [404, 200, 200, 404, 404, 404],
-  ],
+  ["access.settings", { settings: true }, "stranger", [200, 404, 404, 404, 403, 403]],
+  ["access.results", { results: true }, "stranger", [404, 200, 200, 404, 404, 404]],
   ["access.stats", { stats: true }, "stranger", [404, 404, 404, 200, 404, 404]],
   [
     "all of it",
@@ -211,29 +147,22 @@ it.each<[string, Record<string, boolean>, Reader, readonly number[]]>([
     "colleague",
     [200, 200, 200, 200, 403, 403],
   ],
-])(
-  "opens with %s (%o) to a %s just that",
-  async (_what, access, reader, expected) => {
-    await using api = await startApi();
-    const { call, result } = await stock(api, access);
-    const as =
-      reader === "colleague"
-        ? await api.caller("bob", "org")
-        : await api.caller("eve");
-    const requests: Record<(typeof READS)[number], Sent> = {
-      call: { path: `/calls/${call}/` },
-      results: { path: `/calls/${call}/results/` },
-      result: { path: `/results/${result}/` },
-      stats: { path: `/calls/${call}/stats/` },
-      run: { method: "POST", path: `/calls/${call}/run` },
-      update: { method: "PUT", path: `/calls/${call}/`, body: {} },
-    };
-    const statuses: number[] = [];
-    for (const read of READS)
-      statuses.push((await api.send({ ...requests[read], as })).status);
-    expect(statuses).toEqual(expected);
-  },
-);
+])("opens with %s (%o) to a %s just that", async (_what, access, reader, expected) => {
+  await using api = await startApi();
+  const { call, result } = await stock(api, access);
+  const as = reader === "colleague" ? await api.caller("bob", "org") : await api.caller("eve");
+  const requests: Record<(typeof READS)[number], Sent> = {
+    call: { path: `/calls/${call}/` },
+    results: { path: `/calls/${call}/results/` },
+    result: { path: `/results/${result}/` },
+    stats: { path: `/calls/${call}/stats/` },
+    run: { method: "POST", path: `/calls/${call}/run` },
+    update: { method: "PUT", path: `/calls/${call}/`, body: {} },
+  };
+  const statuses: number[] = [];
+  for (const read of READS) statuses.push((await api.send({ ...requests[read], as })).status);
+  expect(statuses).toEqual(expected);
+});
 
 it("lists to each caller just what that caller may read", async () => {
   await using api = await startApi();
@@ -241,10 +170,7 @@ it("lists to each caller just what that caller may read", async () => {
   const own = await createCall(api, {}, ann);
   const forOrg = await createCall(api, { access: { org: true } }, ann);
   const forAll = await createCall(api, { access: { settings: true } }, ann);
-  const listed = async (
-    owner: string,
-    org: string | null,
-  ): Promise<string[]> => {
+  const listed = async (owner: string, org: string | null): Promise<string[]> => {
     const as = await api.caller(owner, org, "VIEWER");
     const { body } = await api.send<List>({ path: "/calls/", as });
     return body.results.map(({ id }) => id);

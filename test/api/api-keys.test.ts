@@ -48,14 +48,8 @@ it("issues a VIEWER key where no level is named", async () => {
 });
 
 it.each([
-  [
-    { access_level: "ROOT" },
-    "access_level: 'ROOT' is not one of ['VIEWER', 'EDITOR', 'OWNER']",
-  ],
-  [
-    { owner: "eve" },
-    "Additional properties are not allowed ('owner' was unexpected)",
-  ],
+  [{ access_level: "ROOT" }, "access_level: 'ROOT' is not one of ['VIEWER', 'EDITOR', 'OWNER']"],
+  [{ owner: "eve" }, "Additional properties are not allowed ('owner' was unexpected)"],
 ])("refuses a key of %o", async (body, error_msg) => {
   await using api = await startApi();
   const answer = await api.send({
@@ -63,10 +57,7 @@ it.each([
     path: "/api_keys/",
     body,
   });
-  expect([answer.status, answer.body]).toEqual([
-    400,
-    { error_msg, error: 400 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
 it("lists the keys in force of the same owner, and no secret of them", async () => {
@@ -77,10 +68,7 @@ it("lists the keys in force of the same owner, and no secret of them", async () 
     path: "/api_keys/",
   });
   const { body, text } = await api.send<List>({ path: "/api_keys/" });
-  expect(body.results.map(({ id }) => id)).toEqual([
-    api.ann.key_id,
-    issued.body.id,
-  ]);
+  expect(body.results.map(({ id }) => id)).toEqual([api.ann.key_id, issued.body.id]);
   expect(Object.keys(body.results[0] ?? {}).sort()).toEqual([
     "access_level",
     "created",
@@ -104,10 +92,7 @@ it("revokes a key at once, and for good", async () => {
   const used = await api.send({ path: "/calls/", as: asCaller(body) });
   expect(used.status).toBe(401);
   const again = await api.send({ method: "DELETE", path });
-  expect([again.status, again.body]).toEqual([
-    404,
-    { error_msg: "API key not found", error: 404 },
-  ]);
+  expect([again.status, again.body]).toEqual([404, { error_msg: "API key not found", error: 404 }]);
   const list = await api.send<List>({ path: "/api_keys/" });
   expect(list.body.results).toHaveLength(1);
 });

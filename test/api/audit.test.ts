@@ -1,16 +1,14 @@
 import { expect, it } from "vitest";
-import {
-  create,
-  createAuthSetting,
-  createCall,
-  startApi,
-} from "../support/api.ts";
+import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 
 const trail = async ({ store }: TestApi) =>
-  (await store.audit.list({ limit: 1000 })).map(
-    ({ action, kind, object_id, fields }) => [action, kind, object_id, fields],
-  );
+  (await store.audit.list({ limit: 1000 })).map(({ action, kind, object_id, fields }) => [
+    action,
+    kind,
+    object_id,
+    fields,
+  ]);
 
 it("holds who changed what, when and from where", async () => {
   await using api = await startApi();
@@ -94,9 +92,7 @@ it("holds no values", async () => {
   });
   await api.send({ method: "DELETE", path: variable });
   const entries = await api.store.audit.list({ limit: 10 });
-  expect(
-    entries.map(({ action, kind, fields }) => [action, kind, fields]),
-  ).toEqual([
+  expect(entries.map(({ action, kind, fields }) => [action, kind, fields])).toEqual([
     ["create", "auth_setting", []],
     ["update", "auth_setting", ["access.keys", "keys.client_secret"]],
     ["create", "variable", []],
@@ -132,8 +128,6 @@ it("holds nothing of requests that were refused", async () => {
     await api.send({ method: "DELETE", path: "/api_keys/none/" }),
     await api.send({ path }),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([
-    400, 400, 404, 404, 200,
-  ]);
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 404, 404, 200]);
   expect(await trail(api)).toEqual(before);
 });

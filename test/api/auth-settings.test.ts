@@ -1,11 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import {
-  create,
-  createAuthSetting,
-  createCall,
-  startApi,
-} from "../support/api.ts";
+import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { Created, List } from "../support/api.ts";
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
@@ -107,11 +102,7 @@ it.each<[string, object, string]>([
     { ...least, meta: { name: "n", domain: "" } },
     "meta.domain: '' is not a hostname",
   ],
-  [
-    "an id",
-    { ...least, id: "x" },
-    "Additional properties are not allowed ('id' was unexpected)",
-  ],
+  ["an id", { ...least, id: "x" }, "Additional properties are not allowed ('id' was unexpected)"],
   [
     "another owner",
     { ...least, meta: { ...least.meta, owner: "eve" } },
@@ -175,28 +166,13 @@ it.each<[string, object, string]>([
 });
 
 it.each<[string, object, string]>([
-  [
-    "no name",
-    { ...least, meta: { domain: "a.test" } },
-    "'meta.name' is a required property",
-  ],
-  [
-    "no type",
-    { meta: least.meta, settings: {} },
-    "'settings.auth_type' is a required property",
-  ],
-  [
-    "no settings",
-    { meta: least.meta },
-    "'settings.auth_type' is a required property",
-  ],
+  ["no name", { ...least, meta: { domain: "a.test" } }, "'meta.name' is a required property"],
+  ["no type", { meta: least.meta, settings: {} }, "'settings.auth_type' is a required property"],
+  ["no settings", { meta: least.meta }, "'settings.auth_type' is a required property"],
 ])("needs more on creation than %s", async (_what, body, error_msg) => {
   await using api = await startApi();
   const answer = await api.send({ method: "POST", path: "/auth/", body });
-  expect([answer.status, answer.body]).toEqual([
-    400,
-    { error_msg, error: 400 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
 it("merges a change that names its domain, variables too", async () => {
@@ -259,44 +235,24 @@ it.each<[string, Record<string, boolean>, unknown, unknown]>([
   ["keys alone", { keys: true, org_keys: true }, undefined, undefined],
   ["settings", { settings: true }, null, null],
   ["settings and keys", { settings: true, keys: true }, KEYS, KEYS],
-  [
-    "settings and the organization's keys",
-    { settings: true, org_keys: true },
-    null,
-    null,
-  ],
+  ["settings and the organization's keys", { settings: true, org_keys: true }, null, null],
   ["the organization's settings", { org_settings: true }, null, undefined],
-  [
-    "the organization's settings and keys",
-    { org_settings: true, org_keys: true },
-    KEYS,
-    undefined,
-  ],
-  [
-    "all",
-    { settings: true, keys: true, org_settings: true, org_keys: true },
-    KEYS,
-    KEYS,
-  ],
+  ["the organization's settings and keys", { org_settings: true, org_keys: true }, KEYS, undefined],
+  ["all", { settings: true, keys: true, org_settings: true, org_keys: true }, KEYS, KEYS],
 ])(
   "shares with %s (%o) its keys with a colleague: %o, a stranger: %o",
   async (_with, access, colleague, stranger) => {
     await using api = await startApi();
     const ann = await api.caller("ann", "org");
     const settings = { auth_type: "NONE", ssl_key: "private" };
-    const { id } = await createAuthSetting(
-      api,
-      { access, keys: KEYS, settings },
-      ann,
-    );
+    const { id } = await createAuthSetting(api, { access, keys: KEYS, settings }, ann);
     const path = `/auth/${id}/`;
     for (const [as, keys] of [
       [await api.caller("bob", "org"), colleague],
       [await api.caller("eve"), stranger],
     ] as const) {
       const got = await api.send({ path, as });
-      const listed = (await api.send<List>({ path: "/auth/", as })).body
-        .results;
+      const listed = (await api.send<List>({ path: "/auth/", as })).body.results;
       if (keys === undefined) {
         expect([got.status, listed]).toEqual([404, []]);
         continue;
@@ -308,10 +264,7 @@ it.each<[string, Record<string, boolean>, unknown, unknown]>([
       expect((await api.send(change)).status).toBe(403);
     }
     const own = await api.send({ path, as: ann });
-    expect([own.body["keys"], own.body["settings"]?.["ssl_key"]]).toEqual([
-      KEYS,
-      "private",
-    ]);
+    expect([own.body["keys"], own.body["settings"]?.["ssl_key"]]).toEqual([KEYS, "private"]);
   },
 );
 
@@ -327,10 +280,7 @@ it("is not deleted while calls or tokens use it, and says how many do", async ()
   await using api = await startApi();
   const { id } = await createAuthSetting(api);
   const request = { method: "GET", url: "http://target.test", auth_id: id };
-  const calls = [
-    await createCall(api, { request }),
-    await createCall(api, { request }),
-  ];
+  const calls = [await createCall(api, { request }), await createCall(api, { request })];
   const token = await create(api, "/tokens/", {
     meta: { name: "t", auth_id: id },
   });
@@ -372,9 +322,7 @@ it("is stored with nothing readable of its keys, variables and free settings", a
     api_response: { access_token: "s3cret-7" },
   });
   const { file } = api.database.location as { readonly file: string };
-  const stored = Buffer.concat(
-    [file, `${file}-wal`].map((path) => readFileSync(path)),
-  );
+  const stored = Buffer.concat([file, `${file}-wal`].map((path) => readFileSync(path)));
   expect(stored.includes("readable too")).toBe(true);
   expect(stored.includes("s3cret")).toBe(false);
 });

@@ -12,9 +12,7 @@ it("creates a call with every default and server-set field", async () => {
       request: { method: "get", url: "https://Target.test:8443/x?y=1" },
     },
   });
-  const instant = expect.stringMatching(
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/,
-  );
+  const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   expect(answer.status).toBe(201);
   expect(answer.body).toEqual({
     id: expect.any(String),
@@ -101,11 +99,8 @@ it("follows a change of the URL with the domain, in the object and in the filter
   });
   expect(answer.body.meta["domain"]).toBe("other.test");
   const found = async (domain: string): Promise<number> =>
-    (await api.send<List>({ path: `/calls/?domain=${domain}` })).body.results
-      .length;
-  expect([await found("OTHER.test"), await found("target.test")]).toEqual([
-    1, 0,
-  ]);
+    (await api.send<List>({ path: `/calls/?domain=${domain}` })).body.results.length;
+  expect([await found("OTHER.test"), await found("target.test")]).toEqual([1, 0]);
 });
 
 it("takes back what it gave, read-only fields and all but the id", async () => {
@@ -116,18 +111,11 @@ it("takes back what it gave, read-only fields and all but the id", async () => {
     path: `/calls/${id}/`,
     body: { ...whole, meta: { ...whole.meta, name: "renamed" } },
   });
-  expect([answer.status, answer.body["meta"]?.["name"]]).toEqual([
-    200,
-    "renamed",
-  ]);
+  expect([answer.status, answer.body["meta"]?.["name"]]).toEqual([200, "renamed"]);
 });
 
 it.each<[string, Record<string, unknown>, string]>([
-  [
-    "its id",
-    { id: "same" },
-    "Additional properties are not allowed ('id' was unexpected)",
-  ],
+  ["its id", { id: "same" }, "Additional properties are not allowed ('id' was unexpected)"],
   [
     "another owner",
     { meta: { owner: "eve" } },
@@ -138,26 +126,15 @@ it.each<[string, Record<string, unknown>, string]>([
     { meta: { created: "2020-01-01T00:00:00Z" } },
     "Additional properties are not allowed ('created' was unexpected) in meta",
   ],
-  [
-    "null for a name",
-    { meta: { name: null } },
-    "meta.name: null is not of type string",
-  ],
-  [
-    "an empty name",
-    { meta: { name: "" } },
-    "meta.name: '' is too short (at least 1 character)",
-  ],
+  ["null for a name", { meta: { name: null } }, "meta.name: null is not of type string"],
+  ["an empty name", { meta: { name: "" } }, "meta.name: '' is too short (at least 1 character)"],
 ])("refuses an update with %s", async (_what, body, error_msg) => {
   await using api = await startApi();
   const call = await createCall(api);
   const path = `/calls/${call.id}/`;
   const sent = body["id"] === undefined ? body : { id: call.id };
   const answer = await api.send({ method: "PUT", path, body: sent });
-  expect([answer.status, answer.body]).toEqual([
-    400,
-    { error_msg, error: 400 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
   expect((await api.send({ path })).body).toEqual(call);
 });
 
@@ -167,14 +144,10 @@ it("keeps every one of many updates at once", async () => {
   const path = `/calls/${id}/`;
   const fields = ["description", "accept", "content_type", "name"];
   await Promise.all(
-    fields.map((field) =>
-      api.send({ method: "PUT", path, body: { meta: { [field]: "new" } } }),
-    ),
+    fields.map((field) => api.send({ method: "PUT", path, body: { meta: { [field]: "new" } } })),
   );
   const { body } = await api.send<CallAnswer>({ path });
-  expect(fields.map((field) => body.meta[field])).toEqual(
-    fields.map(() => "new"),
-  );
+  expect(fields.map((field) => body.meta[field])).toEqual(fields.map(() => "new"));
 });
 
 it("updates the version that If-Match names, and no other", async () => {

@@ -27,14 +27,7 @@ async function deploy(
 
 const schedulesOf = async ({ store }: TestApi) =>
   (await store.schedules.startedSince(0)).map(
-    ({
-      deployment_id,
-      target_id,
-      location_id,
-      frequency,
-      run_delay,
-      owner,
-    }) => ({
+    ({ deployment_id, target_id, location_id, frequency, run_delay, owner }) => ({
       deployment_id,
       target_id,
       location_id,
@@ -88,16 +81,8 @@ it("means the oldest location where none is named", async () => {
 });
 
 it.each<[string, Record<string, unknown>, string]>([
-  [
-    "a frequency of 7",
-    { frequency: 7 },
-    `deployment.frequency: 7 is not one of ${FREQUENCIES}`,
-  ],
-  [
-    "a frequency of 0",
-    { frequency: 0 },
-    `deployment.frequency: 0 is not one of ${FREQUENCIES}`,
-  ],
+  ["a frequency of 7", { frequency: 7 }, `deployment.frequency: 7 is not one of ${FREQUENCIES}`],
+  ["a frequency of 0", { frequency: 0 }, `deployment.frequency: 0 is not one of ${FREQUENCIES}`],
   [
     "a frequency below 0",
     { frequency: -1 },
@@ -148,41 +133,30 @@ it.each<[string, Record<string, unknown>, string]>([
     { every: 5 },
     "Additional properties are not allowed ('every' was unexpected) in deployment",
   ],
-])(
-  "refuses %s, on creation and on change",
-  async (_what, change, error_msg) => {
-    await using api = await startApi();
-    const { id } = await createCall(api);
-    const expected = [400, { error_msg, error: 400 }];
-    const created = await deploy(api, { target_id: id, ...change });
-    expect([created.status, created.body]).toEqual(expected);
-    const { body } = await deploy(api, { target_id: id });
-    const before = await schedulesOf(api);
-    const changed = await api.send({
-      method: "PUT",
-      path: `/deployments/${body.id}/`,
-      body: { deployment: change },
-    });
-    expect([changed.status, changed.body]).toEqual(expected);
-    expect(await schedulesOf(api)).toEqual(before);
-  },
-);
+])("refuses %s, on creation and on change", async (_what, change, error_msg) => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  const expected = [400, { error_msg, error: 400 }];
+  const created = await deploy(api, { target_id: id, ...change });
+  expect([created.status, created.body]).toEqual(expected);
+  const { body } = await deploy(api, { target_id: id });
+  const before = await schedulesOf(api);
+  const changed = await api.send({
+    method: "PUT",
+    path: `/deployments/${body.id}/`,
+    body: { deployment: change },
+  });
+  expect([changed.status, changed.body]).toEqual(expected);
+  expect(await schedulesOf(api)).toEqual(before);
+});
 
 it.each([
   ["of somebody else", {}, 400],
-  [
-    "that is open to the community",
-    { settings: true, results: true, stats: true },
-    400,
-  ],
+  ["that is open to the community", { settings: true, results: true, stats: true }, 400],
   ["that is open to the organization", { org: true }, 201],
 ])("deploys a call %s (%o): %s", async (_what, access, status) => {
   await using api = await startApi();
-  const { id } = await createCall(
-    api,
-    { access },
-    await api.caller("ann", "org"),
-  );
+  const { id } = await createCall(api, { access }, await api.caller("ann", "org"));
   const answer = await api.send({
     method: "POST",
     path: "/deployments/",
@@ -244,11 +218,6 @@ it("lists all deployments, and those of a call", async () => {
   const second = await deploy(api, { target_id: other.id });
   const listed = async (path: string): Promise<string[]> =>
     (await api.send<List>({ path })).body.results.map(({ id }) => id);
-  expect(await listed("/deployments/")).toEqual([
-    first.body.id,
-    second.body.id,
-  ]);
-  expect(await listed(`/deployments/call/${other.id}/`)).toEqual([
-    second.body.id,
-  ]);
+  expect(await listed("/deployments/")).toEqual([first.body.id, second.body.id]);
+  expect(await listed(`/deployments/call/${other.id}/`)).toEqual([second.body.id]);
 });

@@ -4,12 +4,7 @@ import type { Answer, Caller, List, TestApi } from "../support/api.ts";
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-const set = (
-  api: TestApi,
-  name: string,
-  value: unknown,
-  as: Caller = api.ann,
-): Promise<Answer> =>
+const set = (api: TestApi, name: string, value: unknown, as: Caller = api.ann): Promise<Answer> =>
   api.send({
     method: "POST",
     path: `/environment/global/${name}`,
@@ -72,10 +67,7 @@ it.each<[string, string, object, string]>([
   await using api = await startApi();
   const path = `/environment/global/${name}`;
   const answer = await api.send({ method: "POST", path, body });
-  expect([answer.status, answer.body]).toEqual([
-    400,
-    { error_msg, error: 400 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
   expect((await api.send({ path })).status).toBe(404);
 });
 
@@ -99,9 +91,7 @@ it("lists the variables of one workspace in the order of their creation", async 
   expect(names(await page(""))).toEqual(["b", "a", "c"]);
   const first = await page("?limit=2");
   expect(first.meta.more).toBe(true);
-  expect(
-    names(await page(`?limit=2&cursor=${first.meta.next_cursor}`)),
-  ).toEqual(["c"]);
+  expect(names(await page(`?limit=2&cursor=${first.meta.next_cursor}`))).toEqual(["c"]);
   expect(await page("nothing")).toEqual({
     meta: { more: false, next_cursor: "" },
     results: [],
@@ -150,28 +140,24 @@ it("keeps a workspace of the organization for its members, and each owner's own 
 
 it("makes a variable once when it is set many times at once", async () => {
   await using api = await startApi();
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, (_, n) => set(api, "a", String(n))),
-  );
-  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual(
-    [...Array<number>(7).fill(200), 201],
-  );
+  const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => set(api, "a", String(n))));
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    ...Array<number>(7).fill(200),
+    201,
+  ]);
   const list = await api.send<List>({ path: "/environment/global" });
   expect(list.body.results).toHaveLength(1);
 });
 
-it.each(["POST", "DELETE"] as const)(
-  "needs an EDITOR to %s",
-  async (method) => {
-    await using api = await startApi();
-    const as = await api.caller("ann", null, "VIEWER");
-    const path = "/environment/global/a";
-    const { status } = await api.send({
-      method,
-      path,
-      body: { value: "v" },
-      as,
-    });
-    expect(status).toBe(403);
-  },
-);
+it.each(["POST", "DELETE"] as const)("needs an EDITOR to %s", async (method) => {
+  await using api = await startApi();
+  const as = await api.caller("ann", null, "VIEWER");
+  const path = "/environment/global/a";
+  const { status } = await api.send({
+    method,
+    path,
+    body: { value: "v" },
+    as,
+  });
+  expect(status).toBe(403);
+});

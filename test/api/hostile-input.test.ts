@@ -1,4 +1,5 @@
-// What must not be sent: to every endpoint that takes a body, and past every limit that the documentation names.
+// What must not be sent: to every endpoint that takes a body, and past every limit that the
+// documentation names.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { Answer, Sent, TestApi } from "../support/api.ts";
@@ -13,8 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-const nested = (depth: number): string =>
-  `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 const MIB = 1024 * 1024;
 
 /** What is refused whatever the endpoint: by its status and the words of the answer. */
@@ -26,72 +26,28 @@ const REFUSED: readonly (readonly [
 ])[] = [
   ["__proto__", '{"__proto__": {"a": 1}}', 400, /'__proto__' is not allowed/],
   ["__proto__ inside", '{"meta": {"__proto__": 1}}', 400, /'__proto__'/],
-  [
-    "constructor",
-    '{"constructor": {"prototype": 1}}',
-    400,
-    /'constructor'|'prototype'/,
-  ],
-  [
-    "a name given twice",
-    '{"meta": {}, "meta": {}}',
-    400,
-    /'meta' is given more than once/,
-  ],
+  ["constructor", '{"constructor": {"prototype": 1}}', 400, /'constructor'|'prototype'/],
+  ["a name given twice", '{"meta": {}, "meta": {}}', 400, /'meta' is given more than once/],
   ["33 levels", nested(33), 400, /nested deeper than 32 levels/],
   ["10,000 levels", nested(10_000), 400, /nested deeper than 32 levels/],
   ["100,000 open objects", '{"a":'.repeat(100_000), 400, /not valid JSON/],
-  [
-    "invalid UTF-8",
-    Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
-    400,
-    /not valid UTF-8/,
-  ],
-  [
-    "UTF-16",
-    Buffer.from('{"a": 1}', "utf16le"),
-    400,
-    /not valid JSON|Additional/,
-  ],
-  [
-    "an overlong NUL",
-    Buffer.from([0x7b, 0x22, 0xc0, 0x80, 0x22, 0x7d]),
-    400,
-    /not valid UTF-8/,
-  ],
+  ["invalid UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400, /not valid UTF-8/],
+  ["UTF-16", Buffer.from('{"a": 1}', "utf16le"), 400, /not valid JSON|Additional/],
+  ["an overlong NUL", Buffer.from([0x7b, 0x22, 0xc0, 0x80, 0x22, 0x7d]), 400, /not valid UTF-8/],
   ["NUL in a value", String.raw`{"meta": {"name": "\u0000"}}`, 400, /NUL/],
   ["NUL in a name", String.raw`{"\u0000": 1}`, 400, /NUL/],
   ["NUL itself", '{"a": "\0"}', 400, /not valid JSON/],
-  [
-    "half a surrogate pair",
-    String.raw`{"meta": {"name": "\ud83d"}}`,
-    400,
-    /half a surrogate pair/,
-  ],
+  ["half a surrogate pair", String.raw`{"meta": {"name": "\ud83d"}}`, 400, /half a surrogate pair/],
   ["a body that is cut off", '{"meta": {"name": "n"', 400, /not valid JSON/],
   ["two bodies", "{}{}", 400, /not valid JSON/],
   ["an array", "[]", 400, /body: \[\] is not of type object/],
   ["a number", "5", 400, /body: 5 is not of type object/],
   ["null", "null", 400, /body: null is not of type object/],
-  [
-    "a number beyond all",
-    '{"unknown": 1e400}',
-    400,
-    /'unknown' was unexpected/,
-  ],
-  [
-    "a number beyond 2^53",
-    '{"unknown": 9007199254740993}',
-    400,
-    /'unknown' was unexpected/,
-  ],
+  ["a number beyond all", '{"unknown": 1e400}', 400, /'unknown' was unexpected/],
+  ["a number beyond 2^53", '{"unknown": 9007199254740993}', 400, /'unknown' was unexpected/],
   [
     "thousands of unknown names",
-    JSON.stringify(
-      Object.fromEntries(
-        Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n]),
-      ),
-    ),
+    JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n]))),
     400,
     /Additional properties are not allowed/,
   ],
@@ -124,8 +80,7 @@ const writers = (): Sent[] => {
 };
 
 const isError = ({ status, body }: Answer): boolean =>
-  body["error"] === (status as unknown) &&
-  typeof body["error_msg"] === "string";
+  body["error"] === (status as unknown) && typeof body["error_msg"] === "string";
 
 describe("every endpoint that takes a body", () => {
   it.each(REFUSED)("refuses %s", async (_what, body, status, said) => {
@@ -153,10 +108,7 @@ describe("every endpoint that takes a body", () => {
         body: "{}",
         headers: { "content-type": type },
       });
-      expect([answer.status, isError(answer)], endpoint.path).toEqual([
-        415,
-        true,
-      ]);
+      expect([answer.status, isError(answer)], endpoint.path).toEqual([415, true]);
     }
   });
 
@@ -166,9 +118,7 @@ describe("every endpoint that takes a body", () => {
       expect(empty.status, endpoint.path).toBeLessThan(500);
       for (const sent of [{ body: "\uFEFF{}" }, { body: "" }, {}]) {
         const answer = await api.send({ ...endpoint, ...sent });
-        expect(answer.status, `${endpoint.method} ${endpoint.path}`).toBe(
-          empty.status,
-        );
+        expect(answer.status, `${endpoint.method} ${endpoint.path}`).toBe(empty.status);
       }
     }
   });
@@ -204,7 +154,9 @@ const call = (part: object, more: object = {}): object => ({
 const times = <T>(count: number, one: T): T[] => Array<T>(count).fill(one);
 const pair = { key: "k", value: "v" };
 
-/** Each limit: the body with as much as is allowed, the body with one more, and what is said of it. */
+/**
+ * Each limit: the body with as much as is allowed, the body with one more, and what is said of it.
+ */
 const LIMITS: readonly (readonly [
   what: string,
   path: string,
@@ -212,13 +164,7 @@ const LIMITS: readonly (readonly [
   limit: number,
   said: string,
 ])[] = [
-  [
-    "a name",
-    "/calls/",
-    (n) => call({ name: "x".repeat(n) }),
-    200,
-    "meta.name: 'x",
-  ],
+  ["a name", "/calls/", (n) => call({ name: "x".repeat(n) }), 200, "meta.name: 'x"],
   [
     "a description",
     "/calls/",
@@ -226,20 +172,8 @@ const LIMITS: readonly (readonly [
     4000,
     "meta.description: 'x",
   ],
-  [
-    "tags",
-    "/calls/",
-    (n) => call({ tags: times(n, "t") }),
-    50,
-    "meta.tags: 51 items are too many",
-  ],
-  [
-    "a tag",
-    "/calls/",
-    (n) => call({ tags: ["x".repeat(n)] }),
-    100,
-    "meta.tags[0]: 'x",
-  ],
+  ["tags", "/calls/", (n) => call({ tags: times(n, "t") }), 50, "meta.tags: 51 items are too many"],
+  ["a tag", "/calls/", (n) => call({ tags: ["x".repeat(n)] }), 100, "meta.tags[0]: 'x"],
   [
     "parameters",
     "/calls/",
@@ -326,8 +260,7 @@ const LIMITS: readonly (readonly [
 it.each(LIMITS)(
   "takes %s up to its limit, and names the limit beyond it",
   async (_what, path, body, limit, said) => {
-    const send = (size: number) =>
-      api.send({ method: "POST", path, body: body(size) });
+    const send = (size: number) => api.send({ method: "POST", path, body: body(size) });
     const most = await send(limit);
     expect(most.status, most.text).toBe(201);
     const { status, text, body: answer } = await send(limit + 1);
@@ -395,15 +328,11 @@ it.each<[string, () => string, (size: number) => object, number, RegExp]>([
   ],
 ])("takes %s up to its limit, and says so beyond it", async (...row) => {
   const [, path, body, limit, said] = row;
-  const send = (size: number) =>
-    api.send({ method: "POST", path: path(), body: body(size) });
+  const send = (size: number) => api.send({ method: "POST", path: path(), body: body(size) });
   const most = await send(limit);
   expect(most.status, most.text).toBeLessThan(300);
   const { status, body: answer } = await send(limit + 1);
-  expect([status, answer["error_msg"]]).toEqual([
-    400,
-    expect.stringMatching(said),
-  ]);
+  expect([status, answer["error_msg"]]).toEqual([400, expect.stringMatching(said)]);
 });
 
 it("takes 32 levels, and a body of just 1 MiB", async () => {
@@ -413,19 +342,13 @@ it("takes 32 levels, and a body of just 1 MiB", async () => {
       path: "/calls/",
       body,
     });
-    expect([status, text]).toEqual([
-      400,
-      expect.stringContaining("('a' was unexpected)"),
-    ]);
+    expect([status, text]).toEqual([400, expect.stringContaining("('a' was unexpected)")]);
   }
 });
 
 it.each([
   ["1e400", /run_delay: (null|Infinity) is not of type integer/],
-  [
-    "9007199254740993",
-    /run_delay: 9007199254740992 is greater than the maximum of 86400/,
-  ],
+  ["9007199254740993", /run_delay: 9007199254740992 is greater than the maximum of 86400/],
   ["-1", /run_delay: -1 is less than the minimum of 0/],
   ["1.5", /run_delay: 1.5 is not of type integer/],
   ["1e3", /^$/],
@@ -439,9 +362,7 @@ it.each([
 });
 
 it("stores nothing of thousands of unknown properties", async () => {
-  const body = Object.fromEntries(
-    Array.from({ length: 5000 }, (_, n) => [`k${n}`, n]),
-  );
+  const body = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`k${n}`, n]));
   const path = `/calls/${objects.call}/`;
   const before = await api.send({ path });
   const { status, text } = await api.send({ method: "PUT", path, body });

@@ -31,13 +31,10 @@ describe.each(storeKinds)("on %s", (storeKind) => {
   ])("every path answers %s with an error at most", async (_what, value) => {
     for (const { path, methods, query = {} } of api.api.endpoints)
       for (const method of methods) {
-        const body =
-          method === "POST" || method === "PUT" ? { body: "{}" } : {};
+        const body = method === "POST" || method === "PUT" ? { body: "{}" } : {};
         const paths = [
           path.replaceAll(/:\w+/g, value),
-          ...Object.keys(query).map(
-            (name) => `${path.replaceAll(/:\w+/g, "x")}?${name}=${value}`,
-          ),
+          ...Object.keys(query).map((name) => `${path.replaceAll(/:\w+/g, "x")}?${name}=${value}`),
         ];
         for (const one of paths) {
           const answer = await api.send({ method, path: one, ...body });
@@ -64,9 +61,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
       });
       expect([status, body["error_msg"]], place).toEqual([
         400,
-        expect.stringMatching(
-          /^cursor: 'A{20,100}\.\.\. is not a cursor of this list$/,
-        ),
+        expect.stringMatching(/^cursor: 'A{20,100}\.\.\. is not a cursor of this list$/),
       ]);
     }
   });

@@ -67,20 +67,14 @@ it("tells callers, keys, methods and paths apart", async () => {
   expect(new Set(answers.map(({ body }) => body.id)).size).toBe(4);
   const ids = answers.slice(0, 2).map(({ body }) => body.id);
   const changes = await Promise.all(
-    ids.map((id) =>
-      api.send(
-        post("k1", { path: `/calls/${id}/`, body: { meta: { name: "n" } } }),
-      ),
-    ),
+    ids.map((id) => api.send(post("k1", { path: `/calls/${id}/`, body: { meta: { name: "n" } } }))),
   );
   expect(changes.map(({ body }) => body["id"])).toEqual(ids);
 });
 
 it("carries out concurrent requests once", async () => {
   await using api = await startApi();
-  const answers = await Promise.all(
-    Array.from({ length: 10 }, () => api.send(post("k1"))),
-  );
+  const answers = await Promise.all(Array.from({ length: 10 }, () => api.send(post("k1"))));
   expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   expect(await callCount(api)).toBe(1);
 });
@@ -98,9 +92,7 @@ it("runs once", async () => {
     after: "",
     limit: 9,
   });
-  expect(runs.map(({ result_id }) => result_id)).toEqual([
-    first.body["result_id"],
-  ]);
+  expect(runs.map(({ result_id }) => result_id)).toEqual([first.body["result_id"]]);
   const other = await api.send({ ...run, body: {} });
   expect(other.status).toBe(400);
 });

@@ -5,10 +5,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 it("lists no reports where there are none", async () => {
   await using api = await startApi();
   const { status, body } = await api.send({ path: "/insights/" });
-  expect([status, body]).toEqual([
-    200,
-    { meta: { more: false, next_cursor: "" }, results: [] },
-  ]);
+  expect([status, body]).toEqual([200, { meta: { more: false, next_cursor: "" }, results: [] }]);
   const { status: refused } = await api.send({ path: "/insights/?cursor=x" });
   expect(refused).toBe(400);
 });
@@ -27,10 +24,7 @@ it.each([
     const { status, body } = await api.send({
       path: `/insights/rank/${query}`,
     });
-    expect([status, body]).toEqual([
-      200,
-      { meta: { start, period }, results: [] },
-    ]);
+    expect([status, body]).toEqual([200, { meta: { start, period }, results: [] }]);
   },
 );
 

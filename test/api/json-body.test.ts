@@ -2,15 +2,10 @@ import { expect, it } from "vitest";
 import { parseJsonBody } from "../../src/api/json-body.ts";
 
 const bytes = (text: string): Buffer => Buffer.from(text);
-const nested = (depth: number): string =>
-  `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
 it.each([
-  [
-    "an object",
-    bytes('{"a": [1, "x", {"b": null}]}'),
-    { a: [1, "x", { b: null }] },
-  ],
+  ["an object", bytes('{"a": [1, "x", {"b": null}]}'), { a: [1, "x", { b: null }] }],
   ["a byte order mark before it", bytes('\uFEFF{"a":1}'), { a: 1 }],
   ["nothing at all", bytes(""), undefined],
   [
@@ -23,11 +18,7 @@ it.each([
     bytes('{"a":"{\\"a\\":[","b":"a"}'),
     { a: '{"a":[', b: "a" },
   ],
-  [
-    "a name that is used as a value before",
-    bytes('{"a":"b","b":"a"}'),
-    { a: "b", b: "a" },
-  ],
+  ["a name that is used as a value before", bytes('{"a":"b","b":"a"}'), { a: "b", b: "a" }],
   ["every depth that is allowed", bytes(nested(32)), expect.anything()],
   [
     "escaped characters of every kind",
@@ -39,11 +30,7 @@ it.each([
 });
 
 it.each([
-  [
-    "bytes that are not UTF-8",
-    Buffer.from([0x7b, 0xff, 0x7d]),
-    "the body is not valid UTF-8",
-  ],
+  ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "the body is not valid UTF-8"],
   ["what is cut off", bytes('{"a": 1'), "the body is not valid JSON"],
   ["single quotes", bytes("{'a': 1}"), "the body is not valid JSON"],
   ["only spaces", bytes("  "), "the body is not valid JSON"],
@@ -51,16 +38,8 @@ it.each([
   ["an array", bytes("[1]"), "body: [1] is not of type object"],
   ["a string", bytes('"x"'), "body: 'x' is not of type object"],
   ["null", bytes("null"), "body: null is not of type object"],
-  [
-    "too many levels",
-    bytes(nested(33)),
-    "the body is nested deeper than 32 levels",
-  ],
-  [
-    "levels by the ten thousand",
-    bytes(nested(10_000)),
-    "the body is nested deeper than 32 levels",
-  ],
+  ["too many levels", bytes(nested(33)), "the body is nested deeper than 32 levels"],
+  ["levels by the ten thousand", bytes(nested(10_000)), "the body is nested deeper than 32 levels"],
   [
     "a prototype",
     bytes('{"__proto__": {}}'),

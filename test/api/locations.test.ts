@@ -72,9 +72,7 @@ it("pages through the locations", async () => {
   const second = await api.send<List>({
     path: `/agents?limit=1&cursor=${first.body.meta.next_cursor}`,
   });
-  const ids = [...first.body.results, ...second.body.results].map(
-    ({ id }) => id,
-  );
+  const ids = [...first.body.results, ...second.body.results].map(({ id }) => id);
   expect(ids).toEqual(["local", "far"]);
   expect(second.body.meta).toEqual({ more: false, next_cursor: "" });
 });

@@ -1,4 +1,5 @@
-// The OpenAPI document as tools read it: a linter, a generator of types, and programs that are written against them.
+// The OpenAPI document as tools read it: a linter, a generator of types, and programs that are
+// written against them.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,8 +34,7 @@ it("is an OpenAPI 3.1 document without a fault, whose examples fit their schemas
   const problems = await lintFromString({ source: await documentOf(), config });
   expect(
     problems.map(
-      ({ ruleId, message, location }) =>
-        `${ruleId}: ${message} at ${location[0]?.pointer ?? "?"}`,
+      ({ ruleId, message, location }) => `${ruleId}: ${message} at ${location[0]?.pointer ?? "?"}`,
     ),
   ).toEqual([]);
 });
@@ -109,9 +109,8 @@ it("tells the headers of answers that a client is to read", async () => {
 });
 
 it("requires just those bodies that may not be left out", async () => {
-  const optional = (await operationsOf()).flatMap(
-    ({ operationId, requestBody }) =>
-      requestBody && requestBody.required !== true ? [operationId] : [],
+  const optional = (await operationsOf()).flatMap(({ operationId, requestBody }) =>
+    requestBody && requestBody.required !== true ? [operationId] : [],
   );
   expect(optional.filter((id) => !/By/.test(id)).sort()).toEqual([
     "changeOrRunWorkflow",
@@ -132,9 +131,7 @@ it("shows bodies that the service takes, but for the objects that they name", as
   for (const { path, method, requestBody, responses } of await operationsOf()) {
     const body = requestBody?.content["application/json"]?.example;
     if (method !== "post" || !body || !("201" in responses)) continue;
-    const place = path
-      .replace("/api/2", "")
-      .replaceAll(/\{\w+\}/g, "some_name");
+    const place = path.replace("/api/2", "").replaceAll(/\{\w+\}/g, "some_name");
     const { status, text } = await api.send({
       method: "POST",
       path: place,
@@ -175,11 +172,7 @@ export const describe = ({ meta, access, request }: Call): string =>
 export const countOf = (stat: Stat): number => stat.count;
 `;
 
-const PROGRAMS: readonly (readonly [
-  what: string,
-  program: string,
-  said: RegExp,
-])[] = [
+const PROGRAMS: readonly (readonly [what: string, program: string, said: RegExp])[] = [
   ["fits", PROGRAM, /^$/],
   [
     "leaves out what is required",
@@ -198,7 +191,9 @@ const PROGRAMS: readonly (readonly [
   ],
 ];
 
-/** What the type checker says of each program beside the generated types: its one fault, or nothing. */
+/**
+ * What the type checker says of each program beside the generated types: its one fault, or nothing.
+ */
 async function checkPrograms(): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "sonde-client-"));
   try {
@@ -230,6 +225,5 @@ async function checkPrograms(): Promise<string[]> {
 
 it("gives types that programs can be checked against", async () => {
   const said = await checkPrograms();
-  for (const [n, [what, , expected]] of PROGRAMS.entries())
-    expect(said[n], what).toMatch(expected);
+  for (const [n, [what, , expected]] of PROGRAMS.entries()) expect(said[n], what).toMatch(expected);
 }, 60_000);

@@ -46,17 +46,9 @@ it("names the version, the ways to authenticate, and every schema that it refers
     as: null,
   });
   expect([status, body.openapi]).toEqual([200, "3.1.0"]);
-  expect(body.security).toEqual([
-    { bearer: [] },
-    { header: [] },
-    { query: [] },
-  ]);
-  const referred = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(
-    ([, ref]) => ref,
-  );
-  const known = Object.keys(body.components.schemas).map(
-    (name) => `#/components/schemas/${name}`,
-  );
+  expect(body.security).toEqual([{ bearer: [] }, { header: [] }, { query: [] }]);
+  const referred = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref);
+  const known = Object.keys(body.components.schemas).map((name) => `#/components/schemas/${name}`);
   expect(new Set(referred)).toEqual(new Set(known));
 });
 
@@ -93,19 +85,12 @@ it("does not offer a key in the query where that is switched off", async () => {
 it("can be browsed, with nothing fetched from elsewhere", async () => {
   await using api = await startApi();
   const page = await api.send({ path: "//docs", as: null });
-  expect([page.status, page.headers["content-type"]]).toEqual([
-    200,
-    "text/html; charset=utf-8",
-  ]);
-  expect(page.headers["content-security-policy"]).toContain(
-    "default-src 'self'",
+  expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(page.headers["content-security-policy"]).toContain("default-src 'self'");
+  const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) =>
+    String(address),
   );
-  const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(
-    ([, address]) => String(address),
-  );
-  expect(assets.filter((address) => /^(https?:)?\/\//.test(address))).toEqual(
-    [],
-  );
+  expect(assets.filter((address) => /^(https?:)?\/\//.test(address))).toEqual([]);
   const script = await api.send({ path: "//docs/static/swagger-ui-bundle.js" });
   expect(script.status).toBe(200);
 });

@@ -1,11 +1,6 @@
 // What holds alike for every owned resource.
 import { describe, expect, it } from "vitest";
-import {
-  create,
-  createAuthSetting,
-  createCall,
-  startApi,
-} from "../support/api.ts";
+import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { Created, TestApi } from "../support/api.ts";
 
 type Body = Record<string, unknown>;
@@ -84,8 +79,7 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
       expect([refused.status, refused.body]).toEqual([
         400,
         {
-          error_msg:
-            "Additional properties are not allowed ('id' was unexpected)",
+          error_msg: "Additional properties are not allowed ('id' was unexpected)",
           error: 400,
         },
       ]);
@@ -122,24 +116,14 @@ const pairs = (count: number, value = "v") =>
   Array.from({ length: count }, (_, n) => ({ key: `k${n}`, value }));
 
 it.each<[string, string, Body, string | undefined]>([
-  [
-    "a description of 4000 characters",
-    "meta",
-    { description: text(4000) },
-    undefined,
-  ],
+  ["a description of 4000 characters", "meta", { description: text(4000) }, undefined],
   [
     "a description of 4001",
     "meta",
     { description: text(4001) },
     "is too long (at most 4000 characters)",
   ],
-  [
-    "50 tags of 100 characters",
-    "meta",
-    { tags: Array<string>(50).fill(text(100)) },
-    undefined,
-  ],
+  ["50 tags of 100 characters", "meta", { tags: Array<string>(50).fill(text(100)) }, undefined],
   [
     "51 tags",
     "meta",
@@ -165,12 +149,7 @@ it.each<[string, string, Body, string | undefined]>([
     { parameters: pairs(101) },
     "request.parameters: 101 items are too many (at most 100)",
   ],
-  [
-    "a parameter of 8 KiB",
-    "request",
-    { parameters: pairs(1, text(8192)) },
-    undefined,
-  ],
+  ["a parameter of 8 KiB", "request", { parameters: pairs(1, text(8192)) }, undefined],
   [
     "a parameter beyond",
     "request",

@@ -90,15 +90,11 @@ it.each<[string, Misuse]>([
   ["of another list", { path: "/deployments/" }],
   ["of another filter", { path: "/calls/?domain=other.test" }],
   ["of another caller", { as: (api) => api.caller("eve") }],
-  [
-    "of the same owner in another organization",
-    { as: (api) => api.caller("ann", "org") },
-  ],
+  ["of the same owner in another organization", { as: (api) => api.caller("ann", "org") }],
   [
     "that was edited",
     {
-      change: (cursor) =>
-        `${cursor.startsWith("A") ? "B" : "A"}${cursor.slice(1)}`,
+      change: (cursor) => `${cursor.startsWith("A") ? "B" : "A"}${cursor.slice(1)}`,
     },
   ],
   ["whose end was edited", { change: (cursor) => `${cursor.slice(0, -2)}AA` }],

@@ -1,18 +1,11 @@
 // References hold when what is named is deleted at the same time.
 import { describe, expect, it } from "vitest";
-import {
-  create,
-  createAuthSetting,
-  createCall,
-  startApi,
-} from "../support/api.ts";
+import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
 import { storeKinds } from "../support/stores.ts";
 
-const post = (api: TestApi, path: string, body: object) =>
-  api.send({ method: "POST", path, body });
-const remove = (api: TestApi, path: string) =>
-  api.send({ method: "DELETE", path });
+const post = (api: TestApi, path: string, body: object) => api.send({ method: "POST", path, body });
+const remove = (api: TestApi, path: string) => api.send({ method: "DELETE", path });
 
 describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
   it("names no setting that is deleted", async () => {

@@ -1,11 +1,6 @@
 // What a call may name of settings and tokens.
 import { expect, it } from "vitest";
-import {
-  create,
-  createAuthSetting,
-  createCall,
-  startApi,
-} from "../support/api.ts";
+import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 
 interface Stock {
@@ -19,11 +14,7 @@ interface Stock {
 
 async function stock(api: TestApi): Promise<Stock> {
   const bob = await api.caller("bob");
-  const shared = await createAuthSetting(
-    api,
-    { access: { settings: true } },
-    bob,
-  );
+  const shared = await createAuthSetting(api, { access: { settings: true } }, bob);
   const setting = await createAuthSetting(api);
   const token = (auth_id: string, as = api.ann) =>
     create(api, "/tokens/", { meta: { name: "t", auth_id } }, as);
@@ -46,8 +37,7 @@ it.each<[string, (ids: Stock) => Named, (ids: Stock) => string]>([
   [
     "a setting that is not there",
     () => ({ auth_id: "x" }),
-    () =>
-      "request.auth_id: 'x' is not an Authentication Setting that you may read",
+    () => "request.auth_id: 'x' is not an Authentication Setting that you may read",
   ],
   [
     "a setting of another",
@@ -76,32 +66,25 @@ it.each<[string, (ids: Stock) => Named, (ids: Stock) => string]>([
   [
     "a token without a setting",
     ({ token }) => ({ token_id: token }),
-    ({ token }) =>
-      `request.token_id: '${token}' is given without request.auth_id`,
+    ({ token }) => `request.token_id: '${token}' is given without request.auth_id`,
   ],
-])(
-  "refuses a call with %s, on creation and on change",
-  async (_what, named, message) => {
-    await using api = await startApi();
-    const ids = await stock(api);
-    const request = {
-      method: "GET",
-      url: "http://target.test/",
-      ...named(ids),
-    };
-    const { id } = await createCall(api);
-    for (const [path, body] of [
-      ["/calls/", { meta: { name: "n" }, request }],
-      [`/calls/${id}/`, { request: named(ids) }],
-    ] as const) {
-      const answer = await api.send({ method: "PUT", path, body });
-      expect([answer.status, answer.body]).toEqual([
-        400,
-        { error_msg: message(ids), error: 400 },
-      ]);
-    }
-  },
-);
+])("refuses a call with %s, on creation and on change", async (_what, named, message) => {
+  await using api = await startApi();
+  const ids = await stock(api);
+  const request = {
+    method: "GET",
+    url: "http://target.test/",
+    ...named(ids),
+  };
+  const { id } = await createCall(api);
+  for (const [path, body] of [
+    ["/calls/", { meta: { name: "n" }, request }],
+    [`/calls/${id}/`, { request: named(ids) }],
+  ] as const) {
+    const answer = await api.send({ method: "PUT", path, body });
+    expect([answer.status, answer.body]).toEqual([400, { error_msg: message(ids), error: 400 }]);
+  }
+});
 
 it("takes a setting and its token, a shared one too, and lets go of both", async () => {
   await using api = await startApi();

@@ -4,11 +4,7 @@ import type { Caller, Created, List, TestApi } from "../support/api.ts";
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-const createReport = (
-  api: TestApi,
-  body: object = {},
-  as?: Caller,
-): Promise<Created> =>
+const createReport = (api: TestApi, body: object = {}, as?: Caller): Promise<Created> =>
   create(api, "/reports/", { meta: { name: "r" }, ...body }, as);
 
 const row = (call_id: string, location_id = "local") => ({
@@ -33,18 +29,13 @@ it("creates a report with every default and server-set field", async () => {
     access: { public: false, org: false },
     groups: [],
   });
-  expect((await api.send({ path: `/reports/${report.id}/` })).body).toEqual(
-    report,
-  );
+  expect((await api.send({ path: `/reports/${report.id}/` })).body).toEqual(report);
 });
 
 it("fills in the rows of its groups, and the default location, and replaces groups whole", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
-  const groups = [
-    { name: "empty" },
-    { name: "full", rows: [row(id, ""), row(id, "far")] },
-  ];
+  const groups = [{ name: "empty" }, { name: "full", rows: [row(id, ""), row(id, "far")] }];
   const filled = [
     { name: "empty", rows: [] },
     { name: "full", rows: [row(id, "local"), row(id, "far")] },
@@ -55,18 +46,12 @@ it("fills in the rows of its groups, and the default location, and replaces grou
   const change = async (body: object): Promise<unknown> =>
     (await api.send({ method: "PUT", path, body })).body["groups"];
   expect(await change({ meta: { description: "d" } })).toEqual(filled);
-  expect(await change({ groups: [{ name: "new" }] })).toEqual([
-    { name: "new", rows: [] },
-  ]);
+  expect(await change({ groups: [{ name: "new" }] })).toEqual([{ name: "new", rows: [] }]);
   expect(await change({ groups: [] })).toEqual([]);
 });
 
 it.each<[string, object, string]>([
-  [
-    "an id",
-    { id: "x" },
-    "Additional properties are not allowed ('id' was unexpected)",
-  ],
+  ["an id", { id: "x" }, "Additional properties are not allowed ('id' was unexpected)"],
   [
     "another creation",
     { meta: { name: "r", created: "2026-01-01" } },
@@ -82,11 +67,7 @@ it.each<[string, object, string]>([
     { groups: [{ name: "g", rows: [{ ...row("x"), n: 1 }] }] },
     "Additional properties are not allowed ('n' was unexpected) in groups[0].rows[0]",
   ],
-  [
-    "a group without a name",
-    { groups: [{ rows: [] }] },
-    "'groups[0].name' is a required property",
-  ],
+  ["a group without a name", { groups: [{ rows: [] }] }, "'groups[0].name' is a required property"],
   [
     "a row without a call",
     { groups: [{ name: "g", rows: [{ location_id: "local" }] }] },
@@ -97,11 +78,7 @@ it.each<[string, object, string]>([
     { groups: [{ name: "g", rows: [{ call_id: "x" }] }] },
     "'groups[0].rows[0].location_id' is a required property",
   ],
-  [
-    "null for its groups",
-    { groups: null },
-    "groups: null is not of type array",
-  ],
+  ["null for its groups", { groups: null }, "groups: null is not of type array"],
   [
     "51 groups",
     { groups: Array.from({ length: 51 }, () => ({ name: "g" })) },
@@ -130,10 +107,7 @@ it.each<[string, object, string]>([
     [`/reports/${id}/`, part],
   ] as const) {
     const answer = await api.send({ method: "PUT", path, body });
-    expect([answer.status, answer.body]).toEqual([
-      400,
-      { error_msg, error: 400 },
-    ]);
+    expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
   }
 });
 
@@ -165,20 +139,14 @@ it("shows each reader the rows of calls whose statistics they may see", async ()
   ];
   const rows = calls.map(({ id }) => row(id));
   const access = { public: true, org: true };
-  const report = await createReport(
-    api,
-    { access, groups: [{ name: "g", rows }] },
-    ann,
-  );
+  const report = await createReport(api, { access, groups: [{ name: "g", rows }] }, ann);
   const seen = async (as: Caller): Promise<unknown> => {
     const { body } = await api.send({ path: `/reports/${report.id}/`, as });
     const list = await api.send<List>({ path: "/reports/", as });
     expect(list.body.results).toEqual([body]);
     return body["groups"];
   };
-  const shown = (...numbers: number[]) => [
-    { name: "g", rows: numbers.map((n) => rows[n]) },
-  ];
+  const shown = (...numbers: number[]) => [{ name: "g", rows: numbers.map((n) => rows[n]) }];
   expect(await seen(ann)).toEqual(shown(0, 1, 2, 3));
   expect(await seen(await api.caller("bob", "org"))).toEqual(shown(1, 2));
   expect(await seen(await api.caller("eve"))).toEqual(shown(2));
@@ -200,9 +168,7 @@ it.each<[string, object, readonly number[]]>([
       expect((await api.send({ path, as })).status).toBe(expected[n]);
       const refused = expected[n] === 200 ? 403 : 404;
       for (const method of ["PUT", "DELETE"] as const)
-        expect((await api.send({ method, path, body: {}, as })).status).toBe(
-          refused,
-        );
+        expect((await api.send({ method, path, body: {}, as })).status).toBe(refused);
     }
   },
 );

@@ -127,10 +127,7 @@ it.each<[string, string]>([
 ])("answers 404 to %s", async (_what, path) => {
   await using api = await startApi();
   const answer = await api.send({ path });
-  expect([answer.status, answer.body]).toEqual([
-    404,
-    { error_msg: "Path not found", error: 404 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([404, { error_msg: "Path not found", error: 404 }]);
 });
 
 it.each<[NonNullable<Sent["method"]>, string, string]>([
@@ -140,19 +137,16 @@ it.each<[NonNullable<Sent["method"]>, string, string]>([
   ["POST", "/agents/info", "GET, HEAD"],
   ["PUT", "/api_keys/x", "DELETE"],
   ["POST", "/openapi.json", "GET, HEAD"],
-])(
-  "answers 405 to %s %s, naming what is allowed",
-  async (method, path, allow) => {
-    await using api = await startApi();
-    const answer = await api.send({ method, path });
-    expect(answer.status).toBe(405);
-    expect(answer.headers["allow"]).toBe(allow);
-    expect(answer.body).toEqual({
-      error_msg: `Method ${method} is not allowed here; allowed: ${allow}`,
-      error: 405,
-    });
-  },
-);
+])("answers 405 to %s %s, naming what is allowed", async (method, path, allow) => {
+  await using api = await startApi();
+  const answer = await api.send({ method, path });
+  expect(answer.status).toBe(405);
+  expect(answer.headers["allow"]).toBe(allow);
+  expect(answer.body).toEqual({
+    error_msg: `Method ${method} is not allowed here; allowed: ${allow}`,
+    error: 405,
+  });
+});
 
 const call = {
   meta: { name: "n" },
@@ -203,13 +197,7 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
     {},
     {},
   ],
-  [
-    "no body",
-    400,
-    "'meta.name' is a required property (and 2 other faults)",
-    "",
-    {},
-  ],
+  ["no body", 400, "'meta.name' is a required property (and 2 other faults)", "", {}],
   [
     "an id",
     400,
@@ -238,13 +226,7 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
     { ...call, meta: { name: "n", owner: "eve" } },
     {},
   ],
-  [
-    "no name",
-    400,
-    "'meta.name' is a required property",
-    { ...call, meta: {} },
-    {},
-  ],
+  ["no name", 400, "'meta.name' is a required property", { ...call, meta: {} }, {}],
   [
     "a name of another type",
     400,
@@ -280,28 +262,22 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
     { id: "x", meta: { name: 5 }, request: { method: "GET", url: "x" } },
     {},
   ],
-])(
-  "refuses a body with %s",
-  async (_what, status, error_msg, body, headers) => {
-    await using api = await startApi();
-    const answer = await api.send({
-      method: "POST",
-      path: "/calls/",
-      body,
-      headers,
-    });
-    expect([answer.status, answer.body]).toEqual([
-      status,
-      { error_msg, error: status },
-    ]);
-    const after = await api.send({
-      method: "POST",
-      path: "/calls/",
-      body: call,
-    });
-    expect(after.status).toBe(201);
-  },
-);
+])("refuses a body with %s", async (_what, status, error_msg, body, headers) => {
+  await using api = await startApi();
+  const answer = await api.send({
+    method: "POST",
+    path: "/calls/",
+    body,
+    headers,
+  });
+  expect([answer.status, answer.body]).toEqual([status, { error_msg, error: status }]);
+  const after = await api.send({
+    method: "POST",
+    path: "/calls/",
+    body: call,
+  });
+  expect(after.status).toBe(201);
+});
 
 it("takes a body of nearly 1 MiB in reasonable time", async () => {
   await using api = await startApi();
@@ -362,18 +338,13 @@ it("pretty-prints with debug=1, errors too", async () => {
   );
   expect(list.headers["content-type"]).toBe("application/json; charset=utf-8");
   const error = await api.send({ path: "/nothing/?debug=1" });
-  expect(error.text).toBe(
-    '{\n  "error_msg": "Path not found",\n  "error": 404\n}\n',
-  );
+  expect(error.text).toBe('{\n  "error_msg": "Path not found",\n  "error": 404\n}\n');
 });
 
 it("answers 500 without a word of why, and logs it once", async () => {
   await using api = await startApi();
   await api.store.close();
   const answer = await api.send({ path: "/calls/" });
-  expect([answer.status, answer.body]).toEqual([
-    500,
-    { error_msg: "Internal error", error: 500 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([500, { error_msg: "Internal error", error: 500 }]);
   expect(api.logged().match(/"level":"error"/g)).toHaveLength(1);
 });

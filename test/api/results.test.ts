@@ -120,10 +120,7 @@ it("does not answer for a result that is not there, nor for one of a call that i
   await api.store.pendingRuns.insert([run]);
   for (const id of ["none", run.result_id]) {
     const { status, body } = await api.send({ path: `/results/${id}/` });
-    expect([status, body]).toEqual([
-      404,
-      { error_msg: "Result not found", error: 404 },
-    ]);
+    expect([status, body]).toEqual([404, { error_msg: "Result not found", error: 404 }]);
   }
 });
 

@@ -1,4 +1,5 @@
-// What a resource's own schema allows is stored and answered as it was given; what it forbids changes nothing.
+// What a resource's own schema allows is stored and answered as it was given; what it forbids
+// changes nothing.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TSchema } from "typebox";
@@ -34,8 +35,7 @@ const url = fc.oneof(
   ),
 );
 const upperCase = (text: string): string => text.toUpperCase();
-const inMicroseconds = (text: string): string =>
-  new Date(text).toISOString().replace("Z", "000Z");
+const inMicroseconds = (text: string): string => new Date(text).toISOString().replace("Z", "000Z");
 const locations = fc.constantFrom("", "local", "far");
 const locationId = (id: string): string => (id === "" ? "local" : id);
 
@@ -117,14 +117,9 @@ const SUBJECTS: readonly Subject[] = [
 ];
 
 /** The body as it is to be answered. */
-function expected(
-  body: unknown,
-  shown: Subject["shown"] = {},
-  path = "",
-): unknown {
+function expected(body: unknown, shown: Subject["shown"] = {}, path = ""): unknown {
   if (typeof body === "string") return shown[path]?.(body) ?? body;
-  if (Array.isArray(body))
-    return body.map((item) => expected(item, shown, `${path}[]`));
+  if (Array.isArray(body)) return body.map((item) => expected(item, shown, `${path}[]`));
   if (typeof body !== "object" || body === null) return body;
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => [
@@ -149,10 +144,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
           expect(made.body).toMatchObject(expected(body, shown) as object);
           const own = `${path}${made.body.id}/`;
           const { text, headers } = await api.send({ path: own });
-          expect([text, headers["etag"]]).toEqual([
-            made.text,
-            made.headers["etag"],
-          ]);
+          expect([text, headers["etag"]]).toEqual([made.text, made.headers["etag"]]);
         }),
         { numRuns: 40 },
       );

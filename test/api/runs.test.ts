@@ -11,12 +11,7 @@ interface Run {
   readonly context: Readonly<Record<string, unknown>>;
 }
 
-const run = (
-  { send }: TestApi,
-  id: string,
-  body: unknown = {},
-  query = "",
-): Promise<Answer<Run>> =>
+const run = ({ send }: TestApi, id: string, body: unknown = {}, query = ""): Promise<Answer<Run>> =>
   send<Run>({ method: "POST", path: `/calls/${id}/run${query}`, body });
 
 /** Collects what an agent of the location would be told. */
@@ -70,9 +65,7 @@ it("is due after the delay", async () => {
   const { body } = await run(api, id, { run_delay: 3600 });
   const pending = await api.store.pendingRuns.get(body.result_id);
   expect(pending).toMatchObject({ target_id: id, owner: "ann" });
-  expect((pending?.due_time ?? 0) - (pending?.trigger_time ?? 0)).toBe(
-    3_600_000,
-  );
+  expect((pending?.due_time ?? 0) - (pending?.trigger_time ?? 0)).toBe(3_600_000);
 });
 
 it.each<[string, unknown, string, string]>([
@@ -88,32 +81,19 @@ it.each<[string, unknown, string, string]>([
     "",
     "Additional properties are not allowed ('id' was unexpected)",
   ],
-  [
-    "a context that is a list",
-    { context: [] },
-    "",
-    "context: [] is not of type object",
-  ],
+  ["a context that is a list", { context: [] }, "", "context: [] is not of type object"],
   [
     "a delay beyond a day",
     { run_delay: 86_401 },
     "",
     "run_delay: 86401 is greater than the maximum of 86400",
   ],
-  [
-    "a wait beyond a minute",
-    {},
-    "?wait=61",
-    "wait: '61' is not an integer from 0 to 60",
-  ],
+  ["a wait beyond a minute", {}, "?wait=61", "wait: '61' is not an integer from 0 to 60"],
 ])("refuses %s", async (_what, body, query, error_msg) => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const answer = await run(api, id, body, query);
-  expect([answer.status, answer.body]).toEqual([
-    400,
-    { error_msg, error: 400 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
   const page = { after: "", limit: 10 };
   expect(await api.store.pendingRuns.listOfCall(id, page)).toEqual([]);
 });

@@ -32,11 +32,7 @@ const RESOURCES: Readonly<
       settings: { auth_type: "OAUTH2", ssl_key },
       keys: { client_id: "client", client_secret: marker("client_secret") },
     }),
-    secrets: [
-      "keys.client_secret",
-      "settings.custom_variables",
-      "settings.ssl_key",
-    ],
+    secrets: ["keys.client_secret", "settings.custom_variables", "settings.ssl_key"],
   },
   token: {
     path: "/tokens/",
@@ -97,9 +93,7 @@ it("shows secrets to their owner, and has none in its files and its log", async 
 
     const again = await api.send(sent);
     expect([again.status, again.text]).toEqual([201, made.text]);
-    const object = path.startsWith("/environment/")
-      ? path
-      : `${path}${ids[kind]}/`;
+    const object = path.startsWith("/environment/") ? path : `${path}${ids[kind]}/`;
     const [one, all, changed] = [
       await api.send({ path: object }),
       await api.send({ path: path.replace(/NAME$/, "") }),

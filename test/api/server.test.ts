@@ -54,9 +54,7 @@ it("answers those that wait for a run before it stops", async () => {
     method: "POST",
   });
   const page = { after: "", limit: 1 };
-  await expect
-    .poll(() => api.store.pendingRuns.listOfCall(id, page))
-    .toHaveLength(1);
+  await expect.poll(() => api.store.pendingRuns.listOfCall(id, page)).toHaveLength(1);
   await api.api.stop();
   const response = await waiting;
   expect(response.status).toBe(200);
@@ -74,14 +72,10 @@ it("stops waiting for a run when the caller has gone", async () => {
     signal: gone.signal,
   });
   const page = { after: "", limit: 1 };
-  await expect
-    .poll(() => api.store.pendingRuns.listOfCall(id, page))
-    .toHaveLength(1);
+  await expect.poll(() => api.store.pendingRuns.listOfCall(id, page)).toHaveLength(1);
   gone.abort();
   await expect(waiting).rejects.toThrow("aborted");
-  await expect
-    .poll(() => api.logged())
-    .toMatch(/calls\/:id\/run","status":499/);
+  await expect.poll(() => api.logged()).toMatch(/calls\/:id\/run","status":499/);
 });
 
 it.each([
@@ -98,21 +92,18 @@ it.each([
     400,
     "The request is not valid HTTP",
   ],
-])(
-  "answers %s in the shape of its errors",
-  async (_what, sent, status, error_msg) => {
-    await using api = await startApi();
-    const { port } = new URL(await listening(api));
-    const socket = connect(Number(port), "127.0.0.1");
-    socket.write(sent);
-    const answer = await text(socket);
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(JSON.parse(answer.split("\r\n\r\n")[1] ?? "")).toEqual({
-      error_msg,
-      error: status,
-    });
-  },
-);
+])("answers %s in the shape of its errors", async (_what, sent, status, error_msg) => {
+  await using api = await startApi();
+  const { port } = new URL(await listening(api));
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.write(sent);
+  const answer = await text(socket);
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(JSON.parse(answer.split("\r\n\r\n")[1] ?? "")).toEqual({
+    error_msg,
+    error: status,
+  });
+});
 
 it.each([
   ["ends", "end"],

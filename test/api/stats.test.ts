@@ -16,10 +16,7 @@ interface Stats {
 }
 
 /** A call named "a call", with results as told. */
-async function measured(
-  api: TestApi,
-  outcomes: readonly Outcome[],
-): Promise<string> {
+async function measured(api: TestApi, outcomes: readonly Outcome[]): Promise<string> {
   const { id } = await createCall(api);
   for (const outcome of outcomes) {
     const { start: due_time = NOON, location_id = "local" } = outcome;
@@ -43,10 +40,7 @@ it.each(["/stats/?", "/?kind=DAY&"])(
   async (path) => {
     await using api = await startApi();
     const id = await measured(api, THREE);
-    const { status, body } = await get(
-      api,
-      `/calls/${id}${path}time=2026-10-01T15:00:00Z`,
-    );
+    const { status, body } = await get(api, `/calls/${id}${path}time=2026-10-01T15:00:00Z`);
     expect([status, body]).toEqual([
       200,
       {
@@ -89,10 +83,7 @@ it.each(["/stats/?", "/?kind=DAY&"])(
 it("adds for COMPLETE what only passed calls have", async () => {
   await using api = await startApi();
   const id = await measured(api, THREE);
-  const { body } = await get(
-    api,
-    `/calls/${id}/stats?type=COMPLETE&time=2026-10-01`,
-  );
+  const { body } = await get(api, `/calls/${id}/stats?type=COMPLETE&time=2026-10-01`);
   expect(body["stat"]).toEqual({
     time: "2026-10-01T00:00:00Z",
     count: 2,
@@ -113,10 +104,7 @@ it.each([
 ])("normalizes the time to the start of its %s", async (kind, time) => {
   await using api = await startApi();
   const id = await measured(api, THREE);
-  const { body } = await get(
-    api,
-    `/calls/${id}/?kind=${kind}&time=2026-10-01T12:59:59.999Z`,
-  );
+  const { body } = await get(api, `/calls/${id}/?kind=${kind}&time=2026-10-01T12:59:59.999Z`);
   expect(body["meta"]).toMatchObject({ kind, time });
   expect(body["stat"]).toMatchObject({ time, count: 3 });
 });
@@ -124,10 +112,7 @@ it.each([
 it("means the period of now where no time is given, and answers null without runs", async () => {
   await using api = await startApi({ clock: createManualClock(NOON) });
   const id = await measured(api, THREE);
-  const { body } = await get(
-    api,
-    `/calls/${id}/stats/?kind=YEAR&time=1999-05-05`,
-  );
+  const { body } = await get(api, `/calls/${id}/stats/?kind=YEAR&time=1999-05-05`);
   expect(body).toMatchObject({
     meta: { time: "1999-01-01T00:00:00Z" },
     stat: null,
@@ -146,10 +131,7 @@ it.each([
 ])("counts by location: '%s'", async (query, count, location_id) => {
   await using api = await startApi();
   const id = await measured(api, [{}, {}, { location_id: "far" }]);
-  const { status, body } = await get(
-    api,
-    `/calls/${id}/stats/?time=2026-10-01${query}`,
-  );
+  const { status, body } = await get(api, `/calls/${id}/stats/?time=2026-10-01${query}`);
   expect(status).toBe(200);
   expect(body["meta"]?.["location_id"]).toBe(location_id);
   expect((body["stat"] as Json | null)?.["count"]).toBe(count);
@@ -220,45 +202,33 @@ it("lists the periods up to one, newest first, page by page", async () => {
   const second = await api.send<Stats>({
     path: `${path}&cursor=${first.body.meta.next_cursor}`,
   });
-  expect(second.body.stats.map((stat) => stat["time"])).toEqual([
-    "2026-10-01T00:00:00Z",
-  ]);
+  expect(second.body.stats.map((stat) => stat["time"])).toEqual(["2026-10-01T00:00:00Z"]);
   expect(second.body.meta).toMatchObject({ more: false, next_cursor: "" });
 });
 
 it.each([
   ["since", [1, 2, 3]],
   ["before", [3, 2, 1]],
-])(
-  "lists single calls %s an instant, page by page",
-  async (direction, order) => {
-    await using api = await startApi();
-    // Two at the same instant: a page may end between them.
-    const id = await measured(api, [
-      { total: 1 },
-      { total: 2 },
-      { total: 3, start: NOON + 1 },
-    ]);
-    const time = direction === "since" ? "2026-10-01T12:00:00Z" : "2026-10-02";
-    const path = `/calls/${id}/stats/${direction}?kind=RAW&time=${time}&limit=2`;
-    const first = await api.send<Stats>({ path });
-    const second = await api.send<Stats>({
-      path: `${path}&cursor=${first.body.meta.next_cursor}`,
-    });
-    const entries = [...first.body.stats, ...second.body.stats];
-    expect(entries.map((entry) => entry["latency"])).toEqual(order);
-    expect(entries.find((entry) => entry["latency"] === 3)).toEqual({
-      time: "2026-10-01T12:00:00.001000Z",
-      latency: 3,
-      http_code: 200,
-      content_length: 512,
-    });
-    expect([first.body.meta["more"], second.body.meta["more"]]).toEqual([
-      true,
-      false,
-    ]);
-  },
-);
+])("lists single calls %s an instant, page by page", async (direction, order) => {
+  await using api = await startApi();
+  // Two at the same instant: a page may end between them.
+  const id = await measured(api, [{ total: 1 }, { total: 2 }, { total: 3, start: NOON + 1 }]);
+  const time = direction === "since" ? "2026-10-01T12:00:00Z" : "2026-10-02";
+  const path = `/calls/${id}/stats/${direction}?kind=RAW&time=${time}&limit=2`;
+  const first = await api.send<Stats>({ path });
+  const second = await api.send<Stats>({
+    path: `${path}&cursor=${first.body.meta.next_cursor}`,
+  });
+  const entries = [...first.body.stats, ...second.body.stats];
+  expect(entries.map((entry) => entry["latency"])).toEqual(order);
+  expect(entries.find((entry) => entry["latency"] === 3)).toEqual({
+    time: "2026-10-01T12:00:00.001000Z",
+    latency: 3,
+    http_code: 200,
+    content_length: 512,
+  });
+  expect([first.body.meta["more"], second.body.meta["more"]]).toEqual([true, false]);
+});
 
 it.each(["since", "before"])(
   "answers %s with an empty page where there is nothing",
@@ -282,10 +252,7 @@ it.each(["since", "before"])(
 it("reads kind and type in any letter case", async () => {
   await using api = await startApi();
   const id = await measured(api, THREE);
-  const { body } = await get(
-    api,
-    `/calls/${id}/stats/?kind=day&type=complete&time=2026-10-01`,
-  );
+  const { body } = await get(api, `/calls/${id}/stats/?kind=day&type=complete&time=2026-10-01`);
   expect(body).toMatchObject({
     meta: { kind: "DAY", type: "COMPLETE" },
     stat: { count: 2 },
@@ -293,45 +260,21 @@ it("reads kind and type in any letter case", async () => {
 });
 
 it.each([
-  [
-    "stats/?kind=MINUTE",
-    "kind: 'MINUTE' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']",
-  ],
-  [
-    "stats/?kind=RAW",
-    "kind: 'RAW' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']",
-  ],
+  ["stats/?kind=MINUTE", "kind: 'MINUTE' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']"],
+  ["stats/?kind=RAW", "kind: 'RAW' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']"],
   ["?kind=", "kind: '' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']"],
-  [
-    "stats/since?kind=x",
-    "kind: 'x' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR', 'RAW']",
-  ],
-  [
-    "stats/?time=yesterday",
-    "time: 'yesterday' is not an ISO 8601 date or date-time",
-  ],
-  [
-    "stats/since?time=2026-02-30",
-    "time: '2026-02-30' is not an ISO 8601 date or date-time",
-  ],
+  ["stats/since?kind=x", "kind: 'x' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR', 'RAW']"],
+  ["stats/?time=yesterday", "time: 'yesterday' is not an ISO 8601 date or date-time"],
+  ["stats/since?time=2026-02-30", "time: '2026-02-30' is not an ISO 8601 date or date-time"],
   ["stats/since?limit=0", "limit: '0' is not an integer from 1 to 5000"],
-  [
-    "stats/since?limit=1001",
-    "limit: '1001' is not an integer from 1 to 1000 (only RAW has more)",
-  ],
-  [
-    "stats/before?kind=RAW&limit=5001",
-    "limit: '5001' is not an integer from 1 to 5000",
-  ],
+  ["stats/since?limit=1001", "limit: '1001' is not an integer from 1 to 1000 (only RAW has more)"],
+  ["stats/before?kind=RAW&limit=5001", "limit: '5001' is not an integer from 1 to 5000"],
   ["stats/before?cursor=x", "cursor: 'x' is not a cursor of this list"],
 ])("refuses %s", async (path, error_msg) => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const answer = await get(api, `/calls/${id}/${path}`);
-  expect([answer.status, answer.body]).toEqual([
-    400,
-    { error_msg, error: 400 },
-  ]);
+  expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
 it("names every type in the message about one that is unknown", async () => {
@@ -352,12 +295,7 @@ it.each(["0001-01-01", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59"])(
     for (const kind of ["HOUR", "WEEK", "YEAR", "RAW"])
       for (const path of ["since", "before"])
         expect(
-          (
-            await get(
-              api,
-              `/calls/${id}/stats/${path}?kind=${kind}&time=${time}`,
-            )
-          ).status,
+          (await get(api, `/calls/${id}/stats/${path}?kind=${kind}&time=${time}`)).status,
         ).toBe(200);
   },
 );

@@ -1,10 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  create,
-  createAuthSetting,
-  createCall,
-  startApi,
-} from "../support/api.ts";
+import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { Caller, Created, List, TestApi } from "../support/api.ts";
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
@@ -14,8 +9,7 @@ const createToken = (
   auth_id: string,
   body: object = {},
   as?: Caller,
-): Promise<Created> =>
-  create(api, "/tokens/", { meta: { name: "t", auth_id }, ...body }, as);
+): Promise<Created> => create(api, "/tokens/", { meta: { name: "t", auth_id }, ...body }, as);
 
 it("creates a token with every default and what it copies of its setting", async () => {
   await using api = await startApi();
@@ -36,9 +30,7 @@ it("creates a token with every default and what it copies of its setting", async
     token: { expire_time: null },
     api_response: {},
   });
-  expect((await api.send({ path: `/tokens/${token.id}/` })).body).toEqual(
-    token,
-  );
+  expect((await api.send({ path: `/tokens/${token.id}/` })).body).toEqual(token);
 });
 
 it("keeps what it is given, gives it back, and merges changes", async () => {
@@ -138,22 +130,16 @@ it.each<[string, (meta: object) => object, string]>([
     (meta) => ({ meta, api_response: { x: "x".repeat(64 * 1024) } }),
     `api_response: {"x":"${"x".repeat(91)}... is larger than 64 KiB`,
   ],
-])(
-  "refuses %s, on creation and on change",
-  async (_what, bodyOf, error_msg) => {
-    await using api = await startApi();
-    const { id: auth_id } = await createAuthSetting(api);
-    const { id } = await createToken(api, auth_id);
-    const body = bodyOf({ name: "t", auth_id });
-    for (const path of ["/tokens/", `/tokens/${id}/`]) {
-      const answer = await api.send({ method: "PUT", path, body });
-      expect([answer.status, answer.body]).toEqual([
-        400,
-        { error_msg, error: 400 },
-      ]);
-    }
-  },
-);
+])("refuses %s, on creation and on change", async (_what, bodyOf, error_msg) => {
+  await using api = await startApi();
+  const { id: auth_id } = await createAuthSetting(api);
+  const { id } = await createToken(api, auth_id);
+  const body = bodyOf({ name: "t", auth_id });
+  for (const path of ["/tokens/", `/tokens/${id}/`]) {
+    const answer = await api.send({ method: "PUT", path, body });
+    expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
+  }
+});
 
 it.each([
   ["auth_id", { name: "t" }],
@@ -165,9 +151,7 @@ it.each([
     path: "/tokens/",
     body: { meta },
   });
-  expect(answer.body["error_msg"]).toBe(
-    `'meta.${field}' is a required property`,
-  );
+  expect(answer.body["error_msg"]).toBe(`'meta.${field}' is a required property`);
 });
 
 it("follows its setting, other owners' tokens too", async () => {
@@ -216,18 +200,13 @@ it("is seen by nobody but its owner, whatever its setting shares", async () => {
     for (const method of ["GET", "PUT", "DELETE"] as const)
       expect((await api.send({ method, path, body: {}, as })).status).toBe(404);
     for (const list of ["/tokens/", `/tokens/auth/${setting.id}/`])
-      expect((await api.send<List>({ path: list, as })).body.results).toEqual(
-        [],
-      );
+      expect((await api.send<List>({ path: list, as })).body.results).toEqual([]);
   }
 });
 
 it("lists the tokens of a setting", async () => {
   await using api = await startApi();
-  const [one, other] = [
-    await createAuthSetting(api),
-    await createAuthSetting(api),
-  ];
+  const [one, other] = [await createAuthSetting(api), await createAuthSetting(api)];
   const tokens = [
     await createToken(api, one.id),
     await createToken(api, other.id),
@@ -239,10 +218,7 @@ it("lists the tokens of a setting", async () => {
 
 it("neither leaves its setting nor is deleted while calls use it", async () => {
   await using api = await startApi();
-  const [one, other] = [
-    await createAuthSetting(api),
-    await createAuthSetting(api),
-  ];
+  const [one, other] = [await createAuthSetting(api), await createAuthSetting(api)];
   const { id } = await createToken(api, one.id);
   const request = {
     method: "GET",
@@ -253,8 +229,7 @@ it("neither leaves its setting nor is deleted while calls use it", async () => {
   const call = await createCall(api, { request });
   const path = `/tokens/${id}/`;
   const used = { error_msg: "This Token is used by 1 API Call", error: 400 };
-  const move = () =>
-    api.send({ method: "PUT", path, body: { meta: { auth_id: other.id } } });
+  const move = () => api.send({ method: "PUT", path, body: { meta: { auth_id: other.id } } });
   expect((await move()).body).toEqual(used);
   const removed = await api.send({ method: "DELETE", path });
   expect([removed.status, removed.body]).toEqual([400, used]);

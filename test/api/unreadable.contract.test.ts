@@ -52,10 +52,7 @@ async function aVariable(api: TestApi): Promise<Made> {
     id,
     path,
     list: "/environment/global",
-    documented: [
-      "/environment/{workspace}/{variable_name}",
-      "/environment/{workspace}",
-    ],
+    documented: ["/environment/{workspace}/{variable_name}", "/environment/{workspace}"],
   };
 }
 
@@ -89,10 +86,7 @@ async function misfits(
   const answer = document.paths[`/api/2${documented}`]?.get?.responses[200];
   if (!answer) throw new Error(`${documented} is not documented`);
   const { schema } = answer.content["application/json"];
-  const [, faults] = Errors(
-    { ...schema, components: document.components },
-    body,
-  );
+  const [, faults] = Errors({ ...schema, components: document.components }, body);
   return faults;
 }
 
@@ -122,10 +116,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
       const damaged = await damageSecrets(api.database, id);
 
       const one = await api.send({ path });
-      expect([one.status, one.body]).toMatchObject([
-        200,
-        { ...shown, id, unreadable: true },
-      ]);
+      expect([one.status, one.body]).toMatchObject([200, { ...shown, id, unreadable: true }]);
       const all = await api.send<{ results: Json[] }>({ path: list });
       expect(all.body.results).toEqual([one.body]);
       expect(await misfits(api, documented[0], one)).toEqual([]);
@@ -194,9 +185,6 @@ describe.each(storeKinds)("on %s", (storeKind) => {
         keys: { client_secret: "new" },
       },
     });
-    expect([changed.status, changed.body]).toMatchObject([
-      200,
-      { keys: { client_secret: "new" } },
-    ]);
+    expect([changed.status, changed.body]).toMatchObject([200, { keys: { client_secret: "new" } }]);
   });
 });

@@ -47,15 +47,13 @@ const run = (
   id: string,
   body: unknown = {},
   { path = "/run", as = ann }: { path?: string; as?: Caller } = {},
-): Promise<Answer<Run>> =>
-  send<Run>({ method: "POST", path: `/workflows/${id}${path}`, body, as });
+): Promise<Answer<Run>> => send<Run>({ method: "POST", path: `/workflows/${id}${path}`, body, as });
 
 const resultOf = (
   { send, ann }: TestApi,
   id: string,
   as: Caller = ann,
-): Promise<Answer<RunResult>> =>
-  send<RunResult>({ path: `/workflows/results/${id}/`, as });
+): Promise<Answer<RunResult>> => send<RunResult>({ path: `/workflows/results/${id}/`, as });
 
 async function ticksOf({ bus }: TestApi, location: string): Promise<Tick[]> {
   const ticks: Tick[] = [];
@@ -211,18 +209,14 @@ describe("the result of a workflow", () => {
     const { id: call } = await createCall(api);
     const id = await createWorkflow(api, { call_ids: [call] });
     const ids: string[] = [];
-    for (let n = 0; n < 3; n += 1)
-      ids.push((await run(api, id)).body.workflow_result_id);
+    for (let n = 0; n < 3; n += 1) ids.push((await run(api, id)).body.workflow_result_id);
     await report(api, ids[1] as string);
     const list = (query: string) =>
       api.send<List<RunResult>>({ path: `/workflows/${id}/results/${query}` });
     const first = await list("?limit=2");
     const rest = await list(`?cursor=${first.body.meta.next_cursor}`);
     expect(
-      [...first.body.results, ...rest.body.results].map((each) => [
-        each.id,
-        each.meta["result"],
-      ]),
+      [...first.body.results, ...rest.body.results].map((each) => [each.id, each.meta["result"]]),
     ).toEqual([
       [ids[0], "QUEUED"],
       [ids[1], "COMPLETE"],

@@ -9,8 +9,7 @@ const createWorkflow = (
   workflow: object = {},
   more: object = {},
   as?: Caller,
-): Promise<Created> =>
-  create(api, "/workflows/", { meta: { name: "w" }, workflow, ...more }, as);
+): Promise<Created> => create(api, "/workflows/", { meta: { name: "w" }, workflow, ...more }, as);
 
 it("creates a workflow with every default and server-set field", async () => {
   await using api = await startApi();
@@ -68,11 +67,7 @@ it.each(["PUT", "POST"] as const)(
 );
 
 it.each<[string, object, string]>([
-  [
-    "an id",
-    { id: "x" },
-    "Additional properties are not allowed ('id' was unexpected)",
-  ],
+  ["an id", { id: "x" }, "Additional properties are not allowed ('id' was unexpected)"],
   [
     "an unknown property",
     { workflow: { delay: 1 } },
@@ -93,11 +88,7 @@ it.each<[string, object, string]>([
     { workflow: { call_ids: null } },
     "workflow.call_ids: null is not of type array",
   ],
-  [
-    "null for its name",
-    { meta: { name: null } },
-    "meta.name: null is not of type string",
-  ],
+  ["null for its name", { meta: { name: null } }, "meta.name: null is not of type string"],
   [
     "a name of 201 characters",
     { meta: { name: "n".repeat(201) } },
@@ -138,41 +129,28 @@ it("needs a name", async () => {
     path: "/workflows/",
     body: { meta: {} },
   });
-  expect([status, body["error_msg"]]).toEqual([
-    400,
-    "'meta.name' is a required property",
-  ]);
+  expect([status, body["error_msg"]]).toEqual([400, "'meta.name' is a required property"]);
 });
 
 it.each([
   ["nobody", {}, 400],
   ["the community", { settings: true }, 400],
   ["the organization", { org: true }, 201],
-])(
-  "names a call of another that is open to %s: %s %s",
-  async (_to, access, expected) => {
-    await using api = await startApi();
-    const call = await createCall(
-      api,
-      { access },
-      await api.caller("bob", "org"),
-    );
-    const { status } = await api.send({
-      method: "POST",
-      path: "/workflows/",
-      body: { meta: { name: "w" }, workflow: { call_ids: [call.id] } },
-      as: await api.caller("ann", "org"),
-    });
-    expect(status).toBe(expected);
-  },
-);
+])("names a call of another that is open to %s: %s %s", async (_to, access, expected) => {
+  await using api = await startApi();
+  const call = await createCall(api, { access }, await api.caller("bob", "org"));
+  const { status } = await api.send({
+    method: "POST",
+    path: "/workflows/",
+    body: { meta: { name: "w" }, workflow: { call_ids: [call.id] } },
+    as: await api.caller("ann", "org"),
+  });
+  expect(status).toBe(expected);
+});
 
 it("stays open to changes when a call that it names is shared no more", async () => {
   await using api = await startApi();
-  const [ann, bob] = [
-    await api.caller("ann", "org"),
-    await api.caller("bob", "org"),
-  ];
+  const [ann, bob] = [await api.caller("ann", "org"), await api.caller("bob", "org")];
   const { id } = await createCall(api, { access: { org: true } }, bob);
   const made = await createWorkflow(api, { call_ids: [id] }, {}, ann);
   await api.send({
@@ -183,9 +161,7 @@ it("stays open to changes when a call that it names is shared no more", async ()
   });
   const change = (body: object): Promise<Answer> =>
     api.send({ method: "PUT", path: `/workflows/${made.id}/`, body, as: ann });
-  expect((await change({ workflow: { handle_cookies: true } })).status).toBe(
-    200,
-  );
+  expect((await change({ workflow: { handle_cookies: true } })).status).toBe(200);
   expect((await change({ workflow: { call_ids: [id, id] } })).status).toBe(200);
 });
 
@@ -202,9 +178,7 @@ it.each<[string, object, readonly number[]]>([
   const read = await Promise.all(readers.map((as) => api.send({ path, as })));
   expect(read.map(({ status }) => status)).toEqual(expected);
   const write = await Promise.all(
-    readers.map((as) =>
-      api.send({ method: "PUT", path, body: { access: {} }, as }),
-    ),
+    readers.map((as) => api.send({ method: "PUT", path, body: { access: {} }, as })),
   );
   expect(write.map(({ status }) => status)).toEqual(
     expected.map((status) => (status === 200 ? 403 : 404)),
@@ -233,9 +207,9 @@ it("lists all workflows, and those of a call, page by page", async () => {
   });
   expect(page.body.meta.more).toBe(true);
   const { next_cursor } = page.body.meta;
-  expect(
-    await listed(`/workflows/call/${other}/?limit=1&cursor=${next_cursor}`),
-  ).toEqual([third.id]);
+  expect(await listed(`/workflows/call/${other}/?limit=1&cursor=${next_cursor}`)).toEqual([
+    third.id,
+  ]);
 });
 
 it("is deployed, and deleted with its deployments and their schedules", async () => {
@@ -265,8 +239,6 @@ it("runs a deleted call no more", async () => {
   await api.send({ method: "DELETE", path: `/calls/${gone}/` });
   const { body } = await api.send({ path: `/workflows/${made.id}/` });
   expect(body["workflow"]?.["call_ids"]).toEqual([kept]);
-  const { results } = (
-    await api.send<List>({ path: `/workflows/call/${gone}/` })
-  ).body;
+  const { results } = (await api.send<List>({ path: `/workflows/call/${gone}/` })).body;
   expect(results).toEqual([]);
 });

@@ -7,14 +7,7 @@ import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { until } from "../support/until.ts";
-import {
-  ACK_WAIT_MS,
-  ADAPTERS,
-  aHeartbeat,
-  aRunReport,
-  aTick,
-  newLocation,
-} from "./buses.ts";
+import { ACK_WAIT_MS, ADAPTERS, aHeartbeat, aRunReport, aTick, newLocation } from "./buses.ts";
 
 const idOf = (ticks: readonly Tick[]): string => ticks[0]?.result_id ?? "";
 
@@ -56,16 +49,10 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     await using fixture = await start();
     const bus = await fixture.join();
     const [here, there] = [newLocation(), newLocation()];
-    const [mine, theirs] = [
-      recorder<readonly Tick[]>(),
-      recorder<readonly Tick[]>(),
-    ];
+    const [mine, theirs] = [recorder<readonly Tick[]>(), recorder<readonly Tick[]>()];
     await bus.consumeTicks(here, mine.handler);
     await bus.consumeTicks(there, theirs.handler);
-    const [one, other] = [
-      aTick({ location_id: there }),
-      aTick({ location_id: here }),
-    ];
+    const [one, other] = [aTick({ location_id: there }), aTick({ location_id: here })];
     await bus.publishTicks([one]);
     await bus.publishTicks([other]);
     await until(() => {
@@ -183,9 +170,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
   it("are refused when they are of several locations", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
-    const ticks = [newLocation(), newLocation()].map((location_id) =>
-      aTick({ location_id }),
-    );
+    const ticks = [newLocation(), newLocation()].map((location_id) => aTick({ location_id }));
     await expect(bus.publishTicks(ticks)).rejects.toThrow("one location");
   });
 
@@ -194,9 +179,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     const bus = await fixture.join();
     const { handler } = recorder<readonly Tick[]>();
     for (const location_id of ["*", "a.b", ""]) {
-      await expect(bus.consumeTicks(location_id, handler)).rejects.toThrow(
-        "is not a location id",
-      );
+      await expect(bus.consumeTicks(location_id, handler)).rejects.toThrow("is not a location id");
       await expect(bus.publishTicks([aTick({ location_id })])).rejects.toThrow(
         "is not a location id",
       );
@@ -250,9 +233,7 @@ describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
     const { taken, handler } = recorder<readonly Tick[]>();
     await staying.consumeTicks(location_id, handler);
     await until(() => expect(taken).toHaveLength(5));
-    expect(new Set(taken.map(idOf))).toEqual(
-      new Set(ticks.map((tick) => tick.result_id)),
-    );
+    expect(new Set(taken.map(idOf))).toEqual(new Set(ticks.map((tick) => tick.result_id)));
   });
 
   it("hands over the reports that had been gathered", async () => {
@@ -274,9 +255,7 @@ describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
     release.resolve();
     await draining;
     await bus.consumeReports(next.handler);
-    await until(() =>
-      expect([...batches, ...next.taken].flat()).toEqual([first, second]),
-    );
+    await until(() => expect([...batches, ...next.taken].flat()).toEqual([first, second]));
   });
 });
 
@@ -347,9 +326,7 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
     await bus.publishReports([first]);
     await bus.publishReports([last]);
     await bus.consumeReports(handler);
-    await until(() =>
-      expect(runIds(taken.flat())).toEqual(runIds([first, last])),
-    );
+    await until(() => expect(runIds(taken.flat())).toEqual(runIds([first, last])));
   });
 
   it("are both kept when two agents report of one run, of which only one made the call", async () => {
@@ -365,20 +342,14 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
       agents.push(...batch.map(({ agent_id }) => agent_id));
     });
     await until(() =>
-      expect(agents.toSorted()).toEqual(
-        [missed.agent_id, made.agent_id].toSorted(),
-      ),
+      expect(agents.toSorted()).toEqual([missed.agent_id, made.agent_id].toSorted()),
     );
   });
 
   it("are shared by consumers, each report once", async () => {
     await using fixture = await start();
-    const recorders = [
-      recorder<readonly RunReport[]>(),
-      recorder<readonly RunReport[]>(),
-    ];
-    for (const { handler } of recorders)
-      await (await fixture.join()).consumeReports(handler);
+    const recorders = [recorder<readonly RunReport[]>(), recorder<readonly RunReport[]>()];
+    for (const { handler } of recorders) await (await fixture.join()).consumeReports(handler);
     const bus = await fixture.join();
     const location_id = newLocation();
     const published: RunReport[] = [];
@@ -388,8 +359,7 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
       await bus.publishReports([report]);
       for (const { taken } of recorders) expect(taken).not.toEqual([]);
     });
-    const all = (): RunReport[] =>
-      recorders.flatMap(({ taken }) => taken.flat());
+    const all = (): RunReport[] => recorders.flatMap(({ taken }) => taken.flat());
     await until(() => expect(runIds(all())).toEqual(runIds(published)));
   });
 });
@@ -420,9 +390,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
       await release.promise;
     });
     await until(async () =>
-      expect(await agent.sendHeartbeat(aHeartbeat(newLocation()))).toBe(
-        1_790_000_000_123,
-      ),
+      expect(await agent.sendHeartbeat(aHeartbeat(newLocation()))).toBe(1_790_000_000_123),
     );
     let drained = false;
     const draining = consumer.drain().then(() => (drained = true));
@@ -445,9 +413,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
       }),
     );
     await until(async () => expect(await senders[0]?.()).toBe(1));
-    expect(await Promise.all(senders.map((send) => send()))).toEqual([
-      1, 2, 3, 4,
-    ]);
+    expect(await Promise.all(senders.map((send) => send()))).toEqual([1, 2, 3, 4]);
   });
 
   it.each([
@@ -479,9 +445,9 @@ describe.each(ADAPTERS)("the $name bus", ({ start }) => {
     expect(bus.status()).toMatchObject({ connected: true });
     await bus.close();
     expect(bus.status()).toMatchObject({ connected: false });
-    await expect(
-      bus.publishTicks([aTick({ location_id: newLocation() })]),
-    ).rejects.toMatchObject({ code: "unavailable" });
+    await expect(bus.publishTicks([aTick({ location_id: newLocation() })])).rejects.toMatchObject({
+      code: "unavailable",
+    });
   });
 
   it("publishes nothing when there is nothing to publish", async () => {

@@ -19,7 +19,10 @@ import { T0, aReport, aRun } from "../support/runs.ts";
 export const ACK_WAIT_MS = 5000;
 export const quiet = createLogger("silent");
 
-/** A bus, and its participants: one process where it is in the process, a connection each where it is not. */
+/**
+ * A bus, and its participants: one process where it is in the process, a connection each where it
+ * is not.
+ */
 export interface BusFixture extends AsyncDisposable {
   join(): Promise<Bus>;
   readonly dropped: MessageKind[];
@@ -93,9 +96,7 @@ const nats: Adapter = {
 
 const wanted = (process.env["BUSES"] ?? "in-process,nats").split(",");
 
-export const ADAPTERS = [inProcess, nats].filter(({ name }) =>
-  wanted.includes(name),
-);
+export const ADAPTERS = [inProcess, nats].filter(({ name }) => wanted.includes(name));
 
 export const newLocation = (): string => `location-${randomUUID()}`;
 
@@ -130,8 +131,7 @@ export function aTick(change: Partial<Tick> = {}): Tick {
   };
 }
 
-export const aRunReport = (location_id: string): RunReport =>
-  aReport(aRun({ location_id }));
+export const aRunReport = (location_id: string): RunReport => aReport(aRun({ location_id }));
 
 export const aHeartbeat = (location_id: string): Heartbeat => ({
   agent_id: "agent",

@@ -69,24 +69,15 @@ const tickOf = (call: NewDocument): Tick => ({
 });
 
 const HUSH = { client_id: "me", client_secret: "hush" };
-const GONE =
-  "the authentication setting was deleted, or the call's owner may no longer use it";
-const NO_TOKEN =
-  "the token was deleted, or is not the call's owner's for this setting";
+const GONE = "the authentication setting was deleted, or the call's owner may no longer use it";
+const NO_TOKEN = "the token was deleted, or is not the call's owner's for this setting";
 
 describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
-  const authorize = async (
-    call: NewDocument,
-    ...stored: readonly NewDocument[]
-  ) => {
+  const authorize = async (call: NewDocument, ...stored: readonly NewDocument[]) => {
     await using database = await createTestDatabase(kind);
     const { documents } = await database.open();
     for (const document of stored) await documents.insert(document);
-    const [tick] = await withCredentials(
-      documents,
-      [tickOf(call)],
-      new Map([[call.id, call]]),
-    );
+    const [tick] = await withCredentials(documents, [tickOf(call)], new Map([[call.id, call]]));
     return tick?.calls[0];
   };
 
@@ -203,12 +194,11 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
       await damageSecrets(database, stored[damaged].id);
       const call = newCall(setting.id, token.id);
       const tick = tickOf(call);
-      const calls = ["http://a.example/{{pin}}", "http://a.example/"].map(
-        (url) =>
-          tick.calls.map((one) => ({
-            ...one,
-            request: { ...one.request, url },
-          })),
+      const calls = ["http://a.example/{{pin}}", "http://a.example/"].map((url) =>
+        tick.calls.map((one) => ({
+          ...one,
+          request: { ...one.request, url },
+        })),
       );
       const [named] = await withCredentials(
         documents,
@@ -216,9 +206,7 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
         new Map([[call.id, call]]),
       );
       expect(named?.calls[0]).toMatchObject({ unable });
-      expect(named?.calls[1]?.unable).toBe(
-        damaged === "variable" ? undefined : unable,
-      );
+      expect(named?.calls[1]?.unable).toBe(damaged === "variable" ? undefined : unable);
     },
   );
 
@@ -230,8 +218,8 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
       token: { expire_time: null },
     });
     for (const token_id of ["gone", token.id])
-      expect(
-        await authorize(newCall(setting.id, token_id), setting, token),
-      ).toMatchObject({ unable: NO_TOKEN });
+      expect(await authorize(newCall(setting.id, token_id), setting, token)).toMatchObject({
+        unable: NO_TOKEN,
+      });
   });
 });

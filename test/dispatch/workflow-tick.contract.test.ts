@@ -27,8 +27,7 @@ function boundedBus(published: string[]): Bus & AsyncDisposable {
       const tooLarge = ticks.filter(({ calls }) =>
         calls.some(({ domain }) => domain === "large.test"),
       );
-      for (const tick of ticks)
-        if (!tooLarge.includes(tick)) published.push(tick.result_id);
+      for (const tick of ticks) if (!tooLarge.includes(tick)) published.push(tick.result_id);
       if (tooLarge.length > 0)
         throw new TooLargeError(
           tooLarge.map(({ result_id }) => result_id),
@@ -137,8 +136,6 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     const workflow = aWorkflow([]);
     await stored(workflow);
     expect(await tickOf(workflow.id)).toBe("the workflow has no calls");
-    expect(await tickOf("gone")).toBe(
-      "the workflow was deleted before its run",
-    );
+    expect(await tickOf("gone")).toBe("the workflow was deleted before its run");
   });
 });

@@ -1,4 +1,5 @@
-// What becomes of the results of an agent whose hub is away, while the agent itself is killed, stopped or without disk.
+// What becomes of the results of an agent whose hub is away, while the agent itself is killed,
+// stopped or without disk.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -8,12 +9,7 @@ import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { aTick, connectTo } from "../bus/buses.ts";
-import {
-  deployMany,
-  expectLedger,
-  openDisposable,
-  outcomesOf,
-} from "../support/deployments.ts";
+import { deployMany, expectLedger, openDisposable, outcomesOf } from "../support/deployments.ts";
 import { readLedger } from "../support/ledger.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { createDatabase } from "../support/postgres.ts";
@@ -26,10 +22,15 @@ import { until } from "../support/until.ts";
 const TICKS = 40;
 const EVERY_MS = 75;
 const EARLY_TICKS = 5;
-/** For NATS to be killed in, however this process is held up: before it, what is reported is not spooled. */
+/**
+ * For NATS to be killed in, however this process is held up: before it, what is reported is not
+ * spooled.
+ */
 const PAUSE_MS = 5000;
 
-/** A tick for each of the next moments, and after a pause for many more; each a message of its own. */
+/**
+ * A tick for each of the next moments, and after a pause for many more; each a message of its own.
+ */
 const ticksFor = (target: HttpTarget, after = systemClock.now()): Tick[] =>
   Array.from({ length: TICKS }, (_, n) => {
     const pause = n < EARLY_TICKS ? 0 : PAUSE_MS;
@@ -73,9 +74,7 @@ async function startSurroundings() {
     reports,
     results: () => reports.flatMap(({ results }) => results),
     startAgent: () =>
-      running.use(
-        startSonde(["serve", "--roles", "agent"], { folder: folder.path, env }),
-      ),
+      running.use(startSonde(["serve", "--roles", "agent"], { folder: folder.path, env })),
     publish: async (ticks: readonly Tick[]) => {
       for (const tick of ticks) await hub.publishTicks([tick]);
     },
@@ -86,28 +85,24 @@ async function startSurroundings() {
 
 async function metric(agent: SondeProcess, name: string): Promise<number> {
   const response = await fetch(`${await agent.ops()}/metrics`);
-  const line = (await response.text())
-    .split("\n")
-    .find((text) => text.startsWith(`${name} `));
+  const line = (await response.text()).split("\n").find((text) => text.startsWith(`${name} `));
   return Number(line?.split(" ")[1]);
 }
 
-/** Resolves when the agent has run everything, and waits for the bus with nothing in memory only. */
+/**
+ * Resolves when the agent has run everything, and waits for the bus with nothing in memory only.
+ */
 const untilSpooled = (agent: SondeProcess, target: HttpTarget, runs: number) =>
   until(async () => {
     expect(target.requests).toHaveLength(runs);
     expect(await metric(agent, "sonde_agent_in_flight_runs")).toBe(0);
     expect(await metric(agent, "sonde_agent_reports_unpublished")).toBe(0);
-    expect(await metric(agent, "sonde_agent_spooled_reports")).toBeGreaterThan(
-      runs / 2,
-    );
+    expect(await metric(agent, "sonde_agent_spooled_reports")).toBeGreaterThan(runs / 2);
   });
 
-const idsOf = (ticks: readonly Tick[]): string[] =>
-  ticks.map(({ result_id }) => result_id);
+const idsOf = (ticks: readonly Tick[]): string[] => ticks.map(({ result_id }) => result_id);
 
-const errorsOf = (agent: SondeProcess) =>
-  agent.log().filter(({ level }) => level === "error");
+const errorsOf = (agent: SondeProcess) => agent.log().filter(({ level }) => level === "error");
 
 describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
   it("the results of an agent that is killed are delivered by the next one, in order, and nothing is run again", async () => {
@@ -127,29 +122,21 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     await nats.restart();
     const second = around.startAgent();
     const late = (): string[] => [
-      ...new Set(
-        reports
-          .map(({ run_id }) => run_id)
-          .filter((run_id) => !known.has(run_id)),
-      ),
+      ...new Set(reports.map(({ run_id }) => run_id).filter((run_id) => !known.has(run_id))),
     ];
     await until(() => expect(late()).toEqual(missing));
     // As a hub does that has not heard of their outcomes.
     const again = ticks.filter(({ result_id }) => missing.includes(result_id));
     await around.publishTogether(again);
     await until(async () =>
-      expect(
-        await metric(second, "sonde_agent_repeated_ticks_total"),
-      ).toBeGreaterThanOrEqual(again.length),
+      expect(await metric(second, "sonde_agent_repeated_ticks_total")).toBeGreaterThanOrEqual(
+        again.length,
+      ),
     );
     expect(await second.stop()).toEqual({ code: 0, signal: null });
     const requested = target.requests.map(({ url }) => url.slice(1));
-    expect(requested.filter((id) => missing.includes(id)).toSorted()).toEqual(
-      missing,
-    );
-    expect(results().filter(({ meta }) => meta.result !== "COMPLETE")).toEqual(
-      [],
-    );
+    expect(requested.filter((id) => missing.includes(id)).toSorted()).toEqual(missing);
+    expect(results().filter(({ meta }) => meta.result !== "COMPLETE")).toEqual([]);
     expect(errorsOf(second)).toEqual([]);
   });
 
@@ -175,14 +162,10 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     await nats.restart();
     const second = around.startAgent();
     await until(() =>
-      expect(
-        new Set(results().map(({ id }) => id)).size,
-      ).toBeGreaterThanOrEqual(run),
+      expect(new Set(results().map(({ id }) => id)).size).toBeGreaterThanOrEqual(run),
     );
     await second.logged(({ msg }) => msg === "spooled reports delivered");
-    expect(idsOf(ticks)).toEqual(
-      expect.arrayContaining(reports.map(({ run_id }) => run_id)),
-    );
+    expect(idsOf(ticks)).toEqual(expect.arrayContaining(reports.map(({ run_id }) => run_id)));
     expect(await second.stop()).toEqual({ code: 0, signal: null });
   });
 
@@ -209,9 +192,7 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     await nats.restart();
     const next = around.startAgent();
     await until(() =>
-      expect(results().map(({ id }) => id)).toEqual(
-        expect.arrayContaining(idsOf(ticks)),
-      ),
+      expect(results().map(({ id }) => id)).toEqual(expect.arrayContaining(idsOf(ticks))),
     );
     expect(errorsOf(next)).toEqual([]);
   });
@@ -245,9 +226,7 @@ it(
     });
     await nats.kill();
     await until(async () =>
-      expect(
-        await metric(agent, "sonde_agent_spooled_reports"),
-      ).toBeGreaterThan(5),
+      expect(await metric(agent, "sonde_agent_spooled_reports")).toBeGreaterThan(5),
     );
     await agent.kill9();
     const spooled = runsIn(join(agent.dataDir, "spool.db"));
@@ -257,15 +236,10 @@ it(
     await using next = startAgent();
     await next.logged(({ msg }) => msg === "spooled reports delivered");
     await outcomesOf(store, schedules, systemClock.now());
-    for (const each of [hub, next])
-      expect(await each.stop()).toEqual({ code: 0, signal: null });
+    for (const each of [hub, next]) expect(await each.stop()).toEqual({ code: 0, signal: null });
     const { results } = await expectLedger(store, schedules);
-    const outcomes = new Map(
-      results.map(({ id, meta }) => [id, meta.result] as const),
-    );
-    expect(spooled.map((id) => outcomes.get(id))).toEqual(
-      spooled.map(() => "COMPLETE"),
-    );
+    const outcomes = new Map(results.map(({ id, meta }) => [id, meta.result] as const));
+    expect(spooled.map((id) => outcomes.get(id))).toEqual(spooled.map(() => "COMPLETE"));
   },
 );
 
@@ -283,8 +257,5 @@ function limitFiles({ pid }: SondeProcess, bytes: string): void {
     ["--pid", String(pid), `--fsize=${bytes}:`],
     { encoding: "utf8" },
   );
-  expect(
-    status,
-    `prlimit, of the package util-linux: ${error?.message ?? stderr}`,
-  ).toBe(0);
+  expect(status, `prlimit, of the package util-linux: ${error?.message ?? stderr}`).toBe(0);
 }

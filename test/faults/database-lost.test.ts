@@ -46,8 +46,7 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
     meta: { name: "a call" },
     request: { method: "GET", url: "http://127.0.0.1:9/" },
   };
-  const create = (): Promise<Answered> =>
-    ask("/calls/", { method: "POST", body: newCall });
+  const create = (): Promise<Answered> => ask("/calls/", { method: "POST", body: newCall });
   const before = await create();
   expect(before.status).toBe(201);
 
@@ -60,9 +59,7 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
     await nextTurn();
   }
   const met = await Promise.all(answers);
-  expect(met.filter(({ status }) => ![200, 201, 503].includes(status))).toEqual(
-    [],
-  );
+  expect(met.filter(({ status }) => ![200, 201, 503].includes(status))).toEqual([]);
   expect(met.some(({ status }) => status === 503)).toBe(true);
 
   for (const gone of [await create(), await ask("/calls/")]) {
@@ -89,16 +86,12 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
 
   await postgres.start();
   await until(async () => {
-    expect((await ask(`/calls/${String(before.body["id"])}/`)).status).toBe(
-      200,
-    );
+    expect((await ask(`/calls/${String(before.body["id"])}/`)).status).toBe(200);
     expect((await create()).status).toBe(201);
     expect((await fetch(`${ops}/readyz`)).status).toBe(200);
   });
   // What was answered as created is there.
   const created = met.filter(({ status }) => status === 201).length;
   const { body } = await ask("/calls/?limit=1000");
-  expect((body["results"] as unknown[]).length).toBeGreaterThanOrEqual(
-    created + 2,
-  );
+  expect((body["results"] as unknown[]).length).toBeGreaterThanOrEqual(created + 2);
 });

@@ -4,12 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
-import {
-  deployMany,
-  expectLedger,
-  openDisposable,
-  outcomesOf,
-} from "../support/deployments.ts";
+import { deployMany, expectLedger, openDisposable, outcomesOf } from "../support/deployments.ts";
 import type { Ledger } from "../support/ledger.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { createDatabase } from "../support/postgres.ts";
@@ -20,9 +15,7 @@ import { startTarget } from "../support/target-server.ts";
 const DEPLOYMENTS = 60;
 const LOAD_MS = 65_000;
 const ANSWER_AFTER_MS = 300;
-const seed = Number(
-  process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 32),
-);
+const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
 
 describe.concurrent(
   "under load, when processes are killed and started again",
@@ -79,16 +72,13 @@ describe.concurrent(
       };
       await using stack = new AsyncDisposableStack();
       const processes = ["scheduler", "agent", "aggregator"].map((role) =>
-        stack.use(
-          replaceable(() => startSonde(["serve", "--roles", role], { env })),
-        ),
+        stack.use(replaceable(() => startSonde(["serve", "--roles", role], { env }))),
       );
       const since = systemClock.now();
       const random = randomOf(seed + 1);
       for (const [n, at] of moments(random, 6).entries()) {
         await systemClock.waitUntil(since + at);
-        const victim =
-          n < processes.length ? n : Math.floor(random() * processes.length);
+        const victim = n < processes.length ? n : Math.floor(random() * processes.length);
         await processes[victim]?.killAndReplace();
       }
       await systemClock.waitUntil(since + LOAD_MS);
@@ -142,10 +132,9 @@ function replaceable(start: () => SondeProcess): Replaceable {
 
 /** Milliseconds after the start of the load, in order; the last leaves time to recover. */
 const moments = (random: () => number, count: number): number[] =>
-  Array.from(
-    { length: count },
-    () => 2000 + random() * (LOAD_MS - 12_000),
-  ).toSorted((a, b) => a - b);
+  Array.from({ length: count }, () => 2000 + random() * (LOAD_MS - 12_000)).toSorted(
+    (a, b) => a - b,
+  );
 
 /** Mulberry32: the same numbers, from 0 to 1, for the same seed. */
 function randomOf(seed: number): () => number {

@@ -16,9 +16,7 @@ it("a cluster that loses one of three servers keeps every message, and the bus g
   const servers = await startCluster(stack);
   const urls = servers.map(({ url }) => url);
   // The cluster takes a moment to choose a leader; until then, a start is refused.
-  const bus = stack.use(
-    await until(() => connectTo(urls[0] ?? "", { servers: urls })),
-  );
+  const bus = stack.use(await until(() => connectTo(urls[0] ?? "", { servers: urls })));
   expect(await replicasOf("SONDE_TICKS", urls)).toBe(3);
   const location_id = newLocation();
   const kept = aTick({ location_id });
@@ -32,10 +30,7 @@ it("a cluster that loses one of three servers keeps every message, and the bus g
   const later = aTick({ location_id });
   await until(() => bus.publishTicks([later]));
   await until(() => {
-    expect(taken.toSorted((a, b) => a.localeCompare(b))).toEqual([
-      kept.result_id,
-      later.result_id,
-    ]);
+    expect(taken.toSorted((a, b) => a.localeCompare(b))).toEqual([kept.result_id, later.result_id]);
   });
   await until(() => expect(bus.status()).toMatchObject({ connected: true }));
 }, 90_000);
@@ -56,14 +51,11 @@ it("the agent calls no server of the cluster, though the address of one is all t
   const elsewhere = await freePort();
   expect(egress.allows("127.0.0.1", elsewhere)).toBe(true);
   await until(() => {
-    for (const { port } of others)
-      expect(egress.allows("127.0.0.1", port)).toBe(false);
+    for (const { port } of others) expect(egress.allows("127.0.0.1", port)).toBe(false);
   });
 }, 90_000);
 
-async function startCluster(
-  stack: AsyncDisposableStack,
-): Promise<NatsServer[]> {
+async function startCluster(stack: AsyncDisposableStack): Promise<NatsServer[]> {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
   const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
   return Promise.all(
@@ -78,14 +70,10 @@ cluster { name: test, listen: "127.0.0.1:${port}", routes: ${JSON.stringify(rout
   );
 }
 
-async function replicasOf(
-  stream: string,
-  servers: readonly string[],
-): Promise<number> {
+async function replicasOf(stream: string, servers: readonly string[]): Promise<number> {
   await using client = await connect({ servers: [...servers] });
   const subject = `$JS.API.STREAM.INFO.${stream}`;
   // Without a timeout, for a second, and this process may be held up for longer.
   const answer = await client.request(subject, "", { timeout: 30_000 });
-  return answer.json<{ config: { num_replicas: number } }>().config
-    .num_replicas;
+  return answer.json<{ config: { num_replicas: number } }>().config.num_replicas;
 }

@@ -7,18 +7,15 @@ import type { MessageKind } from "../../src/bus/delivery.ts";
 import { agentPermissions } from "../../src/bus/nats-topology.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import {
-  aHeartbeat,
-  aRunReport,
-  aTick,
-  connectTo,
-  newLocation,
-} from "../bus/buses.ts";
+import { aHeartbeat, aRunReport, aTick, connectTo, newLocation } from "../bus/buses.ts";
 import { T0 } from "../support/runs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 
-/** Of a request; without it, the client waits for a second, and this process may be held up for longer. */
+/**
+ * Of a request; without it, the client waits for a second, and this process may be held up for
+ * longer.
+ */
 const PATIENT = { timeout: 30_000 };
 
 describe("a message that is not what its subject promises", () => {
@@ -34,36 +31,31 @@ describe("a message that is not what its subject promises", () => {
     ["of another location", JSON.stringify({ reports: [aRunReport("there")] })],
   ];
 
-  it.each(broken)(
-    "(%s) is dropped once and for all, and quoted nowhere",
-    async (_, data) => {
-      await using server = await startNatsServer();
-      const lines: string[] = [];
-      const log = createLogger("trace", { write: (line) => lines.push(line) });
-      const dropped: MessageKind[] = [];
-      await using bus = await connectTo(server.url, {
-        log,
-        onDropped: (kind) => dropped.push(kind),
-      });
-      await using client = await connect({ servers: server.url });
-      // Answered when it is stored.
-      await client.request(`sonde.results.${here}`, data, PATIENT);
-      const sound = aRunReport(here);
-      await bus.publishReports([sound]);
-      const recorded: string[] = [];
-      const consumer = await bus.consumeReports(async (reports) => {
-        recorded.push(...reports.map((report) => report.run_id));
-      });
-      await until(() => expect(recorded).toEqual([sound.run_id]));
-      expect(dropped).toEqual(["reports"]);
-      await consumer.drain();
-      await until(async () =>
-        expect(await storedIn(client, "SONDE_RESULTS")).toBe(0),
-      );
-      expect(lines.join()).toContain("message was dropped");
-      expect(lines.join()).not.toContain(secret);
-    },
-  );
+  it.each(broken)("(%s) is dropped once and for all, and quoted nowhere", async (_, data) => {
+    await using server = await startNatsServer();
+    const lines: string[] = [];
+    const log = createLogger("trace", { write: (line) => lines.push(line) });
+    const dropped: MessageKind[] = [];
+    await using bus = await connectTo(server.url, {
+      log,
+      onDropped: (kind) => dropped.push(kind),
+    });
+    await using client = await connect({ servers: server.url });
+    // Answered when it is stored.
+    await client.request(`sonde.results.${here}`, data, PATIENT);
+    const sound = aRunReport(here);
+    await bus.publishReports([sound]);
+    const recorded: string[] = [];
+    const consumer = await bus.consumeReports(async (reports) => {
+      recorded.push(...reports.map((report) => report.run_id));
+    });
+    await until(() => expect(recorded).toEqual([sound.run_id]));
+    expect(dropped).toEqual(["reports"]);
+    await consumer.drain();
+    await until(async () => expect(await storedIn(client, "SONDE_RESULTS")).toBe(0));
+    expect(lines.join()).toContain("message was dropped");
+    expect(lines.join()).not.toContain(secret);
+  });
 
   it("is dropped among heartbeats too", async () => {
     await using server = await startNatsServer();
@@ -82,9 +74,7 @@ describe("a message that is not what its subject promises", () => {
       await bus.sendHeartbeat(aHeartbeat(here));
       expect(seen).not.toEqual([]);
     });
-    expect(new Set(seen.map((heartbeat) => heartbeat.location_id))).toEqual(
-      new Set([here]),
-    );
+    expect(new Set(seen.map((heartbeat) => heartbeat.location_id))).toEqual(new Set([here]));
   });
 });
 
@@ -148,11 +138,7 @@ describe("a batch that is larger than the server takes", () => {
     await bus.consumeTicks(location_id, async (batch) => {
       taken.push(...batch.map((tick) => tick.result_id));
     });
-    await until(() =>
-      expect(new Set(taken)).toEqual(
-        new Set(ticks.map((tick) => tick.result_id)),
-      ),
-    );
+    await until(() => expect(new Set(taken)).toEqual(new Set(ticks.map((tick) => tick.result_id))));
   });
 
   it("is published without the one item that fits in no message, which is told", async () => {
@@ -164,9 +150,7 @@ describe("a batch that is larger than the server takes", () => {
     const [small, large] = [aTick({ location_id }), bulky(location_id, 30_000)];
     await expect(bus.publishTicks([large, small])).rejects.toMatchObject({
       code: "invalid",
-      message: expect.stringContaining(
-        `max_payload in its configuration): ${large.result_id}`,
-      ),
+      message: expect.stringContaining(`max_payload in its configuration): ${large.result_id}`),
     });
     const taken: string[] = [];
     await bus.consumeTicks(location_id, async (batch) => {
@@ -237,9 +221,7 @@ describe("the credential of a location's agents", () => {
     await server.kill();
     await server.restart({ emptyStore: true });
     await exchange();
-    await until(() =>
-      expect(agent.status()).toMatchObject({ connected: true }),
-    );
+    await until(() => expect(agent.status()).toMatchObject({ connected: true }));
   });
 
   it("reaches no other location: not its ticks, not its results", async () => {
@@ -252,9 +234,7 @@ describe("the credential of a location's agents", () => {
     const handler = async (): Promise<void> => void taken.push("a tick");
     await agent.consumeTicks("there", handler);
     await hub.publishTicks([aTick({ location_id: "there" })]);
-    await expect(
-      agent.publishReports([aRunReport("there")]),
-    ).rejects.toMatchObject({
+    await expect(agent.publishReports([aRunReport("there")])).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("Permissions Violation"),
     });
@@ -295,14 +275,10 @@ describe("the credential of a location's agents", () => {
   });
 });
 
-const as = (url: string, user: string): string =>
-  url.replace("//", `//${user}:${user}@`);
+const as = (url: string, user: string): string => url.replace("//", `//${user}:${user}@`);
 
 /** Messages that the stream holds. */
-async function storedIn(
-  client: NatsConnection,
-  stream: string,
-): Promise<number> {
+async function storedIn(client: NatsConnection, stream: string): Promise<number> {
   const subject = `$JS.API.STREAM.INFO.${stream}`;
   const answer = await client.request(subject, "", PATIENT);
   return answer.json<{ state: { messages: number } }>().state.messages;

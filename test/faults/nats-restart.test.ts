@@ -12,14 +12,7 @@ import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import {
-  ACK_WAIT_MS,
-  aRunReport,
-  aTick,
-  connectTo,
-  newLocation,
-  quiet,
-} from "../bus/buses.ts";
+import { ACK_WAIT_MS, aRunReport, aTick, connectTo, newLocation, quiet } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { firstOutput } from "../support/first-output.ts";
 import { freePort } from "../support/free-port.ts";
@@ -93,9 +86,7 @@ describe("when nats-server is killed and comes back", () => {
     const taken: RunReport[] = [];
     await bus.consumeReports(async (batch) => void taken.push(...batch));
     await server.kill();
-    const published = Promise.all(
-      reports.map((report) => bus.publishReports([report])),
-    );
+    const published = Promise.all(reports.map((report) => bus.publishReports([report])));
     await server.restart();
     await published;
     await until(() => expect(taken).toHaveLength(50));
@@ -163,10 +154,7 @@ describe("while nats-server runs", () => {
         seen.push(...reports.map((report) => report.run_id));
       });
       const exchange = async (): Promise<void> => {
-        const [tick, report] = [
-          aTick({ location_id }),
-          aRunReport(location_id),
-        ];
+        const [tick, report] = [aTick({ location_id }), aRunReport(location_id)];
         await bus.publishTicks([tick]);
         await bus.publishReports([report]);
         await until(() => {
@@ -191,9 +179,7 @@ describe("while nats-server runs", () => {
     await until(async () => {
       await consumerInfo(server.url, location_id);
     });
-    await administer(server.url, (manager) =>
-      manager.consumers.delete("SONDE_TICKS", location_id),
-    );
+    await administer(server.url, (manager) => manager.consumers.delete("SONDE_TICKS", location_id));
     const tick = aTick({ location_id });
     await bus.publishTicks([tick]);
     await until(() => expect(seen).toEqual([tick.result_id]));
@@ -213,9 +199,7 @@ describe("while nats-server runs", () => {
     await bus.publishTicks([held]);
     await until(() => expect(taken).toEqual([held.result_id]));
     // A new consumer knows of no delivery: it begins with the oldest message.
-    await administer(server.url, (manager) =>
-      manager.consumers.delete("SONDE_TICKS", location_id),
-    );
+    await administer(server.url, (manager) => manager.consumers.delete("SONDE_TICKS", location_id));
     await bus.publishTicks([next]);
     await until(() => expect(taken).toHaveLength(2));
     expect(taken).toEqual([held.result_id, next.result_id]);
@@ -234,9 +218,7 @@ describe("while nats-server runs", () => {
     await using bus = await connectTo(server.url, { pingIntervalMs: 200 });
     process.kill(server.pid, "SIGSTOP");
     try {
-      await until(() =>
-        expect(bus.status()).toMatchObject({ connected: false }),
-      );
+      await until(() => expect(bus.status()).toMatchObject({ connected: false }));
     } finally {
       process.kill(server.pid, "SIGCONT");
     }
@@ -249,11 +231,9 @@ describe("while nats-server runs", () => {
     await using bus = await connectTo(server.url);
     const location_id = newLocation();
     const script = new URL("holding-consumer.ts", import.meta.url).pathname;
-    const other = spawn(
-      process.execPath,
-      [script, server.url, location_id, String(ACK_WAIT_MS)],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
+    const other = spawn(process.execPath, [script, server.url, location_id, String(ACK_WAIT_MS)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const tick = aTick({ location_id });
     try {
       await bus.publishTicks([tick]);
@@ -291,9 +271,7 @@ describe("at the start", () => {
 
   it("a server without JetStream is told", async () => {
     await using server = await startNatsServer({ jetstream: false });
-    expect(await failure(server.url)).toContain(
-      `NATS at ${server.url} does not offer JetStream`,
-    );
+    expect(await failure(server.url)).toContain(`NATS at ${server.url} does not offer JetStream`);
   });
 
   it("refused credentials are told without showing them", async () => {
@@ -320,9 +298,7 @@ describe("at the start", () => {
     const message = await failure("nats://127.0.0.1:1", {
       credentials: "s3cret",
     });
-    expect(message).toBe(
-      "the NATS credentials are not the content of a .creds file",
-    );
+    expect(message).toBe("the NATS credentials are not the content of a .creds file");
   });
 
   it("user and password of the URL are used, and never logged", async () => {
@@ -339,9 +315,7 @@ describe("at the start", () => {
       detail: `NATS at nats://127.0.0.1:${server.port}`,
     });
     await server.kill();
-    await until(() =>
-      expect(lines.join()).toContain("NATS connection was lost"),
-    );
+    await until(() => expect(lines.join()).toContain("NATS connection was lost"));
     await server.restart();
     await until(() => expect(lines.join()).toContain("NATS is back"));
     expect(lines.join()).not.toContain("s3cret");
@@ -357,6 +331,4 @@ async function administer<T>(
 }
 
 const consumerInfo = (url: string, locationId: string) =>
-  administer(url, (manager) =>
-    manager.consumers.info("SONDE_TICKS", locationId),
-  );
+  administer(url, (manager) => manager.consumers.info("SONDE_TICKS", locationId));

@@ -1,4 +1,5 @@
-// A call's authentication setting, token and variables, from where they are stored to the target that receives them.
+// A call's authentication setting, token and variables, from where they are stored to the target
+// that receives them.
 import type { RequestListener } from "node:http";
 import { expect, it, vi } from "vitest";
 import { parseEgressAllow } from "../../src/agent/http/egress.ts";
@@ -16,19 +17,11 @@ import type { HttpTarget } from "../support/target-server.ts";
 
 const START = Date.UTC(2026, 9, 1, 12, 0, 30);
 
-const create = async (
-  { client }: Stack,
-  path: string,
-  body: object,
-): Promise<string> =>
+const create = async ({ client }: Stack, path: string, body: object): Promise<string> =>
   (await client.send<{ id: string }>("POST", path, body)).id;
 
 /** The first result of the call when it is no longer in flight. */
-async function run(
-  { client }: Stack,
-  callId: string,
-  context: object,
-): Promise<{ meta: object }> {
+async function run({ client }: Stack, callId: string, context: object): Promise<{ meta: object }> {
   await client.send("POST", `/calls/${callId}/run`, { context });
   return vi.waitFor(
     async () => {
@@ -119,8 +112,7 @@ it("does not run a call whose token has expired", async () => {
   expect(meta).toMatchObject({
     result: "SKIPPED",
     result_category: null,
-    message:
-      "credential_expired: the token 'old' expired at 2026-10-01T11:00:00.000Z",
+    message: "credential_expired: the token 'old' expired at 2026-10-01T11:00:00.000Z",
   });
   expect(target.connections()).toBe(0);
 });
@@ -157,9 +149,7 @@ async function startRenewed(stack: Stack, target: HttpTarget, token: object) {
 }
 
 const issuing: RequestListener = ({ url }, response) =>
-  response.end(
-    url === "/token" ? '{"access_token":"issued","expires_in":600}' : "ok",
-  );
+  response.end(url === "/token" ? '{"access_token":"issued","expires_in":600}' : "ok");
 
 it.each<[string, object, number]>([
   ["that is not there yet, run at once", {}, 0],
@@ -188,21 +178,15 @@ it.each<[string, object, number]>([
   await renew();
   await stack.beat();
   clock.moveTo(Date.parse(queued?.meta.due_time ?? ""));
-  await expect
-    .poll(async () => (await client.results(callId))[0]?.meta.result)
-    .toBe("COMPLETE");
-  expect(
-    target.requests.map(({ url, headers }) => [url, headers.authorization]),
-  ).toEqual([
+  await expect.poll(async () => (await client.results(callId))[0]?.meta.result).toBe("COMPLETE");
+  expect(target.requests.map(({ url, headers }) => [url, headers.authorization])).toEqual([
     ["/token", undefined],
     ["/called", "Bearer issued"],
   ]);
 });
 
 it("skips a call whose token is not obtained in time, and says why", async () => {
-  await using target = await startTarget((_, response) =>
-    response.writeHead(500).end(),
-  );
+  await using target = await startTarget((_, response) => response.writeHead(500).end());
   await using stack = await startStack({
     now: START,
     egressAllow: [target.authority],

@@ -1,4 +1,5 @@
-// From the definition of a call to its statistics, through every role, on a clock that is moved from slot to slot.
+// From the definition of a call to its statistics, through every role, on a clock that is moved
+// from slot to slot.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { PendingRun } from "../../src/store/ports/run-store.ts";
@@ -22,9 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => target[Symbol.asyncDispose]());
 
-const start = (
-  options: Partial<Pick<StackOptions, "now" | "agents" | "agentClock">> = {},
-) => startStack({ now: START, egressAllow: [target.authority], ...options });
+const start = (options: Partial<Pick<StackOptions, "now" | "agents" | "agentClock">> = {}) =>
+  startStack({ now: START, egressAllow: [target.authority], ...options });
 
 /** Beats ahead of the slot as the scheduler does, and lets it begin. */
 async function begin(stack: Stack, slot: number): Promise<void> {
@@ -41,10 +41,7 @@ const codes = (results: readonly ListedResult[]): string[] =>
   results.map(({ meta }) => meta.result);
 
 /** The results of the call when none is in flight any more. */
-const ended = (
-  { client }: Stack,
-  callId: string,
-): Promise<readonly ListedResult[]> =>
+const ended = ({ client }: Stack, callId: string): Promise<readonly ListedResult[]> =>
   vi.waitFor(
     async () => {
       const results = await client.results(callId);
@@ -86,9 +83,9 @@ describe("a call that is deployed every minute", () => {
         trigger_time: meta.due_time,
         agent_id: "agent-1",
       });
-      expect(
-        Date.parse(meta.start_time ?? "") - Date.parse(meta.due_time),
-      ).toBeGreaterThanOrEqual(0);
+      expect(Date.parse(meta.start_time ?? "") - Date.parse(meta.due_time)).toBeGreaterThanOrEqual(
+        0,
+      );
     }
 
     const { stats: raw } = await stack.client.send<{
@@ -99,12 +96,10 @@ describe("a call that is deployed every minute", () => {
         content_length: number;
       }[];
     }>("GET", `/calls/${call}/stats/since?kind=RAW&time=2026-10-01T12:00:00Z`);
-    expect(raw.map(({ time }) => time)).toEqual(
-      results.map(({ meta }) => meta.start_time),
+    expect(raw.map(({ time }) => time)).toEqual(results.map(({ meta }) => meta.start_time));
+    expect(raw.map(({ http_code, content_length }) => [http_code, content_length])).toEqual(
+      raw.map(() => [200, 2]),
     );
-    expect(
-      raw.map(({ http_code, content_length }) => [http_code, content_length]),
-    ).toEqual(raw.map(() => [200, 2]));
     const latencies = raw.map(({ latency }) => latency);
     const mean = latencies.reduce((sum, latency) => sum + latency, 0) / 5;
     for (const [kind, time] of [
@@ -112,9 +107,7 @@ describe("a call that is deployed every minute", () => {
       ["DAY", "2026-10-01T00:00:00Z"],
       ["MONTH", "2026-10-01T00:00:00Z"],
     ])
-      expect(
-        await stack.client.stat(call, `kind=${kind}&type=COMPLETE`),
-      ).toMatchObject({
+      expect(await stack.client.stat(call, `kind=${kind}&type=COMPLETE`)).toMatchObject({
         time,
         count: 5,
         max_latency: Math.max(...latencies),
@@ -138,9 +131,9 @@ describe("a call that is deployed every minute", () => {
       ["MONTH", "2026-10-31", "2026-11-01"],
     ])
       for (const time of [day, hour])
-        expect(
-          await stack.client.stat(call, `kind=${kind}&time=${time}`),
-        ).toMatchObject({ count: 1 });
+        expect(await stack.client.stat(call, `kind=${kind}&time=${time}`)).toMatchObject({
+          count: 1,
+        });
   });
 
   it("runs by its new frequency from the first trigger more than 15 s after an update", async () => {
@@ -148,11 +141,9 @@ describe("a call that is deployed every minute", () => {
     const call = await deployed(stack);
     const [first] = await pass(stack, call, [1, 2]);
     stack.clock.moveTo(minute(2) + 50 * SECOND);
-    await stack.client.send(
-      "PUT",
-      `/deployments/${first?.meta.deployment_id}/`,
-      { deployment: { frequency: 3 } },
-    );
+    await stack.client.send("PUT", `/deployments/${first?.meta.deployment_id}/`, {
+      deployment: { frequency: 3 },
+    });
     const results = await pass(stack, call, [3, 4, 5, 6, 7, 8, 9]);
     expect(dueMinutes(results)).toEqual([1, 2, 3, 6, 9]);
     expect(new Set(codes(results))).toEqual(new Set(["COMPLETE"]));
@@ -165,10 +156,7 @@ describe("a call that is deployed every minute", () => {
     await ended(stack, removed);
     stack.clock.moveTo(minute(1) + 20 * SECOND);
     const before = target.requests.length;
-    await stack.client.send(
-      "DELETE",
-      `/deployments/${first?.meta.deployment_id}/`,
-    );
+    await stack.client.send("DELETE", `/deployments/${first?.meta.deployment_id}/`);
     await stack.client.send("DELETE", `/calls/${removed}/`);
     const other = await deployed(stack);
     expect(dueMinutes(await pass(stack, other, [2, 3]))).toEqual([2, 3]);
@@ -186,10 +174,7 @@ describe("a run at a caller's request", () => {
       `/calls/${call}/run?wait=20`,
       {},
     );
-    const result = await stack.client.send<ListedResult>(
-      "GET",
-      `/results/${run.result_id}/`,
-    );
+    const result = await stack.client.send<ListedResult>("GET", `/results/${run.result_id}/`);
     expect(result.meta).toMatchObject({
       result: "COMPLETE",
       trigger: "MANUAL",
@@ -275,30 +260,23 @@ describe("agents", () => {
         results: [result],
       })),
     );
-    await vi.waitFor(
-      async () => expect(await stack.outcomes("duplicate")).toBe(3),
-      { timeout: 10_000 },
-    );
-    expect(await stack.client.stat(call, "kind=DAY&type=COMPLETE")).toEqual(
-      stat,
-    );
+    await vi.waitFor(async () => expect(await stack.outcomes("duplicate")).toBe(3), {
+      timeout: 10_000,
+    });
+    expect(await stack.client.stat(call, "kind=DAY&type=COMPLETE")).toEqual(stat);
     expect(await ended(stack, call)).toHaveLength(3);
   });
 });
 
 describe("without an agent", () => {
   /** A call, and its run of minute 1 that nobody made and that has expired. */
-  async function missOne(
-    stack: Stack,
-  ): Promise<{ call: string; run: PendingRun }> {
+  async function missOne(stack: Stack): Promise<{ call: string; run: PendingRun }> {
     const call = await stack.client.createCall(target.url);
     await stack.client.deploy(call);
     await begin(stack, minute(1));
     const [queued] = await stack.client.results(call);
     expect(queued?.meta.result).toBe("QUEUED");
-    const run = (await stack.store.pendingRuns.get(
-      queued?.id ?? "",
-    )) as PendingRun;
+    const run = (await stack.store.pendingRuns.get(queued?.id ?? "")) as PendingRun;
     stack.clock.moveTo(run.expires_at + SECOND);
     await stack.reconcile();
     return { call, run };
@@ -313,15 +291,11 @@ describe("without an agent", () => {
       message: "no_agent: no agent has ever been seen at location 'local'",
       start_time: null,
     });
-    expect(
-      await stack.client.send("GET", `/calls/${call}/stats/?kind=HOUR`),
-    ).toMatchObject({
+    expect(await stack.client.send("GET", `/calls/${call}/stats/?kind=HOUR`)).toMatchObject({
       stat: null,
       adv_stat: { missed: 1, pass_percent: null },
     });
-    expect(await stack.client.stat(call, "kind=DAY&type=MISSED")).toMatchObject(
-      { count: 1 },
-    );
+    expect(await stack.client.stat(call, "kind=DAY&type=MISSED")).toMatchObject({ count: 1 });
   });
 
   it("a result that comes after all takes the place of MISSED, in every period", async () => {
@@ -333,9 +307,7 @@ describe("without an agent", () => {
     });
     expect(codes(await ended(stack, call))).toEqual(["COMPLETE"]);
     for (const kind of ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"])
-      expect(
-        await stack.client.send("GET", `/calls/${call}/stats/?kind=${kind}`),
-      ).toMatchObject({
+      expect(await stack.client.send("GET", `/calls/${call}/stats/?kind=${kind}`)).toMatchObject({
         stat: { count: 1, max_latency: 250 },
         adv_stat: { missed: 0, pass_percent: 100 },
       });

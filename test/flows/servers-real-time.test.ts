@@ -1,4 +1,5 @@
-// One process for each role, on PostgreSQL and NATS, in real time: from the request that deploys to the statistic.
+// One process for each role, on PostgreSQL and NATS, in real time: from the request that deploys to
+// the statistic.
 import { expect, inject, it, vi } from "vitest";
 import { nextTrigger } from "../../src/model/slots.ts";
 import { httpClient } from "../support/client.ts";
@@ -46,12 +47,10 @@ it(
     );
     const trigger = nextTrigger(1, Date.parse(deployment.meta.created));
     expect(Date.parse(result?.meta.trigger_time ?? "")).toBe(trigger);
-    expect(
-      Date.parse(result?.meta.start_time ?? "") - trigger,
-    ).toBeGreaterThanOrEqual(0);
-    expect(
-      await client.stat(call, `kind=HOUR&time=${result?.meta.start_time}`),
-    ).toMatchObject({ count: 1 });
+    expect(Date.parse(result?.meta.start_time ?? "") - trigger).toBeGreaterThanOrEqual(0);
+    expect(await client.stat(call, `kind=HOUR&time=${result?.meta.start_time}`)).toMatchObject({
+      count: 1,
+    });
     expect(target.requests.map(({ url }) => url)).toEqual(["/watched"]);
 
     expect(await Promise.all(processes.map((each) => each.stop()))).toEqual(

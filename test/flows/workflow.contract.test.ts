@@ -22,10 +22,7 @@ interface WorkflowRun {
   }[];
 }
 
-async function createWorkflow(
-  { client }: Stack,
-  workflow: object,
-): Promise<string> {
+async function createWorkflow({ client }: Stack, workflow: object): Promise<string> {
   const { id } = await client.send<{ id: string }>("POST", "/workflows/", {
     meta: { name: "a workflow" },
     workflow,
@@ -33,18 +30,13 @@ async function createWorkflow(
   return id;
 }
 
-const runsOf = async (
-  { client }: Stack,
-  workflowId: string,
-): Promise<readonly WorkflowRun[]> => {
+const runsOf = async ({ client }: Stack, workflowId: string): Promise<readonly WorkflowRun[]> => {
   const { results } = await client.send<{ results: WorkflowRun[] }>(
     "GET",
     `/workflows/${workflowId}/results/`,
   );
   return Promise.all(
-    results.map(({ id }) =>
-      client.send<WorkflowRun>("GET", `/workflows/results/${id}/`),
-    ),
+    results.map(({ id }) => client.send<WorkflowRun>("GET", `/workflows/results/${id}/`)),
   );
 };
 
@@ -61,10 +53,8 @@ const ended = (stack: Stack, id: string): Promise<readonly WorkflowRun[]> =>
 
 it("runs a deployed workflow in its slot, with cookies from call to call, and counts its calls", async () => {
   await using target = await startTarget((request, response) => {
-    if (request.url === "/login")
-      response.setHeader("set-cookie", "session=abc; Path=/");
-    else if (request.headers.cookie !== "session=abc")
-      response.statusCode = 401;
+    if (request.url === "/login") response.setHeader("set-cookie", "session=abc; Path=/");
+    else if (request.headers.cookie !== "session=abc") response.statusCode = 401;
     response.end("ok");
   });
   await using stack = await startStack({

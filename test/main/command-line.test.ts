@@ -1,13 +1,7 @@
 // The program as its user meets it: what it prints, how it ends, and what it leaves behind.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  rmdirSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
@@ -39,10 +33,7 @@ describe("the command line", { timeout: 60_000 }, () => {
 
   it("tells its version", async () => {
     const { code, stdout } = await runSonde(["--version"]);
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
-    ]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
 
   it.concurrent.each([
@@ -55,10 +46,7 @@ describe("the command line", { timeout: 60_000 }, () => {
   });
 
   it.concurrent.each([
-    [
-      ["serve", "--frob"],
-      "sonde: Unknown option '--frob'; `sonde --help` shows what there is",
-    ],
+    [["serve", "--frob"], "sonde: Unknown option '--frob'; `sonde --help` shows what there is"],
     [
       ["keys", "create", "--level"],
       "sonde: Option '--level <value>' argument missing; `sonde --help` shows what there is",
@@ -69,18 +57,9 @@ describe("the command line", { timeout: 60_000 }, () => {
       ["keys", "create", "--level", "ROOT"],
       "sonde: --level: 'ROOT' is not one of VIEWER, EDITOR, OWNER",
     ],
-    [
-      ["keys", "revoke"],
-      "sonde: keys revoke needs the id of a key; `sonde keys list` shows them",
-    ],
-    [
-      ["keys", "revoke", "nope"],
-      "sonde: 'nope' is no key in force; `sonde keys list` shows them",
-    ],
-    [
-      ["locations", "add"],
-      "sonde: locations add needs an id, such as `sonde locations add paris`",
-    ],
+    [["keys", "revoke"], "sonde: keys revoke needs the id of a key; `sonde keys list` shows them"],
+    [["keys", "revoke", "nope"], "sonde: 'nope' is no key in force; `sonde keys list` shows them"],
+    [["locations", "add"], "sonde: locations add needs an id, such as `sonde locations add paris`"],
     [
       ["locations", "add", "a b"],
       "sonde: 'a b' is not a location id (1 to 64 letters, digits, _ or -)",
@@ -110,20 +89,17 @@ it("prints an agent's environment that a shell reads as it is meant", async () =
 describe("a configuration that is not usable", { timeout: 60_000 }, () => {
   it("is told whole, before anything listens or is made", async () => {
     using folder = makeFolder();
-    const { code, stdout, stderr } = await runSonde(
-      ["serve", "--roles", "api,cook"],
-      {
-        folder: folder.path,
-        env: {
-          SONDE_PORT: "http",
-          SONDE_OPS_PORT: "70000",
-          SONDE_PROT: "1",
-          SONDE_LOG_LEVEL: "loud",
-          SONDE_BOOTSTRAP_KEY: "s3cret",
-          SONDE_DATABASE_URL: "mysql://ann:s3cret@db/sonde",
-        },
+    const { code, stdout, stderr } = await runSonde(["serve", "--roles", "api,cook"], {
+      folder: folder.path,
+      env: {
+        SONDE_PORT: "http",
+        SONDE_OPS_PORT: "70000",
+        SONDE_PROT: "1",
+        SONDE_LOG_LEVEL: "loud",
+        SONDE_BOOTSTRAP_KEY: "s3cret",
+        SONDE_DATABASE_URL: "mysql://ann:s3cret@db/sonde",
       },
-    );
+    });
     expect([code, stdout]).toEqual([1, ""]);
     const [title, ...faults] = stderr.trimEnd().split("\n");
     expect(title).toBe("sonde: the configuration is not usable:");
@@ -198,37 +174,26 @@ describe(
           SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
         },
       });
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        expect.stringContaining("SONDE_OPS_PORT"),
-      ]);
+      expect([code, oneLine(stderr)]).toEqual([1, expect.stringContaining("SONDE_OPS_PORT")]);
     });
 
     it.each([
       ["a port in use", async () => takePort()],
-      [
-        "a key file that cannot be written",
-        async (folder: TestFolder) => takeKeyFile(folder),
-      ],
-    ])(
-      "and, after %s, shows the first key at the start that follows",
-      async (_what, take) => {
-        using folder = makeFolder();
-        {
-          await using taken = await take(folder);
-          const { code } = await runSonde(["serve"], {
-            folder: folder.path,
-            env: { SONDE_PORT: String(taken.port) },
-          });
-          expect(code).toBe(1);
-        }
-        await using sonde = startSonde(["serve"], { folder: folder.path });
-        await sonde.ready();
-        await expect
-          .poll(() => sonde.stdout())
-          .toMatch(/^ {2}[A-Za-z0-9]{32}$/m);
-      },
-    );
+      ["a key file that cannot be written", async (folder: TestFolder) => takeKeyFile(folder)],
+    ])("and, after %s, shows the first key at the start that follows", async (_what, take) => {
+      using folder = makeFolder();
+      {
+        await using taken = await take(folder);
+        const { code } = await runSonde(["serve"], {
+          folder: folder.path,
+          env: { SONDE_PORT: String(taken.port) },
+        });
+        expect(code).toBe(1);
+      }
+      await using sonde = startSonde(["serve"], { folder: folder.path });
+      await sonde.ready();
+      await expect.poll(() => sonde.stdout()).toMatch(/^ {2}[A-Za-z0-9]{32}$/m);
+    });
 
     it("when PostgreSQL cannot be reached, without its password", async () => {
       const port = await freePort();
@@ -239,9 +204,7 @@ describe(
       });
       expect([code, stdout]).toEqual([1, ""]);
       expect(oneLine(stderr)).toMatch(
-        new RegExp(
-          `^sonde: cannot reach PostgreSQL at 127.0.0.1:${port} .*SONDE_DATABASE_URL$`,
-        ),
+        new RegExp(`^sonde: cannot reach PostgreSQL at 127.0.0.1:${port} .*SONDE_DATABASE_URL$`),
       );
       expect(stderr).not.toContain("s3cret");
     });
@@ -276,10 +239,7 @@ describe(
         await database.schema.dropTable("locations").execute();
       }
       const { code, stderr } = await runSonde(["serve"], { env });
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        'sonde: relation "locations" does not exist',
-      ]);
+      expect([code, oneLine(stderr)]).toEqual([1, 'sonde: relation "locations" does not exist']);
     });
 
     it("when NATS cannot be reached, without its password", async () => {
@@ -289,9 +249,7 @@ describe(
       });
       expect([code, stdout]).toEqual([1, ""]);
       expect(oneLine(stderr)).toMatch(
-        new RegExp(
-          `^sonde: cannot reach NATS at nats://127.0.0.1:${port} .*SONDE_NATS_URL$`,
-        ),
+        new RegExp(`^sonde: cannot reach NATS at nats://127.0.0.1:${port} .*SONDE_NATS_URL$`),
       );
       expect(stderr).not.toContain("s3cret");
     });
@@ -379,22 +337,17 @@ function fillFolder({ path }: TestFolder): string {
   return path;
 }
 
-async function takeKeyFile({
-  dataDir,
-}: TestFolder): ReturnType<typeof takePort> {
+async function takeKeyFile({ dataDir }: TestFolder): ReturnType<typeof takePort> {
   const file = join(dataDir, "owner-key");
   mkdirSync(file, { recursive: true });
   return { port: 0, [Symbol.asyncDispose]: async () => rmdirSync(file) };
 }
 
-async function takePort(): Promise<
-  AsyncDisposable & { readonly port: number }
-> {
+async function takePort(): Promise<AsyncDisposable & { readonly port: number }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => server.close(() => resolve())),
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }

@@ -96,108 +96,86 @@ describe("a master key that is not the database's", { timeout: 60_000 }, () => {
   });
 });
 
-it(
-  "moves to a new master key while it serves",
-  { timeout: 60_000 },
-  async () => {
-    using folder = makeFolder();
-    const [before, after] = [newKey(), newKey()];
-    const withKeys = (current: string, old?: string) => ({
-      folder: folder.path,
-      env: {
-        SONDE_BOOTSTRAP_KEY: KEY,
-        SONDE_MASTER_KEY: current,
-        ...(old && { SONDE_MASTER_KEYS_OLD: old }),
-      },
-    });
-    {
-      await using sonde = startSonde(["serve"], withKeys(before));
-      await sonde.ready();
-      await setVariable(sonde, "A");
-    }
-    const unprepared = await runSonde(["serve"], withKeys(after));
-    expect(unprepared.code).toBe(1);
-    expect(oneLine(unprepared.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
-    {
-      await using sonde = startSonde(["serve"], withKeys(after, before));
-      await sonde.ready();
-      expect(await getVariable(sonde, "A")).toBe(true);
-      await setVariable(sonde, "B");
-      const early = await runSonde(["keys", "rotate-master"], withKeys(after));
-      expect(oneLine(early.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
-      const rotated = await runSonde(
-        ["keys", "rotate-master"],
-        withKeys(after, before),
-      );
-      expect([rotated.code, rotated.stderr]).toEqual([0, ""]);
-      expect(rotated.stdout).toContain(
-        "variable: 2 checked, 1 encrypted anew\n",
-      );
-      expect(await getVariable(sonde, "A")).toBe(true);
-    }
-    await using sonde = startSonde(["serve"], withKeys(after));
+it("moves to a new master key while it serves", { timeout: 60_000 }, async () => {
+  using folder = makeFolder();
+  const [before, after] = [newKey(), newKey()];
+  const withKeys = (current: string, old?: string) => ({
+    folder: folder.path,
+    env: {
+      SONDE_BOOTSTRAP_KEY: KEY,
+      SONDE_MASTER_KEY: current,
+      ...(old && { SONDE_MASTER_KEYS_OLD: old }),
+    },
+  });
+  {
+    await using sonde = startSonde(["serve"], withKeys(before));
     await sonde.ready();
-    expect([
-      await getVariable(sonde, "A"),
-      await getVariable(sonde, "B"),
-    ]).toEqual([true, true]);
-  },
-);
+    await setVariable(sonde, "A");
+  }
+  const unprepared = await runSonde(["serve"], withKeys(after));
+  expect(unprepared.code).toBe(1);
+  expect(oneLine(unprepared.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
+  {
+    await using sonde = startSonde(["serve"], withKeys(after, before));
+    await sonde.ready();
+    expect(await getVariable(sonde, "A")).toBe(true);
+    await setVariable(sonde, "B");
+    const early = await runSonde(["keys", "rotate-master"], withKeys(after));
+    expect(oneLine(early.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
+    const rotated = await runSonde(["keys", "rotate-master"], withKeys(after, before));
+    expect([rotated.code, rotated.stderr]).toEqual([0, ""]);
+    expect(rotated.stdout).toContain("variable: 2 checked, 1 encrypted anew\n");
+    expect(await getVariable(sonde, "A")).toBe(true);
+  }
+  await using sonde = startSonde(["serve"], withKeys(after));
+  await sonde.ready();
+  expect([await getVariable(sonde, "A"), await getVariable(sonde, "B")]).toEqual([true, true]);
+});
 
-it(
-  "audits what the command line changes, and lists it",
-  { timeout: 60_000 },
-  async () => {
-    using folder = makeFolder();
-    const sonde = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await runSonde(args, {
-        folder: folder.path,
-      });
-      expect([code, stderr]).toEqual([0, ""]);
-      return stdout;
-    };
-    const listed = async (...options: string[]) =>
-      (await sonde("audit", "list", ...options))
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const { id, api_key } = JSON.parse(
-      await sonde("keys", "create", "--owner", "bob"),
-    ) as { id: string; api_key: string };
-    await sonde("keys", "revoke", id);
-    await sonde("locations", "add", "paris");
-    const entries = await listed();
-    expect(entries[0]).toEqual({
-      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      actor: "command line",
-      owner: "bob",
-      address: null,
-      action: "issue",
-      kind: "api_key",
-      object_id: id,
-      fields: [],
+it("audits what the command line changes, and lists it", { timeout: 60_000 }, async () => {
+  using folder = makeFolder();
+  const sonde = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runSonde(args, {
+      folder: folder.path,
     });
-    expect(
-      entries.map(({ action, kind, object_id }) => [action, kind, object_id]),
-    ).toEqual([
-      ["issue", "api_key", id],
-      ["revoke", "api_key", id],
-      ["create", "location", "paris"],
-    ]);
-    expect(JSON.stringify(entries)).not.toContain(api_key);
-    expect(await listed("--limit", "1")).toEqual(entries.slice(2));
-    expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 1));
-    expect(await listed("--since", String(entries[1]?.["time"]))).toEqual(
-      entries.slice(1),
-    );
-  },
-);
+    expect([code, stderr]).toEqual([0, ""]);
+    return stdout;
+  };
+  const listed = async (...options: string[]) =>
+    (await sonde("audit", "list", ...options))
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { id, api_key } = JSON.parse(await sonde("keys", "create", "--owner", "bob")) as {
+    id: string;
+    api_key: string;
+  };
+  await sonde("keys", "revoke", id);
+  await sonde("locations", "add", "paris");
+  const entries = await listed();
+  expect(entries[0]).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    actor: "command line",
+    owner: "bob",
+    address: null,
+    action: "issue",
+    kind: "api_key",
+    object_id: id,
+    fields: [],
+  });
+  expect(entries.map(({ action, kind, object_id }) => [action, kind, object_id])).toEqual([
+    ["issue", "api_key", id],
+    ["revoke", "api_key", id],
+    ["create", "location", "paris"],
+  ]);
+  expect(JSON.stringify(entries)).not.toContain(api_key);
+  expect(await listed("--limit", "1")).toEqual(entries.slice(2));
+  expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 1));
+  expect(await listed("--since", String(entries[1]?.["time"]))).toEqual(entries.slice(1));
+});
 
 it.each([
-  [
-    ["--since", "yesterday"],
-    "--since: 'yesterday' is not an ISO 8601 date or date-time",
-  ],
+  [["--since", "yesterday"], "--since: 'yesterday' is not an ISO 8601 date or date-time"],
   [["--limit", "0"], "--limit: '0' is not a whole number from 1 to 100000"],
 ])("refuses audit list %j", async (options, message) => {
   const { code, stderr } = await runSonde(["audit", "list", ...options]);

@@ -21,10 +21,7 @@ it("reaches a reader that takes its time", async () => {
     insert into audit (id, time, actor, action, kind, object_id, fields)
       select printf('%06d', n), n, 'test', 'create', 'call', n, '[]' from numbers`);
   database.close();
-  await using sonde = startSonde(
-    ["audit", "list", "--limit", String(entries)],
-    options,
-  );
+  await using sonde = startSonde(["audit", "list", "--limit", String(entries)], options);
   expect(await sonde.exited).toEqual({ code: 0, signal: null });
   expect(sonde.stdout().trimEnd().split("\n")).toHaveLength(entries);
 });

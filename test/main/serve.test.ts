@@ -1,12 +1,6 @@
 // `sonde serve` and the commands beside it, on one data folder.
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
@@ -57,10 +51,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
       expect(sonde.stdout()).toContain(await sonde.ops());
       expect(keyFile(folder.dataDir)).toBe(key);
       for (const file of ["owner-key", "master-key", "sonde.db"])
-        expect([file, modeOf(join(folder.dataDir, file))]).toEqual([
-          file,
-          0o600,
-        ]);
+        expect([file, modeOf(join(folder.dataDir, file))]).toEqual([file, 0o600]);
       const client = httpClient(api, key);
       await demoMade(folder, client);
       firstCalls = await callsOf(client);
@@ -69,9 +60,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
           for (const call of await callsOf(client)) {
             const results = await client.results(call.id);
             // The next minute's run may be queued already.
-            expect(results.some(({ meta }) => meta.result !== "QUEUED")).toBe(
-              true,
-            );
+            expect(results.some(({ meta }) => meta.result !== "QUEUED")).toBe(true);
           }
         },
         { timeout: 30_000 },
@@ -84,9 +73,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     const api = await again.api();
     await greeting(again);
     expect(again.stdout()).not.toMatch(SHOWN_KEY);
-    expect(await callsOf(httpClient(api, keyFile(folder.dataDir)))).toEqual(
-      firstCalls,
-    );
+    expect(await callsOf(httpClient(api, keyFile(folder.dataDir)))).toEqual(firstCalls);
   });
 
   it("shows the key and makes its calls first, where a signal comes meanwhile", async () => {
@@ -108,9 +95,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
         folder: folder.path,
         env: { SONDE_LOG_LEVEL: "debug" },
       });
-      await sonde.logged(
-        ({ route, status }) => route === "/api/2/calls/" && status === 201,
-      );
+      await sonde.logged(({ route, status }) => route === "/api/2/calls/" && status === 201);
       await sonde.kill9();
       expect(sonde.stdout()).toMatch(SHOWN_KEY);
     }
@@ -162,10 +147,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
 async function makeDemoFolder(): Promise<TestFolder> {
   const folder = makeFolder();
   mkdirSync(folder.dataDir);
-  writeFileSync(
-    join(folder.dataDir, "demo.json"),
-    JSON.stringify({ port: await freePort() }),
-  );
+  writeFileSync(join(folder.dataDir, "demo.json"), JSON.stringify({ port: await freePort() }));
   return folder;
 }
 
@@ -179,15 +161,13 @@ async function expectWholeDemo(folder: TestFolder): Promise<void> {
   const deployments = await client.send<{
     results: { deployment: { target_id: string } }[];
   }>("GET", "/deployments/");
-  expect(
-    deployments.results.map(({ deployment }) => deployment.target_id),
-  ).toEqual(calls.map(({ id }) => id));
+  expect(deployments.results.map(({ deployment }) => deployment.target_id)).toEqual(
+    calls.map(({ id }) => id),
+  );
   expect(new Set(calls.map(({ meta }) => meta.name)).size).toBe(5);
   expect(calls).toHaveLength(5);
   const { stdout } = await runSonde(["keys", "list"], { folder: path });
-  expect(printed(stdout).map(({ access_level }) => access_level)).toEqual([
-    "OWNER",
-  ]);
+  expect(printed(stdout).map(({ access_level }) => access_level)).toEqual(["OWNER"]);
 }
 
 /** All its calls, and nothing is left to do. */
@@ -210,10 +190,9 @@ const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 /** The text for people has been printed: its last line names the documentation or the key. */
 const greeting = (sonde: SondeProcess): Promise<void> =>
-  vi.waitFor(
-    () => expect(sonde.stdout()).toMatch(/health, metrics {2}[^]+\n\n/),
-    { timeout: 30_000 },
-  );
+  vi.waitFor(() => expect(sonde.stdout()).toMatch(/health, metrics {2}[^]+\n\n/), {
+    timeout: 30_000,
+  });
 
 interface ListedCall {
   readonly id: string;
@@ -221,10 +200,7 @@ interface ListedCall {
 }
 
 async function callsOf(client: Client): Promise<readonly ListedCall[]> {
-  const { results } = await client.send<{ results: ListedCall[] }>(
-    "GET",
-    "/calls/",
-  );
+  const { results } = await client.send<{ results: ListedCall[] }>("GET", "/calls/");
   return results;
 }
 
@@ -244,16 +220,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     };
 
     const [issued] = printed(
-      await command(
-        "keys",
-        "create",
-        "--level",
-        "EDITOR",
-        "--owner",
-        "ann",
-        "--org",
-        "acme",
-      ),
+      await command("keys", "create", "--level", "EDITOR", "--owner", "ann", "--org", "acme"),
     );
     expect(issued).toEqual({
       id: expect.any(String),
@@ -276,9 +243,9 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     expect(await statusOf(api, api_key)).toBe(401);
     expect(await command("keys", "list")).not.toContain(id);
 
-    expect(
-      await command("locations", "add", "paris", "--label", "Paris, FR"),
-    ).toMatch(/SONDE_LOCATION=paris\nSONDE_LOCATION_KEY=[\w+/]{43}=\n/);
+    expect(await command("locations", "add", "paris", "--label", "Paris, FR")).toMatch(
+      /SONDE_LOCATION=paris\nSONDE_LOCATION_KEY=[\w+/]{43}=\n/,
+    );
     expect(await command("locations", "env", "paris")).toBe(
       await command("locations", "env", "paris"),
     );
@@ -293,9 +260,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
       1,
       "sonde: there is a location 'paris' already; `sonde locations list` shows them\n",
     ]);
-    expect(await command("migrate")).toBe(
-      "the database schema is up to date\n",
-    );
+    expect(await command("migrate")).toBe("the database schema is up to date\n");
     const client = httpClient(api, KEY);
     const call = await client.createCall("https://target.test/");
     await client.deploy(call, { location_id: "paris" });
@@ -355,22 +320,17 @@ describe("a signal during the start", { timeout: 60_000 }, () => {
   it.each([
     ["SIGINT", "PostgreSQL", "SONDE_DATABASE_URL", "postgres://127.0.0.1:"],
     ["SIGTERM", "NATS", "SONDE_NATS_URL", "nats://127.0.0.1:"],
-  ] as const)(
-    "%s ends it while %s is awaited",
-    async (signal, _server, setting, url) => {
-      await using silent = await startSilentServer();
-      await using sonde = startSonde(["serve", "--demo"], {
-        env: { [setting]: `${url}${silent.port}` },
-      });
-      await silent.connected;
-      sonde.signal(signal);
-      expect(await sonde.exited).toEqual({ code: 0, signal: null });
-      expect(sonde.stderr()).toBe("");
-      expect(sonde.log()).toMatchObject([
-        { msg: "stopped before it had started", signal },
-      ]);
-    },
-  );
+  ] as const)("%s ends it while %s is awaited", async (signal, _server, setting, url) => {
+    await using silent = await startSilentServer();
+    await using sonde = startSonde(["serve", "--demo"], {
+      env: { [setting]: `${url}${silent.port}` },
+    });
+    await silent.connected;
+    sonde.signal(signal);
+    expect(await sonde.exited).toEqual({ code: 0, signal: null });
+    expect(sonde.stderr()).toBe("");
+    expect(sonde.log()).toMatchObject([{ msg: "stopped before it had started", signal }]);
+  });
 
   it("ends it while another start has the lock on the schema", async () => {
     const databaseUrl = await createDatabase(inject("postgresUrl"));
@@ -384,9 +344,7 @@ describe("a signal during the start", { timeout: 60_000 }, () => {
         async () =>
           expect(
             await sql`select 1 from pg_stat_activity
-              where datname = current_database() and wait_event_type = 'Lock'`.execute(
-              other,
-            ),
+              where datname = current_database() and wait_event_type = 'Lock'`.execute(other),
           ).toMatchObject({ rows: [{}] }),
         { timeout: 30_000 },
       );
@@ -425,20 +383,14 @@ describe("a signal", { timeout: 60_000 }, () => {
     ["SIGINT", 1],
     ["SIGTERM", 1],
     ["SIGINT", 2],
-  ] as const)(
-    "%s, sent %i times, ends it with exit code 0",
-    async (signal, times) => {
-      await using sonde = startSonde(["serve"]);
-      await sonde.ready();
-      for (let sent = 0; sent < times; sent += 1) sonde.signal(signal);
-      expect(await sonde.exited).toEqual({ code: 0, signal: null });
-      expect([
-        sonde.stderr(),
-        sonde.log().filter(({ level }) => level !== "info"),
-      ]).toEqual(["", []]);
-      expect(sonde.log().at(-1)?.msg).toBe("stopped");
-    },
-  );
+  ] as const)("%s, sent %i times, ends it with exit code 0", async (signal, times) => {
+    await using sonde = startSonde(["serve"]);
+    await sonde.ready();
+    for (let sent = 0; sent < times; sent += 1) sonde.signal(signal);
+    expect(await sonde.exited).toEqual({ code: 0, signal: null });
+    expect([sonde.stderr(), sonde.log().filter(({ level }) => level !== "info")]).toEqual(["", []]);
+    expect(sonde.log().at(-1)?.msg).toBe("stopped");
+  });
 
   it("SIGINT ends it at once where the stop takes long and the user asks again", async () => {
     await using target = await startTarget(() => undefined);
@@ -482,10 +434,8 @@ describe("a signal", { timeout: 60_000 }, () => {
       await using sonde = startSonde(["serve"], options);
       await sonde.ready();
       const client = httpClient(await sonde.api(), KEY);
-      for (let n = 0; n < 5; n += 1)
-        calls.push(await client.createCall(`${target.url}/${n}`));
-      for (const call of calls)
-        await client.send("POST", `/calls/${call}/run`, {});
+      for (let n = 0; n < 5; n += 1) calls.push(await client.createCall(`${target.url}/${n}`));
+      for (const call of calls) await client.send("POST", `/calls/${call}/run`, {});
       await vi.waitFor(() => expect(target.requests).toHaveLength(5), {
         timeout: 30_000,
       });
@@ -503,15 +453,9 @@ describe("a signal", { timeout: 60_000 }, () => {
     await using again = startSonde(["serve"], options);
     await again.ready();
     const client = httpClient(await again.api(), KEY);
-    const results = await Promise.all(
-      calls.map((call) => client.results(call)),
-    );
-    expect(results.flat().map(({ meta }) => meta.result)).toEqual(
-      calls.map(() => "COMPLETE"),
-    );
-    expect(target.requests.filter(({ url }) => url !== "/later")).toHaveLength(
-      5,
-    );
+    const results = await Promise.all(calls.map((call) => client.results(call)));
+    expect(results.flat().map(({ meta }) => meta.result)).toEqual(calls.map(() => "COMPLETE"));
+    expect(target.requests.filter(({ url }) => url !== "/later")).toHaveLength(5);
   });
 });
 

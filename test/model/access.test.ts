@@ -1,12 +1,6 @@
 // Who may read, write and run.
 import { describe, expect, it } from "vitest";
-import {
-  ACCESS_LEVELS,
-  canRead,
-  canRun,
-  canWrite,
-  hasLevel,
-} from "../../src/model/access.ts";
+import { ACCESS_LEVELS, canRead, canRun, canWrite, hasLevel } from "../../src/model/access.ts";
 import type { Owned, Principal } from "../../src/model/access.ts";
 
 const principal = (owner: string, org: string | null): Principal => ({
@@ -22,11 +16,7 @@ const PRINCIPALS = {
   "someone else": principal("eve", "other"),
   "someone without an organization": principal("eve", null),
 };
-const thing = (
-  org: boolean,
-  community: boolean,
-  owner_org: string | null,
-): Owned => ({
+const thing = (org: boolean, community: boolean, owner_org: string | null): Owned => ({
   owner: "ann",
   owner_org,
   org,
@@ -57,11 +47,7 @@ describe("access", () => {
     ["someone without an organization", "private", ""],
     ["someone without an organization", "shared with the organization", ""],
     ["someone without an organization", "shared with the community", "read"],
-    [
-      "someone without an organization",
-      "shared with no organization there is",
-      "",
-    ],
+    ["someone without an organization", "shared with no organization there is", ""],
   ] as const)("of %s to a thing %s: '%s'", (who, what, allowed) => {
     const rights = { read: canRead, write: canWrite, run: canRun };
     const found = Object.entries(rights).flatMap(([name, may]) =>
@@ -78,8 +64,6 @@ describe("a level", () => {
     ["OWNER", "VIEWER EDITOR OWNER"],
   ] as const)("%s includes %s", (access_level, included) => {
     const caller = { ...principal("ann", null), access_level };
-    expect(
-      ACCESS_LEVELS.filter((level) => hasLevel(caller, level)).join(" "),
-    ).toBe(included);
+    expect(ACCESS_LEVELS.filter((level) => hasLevel(caller, level)).join(" ")).toBe(included);
   });
 });

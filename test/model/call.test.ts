@@ -10,11 +10,7 @@ describe("the host of a URL", () => {
     ["an IPv4 address", "http://127.0.0.1:80/", "127.0.0.1"],
     ["an IPv4 address in another spelling", "http://0x7f.1/", "127.0.0.1"],
     ["an IPv6 address", "http://[::1]:80/", "[::1]"],
-    [
-      "a Unicode name, in its ASCII form",
-      "http://bücher.example/",
-      "xn--bcher-kva.example",
-    ],
+    ["a Unicode name, in its ASCII form", "http://bücher.example/", "xn--bcher-kva.example"],
     ["the highest port", "http://h:65535/", "h"],
     ["a variable as path", "http://h/%%PATH%%?a={{b}}#__C__", "h"],
     ["a variable with spaces in a path", "http://h/{{ path }}", "h"],

@@ -4,12 +4,7 @@ import { changedPaths } from "../../src/model/changes.ts";
 it.each([
   ["nothing", { a: 1 }, { a: 1 }, []],
   ["a value", { a: 1, b: 2 }, { a: 1, b: 3 }, ["b"]],
-  [
-    "values below",
-    { a: { b: 1, c: { d: 2 } } },
-    { a: { b: 2, c: { d: 3 } } },
-    ["a.b", "a.c.d"],
-  ],
+  ["values below", { a: { b: 1, c: { d: 2 } } }, { a: { b: 2, c: { d: 3 } } }, ["a.b", "a.c.d"]],
   ["an array, whole", { a: [{ b: 1 }] }, { a: [{ b: 2 }] }, ["a"]],
   ["what was added", {}, { a: null }, ["a"]],
   ["what was removed", { a: 1, b: 2 }, { b: 2 }, ["a"]],

@@ -36,10 +36,7 @@ describe("a name", () => {
 });
 
 it.each([
-  [
-    "https://a.example/?api%5Fkey=x&q=1",
-    `https://a.example/?api%5Fkey=${MASK}&q=1`,
-  ],
+  ["https://a.example/?api%5Fkey=x&q=1", `https://a.example/?api%5Fkey=${MASK}&q=1`],
   ["https://user:pass@a.example/", `https://${MASK}@a.example/`],
   ["https://user:p@ss@a.example/", `https://${MASK}@a.example/`],
   ["/?a?token=x&c", `/?a?token=${MASK}&c`],

@@ -5,9 +5,7 @@ import { CHANGE_LEAD_MS, nextTrigger } from "../../src/model/slots.ts";
 
 const NOON = Date.UTC(2026, 9, 1, 12);
 
-const deployment = (
-  change: Partial<Deployment["deployment"]> = {},
-): Deployment => ({
+const deployment = (change: Partial<Deployment["deployment"]> = {}): Deployment => ({
   id: "d",
   meta: { owner: "ann", created: "", last_update: "" },
   deployment: {
@@ -27,13 +25,10 @@ it.each([
   ["on a trigger", 0, 60_000],
   ["just after one", 1, 60_000],
   ["just before one", 59_999, 60_000],
-])(
-  "starts with the first trigger after a creation %s",
-  (_when, after, first) => {
-    const from = activeFrom(undefined, deployment(), NOON + after) as number;
-    expect(firstTrigger(from)).toBe(NOON + first);
-  },
-);
+])("starts with the first trigger after a creation %s", (_when, after, first) => {
+  const from = activeFrom(undefined, deployment(), NOON + after) as number;
+  expect(firstTrigger(from)).toBe(NOON + first);
+});
 
 it.each([
   ["more than the lead before a trigger", -CHANGE_LEAD_MS - 1, 0],

@@ -1,11 +1,7 @@
 // Instants between epoch milliseconds and ISO 8601.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  formatInstant,
-  formatPeriodTime,
-  parseInstant,
-} from "../../src/model/instant.ts";
+import { formatInstant, formatPeriodTime, parseInstant } from "../../src/model/instant.ts";
 
 describe("an instant", () => {
   it("is written with microseconds, a period's time without a fraction", () => {
@@ -26,44 +22,16 @@ describe("an instant", () => {
 describe("reading a text", () => {
   it.each([
     ["a date is its midnight", "2026-10-01", "2026-10-01T00:00:00.000Z"],
-    [
-      "a leap day exists in a leap year",
-      "2028-02-29",
-      "2028-02-29T00:00:00.000Z",
-    ],
+    ["a leap day exists in a leap year", "2028-02-29", "2028-02-29T00:00:00.000Z"],
     ["no offset means UTC", "2026-10-01T12:34:56", "2026-10-01T12:34:56.000Z"],
     ["minutes are enough", "2026-10-01T12:34Z", "2026-10-01T12:34:00.000Z"],
-    [
-      "a space may stand for the T",
-      "2026-10-01 12:34:56",
-      "2026-10-01T12:34:56.000Z",
-    ],
+    ["a space may stand for the T", "2026-10-01 12:34:56", "2026-10-01T12:34:56.000Z"],
     ["lower case is fine", "2026-10-01t12:34:56z", "2026-10-01T12:34:56.000Z"],
-    [
-      "one digit of a fraction",
-      "2026-10-01T12:34:56.7Z",
-      "2026-10-01T12:34:56.700Z",
-    ],
-    [
-      "microseconds are cut off",
-      "2026-10-01T12:34:56.789999Z",
-      "2026-10-01T12:34:56.789Z",
-    ],
-    [
-      "an offset ahead of UTC",
-      "2026-10-01T01:00:00+02:00",
-      "2026-09-30T23:00:00.000Z",
-    ],
-    [
-      "an offset behind UTC",
-      "2026-10-01T23:30:00-0130",
-      "2026-10-02T01:00:00.000Z",
-    ],
-    [
-      "an offset with half an hour",
-      "2026-10-01T05:30:00+05:30",
-      "2026-10-01T00:00:00.000Z",
-    ],
+    ["one digit of a fraction", "2026-10-01T12:34:56.7Z", "2026-10-01T12:34:56.700Z"],
+    ["microseconds are cut off", "2026-10-01T12:34:56.789999Z", "2026-10-01T12:34:56.789Z"],
+    ["an offset ahead of UTC", "2026-10-01T01:00:00+02:00", "2026-09-30T23:00:00.000Z"],
+    ["an offset behind UTC", "2026-10-01T23:30:00-0130", "2026-10-02T01:00:00.000Z"],
+    ["an offset with half an hour", "2026-10-01T05:30:00+05:30", "2026-10-01T00:00:00.000Z"],
   ])("%s", (_, text, expected) => {
     expect(new Date(parseInstant(text) ?? NaN).toISOString()).toBe(expected);
   });

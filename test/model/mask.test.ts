@@ -44,12 +44,7 @@ describe("a mask", () => {
     ["of JSON with HTML escaped", "a<b&c", '"a\\u003cb\\u0026c', '"'],
     ["of JSON within JSON", 'a"b\\c', '"{\\"a\\\\\\"b\\\\\\\\c', '"{\\"'],
     ["of a URL within a URL", "a&b/c", "?to=a%2526b%252Fc", "?to="],
-    [
-      "of XML within JSON",
-      "a&b<c",
-      '"\\u0026lt;a\\u0026amp;b&lt;c',
-      '"\\u0026lt;',
-    ],
+    ["of XML within JSON", "a&b<c", '"\\u0026lt;a\\u0026amp;b&lt;c', '"\\u0026lt;'],
     ["of a URL in Latin-1", "café & thé", "?q=caf%E9%20%26%20th%e9", "?q="],
     ["of a form in Latin-1", "café & thé", "q=caf%E9+%26+th%E9", "q="],
     ["of JavaScript", "pass=word", "x = 'pass\\x3Dword", "x = '"],
@@ -74,26 +69,14 @@ describe("a mask", () => {
   });
 
   it("hides overlapping secrets as one", () => {
-    expect(createMask(["one-two", "two-three"])("<one-two-three>")).toBe(
-      `<${MASK}>`,
-    );
+    expect(createMask(["one-two", "two-three"])("<one-two-three>")).toBe(`<${MASK}>`);
   });
 
   it.each([
     ["overlaps itself", "one-one", "<one-one-one>", `<${MASK}>`],
     ["is cut off", LONG, `<${LONG.slice(0, 300)}`, `<${MASK}`],
-    [
-      "begins twice",
-      LONG,
-      `<${LONG.slice(0, 300)} ${LONG}>`,
-      `<${MASK} ${MASK}>`,
-    ],
-    [
-      "begins before",
-      MONOTONOUS,
-      `<${"a".repeat(9)}${MONOTONOUS}>`,
-      `<${MASK}>`,
-    ],
+    ["begins twice", LONG, `<${LONG.slice(0, 300)} ${LONG}>`, `<${MASK} ${MASK}>`],
+    ["begins before", MONOTONOUS, `<${"a".repeat(9)}${MONOTONOUS}>`, `<${MASK}>`],
     ["repeats itself", LONG, `<${LONG}${LONG}>`, `<${MASK}${MASK}>`],
     ["only begins", LONG, LONG.slice(0, 200), LONG.slice(0, 200)],
   ])("hides what there is of a secret that %s", (_, secret, text, shown) => {
@@ -102,9 +85,7 @@ describe("a mask", () => {
 
   it("hides whatever is part of a secret, and nothing else", () => {
     const texts = array(constantFrom("a", "b", "-"), { maxLength: 60 });
-    const secrets = array(
-      string({ unit: constantFrom("a", "b"), minLength: 4, maxLength: 9 }),
-    );
+    const secrets = array(string({ unit: constantFrom("a", "b"), minLength: 4, maxLength: 9 }));
     assert(
       property(secrets, texts, (values, characters) => {
         const text = characters.join("");
@@ -112,10 +93,7 @@ describe("a mask", () => {
           start <= at && at < start + length;
         const isHidden = (at: number): boolean =>
           values.some((value) =>
-            characters.some(
-              (_, start) =>
-                isIn(at, value, start) && text.startsWith(value, start),
-            ),
+            characters.some((_, start) => isIn(at, value, start) && text.startsWith(value, start)),
           );
         const shown = characters.filter((_, at) => !isHidden(at)).join("");
         expect(createMask(values)(text).replaceAll(MASK, "")).toBe(shown);
@@ -140,8 +118,7 @@ describe("the work of a mask", () => {
     const mask = createMask(numbered(100, "a secret of some length, "));
     const line = 'a body, "in JSON\\n", ';
     const body = line.repeat(2 ** 20 / line.length);
-    for (const header of numbered(100, "text/html; a="))
-      expect(mask(header)).toBe(header);
+    for (const header of numbered(100, "text/html; a=")) expect(mask(header)).toBe(header);
     expect(mask(body)).toBe(body);
     expect(mask(encodeURIComponent(body))).toBe(encodeURIComponent(body));
     expect(mask("<a secret of some length, 7>")).toBe(`<${MASK}>`);
@@ -191,27 +168,24 @@ const ECHOES: Readonly<Record<string, (text: string) => string>> = {
   parsed: (text) => (URL.canParse(text) ? new URL(text).href : text),
 };
 
-it.each(Object.keys(ECHOES))(
-  "leaves nothing of any secret that was filled in: %s",
-  (name) => {
-    const echo = ECHOES[name] as (text: string) => string;
-    const landings = Object.keys(AROUND) as Landing[];
-    const secrets = string({ unit: "binary", minLength: 4 }).filter(
-      (value) => value === value.trim(),
-    );
-    assert(
-      property(constantFrom(...landings), secrets, (landing, value) => {
-        const around = AROUND[landing];
-        const sent = (secret: string): string => {
-          const expansion = createExpansion({
-            system: () => undefined,
-            environment: () => ({ value: secret, secret: true }),
-          });
-          return echo(expansion.expand(around("{{it}}"), landing).text);
-        };
-        const masked = createMask([value])(sent(value));
-        expect(masked).toBe(sent(MASK));
-      }),
-    );
-  },
-);
+it.each(Object.keys(ECHOES))("leaves nothing of any secret that was filled in: %s", (name) => {
+  const echo = ECHOES[name] as (text: string) => string;
+  const landings = Object.keys(AROUND) as Landing[];
+  const secrets = string({ unit: "binary", minLength: 4 }).filter(
+    (value) => value === value.trim(),
+  );
+  assert(
+    property(constantFrom(...landings), secrets, (landing, value) => {
+      const around = AROUND[landing];
+      const sent = (secret: string): string => {
+        const expansion = createExpansion({
+          system: () => undefined,
+          environment: () => ({ value: secret, secret: true }),
+        });
+        return echo(expansion.expand(around("{{it}}"), landing).text);
+      };
+      const masked = createMask([value])(sent(value));
+      expect(masked).toBe(sent(MASK));
+    }),
+  );
+});

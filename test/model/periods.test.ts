@@ -1,22 +1,12 @@
 // The calendar of statistics.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  PERIOD_KINDS,
-  periodEnd,
-  periodStart,
-} from "../../src/model/periods.ts";
+import { PERIOD_KINDS, periodEnd, periodStart } from "../../src/model/periods.ts";
 import { formatPeriodTime } from "../../src/model/instant.ts";
 
 describe("the period that contains an instant", () => {
   it.each([
-    [
-      "an hour",
-      "HOUR",
-      "2026-10-01T12:34:56.789Z",
-      "2026-10-01T12:00:00Z",
-      "2026-10-01T13:00:00Z",
-    ],
+    ["an hour", "HOUR", "2026-10-01T12:34:56.789Z", "2026-10-01T12:00:00Z", "2026-10-01T13:00:00Z"],
     [
       "an hour from its first millisecond",
       "HOUR",
@@ -38,13 +28,7 @@ describe("the period that contains an instant", () => {
       "2026-12-31T23:00:00Z",
       "2027-01-01T00:00:00Z",
     ],
-    [
-      "a day",
-      "DAY",
-      "2026-10-01T12:34:56Z",
-      "2026-10-01T00:00:00Z",
-      "2026-10-02T00:00:00Z",
-    ],
+    ["a day", "DAY", "2026-10-01T12:34:56Z", "2026-10-01T00:00:00Z", "2026-10-02T00:00:00Z"],
     [
       "a day from midnight",
       "DAY",
@@ -143,13 +127,7 @@ describe("the period that contains an instant", () => {
       "2026-12-01T00:00:00Z",
       "2027-01-01T00:00:00Z",
     ],
-    [
-      "a year",
-      "YEAR",
-      "2026-06-15T12:00:00Z",
-      "2026-01-01T00:00:00Z",
-      "2027-01-01T00:00:00Z",
-    ],
+    ["a year", "YEAR", "2026-06-15T12:00:00Z", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"],
     [
       "a year from its first instant",
       "YEAR",
@@ -212,20 +190,17 @@ describe("the period that contains an instant", () => {
     expect(formatPeriodTime(periodEnd(kind, ms))).toBe(end);
   });
 
-  it.each(PERIOD_KINDS)(
-    "is one of a gapless row of periods of kind %s",
-    (kind) => {
-      const anyInstant = fc.integer({ min: -2e12, max: 4e12 });
-      fc.assert(
-        fc.property(anyInstant, (ms) => {
-          const [start, end] = [periodStart(kind, ms), periodEnd(kind, ms)];
-          expect(start).toBeLessThanOrEqual(ms);
-          expect(end).toBeGreaterThan(ms);
-          expect(periodStart(kind, start)).toBe(start);
-          expect(periodStart(kind, end - 1)).toBe(start);
-          expect(periodStart(kind, end)).toBe(end);
-        }),
-      );
-    },
-  );
+  it.each(PERIOD_KINDS)("is one of a gapless row of periods of kind %s", (kind) => {
+    const anyInstant = fc.integer({ min: -2e12, max: 4e12 });
+    fc.assert(
+      fc.property(anyInstant, (ms) => {
+        const [start, end] = [periodStart(kind, ms), periodEnd(kind, ms)];
+        expect(start).toBeLessThanOrEqual(ms);
+        expect(end).toBeGreaterThan(ms);
+        expect(periodStart(kind, start)).toBe(start);
+        expect(periodStart(kind, end - 1)).toBe(start);
+        expect(periodStart(kind, end)).toBe(end);
+      }),
+    );
+  });
 });

@@ -12,10 +12,8 @@ const minimal = {
   request: { method: "get", url: "https://Example.test:8443/a?b=c" },
 };
 
-const aCall = (body: unknown = minimal): Call =>
-  callResource.create(body, identity);
-const update = (body: unknown, call = aCall()): Call =>
-  callResource.update(call, body, LATER);
+const aCall = (body: unknown = minimal): Call => callResource.create(body, identity);
+const update = (body: unknown, call = aCall()): Call => callResource.update(call, body, LATER);
 
 describe("a call that is created", () => {
   it("has every field, with the defaults of the interface", () => {
@@ -87,17 +85,9 @@ describe("a call that is created", () => {
       { ...minimal, request: { ...minimal.request, header: [] } },
       "Additional properties are not allowed ('header' was unexpected) in request",
     ],
-    [
-      "no meta",
-      { request: minimal.request },
-      "'meta.name' is a required property",
-    ],
+    ["no meta", { request: minimal.request }, "'meta.name' is a required property"],
     ["no name", { ...minimal, meta: {} }, "'meta.name' is a required property"],
-    [
-      "no url",
-      { ...minimal, request: { method: "GET" } },
-      "'request.url' is a required property",
-    ],
+    ["no url", { ...minimal, request: { method: "GET" } }, "'request.url' is a required property"],
     [
       "a url that is too long",
       {
@@ -123,19 +113,14 @@ describe("a call that is created", () => {
     ],
     ["nothing", {}, "'meta.name' is a required property (and 2 other faults)"],
   ])("is refused with %s", (_, body, message) => {
-    expect(() => aCall(body)).toThrow(
-      expect.objectContaining({ code: "invalid", message }),
-    );
+    expect(() => aCall(body)).toThrow(expect.objectContaining({ code: "invalid", message }));
   });
 });
 
 describe("a call that is updated", () => {
   it("changes what was given, and nothing else but its last update", () => {
     const before = aCall();
-    const after = update(
-      { request: { parameters: [{ key: "q", value: "1" }] } },
-      before,
-    );
+    const after = update({ request: { parameters: [{ key: "q", value: "1" }] } }, before);
     expect(after).toEqual({
       ...before,
       meta: { ...before.meta, last_update: "2026-10-01T12:34:57.789000Z" },
@@ -151,9 +136,7 @@ describe("a call that is updated", () => {
 
   it("clears with null", () => {
     const before = aCall({ ...minimal, meta: { name: "n", description: "d" } });
-    expect(
-      update({ meta: { description: null } }, before).meta.description,
-    ).toBeNull();
+    expect(update({ meta: { description: null } }, before).meta.description).toBeNull();
   });
 
   it("sets no defaults again", () => {
@@ -182,9 +165,7 @@ describe("a call that is updated", () => {
 
   it("passes over read-only properties that come back unchanged", () => {
     const { id: _, ...whole } = aCall();
-    expect(
-      update({ ...whole, meta: { ...whole.meta, name: "new" } }).meta,
-    ).toEqual({
+    expect(update({ ...whole, meta: { ...whole.meta, name: "new" } }).meta).toEqual({
       ...whole.meta,
       name: "new",
       last_update: "2026-10-01T12:34:57.789000Z",
@@ -192,16 +173,8 @@ describe("a call that is updated", () => {
   });
 
   it.each([
-    [
-      "its own id",
-      { id: "call-1" },
-      "Additional properties are not allowed ('id' was unexpected)",
-    ],
-    [
-      "another id",
-      { id: "call-2" },
-      "Additional properties are not allowed ('id' was unexpected)",
-    ],
+    ["its own id", { id: "call-1" }, "Additional properties are not allowed ('id' was unexpected)"],
+    ["another id", { id: "call-2" }, "Additional properties are not allowed ('id' was unexpected)"],
     [
       "another owner",
       { meta: { owner: "bob" } },
@@ -217,16 +190,8 @@ describe("a call that is updated", () => {
       { meta: { created: "2020-01-01T00:00:00Z" } },
       "Additional properties are not allowed ('created' was unexpected) in meta",
     ],
-    [
-      "null for a name",
-      { meta: { name: null } },
-      "meta.name: null is not of type string",
-    ],
-    [
-      "null for an object",
-      { request: null },
-      "request: null is not of type object",
-    ],
+    ["null for a name", { meta: { name: null } }, "meta.name: null is not of type string"],
+    ["null for an object", { request: null }, "request: null is not of type object"],
     ["an array for the body", [], "body: [] is not of type object"],
     [
       "half a pair",
@@ -234,16 +199,12 @@ describe("a call that is updated", () => {
       "'request.headers[0].value' is a required property",
     ],
   ])("is refused with %s", (_, body, message) => {
-    expect(() => update(body)).toThrow(
-      expect.objectContaining({ code: "invalid", message }),
-    );
+    expect(() => update(body)).toThrow(expect.objectContaining({ code: "invalid", message }));
   });
 
   it("may be given nothing to change", () => {
     const { meta, ...rest } = update({});
-    expect({ ...rest, meta: { ...meta, last_update: meta.created } }).toEqual(
-      aCall(),
-    );
+    expect({ ...rest, meta: { ...meta, last_update: meta.created } }).toEqual(aCall());
   });
 });
 
@@ -254,10 +215,7 @@ describe("a deployment", () => {
   const FREQUENCIES =
     "[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]";
   const create = (change: object) =>
-    deploymentResource.create(
-      { deployment: { ...body.deployment, ...change } },
-      identity,
-    );
+    deploymentResource.create({ deployment: { ...body.deployment, ...change } }, identity);
 
   it("has no delays unless they are given", () => {
     expect(create({}).deployment).toEqual({

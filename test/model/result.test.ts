@@ -17,10 +17,7 @@ import { countOnly, mergeSummaries } from "../../src/model/summary.ts";
 const DUE = "2026-10-01T12:00:00.000000Z";
 const START = "2026-10-01T12:00:00.250000Z";
 
-function aResult(
-  result: ResultCode = "COMPLETE",
-  total: number | null = 12.5,
-): Result {
+function aResult(result: ResultCode = "COMPLETE", total: number | null = 12.5): Result {
   return {
     id: "r1",
     meta: {
@@ -127,27 +124,19 @@ describe("results of one code fold", () => {
   it.each(["MISSED", "SKIPPED", "UNABLE_TO_RUN", "AGENT_ERROR"] as const)(
     "into a count, for %s",
     (code) => {
-      expect(summarizeResults([raw(code, null), raw(code, null)])).toEqual(
-        countOnly(2),
-      );
+      expect(summarizeResults([raw(code, null), raw(code, null)])).toEqual(countOnly(2));
     },
   );
 
   it("the same however they came: at once or one by one", () => {
     const tables: RawResult[][] = [
-      [
-        raw("AGENT_ERROR", null),
-        raw("AGENT_ERROR", 7),
-        raw("AGENT_ERROR", null),
-      ],
+      [raw("AGENT_ERROR", null), raw("AGENT_ERROR", 7), raw("AGENT_ERROR", null)],
       [raw("CONNECTION_ERROR", 5), raw("CONNECTION_ERROR", 30_000)],
     ];
     for (const results of tables)
-      expect(
-        results
-          .map((result) => summarizeResults([result]))
-          .reduce(mergeSummaries),
-      ).toEqual(summarizeResults(results));
+      expect(results.map((result) => summarizeResults([result])).reduce(mergeSummaries)).toEqual(
+        summarizeResults(results),
+      );
   });
 });
 
@@ -169,23 +158,16 @@ describe("a report from the wire", () => {
     [
       "an unknown code",
       {
-        results: [
-          { ...aResult(), meta: { ...aResult().meta, result: "FINE" } },
-        ],
+        results: [{ ...aResult(), meta: { ...aResult().meta, result: "FINE" } }],
       },
     ],
     [
       "a time that is none",
       {
-        results: [
-          { ...aResult(), meta: { ...aResult().meta, due_time: "noon" } },
-        ],
+        results: [{ ...aResult(), meta: { ...aResult().meta, due_time: "noon" } }],
       },
     ],
-    [
-      "a negative phase",
-      { results: [{ ...aResult(), timing: { ...NO_TIMING, dns: -1 } }] },
-    ],
+    ["a negative phase", { results: [{ ...aResult(), timing: { ...NO_TIMING, dns: -1 } }] }],
     ["no agent", { agent_id: null }],
   ])("is refused with %s", (_, change) => {
     expect(runReportValidator.accepts({ ...report, ...change })).toBe(false);

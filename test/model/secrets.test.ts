@@ -7,24 +7,9 @@ const Secret = secret(Type.String());
 
 describe("the secret paths of a document", () => {
   it.each([
-    [
-      "a field",
-      Type.Object({ a: Secret, b: Type.String() }),
-      { a: "x", b: "y" },
-      ["a"],
-    ],
-    [
-      "a nested field",
-      Type.Object({ a: Type.Object({ b: Secret }) }),
-      { a: { b: "x" } },
-      ["a.b"],
-    ],
-    [
-      "an optional field",
-      Type.Object({ a: Type.Optional(Secret) }),
-      { a: "x" },
-      ["a"],
-    ],
+    ["a field", Type.Object({ a: Secret, b: Type.String() }), { a: "x", b: "y" }, ["a"]],
+    ["a nested field", Type.Object({ a: Type.Object({ b: Secret }) }), { a: { b: "x" } }, ["a.b"]],
+    ["an optional field", Type.Object({ a: Type.Optional(Secret) }), { a: "x" }, ["a"]],
     ["an absent field", Type.Object({ a: Type.Optional(Secret) }), {}, []],
     ["an empty text", Type.Object({ a: Secret }), { a: "" }, ["a"]],
     [
@@ -39,12 +24,7 @@ describe("the secret paths of a document", () => {
       { a: "x" },
       ["a"],
     ],
-    [
-      "a secret that is null",
-      Type.Object({ a: nullable(Secret) }),
-      { a: null },
-      [],
-    ],
+    ["a secret that is null", Type.Object({ a: nullable(Secret) }), { a: null }, []],
     [
       "objects in an array",
       Type.Object({ a: Type.Array(Type.Object({ b: Secret })) }),
@@ -60,10 +40,7 @@ describe("the secret paths of a document", () => {
     ],
     [
       "one branch of a union of objects",
-      Type.Union([
-        Type.Object({ a: Secret }),
-        Type.Object({ b: Type.String() }),
-      ]),
+      Type.Union([Type.Object({ a: Secret }), Type.Object({ b: Type.String() })]),
       { a: "x", b: "y" },
       ["a"],
     ],
@@ -73,18 +50,8 @@ describe("the secret paths of a document", () => {
       { a: { b: "x" } },
       ["a"],
     ],
-    [
-      "unknown fields beside it",
-      Type.Object({ a: Secret }),
-      { a: "x", other: { a: "y" } },
-      ["a"],
-    ],
-    [
-      "additional fields",
-      Type.Object({}, { additionalProperties: Secret }),
-      { a: "x" },
-      ["a"],
-    ],
+    ["unknown fields beside it", Type.Object({ a: Secret }), { a: "x", other: { a: "y" } }, ["a"]],
+    ["additional fields", Type.Object({}, { additionalProperties: Secret }), { a: "x" }, ["a"]],
     ["no marks", Type.Object({ a: Type.String() }), { a: "x" }, []],
   ])("are found: %s", (_, schema, document, expected) => {
     const paths = secretPaths(schema, document);
@@ -94,9 +61,7 @@ describe("the secret paths of a document", () => {
 
   it("are the same after their values were replaced", async () => {
     const schema = Type.Object({
-      a: Type.Array(
-        Type.Object({ b: secret(Type.Unknown()), c: Type.Number() }),
-      ),
+      a: Type.Array(Type.Object({ b: secret(Type.Unknown()), c: Type.Number() })),
       d: nullable(secret(Type.Object({ e: Secret }))),
     });
     const document = {
@@ -120,23 +85,15 @@ describe("the secret paths of a document", () => {
     expect(secretPaths(schema, sealed)).toEqual(paths);
     expect(document.d).toEqual({ e: "x" });
     expect(
-      await replaceAt(
-        sealed,
-        paths,
-        async (value) => JSON.parse(String(value)) as unknown,
-      ),
+      await replaceAt(sealed, paths, async (value) => JSON.parse(String(value)) as unknown),
     ).toEqual(document);
   });
 
   it("fails by the first of several that fail, whichever is sooner", async () => {
-    const replacing = replaceAt(
-      { a: 1, b: 2 },
-      [["a"], ["b"]],
-      async (_, [at]) => {
-        if (at === "a") await new Promise(setImmediate);
-        throw new Error(`no ${at}`);
-      },
-    );
+    const replacing = replaceAt({ a: 1, b: 2 }, [["a"], ["b"]], async (_, [at]) => {
+      if (at === "a") await new Promise(setImmediate);
+      throw new Error(`no ${at}`);
+    });
     await expect(replacing).rejects.toThrow("no a");
   });
 });

@@ -23,8 +23,7 @@ const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 19);
 
 const isDue = (timing: Timing, slot: number): boolean =>
   duePhases(slot).some(
-    ({ frequency, phase }) =>
-      frequency === timing.frequency && phase === phaseOf(timing),
+    ({ frequency, phase }) => frequency === timing.frequency && phase === phaseOf(timing),
   );
 
 const slotsOfDay = (midnight = MIDNIGHT): number[] =>
@@ -34,9 +33,7 @@ const anyTiming = fc.record({
   frequency: fc.constantFrom(...FREQUENCIES),
   run_delay: fc.integer({ min: 0, max: 86_400 }),
 });
-const anyMidnight = fc
-  .integer({ min: 0, max: 40_000 })
-  .map((day) => day * DAY_MINUTES * MINUTE_MS);
+const anyMidnight = fc.integer({ min: 0, max: 40_000 }).map((day) => day * DAY_MINUTES * MINUTE_MS);
 
 describe("the frequencies", () => {
   it("are the nineteen of the interface, each of them a divisor of a day", () => {
@@ -47,9 +44,7 @@ describe("the frequencies", () => {
   it.each(FREQUENCIES)(
     "every %i minutes is due that often in a day, from midnight on",
     (frequency) => {
-      const due = slotsOfDay().filter((slot) =>
-        isDue({ frequency, run_delay: 0 }, slot),
-      );
+      const due = slotsOfDay().filter((slot) => isDue({ frequency, run_delay: 0 }, slot));
       expect(due).toEqual(
         Array.from(
           { length: DAY_MINUTES / frequency },
@@ -74,9 +69,7 @@ describe("the first due slots of a day", () => {
     ["a day's last minute", 1440, 86_399, ["23:59:00"]],
     ["three hours with an hour's delay", 180, 3_600, ["01:00:00", "04:00:00"]],
   ])("%s", (_, frequency, run_delay, expected) => {
-    const due = slotsOfDay().filter((slot) =>
-      isDue({ frequency, run_delay }, slot),
-    );
+    const due = slotsOfDay().filter((slot) => isDue({ frequency, run_delay }, slot));
     expect(due.slice(0, expected.length).map(clock)).toEqual(expected);
   });
 
@@ -105,15 +98,7 @@ describe("the run that is due in a slot", () => {
     ["without a delay", 60, 0, "12:00:00", "12:00:00", "12:00:00", "12:01:00"],
     ["some seconds", 60, 45, "12:00:00", "12:00:00", "12:00:45", "12:01:45"],
     ["over a minute", 60, 95, "12:01:00", "12:00:00", "12:01:35", "12:02:35"],
-    [
-      "over an hour",
-      180,
-      3_605,
-      "13:00:00",
-      "12:00:00",
-      "13:00:05",
-      "13:01:05",
-    ],
+    ["over an hour", 180, 3_605, "13:00:00", "12:00:00", "13:00:05", "13:01:05"],
     ["over the period", 1, 150, "12:02:00", "12:00:00", "12:02:30", "12:03:00"],
   ])(
     "with a delay of %s starts from its trigger",
@@ -144,9 +129,7 @@ describe("the run that is due in a slot", () => {
           if (!isDue(timing, slot)) continue;
           const run = dueRun(timing, slot);
           expect(slotOf(run.due_time)).toBe(slot);
-          expect(run.trigger_time % (timing.frequency * MINUTE_MS) === 0).toBe(
-            true,
-          );
+          expect(run.trigger_time % (timing.frequency * MINUTE_MS) === 0).toBe(true);
           expect(run.due_time - run.trigger_time).toBe(timing.run_delay * 1000);
           expect(run.latest_start).toBeGreaterThan(run.due_time);
         }

@@ -2,12 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { RESULT_CODES } from "../../src/model/result.ts";
 import type { ResultCode } from "../../src/model/result.ts";
-import {
-  STAT_TYPES,
-  advancedStatOf,
-  codesOfType,
-  statOf,
-} from "../../src/model/stat.ts";
+import { STAT_TYPES, advancedStatOf, codesOfType, statOf } from "../../src/model/stat.ts";
 import type { PeriodSummaries } from "../../src/model/stat.ts";
 import { countOnly, summarize } from "../../src/model/summary.ts";
 import type { Sample, Summary } from "../../src/model/summary.ts";
@@ -23,9 +18,7 @@ const PHASES: Sample["phases"] = {
 };
 const summaryOf = (...latencies: number[]): Summary =>
   summarize(latencies.map((latency) => ({ latency, phases: PHASES })));
-const period = (
-  summaries: Partial<Record<ResultCode, Summary>>,
-): PeriodSummaries =>
+const period = (summaries: Partial<Record<ResultCode, Summary>>): PeriodSummaries =>
   new Map(Object.entries(summaries) as [ResultCode, Summary][]);
 
 const mixed = period({
@@ -96,19 +89,13 @@ describe("a stat", () => {
     ["a type without runs", mixed, "CONNECTION_ERROR"],
     ["a reserved type", mixed, "SLOW_COMPLETE"],
     ["a period without runs", period({}), "ALL"],
-    [
-      "a MISSED that a late result replaced",
-      period({ MISSED: countOnly(0) }),
-      "MISSED",
-    ],
+    ["a MISSED that a late result replaced", period({ MISSED: countOnly(0) }), "MISSED"],
   ])("is null for %s", (_, summaries, type) => {
     expect(statOf(summaries, type, TIME)).toBeNull();
   });
 
   it("has skewness 0, not NaN, of one call", () => {
-    expect(
-      statOf(period({ COMPLETE: summaryOf(42) }), "COMPLETE", TIME),
-    ).toMatchObject({
+    expect(statOf(period({ COMPLETE: summaryOf(42) }), "COMPLETE", TIME)).toMatchObject({
       count: 1,
       standard_deviation: 0,
       skewness: 0,
@@ -138,9 +125,7 @@ describe("an advanced stat", () => {
   });
 
   it("of a period in which every run was missed has no percentage", () => {
-    expect(
-      advancedStatOf(period({ MISSED: countOnly(3) }), "ALL"),
-    ).toMatchObject({
+    expect(advancedStatOf(period({ MISSED: countOnly(3) }), "ALL")).toMatchObject({
       p50: null,
       missed: 3,
       pass_percent: null,

@@ -13,14 +13,12 @@ import {
 } from "../../src/model/summary.ts";
 import type { Phase, Sample, Summary } from "../../src/model/summary.ts";
 
-const NONE = Object.fromEntries(
-  PHASES.map((phase) => [phase, null]),
-) as Sample["phases"];
+const NONE = Object.fromEntries(PHASES.map((phase) => [phase, null])) as Sample["phases"];
 
-const sample = (
-  latency: number,
-  phases: Partial<Record<Phase, number>> = {},
-): Sample => ({ latency, phases: { ...NONE, ...phases } });
+const sample = (latency: number, phases: Partial<Record<Phase, number>> = {}): Sample => ({
+  latency,
+  phases: { ...NONE, ...phases },
+});
 const summaryOf = (...latencies: number[]): Summary =>
   summarize(latencies.map((latency) => sample(latency)));
 
@@ -28,8 +26,7 @@ const summaryOf = (...latencies: number[]): Summary =>
 function reference(values: readonly number[]) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const moment = (power: number): number =>
-    values.reduce((sum, value) => sum + (value - mean) ** power, 0) /
-    values.length;
+    values.reduce((sum, value) => sum + (value - mean) ** power, 0) / values.length;
   const deviation = Math.sqrt(moment(2));
   return {
     count: values.length,
@@ -92,33 +89,25 @@ describe("a summary of latencies", () => {
         const whole = summaryOf(...all);
         expectClose(numbersOf(merged), numbersOf(whole));
         expectClose(numbersOf(merged), reference(all));
-        expect(percentiles(merged, [50, 90, 99])).toEqual(
-          percentiles(whole, [50, 90, 99]),
-        );
+        expect(percentiles(merged, [50, 90, 99])).toEqual(percentiles(whole, [50, 90, 99]));
       }),
     );
   });
 
   it("merges like a tree as it merges like a list", () => {
-    const parts = Array.from({ length: 64 }, (_, n) =>
-      summaryOf(n * n, 7 * n, 1000 - n),
-    );
+    const parts = Array.from({ length: 64 }, (_, n) => summaryOf(n * n, 7 * n, 1000 - n));
     let level = parts;
     while (level.length > 1)
       level = level.flatMap((part, n) =>
         n % 2 ? [] : [mergeSummaries(part, level[n + 1] ?? EMPTY_SUMMARY)],
       );
-    expectClose(
-      numbersOf(level[0] ?? EMPTY_SUMMARY),
-      numbersOf(parts.reduce(mergeSummaries)),
-    );
+    expectClose(numbersOf(level[0] ?? EMPTY_SUMMARY), numbersOf(parts.reduce(mergeSummaries)));
   });
 
   it("stays exact over a thousand million values, merged by doubling", () => {
     const values = [90, 100, 100, 130];
     let summary = summaryOf(...values);
-    for (let doubling = 0; doubling < 28; doubling += 1)
-      summary = mergeSummaries(summary, summary);
+    for (let doubling = 0; doubling < 28; doubling += 1) summary = mergeSummaries(summary, summary);
     expect(summary.count).toBe(4 * 2 ** 28);
     expectClose(numbersOf(summary), {
       ...reference(values),
@@ -138,9 +127,7 @@ describe("a summary of latencies", () => {
   ])("never has a NaN: %s", (_, latencies) => {
     const whole = summaryOf(...latencies);
     const merged = mergeSummaries(mergeSummaries(whole, whole), EMPTY_SUMMARY);
-    const numbers = [whole, merged].flatMap((summary) =>
-      Object.values(numbersOf(summary)),
-    );
+    const numbers = [whole, merged].flatMap((summary) => Object.values(numbersOf(summary)));
     expect(numbers.filter((number) => !Number.isFinite(number))).toEqual([]);
   });
 

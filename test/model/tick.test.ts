@@ -1,11 +1,7 @@
 // Ticks, and the messages they travel in.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  MAX_TICKS_PER_MESSAGE,
-  groupTicks,
-  tickValidator,
-} from "../../src/model/tick.ts";
+import { MAX_TICKS_PER_MESSAGE, groupTicks, tickValidator } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";
 
 const DUE = Date.parse("2026-10-01T12:00:00Z");
@@ -37,8 +33,7 @@ const aTick = (n: number, change: Partial<Tick> = {}): Tick => ({
   ],
   ...change,
 });
-const manyTicks = (count: number): Tick[] =>
-  Array.from({ length: count }, (_, n) => aTick(n));
+const manyTicks = (count: number): Tick[] => Array.from({ length: count }, (_, n) => aTick(n));
 const idsOf = (groups: readonly Tick[][]): string[][] =>
   groups.map((group) => group.map((tick) => tick.result_id));
 
@@ -50,9 +45,7 @@ describe("grouping ticks into messages", () => {
     ["one more than that", 51, [50, 1]],
     ["several messages", 120, [50, 50, 20]],
   ])("of %s", (_, count, sizes) => {
-    expect(groupTicks(manyTicks(count)).map((group) => group.length)).toEqual(
-      sizes,
-    );
+    expect(groupTicks(manyTicks(count)).map((group) => group.length)).toEqual(sizes);
   });
 
   it.each([
@@ -74,9 +67,7 @@ describe("grouping ticks into messages", () => {
     const anyTicks = fc
       .uniqueArray(fc.integer({ min: 0, max: 99_999 }), { maxLength: 200 })
       .map((ids) =>
-        ids.map((n) =>
-          aTick(n, { location_id: `l${n % 3}`, due_time: DUE + (n % 4) * 500 }),
-        ),
+        ids.map((n) => aTick(n, { location_id: `l${n % 3}`, due_time: DUE + (n % 4) * 500 })),
       );
     fc.assert(
       fc.property(anyTicks, fc.infiniteStream(fc.nat()), (ticks, order) => {
@@ -114,9 +105,7 @@ describe("a tick from the wire", () => {
     ["a due time in words", { due_time: "2026-10-01" }],
     ["an unknown trigger", { trigger: "WHIM" }],
   ])("is refused with %s", (_, change) => {
-    const tick: unknown = JSON.parse(
-      JSON.stringify({ ...aTick(1), ...change }),
-    );
+    const tick: unknown = JSON.parse(JSON.stringify({ ...aTick(1), ...change }));
     expect(tickValidator.accepts(tick)).toBe(false);
   });
 });

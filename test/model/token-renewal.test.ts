@@ -39,15 +39,10 @@ it.each([
   ["OAUTH1", { grant_type: "client_credentials" }, false],
   ["BASIC", { grant_type: "client_credentials" }, false],
 ])("a token of %s with %j can be renewed: %s", (auth_type, token, expected) => {
-  expect(isRenewable(newSetting({ auth_type }), newToken(token))).toBe(
-    expected,
+  expect(isRenewable(newSetting({ auth_type }), newToken(token))).toBe(expected);
+  expect(isRenewable(newSetting({ auth_type, access_token_url: null }), newToken(token))).toBe(
+    false,
   );
-  expect(
-    isRenewable(
-      newSetting({ auth_type, access_token_url: null }),
-      newToken(token),
-    ),
-  ).toBe(false);
 });
 
 it.each([
@@ -106,10 +101,7 @@ describe("an answer", () => {
         expire_time: at(90),
       },
     ],
-    [
-      { access_token: "new" },
-      { access_token: "new", refresh_token: "r1", expire_time: null },
-    ],
+    [{ access_token: "new" }, { access_token: "new", refresh_token: "r1", expire_time: null }],
   ])("of %j makes the token new", (answer, expected) => {
     expect(renewedToken(before, answer, NOON)).toEqual({
       ...before,
@@ -154,25 +146,17 @@ describe("an answer", () => {
     ["the scope", { scope: "x".repeat(8193) }],
     ["the token_type", { token_type: "x".repeat(8193) }],
     ["the object", { id_token: "x".repeat(65_536) }],
-  ])(
-    "whose size is more than a token may have is refused: %s",
-    (what, answer) => {
-      expect(
-        renewedToken(before, { access_token: "new", ...answer }, NOON),
-      ).toBe(
-        `${what} that the token endpoint answered is too large to be kept`,
-      );
-    },
-  );
+  ])("whose size is more than a token may have is refused: %s", (what, answer) => {
+    expect(renewedToken(before, { access_token: "new", ...answer }, NOON)).toBe(
+      `${what} that the token endpoint answered is too large to be kept`,
+    );
+  });
 
-  it.each([{}, { access_token: "" }, { access_token: 7 }])(
-    "of %j does not",
-    (answer) => {
-      expect(renewedToken(before, answer, NOON)).toBe(
-        "the token endpoint answered without an access_token",
-      );
-    },
-  );
+  it.each([{}, { access_token: "" }, { access_token: 7 }])("of %j does not", (answer) => {
+    expect(renewedToken(before, answer, NOON)).toBe(
+      "the token endpoint answered without an access_token",
+    );
+  });
 });
 
 describe("a run that is due at 12:00:00, and may start until 12:01:00,", () => {
@@ -200,10 +184,10 @@ describe("a run that is due at 12:00:00, and may start until 12:01:00,", () => {
     ["that could not be obtained", { ...none, ...failed }, -5],
   ])("with a token %s (%j) waits until second %d", (_, change, until) => {
     for (const second of [-70, -6, -5, 0, 54, 55, 70])
-      expect([
+      expect([second, awaitsRenewal(token(change), due, NOON + second * 1000)]).toEqual([
         second,
-        awaitsRenewal(token(change), due, NOON + second * 1000),
-      ]).toEqual([second, second < until]);
+        second < until,
+      ]);
   });
 
   it("waits on when its token ended while it could have started", () => {

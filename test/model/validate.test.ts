@@ -1,11 +1,7 @@
 // How faults of a body are worded.
 import { Type } from "typebox";
 import { describe, expect, it } from "vitest";
-import {
-  createValidator,
-  show,
-  summarizeFaults,
-} from "../../src/model/validate.ts";
+import { createValidator, show, summarizeFaults } from "../../src/model/validate.ts";
 
 const Even = Type.Refine(
   Type.Integer({ fault: (shown: string) => `${shown} is not even` }),
@@ -19,12 +15,8 @@ const validator = createValidator(
       even: Type.Optional(Even),
       color: Type.Optional(Type.Enum(["red", "green"])),
       step: Type.Optional(Type.Enum([1, 2, 5])),
-      size: Type.Optional(
-        Type.Union([Type.Literal("small"), Type.Literal("big")]),
-      ),
-      note: Type.Optional(
-        Type.Union([Type.String({ maxLength: 3 }), Type.Null()]),
-      ),
+      size: Type.Optional(Type.Union([Type.Literal("small"), Type.Literal("big")])),
+      note: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
       code: Type.Optional(Type.String({ pattern: "^[a-z]+$" })),
       list: Type.Optional(
         Type.Array(
@@ -39,10 +31,7 @@ const validator = createValidator(
         Type.Object(
           {
             deep: Type.Optional(
-              Type.Object(
-                { flag: Type.Boolean() },
-                { additionalProperties: false },
-              ),
+              Type.Object({ flag: Type.Boolean() }, { additionalProperties: false }),
             ),
           },
           { additionalProperties: false },
@@ -79,9 +68,7 @@ describe("a fault is worded", () => {
     [
       "unknown, nested deeper",
       { name: "n", inner: { deep: { flag: true, x: 1 } } },
-      [
-        "Additional properties are not allowed ('x' was unexpected) in inner.deep",
-      ],
+      ["Additional properties are not allowed ('x' was unexpected) in inner.deep"],
     ],
     [
       "missing, nested",
@@ -108,46 +95,22 @@ describe("a fault is worded", () => {
       { name: "n", list: [pair, pair, pair] },
       ["list: 3 items are too many (at most 2)"],
     ],
-    [
-      "too short",
-      { name: "" },
-      ["name: '' is too short (at least 1 character)"],
-    ],
-    [
-      "too long",
-      { name: "abcdef" },
-      ["name: 'abcdef' is too long (at most 5 characters)"],
-    ],
+    ["too short", { name: "" }, ["name: '' is too short (at least 1 character)"]],
+    ["too long", { name: "abcdef" }, ["name: 'abcdef' is too long (at most 5 characters)"]],
     [
       "a number as text is not coerced",
       { name: "n", count: "5" },
       ["count: '5' is not of type integer"],
     ],
-    [
-      "a fraction is no integer",
-      { name: "n", count: 1.5 },
-      ["count: 1.5 is not of type integer"],
-    ],
-    [
-      "too small",
-      { name: "n", count: -1 },
-      ["count: -1 is less than the minimum of 0"],
-    ],
-    [
-      "too great",
-      { name: "n", count: 10 },
-      ["count: 10 is greater than the maximum of 9"],
-    ],
+    ["a fraction is no integer", { name: "n", count: 1.5 }, ["count: 1.5 is not of type integer"]],
+    ["too small", { name: "n", count: -1 }, ["count: -1 is less than the minimum of 0"]],
+    ["too great", { name: "n", count: 10 }, ["count: 10 is greater than the maximum of 9"]],
     [
       "no name of an enumeration",
       { name: "n", color: "blue" },
       ["color: 'blue' is not one of ['red', 'green']"],
     ],
-    [
-      "no number of an enumeration",
-      { name: "n", step: 7 },
-      ["step: 7 is not one of [1, 2, 5]"],
-    ],
+    ["no number of an enumeration", { name: "n", step: 7 }, ["step: 7 is not one of [1, 2, 5]"]],
     [
       "a number of an enumeration as text",
       { name: "n", step: "5" },
@@ -158,26 +121,14 @@ describe("a fault is worded", () => {
       { name: "n", size: "huge" },
       ["size: 'huge' is not one of ['small', 'big']"],
     ],
-    [
-      "no type of a union",
-      { name: "n", note: 5 },
-      ["note: 5 is not of type string or null"],
-    ],
+    ["no type of a union", { name: "n", note: 5 }, ["note: 5 is not of type string or null"]],
     [
       "beyond the rule of a branch",
       { name: "n", note: "abcd" },
       ["note: 'abcd' is too long (at most 3 characters)"],
     ],
-    [
-      "against a pattern",
-      { name: "n", code: "A1" },
-      ["code: 'A1' does not match '^[a-z]+$'"],
-    ],
-    [
-      "in the schema's own words",
-      { name: "n", even: 3 },
-      ["even: 3 is not even"],
-    ],
+    ["against a pattern", { name: "n", code: "A1" }, ["code: 'A1' does not match '^[a-z]+$'"]],
+    ["in the schema's own words", { name: "n", even: 3 }, ["even: 3 is not even"]],
     [
       "by its type where the schema's own words do not fit",
       { name: "n", even: "x" },
@@ -198,9 +149,7 @@ describe("a fault is worded", () => {
       "color: 'blue' is not one of ['red', 'green']",
       "count: '5' is not of type integer",
     ]);
-    expect(() => validator.parse(body)).toThrow(
-      `${faults[0]} (and 4 other faults)`,
-    );
+    expect(() => validator.parse(body)).toThrow(`${faults[0]} (and 4 other faults)`);
   });
 
   it("in full when there are hundreds", () => {

@@ -130,9 +130,11 @@ it("unknown names stay as written and are named, once", () => {
 });
 
 it("environment values and credentials are told to be secrets, others not", () => {
-  expect(
-    expand("%%CITY%% {{host}} %%CLIENT_SECRET%% {{custom}}").secrets,
-  ).toEqual(["api.example:8080", "hush-hush", "own"]);
+  expect(expand("%%CITY%% {{host}} %%CLIENT_SECRET%% {{custom}}").secrets).toEqual([
+    "api.example:8080",
+    "hush-hush",
+    "own",
+  ]);
 });
 
 it.each([
@@ -144,24 +146,16 @@ it.each([
   ["a={{short}}&b=%%CITY%%", "form", true],
   ['{"a":{{short}}}', "json", true],
   ["{{nothing}}", "text", false],
-] as const)(
-  "%s in %s, it says whether a secret was filled in: %s",
-  (text, landing, isSecret) => {
-    const environment = { short: "&", nothing: "" };
-    const expansion = createExpansion(
-      scopeOf(FACTS, { ...GIVEN, environment }),
-    );
-    expect(expansion.expand(text, landing).isSecret).toBe(isSecret);
-  },
-);
+] as const)("%s in %s, it says whether a secret was filled in: %s", (text, landing, isSecret) => {
+  const environment = { short: "&", nothing: "" };
+  const expansion = createExpansion(scopeOf(FACTS, { ...GIVEN, environment }));
+  expect(expansion.expand(text, landing).isSecret).toBe(isSecret);
+});
 
 describe("in a URL", () => {
   it.each([
     ["http://{{host}}/%%CITY%%", "http://api.example:8080/Bad%20Ems%2FLahn"],
-    [
-      "http://a.example/?q=__CITY__&n=%%NUMBER%%",
-      "http://a.example/?q=Bad%20Ems%2FLahn&n=7",
-    ],
+    ["http://a.example/?q=__CITY__&n=%%NUMBER%%", "http://a.example/?q=Bad%20Ems%2FLahn&n=7"],
     ["http://a.example?q={{quoted}}", "http://a.example?q=a%22b%5C%0A"],
     ["http://a.example/__CALL_ID__/__NO__", "http://a.example/call-1/__NO__"],
     ["http://a.example/%7B%7Bcustom%7D%7D", "http://a.example/own"],
@@ -170,23 +164,17 @@ describe("in a URL", () => {
     expect(expand(url, "url").expanded).toBe(expected);
   });
 
-  it.each([
-    "http://%%CITY%%/",
-    "http://{{quoted}}.example/",
-    "http://a%%NESTED%%",
-  ])("%s is refused, since the value would end the host", (url) => {
-    expect(() => expand(url, "url")).toThrow(VariableFault);
-  });
+  it.each(["http://%%CITY%%/", "http://{{quoted}}.example/", "http://a%%NESTED%%"])(
+    "%s is refused, since the value would end the host",
+    (url) => {
+      expect(() => expand(url, "url")).toThrow(VariableFault);
+    },
+  );
 });
 
 describe("in a body", () => {
   it.each<[string, Landing, string, string]>([
-    [
-      "escaped in a JSON string",
-      "json",
-      '{"a":"x{{quoted}}"}',
-      '{"a":"xa\\"b\\\\\\n"}',
-    ],
+    ["escaped in a JSON string", "json", '{"a":"x{{quoted}}"}', '{"a":"xa\\"b\\\\\\n"}'],
     [
       "as they are outside of one, where they are JSON",
       "json",
@@ -199,18 +187,8 @@ describe("in a body", () => {
       '{"a":%%CITY%%}',
       '{"a":"Bad Ems/Lahn"}',
     ],
-    [
-      "told apart from escaped quotes",
-      "json",
-      '["\\"{{quoted}}"]',
-      '["\\"a\\"b\\\\\\n"]',
-    ],
-    [
-      "encoded in a form",
-      "form",
-      "a=%%CITY%%&b={{quoted}}",
-      "a=Bad+Ems%2FLahn&b=a%22b%5C%0A",
-    ],
+    ["told apart from escaped quotes", "json", '["\\"{{quoted}}"]', '["\\"a\\"b\\\\\\n"]'],
+    ["encoded in a form", "form", "a=%%CITY%%&b={{quoted}}", "a=Bad+Ems%2FLahn&b=a%22b%5C%0A"],
     ["escaped in XML", "xml", '<a b="{{quoted}}"/>', '<a b="a&quot;b\\\n"/>'],
     [
       "as they are in a CDATA section",
@@ -259,10 +237,7 @@ describe("in a body", () => {
         const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });
         const fill = (text: string, landing: Landing) =>
           createExpansion(scope).expand(text, landing).text;
-        const body = fill(
-          '{"in":"<{{value}}>","bare":{{value}},"x":1}',
-          "json",
-        );
+        const body = fill('{"in":"<{{value}}>","bare":{{value}},"x":1}', "json");
         expect(JSON.parse(body)).toMatchObject({ in: `<${value}>`, x: 1 });
       }),
     );
@@ -293,9 +268,7 @@ describe("a value that would be a step in the path of a URL", () => {
     ["http://a.example/{{value}}{{value}}/b", "."],
     ["http://{{host}}/{{value}}", ".."],
   ])("is refused: %j with %j", (url, value) => {
-    expect(() => fill(url, value)).toThrow(
-      "the value of {{value}} makes a dot segment",
-    );
+    expect(() => fill(url, value)).toThrow("the value of {{value}} makes a dot segment");
   });
 
   it.each([

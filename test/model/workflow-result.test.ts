@@ -21,12 +21,7 @@ it.each<[string, ResultCode[], ResultCode, string | null]>([
     "HTTP_SERVER_ERROR",
     "FAIL",
   ],
-  [
-    "that failed twice",
-    ["CONNECTION_ERROR", "HTTP_SERVER_ERROR"],
-    "CONNECTION_ERROR",
-    "FAIL",
-  ],
+  ["that failed twice", ["CONNECTION_ERROR", "HTTP_SERVER_ERROR"], "CONNECTION_ERROR", "FAIL"],
   [
     "with a warning before a failure",
     ["HTTP_CLIENT_ERROR", "CONNECTION_ERROR"],
@@ -40,12 +35,7 @@ it.each<[string, ResultCode[], ResultCode, string | null]>([
     "WARNING",
   ],
   ["with our own fault", ["COMPLETE", "AGENT_ERROR"], "AGENT_ERROR", null],
-  [
-    "of which one could not run",
-    ["COMPLETE", "SKIPPED", "UNABLE_TO_RUN"],
-    "UNABLE_TO_RUN",
-    null,
-  ],
+  ["of which one could not run", ["COMPLETE", "SKIPPED", "UNABLE_TO_RUN"], "UNABLE_TO_RUN", null],
   ["that was cut off", ["COMPLETE", "SKIPPED"], "SKIPPED", null],
 ])("a workflow %s ends as the worst did", (_what, codes, result, category) => {
   const outcome = outcomeOfWorkflow(results(codes));

@@ -11,13 +11,7 @@ import type { StoredDocument } from "../../src/store/ports/document-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { storedText } from "../support/stored-secrets.ts";
 import { storeKinds } from "../support/stores.ts";
-import {
-  answering,
-  insertToken,
-  NOON,
-  renewAll,
-  startRenewing,
-} from "./renewing.ts";
+import { answering, insertToken, NOON, renewAll, startRenewing } from "./renewing.ts";
 
 const NEW = { access_token: "new", expires_in: 3600 };
 
@@ -44,13 +38,10 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await renewal.beat();
     await expect.poll(() => held).toHaveLength(10);
     const stopped = renewal.stop();
-    for (const response of held)
-      response.end(JSON.stringify({ ...NEW, refresh_token: "r1" }));
+    for (const response of held) response.end(JSON.stringify({ ...NEW, refresh_token: "r1" }));
     await stopped;
     const saved = await Promise.all(tokens.map(system.tokenOf));
-    expect(
-      saved.filter(({ token }) => token.refresh_token === "r1"),
-    ).toHaveLength(10);
+    expect(saved.filter(({ token }) => token.refresh_token === "r1")).toHaveLength(10);
     expect(system.target.requests).toHaveLength(10);
   });
 
@@ -87,8 +78,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       await first.beat();
       await expect.poll(() => held).toHaveLength(1);
       const setting = await settingOf(store, id);
-      const written =
-        which === "a token" ? await store.documents.get("token", id) : setting;
+      const written = which === "a token" ? await store.documents.get("token", id) : setting;
       const filters = which === "a token" ? { auth_id: setting.id } : {};
       await store.documents.replace({ ...(written ?? setting), filters });
       await first.beat();
@@ -174,9 +164,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     const id = await insertToken(store, system.url, {});
     const renewal = system.renewal();
     await renewal.beat();
-    await expect
-      .poll(async () => (await system.tokenOf(id)).token.access_token)
-      .toBe("new");
+    await expect.poll(async () => (await system.tokenOf(id)).token.access_token).toBe("new");
     await expect.poll(() => held).toHaveLength(10);
     const stopped = renewal.stop();
     for (const response of held) response.end("{}");
@@ -186,8 +174,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
 
   it("renews any number of tokens in one go, those of one owner too", async () => {
     await using system = await start(answering(NEW));
-    for (let n = 0; n < 250; n += 1)
-      await insertToken(system.store, system.url, {});
+    for (let n = 0; n < 250; n += 1) await insertToken(system.store, system.url, {});
     await system.run();
     expect(await system.outcomes()).toEqual({ renewed: 250 });
   });

@@ -6,13 +6,7 @@ import { renewalFailureOf } from "../../src/model/token-renewal.ts";
 import { tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
 import { storeKinds } from "../support/stores.ts";
-import {
-  answering,
-  insertToken,
-  NOON,
-  renewAll,
-  startRenewing,
-} from "./renewing.ts";
+import { answering, insertToken, NOON, renewAll, startRenewing } from "./renewing.ts";
 
 describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
   const start = (handler: RequestListener) => startRenewing(kind, handler);
@@ -21,9 +15,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     let n = 0;
     await using system = await start((_, response) => {
       n += 1;
-      response.end(
-        JSON.stringify({ access_token: `new-${n}`, expires_in: 600 }),
-      );
+      response.end(JSON.stringify({ access_token: `new-${n}`, expires_in: 600 }));
     });
     const { store, run, tokenOf, target, clock } = system;
     const id = await insertToken(store, system.url, {
@@ -69,9 +61,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     const lived = (parseInstant(token.expire_time ?? "") ?? 0) - NOON;
     expect(lived).toBeGreaterThanOrEqual(600_000);
     expect(lived).toBeLessThan(660_000);
-    expect(parseInstant(meta.last_update)).toBeGreaterThanOrEqual(
-      NOON + 120_000,
-    );
+    expect(parseInstant(meta.last_update)).toBeGreaterThanOrEqual(NOON + 120_000);
   });
 
   it("keeps the refresh token that came with the new one", async () => {
@@ -92,9 +82,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await system.run();
     system.clock.moveTo(NOON + 60_000);
     await system.run();
-    expect(
-      system.target.requests.map(({ method, url }) => [method, url]),
-    ).toEqual([
+    expect(system.target.requests.map(({ method, url }) => [method, url])).toEqual([
       ["GET", "/token?grant_type=refresh_token&refresh_token=r"],
       ["GET", "/token?grant_type=refresh_token&refresh_token=r%2B"],
     ]);
@@ -122,22 +110,9 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     ],
     ["500", answering("<hush>", 500), "the token endpoint answered 500"],
     ["a redirect", answering("", 302), "the token endpoint answered 302"],
-    [
-      "no JSON",
-      answering("hush"),
-      "the token endpoint answered something else than JSON",
-    ],
-    [
-      "no token",
-      answering({}),
-      "the token endpoint answered without an access_token",
-    ],
-    [
-      "nothing",
-      () => undefined,
-      "the token endpoint did not answer within 0.5 s",
-      500,
-    ],
+    ["no JSON", answering("hush"), "the token endpoint answered something else than JSON"],
+    ["no token", answering({}), "the token endpoint answered without an access_token"],
+    ["nothing", () => undefined, "the token endpoint did not answer within 0.5 s", 500],
     [
       "without end",
       (_, response) => void response.end("x".repeat(1024 * 1024)),
@@ -188,11 +163,8 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
   });
 
   it("asks once, however many processes renew", async () => {
-    await using system = await start(
-      answering({ access_token: "new", expires_in: 600 }),
-    );
-    for (let n = 0; n < 3; n += 1)
-      await insertToken(system.store, system.url, {});
+    await using system = await start(answering({ access_token: "new", expires_in: 600 }));
+    for (let n = 0; n < 3; n += 1) await insertToken(system.store, system.url, {});
     const others = [system.renewal(), system.renewal()];
     await Promise.all([system.run(), ...others.map(renewAll)]);
     expect(system.target.requests).toHaveLength(3);
@@ -204,11 +176,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await system.run();
     const ids = [
       await insertToken(system.store, system.url, {}),
-      await insertToken(
-        system.store,
-        system.url.replace("127.0.0.1", "localhost"),
-        {},
-      ),
+      await insertToken(system.store, system.url.replace("127.0.0.1", "localhost"), {}),
     ];
     await renewAll(system.renewal({ allow: [] }));
     expect(system.target.connections()).toBe(0);
@@ -246,15 +214,11 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
   });
 
   it("exchanges a signed assertion for a token", async () => {
-    await using system = await start(
-      answering({ access_token: "new", expires_in: 600 }),
-    );
+    await using system = await start(answering({ access_token: "new", expires_in: 600 }));
     const { privateKey, publicKey } = generateKeyPairSync("rsa", {
       modulusLength: 2048,
     });
-    const client_secret = privateKey
-      .export({ type: "pkcs8", format: "pem" })
-      .toString();
+    const client_secret = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const id = await insertToken(system.store, system.url, {
       keys: { client_secret },
       token: { grant_type: "" },
@@ -271,13 +235,9 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect((await system.tokenOf(id)).token.access_token).toBe("new");
     const body = new URLSearchParams(system.target.requests[0]?.body);
     expect([...body.keys()]).toEqual(["grant_type", "assertion", "scope"]);
-    expect(body.get("grant_type")).toBe(
-      "urn:ietf:params:oauth:grant-type:jwt-bearer",
-    );
-    const [header = "", claims = "", signature = ""] =
-      body.get("assertion")?.split(".") ?? [];
-    const decode = (part: string): unknown =>
-      JSON.parse(Buffer.from(part, "base64url").toString());
+    expect(body.get("grant_type")).toBe("urn:ietf:params:oauth:grant-type:jwt-bearer");
+    const [header = "", claims = "", signature = ""] = body.get("assertion")?.split(".") ?? [];
+    const decode = (part: string): unknown => JSON.parse(Buffer.from(part, "base64url").toString());
     expect(decode(header)).toEqual({ alg: "RS256", typ: "JWT", kid: "k" });
     const { iat } = decode(claims) as { iat: number };
     expect(iat).toBeGreaterThanOrEqual(NOON / 1000);

@@ -86,9 +86,7 @@ export async function renewAll(renewal: TokenRenewal): Promise<void> {
 export const answering =
   (answer: object | string, status = 200): RequestListener =>
   (_, response) => {
-    response
-      .writeHead(status)
-      .end(typeof answer === "string" ? answer : JSON.stringify(answer));
+    response.writeHead(status).end(typeof answer === "string" ? answer : JSON.stringify(answer));
   };
 
 /** A store, a token endpoint, and the renewal between them. */
@@ -99,11 +97,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
   const database = stack.use(await createTestDatabase(kind));
   const store = await database.open(clock);
   const metrics = createRenewalMetrics(new Registry());
-  const renewal = ({
-    allow = ["127.0.0.1"],
-    timeoutMs = 10_000,
-    over = store,
-  } = {}) =>
+  const renewal = ({ allow = ["127.0.0.1"], timeoutMs = 10_000, over = store } = {}) =>
     createTokenRenewal({
       store: over,
       egress: parseEgressAllow(allow),
@@ -127,9 +121,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
     /** Attempts so far, by outcome. */
     async outcomes(): Promise<Record<string, number>> {
       const { values } = await metrics.attempts.get();
-      return Object.fromEntries(
-        values.map(({ labels, value }) => [labels.outcome, value]),
-      );
+      return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
     },
     spoil: (id: string) => damageSecrets(database, id),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

@@ -27,10 +27,7 @@ const resolverOf = (settings: Partial<ResolverSettings> = {}) =>
 
 const ask = (
   origin: string,
-  {
-    allow = ["localhost"],
-    ...network
-  }: { allow?: string[] } & Partial<TokenNetwork> = {},
+  { allow = ["localhost"], ...network }: { allow?: string[] } & Partial<TokenNetwork> = {},
 ) =>
   askForToken(
     {
@@ -45,30 +42,19 @@ const ask = (
 it.each([
   ["127.0.0.1:80", REFUSED],
   ["127.0.0.1", "the token endpoint cannot be reached (ECONNREFUSED)"],
-])(
-  "takes port 0 for no other one where %s is allowed",
-  async (allow, reason) => {
-    expect(await ask("http://127.0.0.1:0", { allow: [allow] })).toEqual({
-      reason,
-    });
-  },
-);
+])("takes port 0 for no other one where %s is allowed", async (allow, reason) => {
+  expect(await ask("http://127.0.0.1:0", { allow: [allow] })).toEqual({
+    reason,
+  });
+});
 
 describe("the name of a token endpoint", () => {
   const NEW = { access_token: "new" };
 
   it.each<[string, Answer, string]>([
-    [
-      "does not exist",
-      "NXDOMAIN",
-      "the name of the token endpoint has no address",
-    ],
+    ["does not exist", "NXDOMAIN", "the name of the token endpoint has no address"],
     ["has no address", [], "the name of the token endpoint has no address"],
-    [
-      "cannot be told",
-      "SERVFAIL",
-      "the token endpoint cannot be reached (dns_failure)",
-    ],
+    ["cannot be told", "SERVFAIL", "the token endpoint cannot be reached (dns_failure)"],
     ["leads inside", ["127.0.0.1", "::1"], REFUSED],
   ])("that %s is why there is no token", async (_, answer, reason) => {
     await using server = await startNameServer(() => answer);
@@ -80,11 +66,7 @@ describe("the name of a token endpoint", () => {
 
   it("leads to the address that is allowed", async () => {
     await using target = await startTarget(answering(NEW));
-    await using server = await startNameServer(() => [
-      "127.0.0.2",
-      "127.0.0.1",
-      "::1",
-    ]);
+    await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1", "::1"]);
     const resolver = resolverOf({ servers: [server.address] });
     const answer = await ask(`http://a.example:${target.port}`, {
       resolver,
@@ -103,8 +85,7 @@ describe("the name of a token endpoint", () => {
     const resolver = resolverOf({
       servers: [server.address],
       hostsFile,
-      system: async (name) =>
-        name === "idp" ? [{ address: "127.0.0.1", family: 4 }] : [],
+      system: async (name) => (name === "idp" ? [{ address: "127.0.0.1", family: 4 }] : []),
     });
     for (const host of ["localhost", "idp.test", "idp"])
       expect(await ask(`http://${host}:${target.port}`, { resolver })).toEqual({
@@ -135,9 +116,7 @@ describe("the name of a token endpoint", () => {
       const asked = () => new Set(server.questions.slice(before)).size;
       await expect.poll(asked).toBeGreaterThanOrEqual(10);
       return {
-        other: await timed(
-          ask(`http://a.example:${target.port}`, { resolver }),
-        ),
+        other: await timed(ask(`http://a.example:${target.port}`, { resolver })),
         own: await timed(lookup("localhost")),
         slow: await Promise.all(waiting),
       };

@@ -21,10 +21,7 @@ const request = (token: object, settings: object) =>
       },
       identity,
     ),
-    tokenResource.create(
-      { meta: { name: "t", auth_id: "s" }, token },
-      identity,
-    ),
+    tokenResource.create({ meta: { name: "t", auth_id: "s" }, token }, identity),
     { now: NOON, id: "jti" },
   );
 

@@ -15,10 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function startCron(
-  work: CronOptions["work"],
-  expression = "*/10 * * * * *",
-) {
+async function startCron(work: CronOptions["work"], expression = "*/10 * * * * *") {
   const captured = captureLog();
   const cron = createCron({
     name: "beat",
@@ -66,18 +63,8 @@ function heldWork() {
 
 describe("recurring work", () => {
   it.each([
-    [
-      "every ten seconds",
-      "*/10 * * * * *",
-      30_000,
-      ["12:00:10", "12:00:20", "12:00:30"],
-    ],
-    [
-      "at a second of every minute",
-      "48 * * * * *",
-      2 * MINUTE_MS,
-      ["12:00:48", "12:01:48"],
-    ],
+    ["every ten seconds", "*/10 * * * * *", 30_000, ["12:00:10", "12:00:20", "12:00:30"]],
+    ["at a second of every minute", "48 * * * * *", 2 * MINUTE_MS, ["12:00:48", "12:01:48"]],
     [
       "every minute, without a field of seconds",
       "* * * * *",
@@ -85,18 +72,10 @@ describe("recurring work", () => {
       ["12:01:00", "12:02:00"],
     ],
     ["at an hour of UTC", "5 14 * * *", 24 * 60 * MINUTE_MS, ["14:05:00"]],
-    [
-      "ten minutes after Monday's midnight",
-      "10 0 * * 1",
-      7 * 24 * 60 * MINUTE_MS,
-      ["00:10:00"],
-    ],
+    ["ten minutes after Monday's midnight", "10 0 * * 1", 7 * 24 * 60 * MINUTE_MS, ["00:10:00"]],
   ])("runs %s", async (_, expression, ms, expected) => {
     const times: string[] = [];
-    await using cron = await startCron(
-      async () => void times.push(clockTime()),
-      expression,
-    );
+    await using cron = await startCron(async () => void times.push(clockTime()), expression);
     await vi.advanceTimersByTimeAsync(ms);
     expect(times).toEqual(expected);
     expect(cron.errors()).toEqual([]);
@@ -133,9 +112,7 @@ describe("recurring work", () => {
 
   it("goes on at once after the clock was set back", async () => {
     const times: string[] = [];
-    await using cron = await startCron(
-      async () => void times.push(clockTime()),
-    );
+    await using cron = await startCron(async () => void times.push(clockTime()));
     await vi.advanceTimersByTimeAsync(10_000);
     vi.setSystemTime(START - 3_600_000);
     await vi.advanceTimersByTimeAsync(40_000);
@@ -146,10 +123,7 @@ describe("recurring work", () => {
 
   it("makes up once for the times it was held up", async () => {
     const times: string[] = [];
-    await using cron = await startCron(
-      async () => void times.push(clockTime()),
-      "* * * * *",
-    );
+    await using cron = await startCron(async () => void times.push(clockTime()), "* * * * *");
     vi.setSystemTime(START + 10.5 * MINUTE_MS);
     await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
     expect(times.slice(1)).toEqual(["12:12:00"]);
@@ -177,9 +151,7 @@ describe("stopping", () => {
     const cron = await startCron(
       (signal) =>
         new Promise((_, reject) => {
-          signal.addEventListener("abort", () =>
-            reject(signal.reason as Error),
-          );
+          signal.addEventListener("abort", () => reject(signal.reason as Error));
         }),
     );
     await vi.advanceTimersByTimeAsync(10_000);

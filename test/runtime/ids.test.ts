@@ -11,9 +11,7 @@ describe("a new id", () => {
   });
 
   it("is greater than those before it, in one millisecond too", () => {
-    const ids = Array.from({ length: 10_000 }, (_, n) =>
-      newId(NOW + Math.floor(n / 1000)),
-    );
+    const ids = Array.from({ length: 10_000 }, (_, n) => newId(NOW + Math.floor(n / 1000)));
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -34,9 +32,7 @@ describe("a new id", () => {
 
 describe("a derived id", () => {
   it("is the same for the same time and parts", () => {
-    expect(derivedId(NOW, "deployment", "slot")).toBe(
-      derivedId(NOW, "deployment", "slot"),
-    );
+    expect(derivedId(NOW, "deployment", "slot")).toBe(derivedId(NOW, "deployment", "slot"));
     expect(derivedId(NOW, "deployment")).toMatch(FORM);
   });
 

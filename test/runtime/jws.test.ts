@@ -10,7 +10,10 @@ import type { JsonWebKey, KeyObject } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { SigningError, signingKeyOf, signJws } from "../../src/runtime/jws.ts";
 
-/** Whether a compact JWS has the signature of this key by this algorithm, without the library that made it. */
+/**
+ * Whether a compact JWS has the signature of this key by this algorithm, without the library that
+ * made it.
+ */
 function isSigned(jws: string, key: KeyObject, algorithm: string): boolean {
   const [header = "", payload = "", signature = ""] = jws.split(".");
   const digest = algorithm === "EdDSA" ? null : `sha${algorithm.slice(2)}`;
@@ -38,10 +41,7 @@ describe("the examples of RFC 7515 and 7519", () => {
   const signed = (jwk: JsonWebKey) => {
     const key = createPrivateKey({ key: jwk, format: "jwk" });
     const pem = key.export({ type: "pkcs8", format: "pem" }).toString();
-    return signJws(
-      Buffer.from(PAYLOAD, "base64url"),
-      signingKeyOf(pem, undefined, undefined),
-    );
+    return signJws(Buffer.from(PAYLOAD, "base64url"), signingKeyOf(pem, undefined, undefined));
   };
 
   it("of RFC 7515 appendix A.2: RS256", async () => {
@@ -84,9 +84,7 @@ describe("the examples of RFC 7515 and 7519", () => {
       "base64url",
     );
     const signatureOf = (header: string) =>
-      createHmac("sha256", secret)
-        .update(`${header}.${PAYLOAD}`)
-        .digest("base64url");
+      createHmac("sha256", secret).update(`${header}.${PAYLOAD}`).digest("base64url");
     expect(signatureOf("eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9")).toBe(
       "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
     );
@@ -102,8 +100,7 @@ describe("the examples of RFC 7515 and 7519", () => {
 });
 
 describe("a private key", () => {
-  const curve = (namedCurve: string) =>
-    generateKeyPairSync("ec", { namedCurve }).privateKey;
+  const curve = (namedCurve: string) => generateKeyPairSync("ec", { namedCurve }).privateKey;
   const keys = {
     RSA: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey,
     "P-256": curve("P-256"),
@@ -113,8 +110,7 @@ describe("a private key", () => {
   };
   type Name = keyof typeof keys;
   type Form = "pkcs1" | "sec1" | "pkcs8";
-  const pemOf = (name: Name, type: Form) =>
-    keys[name].export({ type, format: "pem" }).toString();
+  const pemOf = (name: Name, type: Form) => keys[name].export({ type, format: "pem" }).toString();
 
   it.each<[Name, Form, string | undefined, string]>([
     ["RSA", "pkcs1", undefined, "RS256"],

@@ -41,14 +41,7 @@ describe("a lifecycle", () => {
     expect(lifecycle.state()).toBe("running");
     await lifecycle.stop();
     expect(lifecycle.state()).toBe("stopped");
-    expect(events).toEqual([
-      "start a",
-      "start b",
-      "start c",
-      "stop c",
-      "stop b",
-      "stop a",
-    ]);
+    expect(events).toEqual(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
   });
 
   it("stops the started ones when one does not start, and says why", async () => {
@@ -77,11 +70,7 @@ describe("a lifecycle", () => {
   it("stops the others when one does not stop, and tells", async () => {
     const { events, service } = recorder();
     const { log, lines } = captureLog();
-    const lifecycle = createLifecycle(
-      [service("a"), service("b", "stop")],
-      log,
-      5000,
-    );
+    const lifecycle = createLifecycle([service("a"), service("b", "stop")], log, 5000);
     await lifecycle.start();
     await expect(lifecycle.stop()).rejects.toThrow("not every service stopped");
     expect(events.slice(-2)).toEqual(["stop b", "stop a"]);
@@ -109,11 +98,7 @@ describe("a lifecycle", () => {
   it("does not wait for ever for one that is just starting, and names it", async () => {
     const { events, hold, service } = recorder();
     const release = hold("start b");
-    const lifecycle = createLifecycle(
-      [service("a"), service("b")],
-      captureLog().log,
-      20,
-    );
+    const lifecycle = createLifecycle([service("a"), service("b")], captureLog().log, 20);
     const starting = lifecycle.start();
     await expect.poll(() => events).toContain("start b");
     await expect(lifecycle.stop()).rejects.toThrow(

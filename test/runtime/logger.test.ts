@@ -25,10 +25,7 @@ const places: readonly [string, (field: string) => object][] = [
   ["two deep", (field) => ({ a: { b: { [field]: MARKER } } })],
   ["three deep", (field) => ({ a: { b: { c: { [field]: MARKER } } } })],
   ["in an array", (field) => ({ calls: [{ [field]: MARKER }] })],
-  [
-    "in an error",
-    (field) => ({ err: Object.assign(new Error("x"), { [field]: MARKER }) }),
-  ],
+  ["in an error", (field) => ({ err: Object.assign(new Error("x"), { [field]: MARKER }) })],
   ["as an object itself", (field) => ({ a: { [field]: { value: MARKER } } })],
 ];
 

@@ -89,18 +89,14 @@ describe("/readyz", () => {
         { part: "database", check },
       ],
     });
-    expect(await ops.readiness()).toEqual(
-      notReady("database", "connection refused"),
-    );
+    expect(await ops.readiness()).toEqual(notReady("database", "connection refused"));
   });
 
   it("names a part that does not answer within 2 s", async () => {
     await using ops = await startOps({
       checks: [{ part: "database", check: () => new Promise(() => undefined) }],
     });
-    expect(await ops.readiness()).toEqual(
-      notReady("database", "no answer within 2 s"),
-    );
+    expect(await ops.readiness()).toEqual(notReady("database", "no answer within 2 s"));
   });
 
   it("follows its parts, and logs each change once", async () => {
@@ -133,9 +129,7 @@ describe("/livez", () => {
   it("answers whatever the state and the parts", async () => {
     await using ops = await startOps({
       state: () => "draining",
-      checks: [
-        { part: "database", check: () => Promise.reject(new Error("away")) },
-      ],
+      checks: [{ part: "database", check: () => Promise.reject(new Error("away")) }],
     });
     const response = await ops.request("/livez");
     expect(response.status).toBe(200);
@@ -153,9 +147,7 @@ describe("/metrics", () => {
     }).set(7);
     const response = await ops.request("/metrics");
     const text = await response.text();
-    expect(response.headers.get("content-type")).toMatch(
-      /^text\/plain; version=0\.0\.4/,
-    );
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toContain('sonde_build_info{version="1.2.3"} 1\n');
     expect(text).toMatch(/^process_cpu_seconds_total \d/m);
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
@@ -163,10 +155,7 @@ describe("/metrics", () => {
   });
 
   it("is of one registry: another process part has its own", async () => {
-    const [first, second] = [
-      createRegistry({ version: "1" }),
-      createRegistry({ version: "2" }),
-    ];
+    const [first, second] = [createRegistry({ version: "1" }), createRegistry({ version: "2" })];
     expect(await first.metrics()).toContain('sonde_build_info{version="1"}');
     expect(await second.metrics()).not.toContain('version="1"');
   });
@@ -183,9 +172,7 @@ describe("any other request", () => {
     const response = await ops.request(path, { method });
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ error_msg, error: status });
-    expect(response.headers.get("allow")).toBe(
-      status === 405 ? "GET, HEAD" : null,
-    );
+    expect(response.headers.get("allow")).toBe(status === 405 ? "GET, HEAD" : null);
   });
 
   it("may ask for the head alone, or with a query", async () => {

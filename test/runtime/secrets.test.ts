@@ -40,27 +40,22 @@ describe("a sealer", () => {
 
   const sealer = createSealer({ current: first });
   const forged = (sealed: string, header: object): string =>
-    [
-      Buffer.from(JSON.stringify(header)).toString("base64url"),
-      ...sealed.split(".").slice(1),
-    ].join(".");
+    [Buffer.from(JSON.stringify(header)).toString("base64url"), ...sealed.split(".").slice(1)].join(
+      ".",
+    );
 
   it.each([
     ["another place", async (sealed: string) => [sealed, "place/2"]],
     [
       "another key",
-      async () => [
-        await createSealer({ current: second }).seal("s3cret", "place/1"),
-        "place/1",
-      ],
+      async () => [await createSealer({ current: second }).seal("s3cret", "place/1"), "place/1"],
     ],
     [
       "a changed byte",
       async (sealed: string) => [
         sealed.replace(
           /\.([^.])([^.]*\.[^.]*)$/,
-          (_, byte: string, rest) =>
-            `.${byte === "A" ? "B" : "A"}${String(rest)}`,
+          (_, byte: string, rest) => `.${byte === "A" ? "B" : "A"}${String(rest)}`,
         ),
         "place/1",
       ],

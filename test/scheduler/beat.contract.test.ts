@@ -1,12 +1,4 @@
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createDispatcher } from "../../src/dispatch/dispatch.ts";
@@ -59,10 +51,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await database[Symbol.asyncDispose]();
   });
 
-  const newBeat = (
-    holder: string,
-    over: { bus?: Bus; store?: Store } = {},
-  ): Beat => {
+  const newBeat = (holder: string, over: { bus?: Bus; store?: Store } = {}): Beat => {
     const used = over.store ?? store;
     const dispatcher = createDispatcher({ store: used, bus: over.bus ?? bus });
     return createBeat({
@@ -92,12 +81,9 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
   const at = async (ms: number): Promise<void> => clock.setNow(ms);
   const pending = () => store.pendingRuns.listOfCall(call.id, EVERYTHING);
   const missed = async () =>
-    (await store.results.listOfCall(call.id, EVERYTHING)).map(
-      ({ meta }) => meta,
-    );
-  const dueMinutes = (
-    runs: readonly { readonly due_time: number }[],
-  ): number[] => runs.map(({ due_time }) => (due_time - T0) / MINUTE_MS);
+    (await store.results.listOfCall(call.id, EVERYTHING)).map(({ meta }) => meta);
+  const dueMinutes = (runs: readonly { readonly due_time: number }[]): number[] =>
+    runs.map(({ due_time }) => (due_time - T0) / MINUTE_MS);
   const published = async (count: number): Promise<number[]> => {
     await expect.poll(() => ticks.length).toBeGreaterThanOrEqual(count);
     return dueMinutes(ticks.toSorted((a, b) => a.due_time - b.due_time));
@@ -126,18 +112,14 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
         },
       ],
     });
-    expect(
-      await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10),
-    ).toEqual([]);
+    expect(await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
   });
 
   it("orders each slot once, however often, early or late it beats", async () => {
     const beat = newBeat("one");
     await beat.run();
     await deploy();
-    for (const second of [
-      3, 47, 48, 48, 50, 59, 60, 61, 107, 108, 109, 139, 168, 169,
-    ]) {
+    for (const second of [3, 47, 48, 48, 50, 59, 60, 61, 107, 108, 109, 139, 168, 169]) {
       await at(T0 + second * SECOND);
       await Promise.all([beat.run(), beat.run()]);
     }
@@ -154,10 +136,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(dueMinutes(await pending())).toEqual([5]);
     const outcomes = await missed();
     expect(
-      outcomes.map(({ result, due_time }) => [
-        result,
-        (Date.parse(due_time) - T0) / MINUTE_MS,
-      ]),
+      outcomes.map(({ result, due_time }) => [result, (Date.parse(due_time) - T0) / MINUTE_MS]),
     ).toEqual([1, 2, 3, 4].map((n) => ["MISSED", n]));
     expect(outcomes[0]?.message).toMatch(/^scheduler_down: /);
   });
@@ -166,11 +145,9 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await deploy();
     await at(T0 + 3 * MINUTE_MS);
     await newBeat("one").run();
-    expect(
-      (await missed()).map(
-        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
-      ),
-    ).toEqual([1, 2]);
+    expect((await missed()).map(({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS)).toEqual(
+      [1, 2],
+    );
     expect(dueMinutes(await pending())).toEqual([3]);
   });
 
@@ -197,9 +174,9 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await deploy({ active_from: created + 1 });
     await beat.run();
     expect(await pending()).toEqual([]);
-    expect(
-      (await missed()).map(({ message }) => message?.split(":")[0]),
-    ).toEqual(["deployed_late"]);
+    expect((await missed()).map(({ message }) => message?.split(":")[0])).toEqual([
+      "deployed_late",
+    ]);
   });
 
   it("accounts for the first slot of a deployment that was stored just after that slot was opened, also when the next beat comes late", async () => {
@@ -209,11 +186,9 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await deploy();
     await at(T0 + 10 * MINUTE_MS);
     await beat.run();
-    expect(
-      (await missed()).map(
-        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
-      ),
-    ).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect((await missed()).map(({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS)).toEqual(
+      [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    );
     expect(dueMinutes(await pending())).toEqual([10]);
   });
 
@@ -230,9 +205,9 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await at(trigger + 26 * HOUR);
     await reconcile({ store, log, metrics });
     await newBeat("one").run();
-    expect(
-      (await missed()).map(({ due_time }) => Date.parse(due_time)),
-    ).toEqual([trigger + 24 * HOUR]);
+    expect((await missed()).map(({ due_time }) => Date.parse(due_time))).toEqual([
+      trigger + 24 * HOUR,
+    ]);
   });
 
   it("lets two schedulers at once order each slot once, and the second go on when the first is gone", async () => {
@@ -266,7 +241,8 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const two = newBeat("two");
     const stale: Store = {
       ...store,
-      // The process stops here, between reading its lease and using it, for longer than the lease lasts.
+      // The process stops here, between reading its lease and using it, for longer than the lease
+      // lasts.
       transaction: async (work) => {
         await at(T0 + 70 * SECOND);
         await two.run();
@@ -303,9 +279,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await beat.run();
     const before = [
       ...dueMinutes(await pending()),
-      ...(await missed()).map(
-        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
-      ),
+      ...(await missed()).map(({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS),
     ];
     await at(T0 + 5 * SECOND);
     for (let minute = 0; minute <= 62; minute += 1) {
@@ -314,16 +288,10 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     }
     const after = [
       ...dueMinutes(await pending()),
-      ...(await missed()).map(
-        ({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS,
-      ),
+      ...(await missed()).map(({ due_time }) => (Date.parse(due_time) - T0) / MINUTE_MS),
     ];
-    expect(before.sort((a, b) => a - b)).toEqual(
-      Array.from({ length: 60 }, (_, n) => n + 1),
-    );
-    expect(after.sort((a, b) => a - b)).toEqual(
-      Array.from({ length: 63 }, (_, n) => n + 1),
-    );
+    expect(before.sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, n) => n + 1));
+    expect(after.sort((a, b) => a - b)).toEqual(Array.from({ length: 63 }, (_, n) => n + 1));
   });
 
   it("publishes a run that is far ahead when its time comes, and a manual one whose orderer failed", async () => {
@@ -361,9 +329,9 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await at(T0 + 50 * SECOND);
     await beat.run();
     expect(await pending()).toEqual([]);
-    expect(
-      (await missed()).map(({ result, message }) => [result, message]),
-    ).toEqual([["UNABLE_TO_RUN", "the call was deleted before its run"]]);
+    expect((await missed()).map(({ result, message }) => [result, message])).toEqual([
+      ["UNABLE_TO_RUN", "the call was deleted before its run"],
+    ]);
   });
 
   it("publishes the others when one run cannot be made into a tick", async () => {
@@ -377,10 +345,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await beat.run();
     expect(await published(1)).toEqual([1]);
     expect(ticks.map(({ calls }) => calls[0]?.call_id)).toEqual([call.id]);
-    const unpublished = await store.pendingRuns.listUnpublished(
-      Number.MAX_SAFE_INTEGER,
-      10,
-    );
+    const unpublished = await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10);
     expect(unpublished.map(({ target_id }) => target_id)).toEqual([broken.id]);
   });
 
@@ -419,9 +384,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     });
     const due_time = T0 + MINUTE_MS;
     await store.pendingRuns.insert([
-      ...Array.from({ length: 1000 }, () =>
-        aRun({ target_id: waiting.id, due_time }),
-      ),
+      ...Array.from({ length: 1000 }, () => aRun({ target_id: waiting.id, due_time })),
       aRun({ target_id: call.id, due_time: due_time + 1 }),
     ]);
     await beat.run();
@@ -443,10 +406,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     it.each([
       ["no_agent: no agent has ever been seen", []],
       ["agent_offline: no agent was online", [-120]],
-      [
-        "agent_lost: an agent at location 'local' was given the run",
-        [-120, 65],
-      ],
+      ["agent_lost: an agent at location 'local' was given the run", [-120, 65]],
     ])("records an expired run as MISSED: %s", async (message, heartbeats) => {
       const beat = newBeat("one", { bus: nobody });
       await beat.run();

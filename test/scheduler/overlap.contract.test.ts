@@ -84,9 +84,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await beat.run();
   };
   const dueMinutes = (): number[] =>
-    ticks
-      .map(({ due_time }) => (due_time - T0) / MINUTE_MS)
-      .toSorted((a, b) => a - b);
+    ticks.map(({ due_time }) => (due_time - T0) / MINUTE_MS).toSorted((a, b) => a - b);
   const outcomes = async () =>
     (
       await store.workflowResults.listOfWorkflow(workflowId, {
@@ -121,20 +119,15 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
       workflow: { workflow_id: workflowId, between_calls_delay: 10 },
     });
     const run = await store.pendingRuns.get(ticks[0]?.result_id ?? "");
-    expect(run?.call_ids).toEqual(
-      ticks[0]?.calls.map(({ call_id }) => call_id),
-    );
+    expect(run?.call_ids).toEqual(ticks[0]?.calls.map(({ call_id }) => call_id));
     // Two calls of at most 120 s and three seconds each, the delay, and the time of the report.
-    expect(run?.expires_at).toBe(
-      (run?.latest_start ?? 0) + (2 * 123 + 10 + 60) * SECOND,
-    );
+    expect(run?.expires_at).toBe((run?.latest_start ?? 0) + (2 * 123 + 10 + 60) * SECOND);
   });
 
   it("is missed as a whole when no outcome comes within its longest time", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
-    const { expires_at = 0 } =
-      (await store.pendingRuns.get(ticks[0]?.result_id ?? "")) ?? {};
+    const { expires_at = 0 } = (await store.pendingRuns.get(ticks[0]?.result_id ?? "")) ?? {};
     const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
     await clock.setNow(expires_at);
     await reconcile({ store, log, metrics });
@@ -162,8 +155,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
   it("misses the slots at which it is still running, and goes on afterwards", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
-    for (const seconds of [110, 120, 125, 126, 170, 180, 186, 230])
-      await at(seconds);
+    for (const seconds of [110, 120, 125, 126, 170, 180, 186, 230]) await at(seconds);
     expect(dueMinutes()).toEqual([1]);
     expect(await outcomes()).toEqual([
       [2, "still_running"],
@@ -218,10 +210,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await clock.advance(3 * SECOND);
     const again = createInProcessBus({ clock, log });
     const repeated: Tick[] = [];
-    await again.consumeTicks(
-      "local",
-      async (batch) => void repeated.push(...batch),
-    );
+    await again.consumeTicks("local", async (batch) => void repeated.push(...batch));
     const runs = await store.pendingRuns.listUnpublished(clock.now() + 1e6, 9);
     await createDispatcher({ store, bus: again }).dispatch(runs);
     await expect.poll(() => repeated).toHaveLength(1);

@@ -1,16 +1,8 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
-import {
-  MADE_CODES,
-  RESULT_CODES,
-  summarizeResults,
-} from "../../src/model/result.ts";
-import {
-  percentiles,
-  skewness,
-  standardDeviation,
-} from "../../src/model/summary.ts";
+import { MADE_CODES, RESULT_CODES, summarizeResults } from "../../src/model/result.ts";
+import { percentiles, skewness, standardDeviation } from "../../src/model/summary.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
@@ -31,9 +23,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   // A SQLite file belongs to one process, and that has one connection.
   const openOthers = (count: number): Promise<Store[]> =>
     Promise.all(
-      Array.from({ length: count }, async () =>
-        kind === "sqlite" ? store : database.open(),
-      ),
+      Array.from({ length: count }, async () => (kind === "sqlite" ? store : database.open())),
     );
   const aCallId = (): string => newId(T0);
   const ordered = async (...runs: ReturnType<typeof aRun>[]) => {
@@ -59,10 +49,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
 
   it("does not open a run again whose outcome is being stored at the same time", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
-    const [stored, release] = [
-      Promise.withResolvers<void>(),
-      Promise.withResolvers<void>(),
-    ];
+    const [stored, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const recording = store.transaction(async (inner) => {
       await inner.results.record([aReport(run!)]);
       stored.resolve();
@@ -149,9 +136,10 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   it("does not store what nobody ordered, or what another location's agent sends", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const forged = aReport(run!, { location_id: "elsewhere" });
-    expect(await store.results.record([aReport(aRun()), forged])).toMatchObject(
-      { recorded: 0, unknown: 2 },
-    );
+    expect(await store.results.record([aReport(aRun()), forged])).toMatchObject({
+      recorded: 0,
+      unknown: 2,
+    });
     expect(await store.results.get(run!.result_id)).toBeUndefined();
     expect(await store.pendingRuns.get(run!.result_id)).toBeDefined();
     expect((await hour(run!.target_id)).size).toBe(0);
@@ -191,13 +179,8 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
         kind: period,
         location_id: "local",
       };
-      const summaries = await store.stats.period(
-        query,
-        periodStart(period, T0 + 2 * HOUR),
-      );
-      expect([...summaries].map(([code, { count }]) => [code, count])).toEqual([
-        ["COMPLETE", 1],
-      ]);
+      const summaries = await store.stats.period(query, periodStart(period, T0 + 2 * HOUR));
+      expect([...summaries].map(([code, { count }]) => [code, count])).toEqual([["COMPLETE", 1]]);
     }
   });
 
@@ -205,16 +188,13 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await store.results.record([aReport(run!)]);
     expect(
-      await store.results.recordMissed([
-        { run: run!, result: "MISSED", message: "too late" },
-      ]),
+      await store.results.recordMissed([{ run: run!, result: "MISSED", message: "too late" }]),
     ).toBe(0);
-    expect(
-      await store.results.record([aReport(run!, { result: "MISSED" })]),
-    ).toMatchObject({ recorded: 0, duplicate: 1 });
-    expect((await store.results.get(run!.result_id))?.meta.result).toBe(
-      "COMPLETE",
-    );
+    expect(await store.results.record([aReport(run!, { result: "MISSED" })])).toMatchObject({
+      recorded: 0,
+      duplicate: 1,
+    });
+    expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
   });
 
   it("keeps a result when the run is reported missed in the same batch, by the agent that took it over", async () => {
@@ -224,9 +204,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       recorded: 1,
       duplicate: 1,
     });
-    expect((await store.results.get(run!.result_id))?.meta.result).toBe(
-      "COMPLETE",
-    );
+    expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
   });
 
   it("folds so that statistics computed anew from the single results are the same", async () => {
@@ -254,14 +232,11 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
         total: 20 + ((n * 7919) % 997),
       }),
     );
-    for (const start of [160, 0, 80])
-      await store.results.record(reports.slice(start, start + 80));
+    for (const start of [160, 0, 80]) await store.results.record(reports.slice(start, start + 80));
 
     for (const period of PERIOD_KINDS)
       for (const location_id of ["local", "paris", null])
-        for (const time of new Set(
-          runs.map(({ due_time }) => periodStart(period, due_time)),
-        )) {
+        for (const time of new Set(runs.map(({ due_time }) => periodStart(period, due_time)))) {
           const query = { call_id: call, kind: period, location_id };
           const stored = await store.stats.period(query, time);
           const raw = Map.groupBy(
@@ -270,24 +245,16 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
           );
           expect([...stored.keys()].sort()).toEqual([...raw.keys()].sort());
           for (const [code, results] of raw) {
-            const [anew, summary] = [
-              summarizeResults(results),
-              stored.get(code)!,
-            ];
+            const [anew, summary] = [summarizeResults(results), stored.get(code)!];
             expect(summary).toMatchObject({
               count: anew.count,
               min: anew.min,
               max: anew.max,
             });
             expect(summary.mean).toBeCloseTo(anew.mean, 9);
-            expect(standardDeviation(summary)).toBeCloseTo(
-              standardDeviation(anew),
-              8,
-            );
+            expect(standardDeviation(summary)).toBeCloseTo(standardDeviation(anew), 8);
             expect(skewness(summary)).toBeCloseTo(skewness(anew), 8);
-            expect(percentiles(summary, [50, 99])).toEqual(
-              percentiles(anew, [50, 99]),
-            );
+            expect(percentiles(summary, [50, 99])).toEqual(percentiles(anew, [50, 99]));
           }
         }
   });
@@ -295,9 +262,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   it("counts each result once when several aggregators store the same and overlapping reports at once", async () => {
     const call = aCallId();
     const runs = await ordered(
-      ...Array.from({ length: 60 }, (_, n) =>
-        aRun({ target_id: call, due_time: T0 + n }),
-      ),
+      ...Array.from({ length: 60 }, (_, n) => aRun({ target_id: call, due_time: T0 + n })),
     );
     const reports = runs.map((run) => aReport(run));
     const others = await openOthers(2);
@@ -306,11 +271,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
         each.results.record(reports.slice(n * 10)),
         each.results.record(reports.slice(0, 60 - n * 10).toReversed()),
         each.results.recordMissed(
-          runs
-            .slice(0, 5)
-            .map(
-              (run) => ({ run, result: "MISSED", message: "late" }) as const,
-            ),
+          runs.slice(0, 5).map((run) => ({ run, result: "MISSED", message: "late" }) as const),
         ),
       ]),
     );
@@ -318,9 +279,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     const summaries = await hour(call);
     expect(summaries.get("COMPLETE")?.count).toBe(60);
     expect([...summaries.keys()]).toEqual(["COMPLETE"]);
-    expect(
-      await store.pendingRuns.listOfCall(call, { after: "", limit: 100 }),
-    ).toEqual([]);
+    expect(await store.pendingRuns.listOfCall(call, { after: "", limit: 100 })).toEqual([]);
   });
 
   it("counts what several store at once while the last MISSED of their period is replaced", async () => {
@@ -334,9 +293,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     await using year = await lockYear(database, target_id);
     const replacing = store.results.record([aReport(replaced!)]);
     await queryBlocked(database);
-    const recording = others.map((run) =>
-      store.results.recordMissed(missed(run)),
-    );
+    const recording = others.map((run) => store.results.recordMissed(missed(run)));
     await queryBlocked(database, 1 + others.length);
     await year.release();
     await replacing;
@@ -360,9 +317,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   it("lists results of a call in creation order, page by page", async () => {
     const call = aCallId();
     const runs = await ordered(
-      ...Array.from({ length: 5 }, (_, n) =>
-        aRun({ target_id: call, due_time: T0 + n * 60_000 }),
-      ),
+      ...Array.from({ length: 5 }, (_, n) => aRun({ target_id: call, due_time: T0 + n * 60_000 })),
     );
     await store.results.record(runs.toReversed().map((run) => aReport(run)));
     const first = await store.results.listOfCall(call, { after: "", limit: 3 });
@@ -370,53 +325,29 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       after: first.at(-1)!.id,
       limit: 3,
     });
-    expect([...first, ...rest].map(({ id }) => id)).toEqual(
-      runs.map(({ result_id }) => result_id),
-    );
+    expect([...first, ...rest].map(({ id }) => id)).toEqual(runs.map(({ result_id }) => result_id));
   });
 
   it("finds periods and single results in both directions, from an instant on", async () => {
     const call = aCallId();
     const runs = await ordered(
-      ...[0, 1, 3, 5].map((hours) =>
-        aRun({ target_id: call, due_time: T0 + hours * HOUR }),
-      ),
+      ...[0, 1, 3, 5].map((hours) => aRun({ target_id: call, due_time: T0 + hours * HOUR })),
     );
     await store.results.record(
-      runs.map((run, n) =>
-        aReport(run, { result: n === 1 ? "HTTP_CLIENT_ERROR" : "COMPLETE" }),
-      ),
+      runs.map((run, n) => aReport(run, { result: n === 1 ? "HTTP_CLIENT_ERROR" : "COMPLETE" })),
     );
     const query = { call_id: call, kind: "HOUR", location_id: null } as const;
     const hours = (rows: { readonly time: number }[]): number[] =>
       rows.map(({ time }) => (time - T0) / HOUR);
 
+    expect(hours(await store.stats.periods(query, MADE_CODES, T0 + HOUR, "forwards", 10))).toEqual([
+      1, 3, 5,
+    ]);
     expect(
-      hours(
-        await store.stats.periods(query, MADE_CODES, T0 + HOUR, "forwards", 10),
-      ),
-    ).toEqual([1, 3, 5]);
-    expect(
-      hours(
-        await store.stats.periods(
-          query,
-          MADE_CODES,
-          T0 + 3 * HOUR,
-          "backwards",
-          2,
-        ),
-      ),
+      hours(await store.stats.periods(query, MADE_CODES, T0 + 3 * HOUR, "backwards", 2)),
     ).toEqual([3, 1]);
     expect(
-      hours(
-        await store.stats.periods(
-          query,
-          ["COMPLETE"],
-          T0 - HOUR,
-          "forwards",
-          10,
-        ),
-      ),
+      hours(await store.stats.periods(query, ["COMPLETE"], T0 - HOUR, "forwards", 10)),
     ).toEqual([0, 3, 5]);
     expect(
       hours(
@@ -456,49 +387,39 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   it("lists what is unpublished and what has expired, oldest first", async () => {
     const far = T0 + 1000 * 24 * HOUR;
     const runs = await ordered(
-      ...[2, 1, 3].map((n) =>
-        aRun({ due_time: far - n * HOUR, target_id: aCallId() }),
-      ),
+      ...[2, 1, 3].map((n) => aRun({ due_time: far - n * HOUR, target_id: aCallId() })),
     );
     const mine = (found: { readonly result_id: string }[]): number[] =>
       found
-        .flatMap(({ result_id }) =>
-          runs.findIndex((run) => run.result_id === result_id),
-        )
+        .flatMap(({ result_id }) => runs.findIndex((run) => run.result_id === result_id))
         .filter((n) => n >= 0);
-    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
-      2, 0, 1,
-    ]);
+    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([2, 0, 1]);
     await store.pendingRuns.markHeldBack([runs[1]!.result_id]);
-    const heldBack = (
-      await store.pendingRuns.listUnpublished(far, 10_000)
-    ).filter(({ held_back }) => held_back);
+    const heldBack = (await store.pendingRuns.listUnpublished(far, 10_000)).filter(
+      ({ held_back }) => held_back,
+    );
     expect(mine(heldBack)).toEqual([1]);
     await store.pendingRuns.markPublished([runs[0]!.result_id]);
-    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
-      2, 1,
+    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([2, 1]);
+    expect(mine(await store.pendingRuns.listExpired(runs[0]!.expires_at + 1, 10_000))).toEqual([
+      2, 0,
     ]);
-    expect(
-      mine(
-        await store.pendingRuns.listExpired(runs[0]!.expires_at + 1, 10_000),
-      ),
-    ).toEqual([2, 0]);
     await store.pendingRuns.markAllUnpublished();
-    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([
-      2, 0, 1,
-    ]);
+    expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([2, 0, 1]);
   });
 });
 
-/** Holds up whoever folds into the call's year, when the rows of its other periods are locked already. */
+/**
+ * Holds up whoever folds into the call's year, when the rows of its other periods are locked
+ * already.
+ */
 async function lockYear({ location }: TestDatabase, callId: string) {
   const client = "url" in location ? new Client(location.url) : undefined;
   await client?.connect();
   await client?.query("begin");
-  await client?.query(
-    "select from stats where call_id = $1 and kind = 'YEAR' for update",
-    [callId],
-  );
+  await client?.query("select from stats where call_id = $1 and kind = 'YEAR' for update", [
+    callId,
+  ]);
   return {
     release: async () => void (await client?.query("commit")),
     async [Symbol.asyncDispose]() {
@@ -507,11 +428,11 @@ async function lockYear({ location }: TestDatabase, callId: string) {
   };
 }
 
-/** Resolves when queries wait for another's lock. The embedded database has one connection: nothing waits in it. */
-async function queryBlocked(
-  { location }: TestDatabase,
-  count = 1,
-): Promise<void> {
+/**
+ * Resolves when queries wait for another's lock. The embedded database has one connection: nothing
+ * waits in it.
+ */
+async function queryBlocked({ location }: TestDatabase, count = 1): Promise<void> {
   if (!("url" in location)) return;
   const client = new Client(location.url);
   await client.connect();

@@ -25,17 +25,11 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
     await store.documents.insert(token);
     return token;
   };
-  const use = ({ id }: NewDocument) =>
-    store.documents.insert(aCall({ filters: { token_id: id } }));
-  const due = async (
-    now: number,
-    ...tokens: readonly NewDocument[]
-  ): Promise<number[]> => {
+  const use = ({ id }: NewDocument) => store.documents.insert(aCall({ filters: { token_id: id } }));
+  const due = async (now: number, ...tokens: readonly NewDocument[]): Promise<number[]> => {
     const known = tokens.map(({ id }) => id);
     const listed = await store.renewals.listDue(now);
-    return listed
-      .map(({ id }) => known.indexOf(id))
-      .filter((place) => place >= 0);
+    return listed.map(({ id }) => known.indexOf(id)).filter((place) => place >= 0);
   };
 
   it("make a token due that a call uses, those that wait for the longest first", async () => {
@@ -85,8 +79,7 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
       const token = await aToken(setting.id);
       await use(token);
       const { renewals } = store;
-      const write = () =>
-        store.documents.replace(which === "the token" ? token : setting);
+      const write = () => store.documents.replace(which === "the token" ? token : setting);
       await renewals.claim(token.id, T0, T0 + 60);
       await write();
       expect(await due(T0 + 59, token)).toEqual([]);

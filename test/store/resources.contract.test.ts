@@ -2,10 +2,7 @@ import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Principal } from "../../src/model/access.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import type {
-  Filters,
-  NewDocument,
-} from "../../src/store/ports/document-store.ts";
+import type { Filters, NewDocument } from "../../src/store/ports/document-store.ts";
 import { createDocumentStore, listQuery } from "../../src/store/documents.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -92,33 +89,14 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await seen(bob)).toEqual([1, 2, 3, 5]);
     expect(await seen(eve)).toEqual([1, 3, 4, 5]);
 
-    const first = await store.documents.list(
-      "call",
-      ann,
-      {},
-      { after: "", limit: 2 },
-    );
-    const second = await store.documents.list(
-      "call",
-      ann,
-      {},
-      { after: first[1]!.id, limit: 2 },
-    );
+    const first = await store.documents.list("call", ann, {}, { after: "", limit: 2 });
+    const second = await store.documents.list("call", ann, {}, { after: first[1]!.id, limit: 2 });
     expect([...first, ...second].map(({ id }) => id)).toEqual(
       [0, 1, 2, 3].map((n) => calls[n]!.id),
     );
-    const byDomain = await store.documents.list(
-      "call",
-      ann,
-      { domain: "target.test" },
-      ALL,
-    );
-    expect(byDomain.map(({ id }) => id)).toEqual(
-      [0, 1, 2, 3, 5].map((n) => calls[n]!.id),
-    );
-    expect(
-      await store.documents.list("call", ann, { domain: "other.test" }, ALL),
-    ).toEqual([]);
+    const byDomain = await store.documents.list("call", ann, { domain: "target.test" }, ALL);
+    expect(byDomain.map(({ id }) => id)).toEqual([0, 1, 2, 3, 5].map((n) => calls[n]!.id));
+    expect(await store.documents.list("call", ann, { domain: "other.test" }, ALL)).toEqual([]);
   });
 
   it.each<[string, ResourceKind, Filters]>([
@@ -131,40 +109,28 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     ["the workflows of a call", "workflow", { call_id: "7" }],
     ["the variables of a workspace", "variable", { workspace: "7" }],
     ["a variable", "variable", { workspace: "7", name: "7" }],
-  ])(
-    "reads %s by an index, with many documents of others around",
-    async (_, ofKind, filters) => {
-      const raw = connect();
-      await raw.kysely.transaction().execute(async (transaction) => {
-        const inside = createDocumentStore({ ...raw, kysely: transaction });
-        for (let n = 0; n < 1500; n += 1)
-          await inside.insert(aDocument(ofKind, n));
-      });
-      await (kind === "postgres" ? sql`analyze` : sql`pragma optimize`).execute(
-        raw.kysely,
-      );
-      const reader: Principal = { ...ann, owner: "owner7", org: "org7" };
-      const page = { after: "", limit: 10 };
-      const { sql: text, parameters } = listQuery(
-        raw,
-        ofKind,
-        reader,
-        filters,
-        page,
-      ).compile();
-      const explain = kind === "postgres" ? "explain" : "explain query plan";
-      const { rows } = await raw.kysely.executeQuery(
-        CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
-      );
-      const plan = JSON.stringify(rows);
-      expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
-      expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
-      const documents = createDocumentStore(raw);
-      const listed = await documents.list(ofKind, reader, filters, page);
-      expect(listed.length).toBeGreaterThan(0);
-      await raw.kysely.destroy();
-    },
-  );
+  ])("reads %s by an index, with many documents of others around", async (_, ofKind, filters) => {
+    const raw = connect();
+    await raw.kysely.transaction().execute(async (transaction) => {
+      const inside = createDocumentStore({ ...raw, kysely: transaction });
+      for (let n = 0; n < 1500; n += 1) await inside.insert(aDocument(ofKind, n));
+    });
+    await (kind === "postgres" ? sql`analyze` : sql`pragma optimize`).execute(raw.kysely);
+    const reader: Principal = { ...ann, owner: "owner7", org: "org7" };
+    const page = { after: "", limit: 10 };
+    const { sql: text, parameters } = listQuery(raw, ofKind, reader, filters, page).compile();
+    const explain = kind === "postgres" ? "explain" : "explain query plan";
+    const { rows } = await raw.kysely.executeQuery(
+      CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
+    );
+    const plan = JSON.stringify(rows);
+    expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
+    expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
+    const documents = createDocumentStore(raw);
+    const listed = await documents.list(ofKind, reader, filters, page);
+    expect(listed.length).toBeGreaterThan(0);
+    await raw.kysely.destroy();
+  });
 
   it("finds a document by each call that it names, as long as it does", async () => {
     const workflow = { ...aCall(), kind: "workflow", callIds: [] } as const;
@@ -172,17 +138,12 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     const found = async (callId: string): Promise<unknown[]> => {
       const { documents } = store;
       const listed = await documents.listAll("workflow", "call_id", callId);
-      expect(await documents.count("workflow", "call_id", callId)).toBe(
-        listed.length,
-      );
+      expect(await documents.count("workflow", "call_id", callId)).toBe(listed.length);
       expect(await documents.listAll("report", "call_id", callId)).toEqual([]);
       return listed.map(({ id }) => id);
     };
     await store.documents.insert({ ...workflow, callIds: [one, other, one] });
-    expect([await found(one), await found(other)]).toEqual([
-      [workflow.id],
-      [workflow.id],
-    ]);
+    expect([await found(one), await found(other)]).toEqual([[workflow.id], [workflow.id]]);
     await store.documents.replace({ ...workflow, callIds: [other] });
     expect([await found(one), await found(other)]).toEqual([[], [workflow.id]]);
     await store.documents.remove("workflow", workflow.id);
@@ -199,9 +160,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.documents.insert(first)).toBe(true);
     expect(await store.documents.insert(named("a"))).toBe(false);
     expect(await store.documents.insert(named("b"))).toBe(true);
-    expect(await store.documents.insert({ ...named("c"), id: first.id })).toBe(
-      false,
-    );
+    expect(await store.documents.insert({ ...named("c"), id: first.id })).toBe(false);
   });
 
   it("lets concurrent changes of one document follow one another", async () => {
@@ -211,19 +170,14 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     const stores = [store, kind === "sqlite" ? store : await database.open()];
     const field = (n: number) =>
       stores[n % 2]!.transaction(async (inner) => {
-        const { document } = (await inner.documents.getForUpdate(
-          "call",
-          call.id,
-        ))!;
+        const { document } = (await inner.documents.getForUpdate("call", call.id))!;
         await inner.documents.replace({
           ...call,
           document: { ...(document as object), [`field${n}`]: n },
         });
       });
     await Promise.all(Array.from({ length: 8 }, (_, n) => field(n)));
-    const fields = Object.keys(
-      (await store.documents.get("call", call.id))!.document as object,
-    );
+    const fields = Object.keys((await store.documents.get("call", call.id))!.document as object);
     expect(fields.filter((name) => name.startsWith("field"))).toHaveLength(8);
   });
 
@@ -258,12 +212,8 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     const delayed = aSchedule({ frequency: 10, run_delay: 725 });
     await store.schedules.set(plain);
     await store.schedules.set(delayed);
-    expect(await slotsOf(plain.deployment_id, minutes(-10, 12))).toEqual([
-      0, 5, 10,
-    ]);
-    expect(await slotsOf(delayed.deployment_id, minutes(-10, 35))).toEqual([
-      12, 22, 32,
-    ]);
+    expect(await slotsOf(plain.deployment_id, minutes(-10, 12))).toEqual([0, 5, 10]);
+    expect(await slotsOf(delayed.deployment_id, minutes(-10, 35))).toEqual([12, 22, 32]);
   });
 
   it("lets a change hold from its trigger on, and the schedule before it until then", async () => {
@@ -275,18 +225,14 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       run_delay: 0,
       active_from: T0 + 12 * MINUTE_MS,
     });
-    expect(await slotsOf(before.deployment_id, minutes(0, 24))).toEqual([
-      3, 8, 12, 13, 16, 20, 24,
-    ]);
+    expect(await slotsOf(before.deployment_id, minutes(0, 24))).toEqual([3, 8, 12, 13, 16, 20, 24]);
     await store.schedules.set({
       ...before,
       frequency: 6,
       run_delay: 0,
       active_from: T0 + 6 * MINUTE_MS,
     });
-    expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([
-      3, 6, 8, 12, 18,
-    ]);
+    expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([3, 6, 8, 12, 18]);
     await store.schedules.remove(before.deployment_id);
     expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([]);
   });
@@ -306,18 +252,16 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.leases.advance(first!, T0 + 60_000)).toBe(false);
     const second = await acquire("two", T0 + 20_000);
     expect(second).toMatchObject({ holder: "two", fence: 2, cursor: T0 });
-    expect(
-      await store.leases.advance({ ...first!, cursor: T0 }, T0 + 60_000),
-    ).toBe(false);
+    expect(await store.leases.advance({ ...first!, cursor: T0 }, T0 + 60_000)).toBe(false);
     expect(await store.leases.advance(second!, T0 + 60_000)).toBe(true);
   });
 
   it("takes over a lease that reaches further ahead than any can, after the clock was set back", async () => {
     const name = newId(T0);
     await store.leases.acquire(name, "one", T0, 10_000);
-    expect(
-      await store.leases.acquire(name, "two", T0 - 3_600_000, 10_000),
-    ).toMatchObject({ holder: "two" });
+    expect(await store.leases.acquire(name, "two", T0 - 3_600_000, 10_000)).toMatchObject({
+      holder: "two",
+    });
   });
 
   it("frees a released lease at once, but not one that another took", async () => {
@@ -325,13 +269,12 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     const first = await store.leases.acquire(name, "one", T0, 10_000);
     const second = await store.leases.acquire(name, "two", T0 + 10_000, 10_000);
     await store.leases.release(first!);
-    expect(
-      await store.leases.acquire(name, "one", T0 + 11_000, 10_000),
-    ).toBeUndefined();
+    expect(await store.leases.acquire(name, "one", T0 + 11_000, 10_000)).toBeUndefined();
     await store.leases.release(second!);
-    expect(
-      await store.leases.acquire(name, "one", T0 + 11_000, 10_000),
-    ).toMatchObject({ holder: "one", fence: 3 });
+    expect(await store.leases.acquire(name, "one", T0 + 11_000, 10_000)).toMatchObject({
+      holder: "one",
+      fence: 3,
+    });
   });
 
   it("knows a key by its hash until it is revoked", async () => {
@@ -349,9 +292,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.apiKeys.list("ann", ALL)).toEqual([key]);
     expect(await store.apiKeys.revoke(key.key_id, "bob", T0)).toBe(false);
     expect(await store.apiKeys.revoke(key.key_id, "ann", T0)).toBe(true);
-    expect(
-      await store.apiKeys.findByHash(`hash ${key.key_id}`),
-    ).toBeUndefined();
+    expect(await store.apiKeys.findByHash(`hash ${key.key_id}`)).toBeUndefined();
     expect(await store.apiKeys.list(null, ALL)).toEqual([]);
     expect(await store.apiKeys.count()).toBe(1);
   });
@@ -359,9 +300,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   it("makes a location once and keeps the latest heartbeat of each agent", async () => {
     const location = { id: "paris", label: "Paris", region: "eu", created: T0 };
     expect(await store.locations.insert(location)).toBe(true);
-    expect(await store.locations.insert({ ...location, label: "other" })).toBe(
-      false,
-    );
+    expect(await store.locations.insert({ ...location, label: "other" })).toBe(false);
     expect(await store.locations.list()).toEqual([location]);
     const heartbeat = {
       agent_id: "a1",
@@ -371,10 +310,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       sent: T0,
     };
     await store.locations.recordHeartbeat(heartbeat, T0 + 5);
-    await store.locations.recordHeartbeat(
-      { ...heartbeat, in_flight: 3 },
-      T0 + 9,
-    );
+    await store.locations.recordHeartbeat({ ...heartbeat, in_flight: 3 }, T0 + 9);
     expect(await store.locations.listAgents()).toEqual([
       { ...heartbeat, in_flight: 3, last_seen: T0 + 9 },
     ]);
@@ -393,9 +329,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     await expect(newer.open()).rejects.toThrow(
       /^the database has schema 9999-later, this Sonde knows schemas up to \d{4}-[a-z-]+: start a newer Sonde/,
     );
-    await sql`delete from kysely_migration where name = '9999-later'`.execute(
-      raw.kysely,
-    );
+    await sql`delete from kysely_migration where name = '9999-later'`.execute(raw.kysely);
     expect(await migrate(raw.kysely)).toEqual([]);
     await raw.kysely.destroy();
   });

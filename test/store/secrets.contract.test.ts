@@ -32,7 +32,10 @@ const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
   document: { meta: { name: "a token" }, token },
 });
 
-/** A connection of SQLite that waits for another one in its own thread holds that one up, and gives up in the end. */
+/**
+ * A connection of SQLite that waits for another one in its own thread holds that one up, and gives
+ * up in the end.
+ */
 const inOneThread = <T>(write: () => Promise<T>): Promise<T> =>
   vi.waitFor(write, { timeout: 40_000, interval: 10 });
 
@@ -40,8 +43,7 @@ async function settleInTurn<T>(
   works: readonly (() => Promise<T>)[],
 ): Promise<PromiseSettledResult<T>[]> {
   const outcomes: PromiseSettledResult<T>[] = [];
-  for (const work of works)
-    outcomes.push(...(await Promise.allSettled([work()])));
+  for (const work of works) outcomes.push(...(await Promise.allSettled([work()])));
   return outcomes;
 }
 
@@ -90,12 +92,9 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await documents.getForUpdate("token", token.id),
       (await documents.getMany("token", [token.id]))[0],
       (await documents.list("token", ann, {}, ALL))[0],
-      await store.transaction((within) =>
-        within.documents.get("token", token.id),
-      ),
+      await store.transaction((within) => within.documents.get("token", token.id)),
     ];
-    for (const read of documentsRead)
-      expect(read?.document).toEqual(token.document);
+    for (const read of documentsRead) expect(read?.document).toEqual(token.document);
 
     const changed = {
       ...token,
@@ -103,69 +102,59 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     };
     await documents.replace(changed);
     expect(await storedText(database, token.id)).not.toContain("s3cret");
-    expect((await documents.get("token", token.id))?.document).toEqual(
-      changed.document,
-    );
+    expect((await documents.get("token", token.id))?.document).toEqual(changed.document);
   });
 
   it("leaves documents without any as they are", async () => {
     const call = aCall();
     await store.documents.insert(call);
-    expect(JSON.parse(await storedText(database, call.id))).toEqual(
-      call.document,
-    );
+    expect(JSON.parse(await storedText(database, call.id))).toEqual(call.document);
   });
 
   it.each([
     ["another row", "token", "access_token"],
     ["another field of its row", "token", "password"],
-  ])(
-    "cannot be read after they were moved to %s",
-    async (where, kindOfRow, field) => {
-      const [from, to] = [
-        aToken({ access_token: "s3cret-a", password: "s3cret-b" }),
-        aToken({ access_token: "s3cret-c", password: "s3cret-d" }),
-      ];
-      await store.documents.insert(from);
-      await store.documents.insert(to);
-      const sealed = JSON.parse(await storedText(database, from.id)) as {
-        token: Record<string, string>;
-      };
-      const target = where === "another row" ? to : from;
-      const moved = {
-        ...sealed,
-        token: { ...sealed.token, [field]: sealed.token["access_token"] },
-      };
-      await inDatabase((raw) =>
-        raw
-          .updateTable("documents")
-          .set({ document: JSON.stringify(moved) })
-          .where("id", "=", target.id)
-          .execute(),
-      );
-      const { documents } = store;
-      const read = await documents.get(kindOfRow as ResourceKind, target.id);
-      expect(read?.unreadable?.message).toMatch(/was sealed for another/);
-      expect(await documents.getForUpdate("token", target.id)).toEqual(read);
-      await expect(
-        documents.replace({ ...target, ...read }),
-      ).rejects.toMatchObject({ code: "unreadable", cause: read?.unreadable });
-      expect(JSON.parse(await storedText(database, target.id))).toEqual(moved);
-      const others = await store.documents.getMany("token", [from.id, to.id]);
-      const unreadable = others.filter((each) => each.unreadable);
-      expect(unreadable.map(({ id }) => id)).toEqual([target.id]);
-      expect(JSON.stringify(unreadable)).not.toContain("s3cret");
-      await store.documents.remove("token", from.id);
-      await store.documents.remove("token", to.id);
-    },
-  );
+  ])("cannot be read after they were moved to %s", async (where, kindOfRow, field) => {
+    const [from, to] = [
+      aToken({ access_token: "s3cret-a", password: "s3cret-b" }),
+      aToken({ access_token: "s3cret-c", password: "s3cret-d" }),
+    ];
+    await store.documents.insert(from);
+    await store.documents.insert(to);
+    const sealed = JSON.parse(await storedText(database, from.id)) as {
+      token: Record<string, string>;
+    };
+    const target = where === "another row" ? to : from;
+    const moved = {
+      ...sealed,
+      token: { ...sealed.token, [field]: sealed.token["access_token"] },
+    };
+    await inDatabase((raw) =>
+      raw
+        .updateTable("documents")
+        .set({ document: JSON.stringify(moved) })
+        .where("id", "=", target.id)
+        .execute(),
+    );
+    const { documents } = store;
+    const read = await documents.get(kindOfRow as ResourceKind, target.id);
+    expect(read?.unreadable?.message).toMatch(/was sealed for another/);
+    expect(await documents.getForUpdate("token", target.id)).toEqual(read);
+    await expect(documents.replace({ ...target, ...read })).rejects.toMatchObject({
+      code: "unreadable",
+      cause: read?.unreadable,
+    });
+    expect(JSON.parse(await storedText(database, target.id))).toEqual(moved);
+    const others = await store.documents.getMany("token", [from.id, to.id]);
+    const unreadable = others.filter((each) => each.unreadable);
+    expect(unreadable.map(({ id }) => id)).toEqual([target.id]);
+    expect(JSON.stringify(unreadable)).not.toContain("s3cret");
+    await store.documents.remove("token", from.id);
+    await store.documents.remove("token", to.id);
+  });
 
   describe("with more than one master key", () => {
-    const [first, second, third] = [
-      randomBytes(32),
-      randomBytes(32),
-      randomBytes(32),
-    ];
+    const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)];
     const open = (to: TestDatabase, keys: MasterKeys): Promise<Store> =>
       openStore({
         location: to.location,
@@ -189,16 +178,11 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await using own = await createTestDatabase(kind);
       await use(own, { current: first }, async () => undefined);
       const registered = () =>
-        inDatabase(
-          (raw) => raw.selectFrom("master_keys").selectAll().execute(),
-          own,
-        );
+        inDatabase((raw) => raw.selectFrom("master_keys").selectAll().execute(), own);
       const before = await registered();
       await inDatabase(
         (raw) =>
-          sql`delete from kysely_migration where name > '0002-keys-audit-answers'`.execute(
-            raw,
-          ),
+          sql`delete from kysely_migration where name > '0002-keys-audit-answers'`.execute(raw),
         own,
       );
       const [{ keyId: ours }, { keyId: theirs }] = [
@@ -222,9 +206,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     it("lets one of two processes with keys of their own start on an empty database", async () => {
       await using own = await createTestDatabase(kind);
       const keys = [first, second, third];
-      await use(own, { current: first }, (opened) =>
-        Promise.resolve(opened.ping()),
-      );
+      await use(own, { current: first }, (opened) => Promise.resolve(opened.ping()));
       await inDatabase((raw) => raw.deleteFrom("master_keys").execute(), own);
       const starts = keys.map((current) => () => open(own, { current }));
       // The embedded database is one process's alone.
@@ -241,9 +223,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
 
     it("rotates everything to the current one, while processes that hold both keep working", async () => {
       await using own = await createTestDatabase(kind);
-      const tokens = Array.from({ length: 230 }, (_, n) =>
-        aToken({ access_token: `s3cret-${n}` }),
-      );
+      const tokens = Array.from({ length: 230 }, (_, n) => aToken({ access_token: `s3cret-${n}` }));
       const answer = { fingerprint: "f", answer: { api_key: "s3cret" } };
       await use(own, { current: first }, (opened) =>
         opened.transaction(async (within) => {
@@ -273,13 +253,12 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await rotation;
       await serving.close();
       // The first row is read once more where it was changed between reading and writing.
-      const ofTokens = steps.filter(
-        ({ what, checked }) => what === "token" && checked > 0,
-      );
+      const ofTokens = steps.filter(({ what, checked }) => what === "token" && checked > 0);
       expect(ofTokens).toEqual([
         expect.objectContaining({ checked: 100 }),
         expect.objectContaining({ checked: 200 }),
-        // The one that was added meanwhile is sealed anew in any case; whether it is met depends on who is faster.
+        // The one that was added meanwhile is sealed anew in any case; whether it is met depends on
+        // who is faster.
         expect.objectContaining({ checked: expect.toBeOneOf([230, 231]) }),
       ]);
 
@@ -299,9 +278,9 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
           { token: { access_token: "s3cret-changed" } },
           tokens.at(-1)?.document,
         ]);
-        expect(
-          await opened.transaction(({ answers }) => answers.claim("a", T0, T0)),
-        ).toEqual(answer);
+        expect(await opened.transaction(({ answers }) => answers.claim("a", T0, T0))).toEqual(
+          answer,
+        );
         const again: RotationStep[] = [];
         await opened.masterKeys.rotate((step) => void again.push(step));
         expect(again.every(({ resealed }) => resealed === 0)).toBe(true);
@@ -314,9 +293,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     it("leaves what no key at hand opens as it is, and does not end the rotation", async () => {
       await using own = await createTestDatabase(kind);
       const token = aToken({ access_token: "s3cret" });
-      await use(own, { current: first }, ({ documents }) =>
-        documents.insert(token),
-      );
+      await use(own, { current: first }, ({ documents }) => documents.insert(token));
       const damaged = await damageSecrets(own, token.id);
       const keys = { current: second, old: [first] };
       await use(own, keys, async ({ masterKeys }) => {
@@ -325,21 +302,15 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
         );
       });
       expect(await storedText(own, token.id)).toBe(damaged);
-      await expect(open(own, { current: second })).rejects.toThrow(
-        "SONDE_MASTER_KEYS_OLD",
-      );
+      await expect(open(own, { current: second })).rejects.toThrow("SONDE_MASTER_KEYS_OLD");
     });
 
     it("refuses to go without the old key before the rotation is done", async () => {
       await using own = await createTestDatabase(kind);
       await use(own, { current: first }, async () => undefined);
       await use(own, { current: second, old: [first] }, async () => undefined);
-      await expect(open(own, { current: second })).rejects.toThrow(
-        "SONDE_MASTER_KEYS_OLD",
-      );
-      await expect(open(own, { current: first })).rejects.toThrow(
-        "SONDE_MASTER_KEYS_OLD",
-      );
+      await expect(open(own, { current: second })).rejects.toThrow("SONDE_MASTER_KEYS_OLD");
+      await expect(open(own, { current: first })).rejects.toThrow("SONDE_MASTER_KEYS_OLD");
       await use(own, { current: second, old: [first] }, ({ masterKeys }) =>
         masterKeys.rotate(() => undefined),
       );
@@ -381,9 +352,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
         throw new Error("a fault");
       });
       await expect(failing).rejects.toThrow("a fault");
-      expect(
-        await store.transaction(({ answers }) => answers.claim(id, T0, T0)),
-      ).toBeUndefined();
+      expect(await store.transaction(({ answers }) => answers.claim(id, T0, T0))).toBeUndefined();
       await store.answers.forget(id);
     });
 
@@ -398,9 +367,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
           await answers.keep(id, answer);
           return answer;
         });
-      const asked = await Promise.all(
-        Array.from({ length: 8 }, (_, n) => ask(n)),
-      );
+      const asked = await Promise.all(Array.from({ length: 8 }, (_, n) => ask(n)));
       expect(asked).toEqual(Array.from({ length: 8 }, () => answer));
       expect(carriedOut).toHaveLength(1);
     });
@@ -456,9 +423,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     const { audit } = store;
     expect(await audit.list({ limit: 10 })).toEqual(entries);
     expect(await audit.list({ limit: 2 })).toEqual(entries.slice(2));
-    expect(await audit.list({ since: T0 + 1, limit: 10 })).toEqual(
-      entries.slice(1),
-    );
+    expect(await audit.list({ since: T0 + 1, limit: 10 })).toEqual(entries.slice(1));
     expect(await audit.list({ owner: "bob", limit: 10 })).toEqual([entries[1]]);
   });
 });

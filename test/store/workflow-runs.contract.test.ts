@@ -23,10 +23,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
   afterAll(() => database[Symbol.asyncDispose]());
 
   /** Ordered and planned, with calls of its own. */
-  const planned = async (
-    change: Partial<PendingRun> = {},
-    calls = 3,
-  ): Promise<PendingRun> => {
+  const planned = async (change: Partial<PendingRun> = {}, calls = 3): Promise<PendingRun> => {
     const run = aRun({
       target_kind: "workflow",
       target_id: newId(T0),
@@ -36,9 +33,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     const call_ids = Array.from({ length: calls }, () => newId(T0));
     const expires_at = run.expires_at + HOUR;
     await store.pendingRuns.insert([run]);
-    await store.pendingRuns.plan([
-      { result_id: run.result_id, call_ids, expires_at },
-    ]);
+    await store.pendingRuns.plan([{ result_id: run.result_id, call_ids, expires_at }]);
     return { ...run, call_ids, expires_at };
   };
   const stepsOf = (run: PendingRun) =>
@@ -77,9 +72,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
       recorded: 0,
       duplicate: 1,
     });
-    expect(await store.workflowResults.get(run.result_id)).toEqual(
-      report.workflow,
-    );
+    expect(await store.workflowResults.get(run.result_id)).toEqual(report.workflow);
     expect(await stepsOf(run)).toEqual(report.results);
     expect(await store.pendingRuns.get(run.result_id)).toBeUndefined();
     expect(await store.pendingRuns.insert([run])).toEqual([]);
@@ -123,12 +116,9 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(first).toMatchObject({ recorded: 1, late: 1 });
     const second = await store.results.record([late]);
     expect(second).toMatchObject({ recorded: 0, duplicate: 1 });
-    expect(await store.workflowResults.get(run.result_id)).toEqual(
-      late.workflow,
-    );
+    expect(await store.workflowResults.get(run.result_id)).toEqual(late.workflow);
     expect(await stepsOf(run)).toEqual(late.results);
-    for (const call of run.call_ids ?? [])
-      expect(await countOf(call)).toEqual([["COMPLETE", 1]]);
+    for (const call of run.call_ids ?? []) expect(await countOf(call)).toEqual([["COMPLETE", 1]]);
   });
 
   it("keep their outcome when they are reported missed afterwards", async () => {
@@ -167,16 +157,13 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     change: (result: RunReport["results"][number]) => object,
   ): RunReport => ({
     ...rest,
-    results: results.map((result, n) =>
-      n === 0 ? { ...result, ...change(result) } : result,
-    ),
+    results: results.map((result, n) => (n === 0 ? { ...result, ...change(result) } : result)),
   });
   it.each<[string, (report: RunReport, run: PendingRun) => RunReport]>([
     ["another id", (report) => first(report, () => ({ id: newId(T0) }))],
     [
       "another call",
-      (report) =>
-        first(report, ({ meta }) => ({ meta: { ...meta, call_id: "victim" } })),
+      (report) => first(report, ({ meta }) => ({ meta: { ...meta, call_id: "victim" } })),
     ],
     ["another location", (report) => ({ ...report, location_id: "elsewhere" })],
     [
@@ -248,8 +235,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
 
   it("count so that statistics computed anew from the single results are the same", async () => {
     const runs: PendingRun[] = [];
-    for (let n = 0; n < 12; n += 1)
-      runs.push(await planned({ due_time: T0 + n * 5 * MINUTE }, 1));
+    for (let n = 0; n < 12; n += 1) runs.push(await planned({ due_time: T0 + n * 5 * MINUTE }, 1));
     const call = newId(T0);
     const codes = ["COMPLETE", "SKIPPED", "HTTP_CLIENT_ERROR"] as const;
     const same = await Promise.all(
@@ -277,10 +263,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
       const query = { call_id: call, kind: period, location_id: null } as const;
       const time = periodStart(period, T0);
       const stored = await store.stats.period(query, time);
-      const raw = Map.groupBy(
-        await store.stats.rawOfPeriod(query, time),
-        ({ result }) => result,
-      );
+      const raw = Map.groupBy(await store.stats.rawOfPeriod(query, time), ({ result }) => result);
       expect([...stored.keys()].sort()).toEqual([...codes].sort());
       for (const [code, results] of raw) {
         const { count, mean } = summarizeResults(results);
@@ -321,8 +304,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     const due_time = T0 + 3 * MINUTE;
     const after = await planned({ target_id, deployment_id, due_time });
     await store.results.recordMissed([missed(after)]);
-    const latest =
-      await store.workflowResults.latestOfDeployment(deployment_id);
+    const latest = await store.workflowResults.latestOfDeployment(deployment_id);
     expect(latest?.id).toBe(ids[2]);
   });
 

@@ -108,11 +108,7 @@ export async function startApi({
     },
   });
 
-  const caller: TestApi["caller"] = async (
-    owner,
-    org = null,
-    access_level = "OWNER",
-  ) => {
+  const caller: TestApi["caller"] = async (owner, org = null, access_level = "OWNER") => {
     const [key, now] = [newApiKey(), clock.now()];
     const key_id = newId(now);
     await store.apiKeys.insert(
@@ -174,13 +170,10 @@ async function send<T>(
 }
 
 const toPayload = (body: unknown): string | Buffer =>
-  typeof body === "string" || Buffer.isBuffer(body)
-    ? body
-    : JSON.stringify(body);
+  typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
 
 const parsed = ({ headers, payload }: LightMyRequestResponse): unknown =>
-  String(headers["content-type"]).startsWith("application/json") &&
-  payload !== ""
+  String(headers["content-type"]).startsWith("application/json") && payload !== ""
     ? JSON.parse(payload)
     : undefined;
 
@@ -211,11 +204,7 @@ export interface Created {
 }
 
 /** Creates a call; `body` is merged over the least that one needs. */
-export const createCall = (
-  api: TestApi,
-  body: Body = {},
-  as?: Caller,
-): Promise<CallAnswer> => {
+export const createCall = (api: TestApi, body: Body = {}, as?: Caller): Promise<CallAnswer> => {
   const least = {
     meta: { name: "a call" },
     request: { method: "get", url: "https://target.test/path" },
@@ -224,11 +213,7 @@ export const createCall = (
 };
 
 /** The same of an Authentication Setting. */
-export const createAuthSetting = (
-  api: TestApi,
-  body: Body = {},
-  as?: Caller,
-): Promise<Created> => {
+export const createAuthSetting = (api: TestApi, body: Body = {}, as?: Caller): Promise<Created> => {
   const least = {
     meta: { name: "a setting", domain: "target.test" },
     settings: { auth_type: "OAUTH2" },

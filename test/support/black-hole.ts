@@ -18,15 +18,10 @@ const LISTENER = `
 `;
 const MOST_QUEUED = 10;
 
-export async function startBlackHole(
-  host = "127.0.0.1",
-  port = 0,
-): Promise<BlackHole> {
-  const listener = spawn(
-    process.execPath,
-    ["-e", LISTENER, host, String(port)],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
+export async function startBlackHole(host = "127.0.0.1", port = 0): Promise<BlackHole> {
+  const listener = spawn(process.execPath, ["-e", LISTENER, host, String(port)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const untrack = track(`black hole ${host}`);
   const found = Number(await firstOutput(listener));
   listener.kill("SIGSTOP");

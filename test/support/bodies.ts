@@ -1,4 +1,5 @@
-// Request bodies by the dozen: such as a resource's schema allows, and such as differ from one in a single forbidden place.
+// Request bodies by the dozen: such as a resource's schema allows, and such as differ from one in a
+// single forbidden place.
 import * as fc from "fast-check";
 import type { Arbitrary } from "fast-check";
 import type { TSchema } from "typebox";
@@ -24,8 +25,7 @@ interface Node {
   readonly "~refine"?: unknown;
 }
 
-const isStorable = (text: string): boolean =>
-  !text.includes("\0") && text.isWellFormed();
+const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
 /** Of every script, with what is hard to see, to order and to escape. */
 const oddText: Arbitrary<string> = fc
@@ -49,21 +49,15 @@ const oddText: Arbitrary<string> = fc
 function textOf({ minLength = 0, maxLength = 1000, pattern }: Node) {
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern));
   const longest = fc.constantFrom("x", "é").map((one) => one.repeat(maxLength));
-  const short = oddText.filter(
-    (text) => text.length >= minLength && text.length <= maxLength,
-  );
-  return maxLength <= 8192
-    ? fc.oneof({ arbitrary: short, weight: 20 }, longest)
-    : short;
+  const short = oddText.filter((text) => text.length >= minLength && text.length <= maxLength);
+  return maxLength <= 8192 ? fc.oneof({ arbitrary: short, weight: 20 }, longest) : short;
 }
 
 /** Whatever JSON holds, except what no body may. */
-const anything: Arbitrary<unknown> = fc
-  .jsonValue({ maxDepth: 5 })
-  .filter((value) => {
-    const text = JSON.stringify(value);
-    return !/\\u0000|\\ud[89a-f]|__proto__|constructor|prototype/i.test(text);
-  });
+const anything: Arbitrary<unknown> = fc.jsonValue({ maxDepth: 5 }).filter((value) => {
+  const text = JSON.stringify(value);
+  return !/\\u0000|\\ud[89a-f]|__proto__|constructor|prototype/i.test(text);
+});
 
 /** Of a property that may have any name. */
 const nameOfOne: Arbitrary<string> = fc
@@ -75,14 +69,15 @@ export const anyObject: Arbitrary<object> = fc
   .dictionary(nameOfOne, anything, { maxKeys: 5 })
   .map((entries) => ({ ...entries }));
 
-/** Bodies that the schema allows; throws for a part that has a rule of its own and is not `known`. */
+/**
+ * Bodies that the schema allows; throws for a part that has a rule of its own and is not `known`.
+ */
 export function bodiesOf(schema: TSchema, known: Known): Arbitrary<unknown> {
   const read = (node: Node, path: string): Arbitrary<unknown> => {
     if (known[path]) return known[path];
     if (node.properties) return objectOf(node, path);
     if (node["~refine"]) throw new Error(`${path}: say what it may be`);
-    if (node.anyOf)
-      return fc.oneof(...node.anyOf.map((branch) => read(branch, path)));
+    if (node.anyOf) return fc.oneof(...node.anyOf.map((branch) => read(branch, path)));
     if (node.enum) return fc.constantFrom(...node.enum);
     switch (node.type) {
       case "string":
@@ -107,18 +102,14 @@ export function bodiesOf(schema: TSchema, known: Known): Arbitrary<unknown> {
   };
   const objectOf = (node: Node, path: string): Arbitrary<unknown> => {
     const parts = Object.entries(node.properties ?? {}).map(
-      ([name, child]) =>
-        [name, read(child, path === "" ? name : `${path}.${name}`)] as const,
+      ([name, child]) => [name, read(child, path === "" ? name : `${path}.${name}`)] as const,
     );
     const isOpen = typeof node.additionalProperties === "object";
     const all = isOpen ? [...parts, ["something else", anything]] : parts;
-    return fc.record(
-      Object.fromEntries(all) as Record<string, Arbitrary<unknown>>,
-      {
-        requiredKeys: [...(node.required ?? [])],
-        noNullPrototype: true,
-      },
-    );
+    return fc.record(Object.fromEntries(all) as Record<string, Arbitrary<unknown>>, {
+      requiredKeys: [...(node.required ?? [])],
+      noNullPrototype: true,
+    });
   };
   return read(schema, "");
 }
@@ -149,17 +140,13 @@ export function faultsIn(schema: TSchema, body: unknown): Fault[] {
     for (const [what, wrong] of wrongValuesOf(node, value)) add(what, wrong);
     if (node.items && Array.isArray(value))
       value.forEach((item, n) =>
-        visit(node.items as Node, item, `${path}[${n}]`, (wrong) =>
-          put(value.with(n, wrong)),
-        ),
+        visit(node.items as Node, item, `${path}[${n}]`, (wrong) => put(value.with(n, wrong))),
       );
     if (!node.properties) return;
     const object = value as Record<string, unknown>;
     for (const [name, child] of Object.entries(node.properties))
       if (Object.hasOwn(object, name))
-        visit(child, object[name], `${path}.${name}`, (wrong) =>
-          put({ ...object, [name]: wrong }),
-        );
+        visit(child, object[name], `${path}.${name}`, (wrong) => put({ ...object, [name]: wrong }));
   };
   visit(schema, body, "", (value) => value);
   return faults;
@@ -174,8 +161,7 @@ function wrongValuesOf(node: Node, value: unknown): [string, unknown][] {
   if (node.enum) wrong.push(["a value of its own", "no such value"]);
   if (type === "string") wrong.push(["a number", 5], ["an object", {}]);
   if (type === "boolean") wrong.push(["a word", "true"], ["a number", 1]);
-  if (type === "integer")
-    wrong.push(["a fraction", 1.5], ["a word", "5"], ["a negative", -1]);
+  if (type === "integer") wrong.push(["a fraction", 1.5], ["a word", "5"], ["a negative", -1]);
   if (type === "array") wrong.push(["an object", {}], ["a word", "x"]);
   if (type === "object") wrong.push(["a list", []], ["a word", "x"]);
   if (node.additionalProperties === false && type === "object")
@@ -184,8 +170,7 @@ function wrongValuesOf(node: Node, value: unknown): [string, unknown][] {
   if (Array.isArray(value) && value.length > 0) {
     const repeated = JSON.stringify(value[0]).length * maxItems;
     // Beyond that, it is the body that is too large.
-    if (repeated < 500_000)
-      wrong.push(["too many", Array(maxItems + 1).fill(value[0])]);
+    if (repeated < 500_000) wrong.push(["too many", Array(maxItems + 1).fill(value[0])]);
   }
   return wrong;
 }

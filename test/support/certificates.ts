@@ -1,4 +1,5 @@
-// Certificates for tests, made with the openssl program: an authority of their own, and what it signs, good and bad.
+// Certificates for tests, made with the openssl program: an authority of their own, and what it
+// signs, good and bad.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -67,20 +68,13 @@ interface Order {
 }
 
 interface Workshop {
-  readonly makeRoot: (
-    name: string,
-    subject: string,
-    constraint: string,
-  ) => Certificate;
+  readonly makeRoot: (name: string, subject: string, constraint: string) => Certificate;
   readonly sign: (order: Order) => Certificate;
 }
 
 function createWorkshop(folder: string): Workshop {
   const openssl = (command: string, options: Record<string, string>): void => {
-    const args = Object.entries(options).flatMap(([name, value]) => [
-      `-${name}`,
-      value,
-    ]);
+    const args = Object.entries(options).flatMap(([name, value]) => [`-${name}`, value]);
     const flags = command.split(" ");
     execFileSync("openssl", [...flags, ...args], {
       cwd: folder,
@@ -104,13 +98,7 @@ function createWorkshop(folder: string): Workshop {
       });
       return read(name);
     },
-    sign: ({
-      name,
-      authority = "authority",
-      san = LOOPBACK,
-      fromDay = -1,
-      toDay = 30,
-    }) => {
+    sign: ({ name, authority = "authority", san = LOOPBACK, fromDay = -1, toDay = 30 }) => {
       writeFileSync(join(folder, `${name}.cnf`), configuration(name, san));
       writeFileSync(join(folder, `${name}.index`), "");
       openssl("req -nodes", {

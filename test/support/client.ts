@@ -80,10 +80,7 @@ export function createClient(exchange: Exchange): Client {
       return results;
     },
     async stat(callId, query) {
-      const { stat } = await send<{ stat: Json | null }>(
-        "GET",
-        `/calls/${callId}/stats/?${query}`,
-      );
+      const { stat } = await send<{ stat: Json | null }>("GET", `/calls/${callId}/stats/?${query}`);
       return stat;
     },
   };

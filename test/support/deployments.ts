@@ -9,15 +9,14 @@ import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
 import type { Schedule } from "../../src/store/ports/schedule-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import {
-  expectOneRowForEachSlot,
-  expectStatisticsOfRows,
-  readLedger,
-} from "./ledger.ts";
+import { expectOneRowForEachSlot, expectStatisticsOfRows, readLedger } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import { aCall } from "./runs.ts";
 
-/** Calls and their schedules, every minute, spread over it; as if deployed when the current minute began. */
+/**
+ * Calls and their schedules, every minute, spread over it; as if deployed when the current minute
+ * began.
+ */
 export async function deployMany(
   store: Store,
   targetUrl: string,
@@ -57,24 +56,14 @@ export const outcomesOf = (
     async () => {
       const { pending } = await readLedger(store, schedules);
       const open = pending.filter(({ due_time }) => due_time < due);
-      expect(open.map((run) => `${run.deployment_id} ${run.due_time}`)).toEqual(
-        [],
-      );
+      expect(open.map((run) => `${run.deployment_id} ${run.due_time}`)).toEqual([]);
     },
     { timeout: 25_000, interval: 200 },
   );
 
 /** The ledger, which is as it should be. */
-export async function expectLedger(
-  store: Store,
-  schedules: readonly Schedule[],
-): Promise<Ledger> {
-  const lease = await store.leases.acquire(
-    LEASE_NAME,
-    "test",
-    await store.now(),
-    1000,
-  );
+export async function expectLedger(store: Store, schedules: readonly Schedule[]): Promise<Ledger> {
+  const lease = await store.leases.acquire(LEASE_NAME, "test", await store.now(), 1000);
   const ledger = await readLedger(store, schedules);
   expectOneRowForEachSlot(ledger, schedules, lease?.cursor ?? 0);
   await expectStatisticsOfRows(store, ledger);

@@ -1,5 +1,5 @@
-// Does what the README's first command promises, as a user would: starts the demo with npm, reads a result and a
-// statistic over HTTP, sends Ctrl-C, and expects a clean exit.
+// Does what the README's first command promises, as a user would: starts the demo with npm, reads a
+// result and a statistic over HTTP, sends Ctrl-C, and expects a clean exit.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -19,11 +19,8 @@ const child = spawn("npm", ["start", "--", "--demo"], {
   detached: true,
 });
 // A terminal's Ctrl-C reaches the whole process group.
-const signalAll = (signal: NodeJS.Signals): boolean =>
-  process.kill(-(child.pid as number), signal);
-const exited = once(child, "exit") as Promise<
-  [number | null, NodeJS.Signals | null]
->;
+const signalAll = (signal: NodeJS.Signals): boolean => process.kill(-(child.pid as number), signal);
+const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
 const lines = createInterface({ input: child.stdout });
 const { promise: api, resolve: found } = Promise.withResolvers<string>();
 lines.on("line", (line) => {
@@ -43,56 +40,35 @@ try {
       headers: { authorization: `Bearer ${key}` },
     });
     if (!response.ok)
-      throw new Error(
-        `GET ${path} answered ${response.status}: ${await response.text()}`,
-      );
+      throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
   };
-  const steady = await until(
-    START_WITHIN_MS,
-    "the demo's calls did not appear",
-    async () => {
-      const { results } =
-        await get<List<{ id: string; meta: { name: string } }>>("calls/");
-      return results.find(({ meta }) => meta.name === "Demo: steady")?.id;
-    },
-  );
-  await until(RESULT_WITHIN_MS, "no scheduled result came", async () => {
-    const { results } = await get<
-      List<{ meta: { trigger: string; result: string } }>
-    >(`calls/${steady}/results/`);
-    return results.find(
-      ({ meta }) => meta.trigger === "SCHEDULE" && meta.result === "COMPLETE",
-    );
+  const steady = await until(START_WITHIN_MS, "the demo's calls did not appear", async () => {
+    const { results } = await get<List<{ id: string; meta: { name: string } }>>("calls/");
+    return results.find(({ meta }) => meta.name === "Demo: steady")?.id;
   });
-  const { stat } = await get<{ stat: { count: number } | null }>(
-    `calls/${steady}/stats/?kind=DAY`,
-  );
-  if (!stat || stat.count < 1)
-    throw new Error("the statistic does not count the result");
-  console.log(
-    `read a scheduled result and a statistic of ${stat.count} calls; sending Ctrl-C`,
-  );
+  await until(RESULT_WITHIN_MS, "no scheduled result came", async () => {
+    const { results } = await get<List<{ meta: { trigger: string; result: string } }>>(
+      `calls/${steady}/results/`,
+    );
+    return results.find(({ meta }) => meta.trigger === "SCHEDULE" && meta.result === "COMPLETE");
+  });
+  const { stat } = await get<{ stat: { count: number } | null }>(`calls/${steady}/stats/?kind=DAY`);
+  if (!stat || stat.count < 1) throw new Error("the statistic does not count the result");
+  console.log(`read a scheduled result and a statistic of ${stat.count} calls; sending Ctrl-C`);
 } finally {
   signalAll("SIGINT");
 }
-const [code, signal] = await within(
-  exited,
-  START_WITHIN_MS,
-  "it did not end after Ctrl-C",
-).catch((cause: unknown) => {
-  signalAll("SIGKILL");
-  throw cause;
-});
-if (code !== 0)
-  throw new Error(`it ended with ${code ?? signal} after Ctrl-C, not with 0`);
+const [code, signal] = await within(exited, START_WITHIN_MS, "it did not end after Ctrl-C").catch(
+  (cause: unknown) => {
+    signalAll("SIGKILL");
+    throw cause;
+  },
+);
+if (code !== 0) throw new Error(`it ended with ${code ?? signal} after Ctrl-C, not with 0`);
 console.log("ended cleanly");
 
-async function within<T>(
-  work: Promise<T>,
-  ms: number,
-  otherwise: string,
-): Promise<T> {
+async function within<T>(work: Promise<T>, ms: number, otherwise: string): Promise<T> {
   const expired = delay(ms, undefined, { ref: false }).then(() => {
     throw new Error(`${otherwise} within ${ms / 1000} s`);
   });
@@ -108,8 +84,7 @@ async function until<T>(
   for (;;) {
     const found = await find();
     if (found !== undefined) return found;
-    if (performance.now() > deadline)
-      throw new Error(`${otherwise} within ${ms / 1000} s`);
+    if (performance.now() > deadline) throw new Error(`${otherwise} within ${ms / 1000} s`);
     await delay(500);
   }
 }

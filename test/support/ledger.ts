@@ -1,4 +1,5 @@
-// The ledger's promise, checked on a store: one row for each due slot, and statistics that tell what the rows tell.
+// The ledger's promise, checked on a store: one row for each due slot, and statistics that tell
+// what the rows tell.
 import { expect } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
@@ -19,26 +20,20 @@ export interface Ledger {
 }
 
 /** Of the calls of these schedules. */
-export async function readLedger(
-  store: Store,
-  schedules: readonly Schedule[],
-): Promise<Ledger> {
+export async function readLedger(store: Store, schedules: readonly Schedule[]): Promise<Ledger> {
   const calls = schedules.map(({ target_id }) => target_id);
   return {
     pending: (
-      await Promise.all(
-        calls.map((call) => store.pendingRuns.listOfCall(call, ALL)),
-      )
+      await Promise.all(calls.map((call) => store.pendingRuns.listOfCall(call, ALL)))
     ).flat(),
-    results: (
-      await Promise.all(
-        calls.map((call) => store.results.listOfCall(call, ALL)),
-      )
-    ).flat(),
+    results: (await Promise.all(calls.map((call) => store.results.listOfCall(call, ALL)))).flat(),
   };
 }
 
-/** Every slot up to `cursor` that is due by these schedules, all in force, has one row: an outcome or a pending run. */
+/**
+ * Every slot up to `cursor` that is due by these schedules, all in force, has one row: an outcome
+ * or a pending run.
+ */
 export function expectOneRowForEachSlot(
   { results, pending }: Ledger,
   schedules: readonly Schedule[],
@@ -49,15 +44,12 @@ export function expectOneRowForEachSlot(
     ...pending.map((run) => `${run.deployment_id} ${instant(run.due_time)}`),
   ];
   const due = schedules.flatMap((schedule) =>
-    dueTimes(schedule, cursor).map(
-      (time) => `${schedule.deployment_id} ${instant(time)}`,
-    ),
+    dueTimes(schedule, cursor).map((time) => `${schedule.deployment_id} ${instant(time)}`),
   );
   expect(rows.toSorted()).toEqual(due.toSorted());
 }
 
-const instant = (ms: number): string =>
-  new Date(ms).toISOString().replace("Z", "000Z");
+const instant = (ms: number): string => new Date(ms).toISOString().replace("Z", "000Z");
 
 function dueTimes(schedule: Schedule, cursor: number): number[] {
   const times: number[] = [];
@@ -73,18 +65,10 @@ function dueTimes(schedule: Schedule, cursor: number): number[] {
 }
 
 /** What is stored of every period equals what its raw rows give. */
-export async function expectStatisticsOfRows(
-  store: Store,
-  { results }: Ledger,
-): Promise<void> {
-  for (const [call_id, ofCall] of Map.groupBy(
-    results,
-    ({ meta }) => meta.call_id,
-  ))
+export async function expectStatisticsOfRows(store: Store, { results }: Ledger): Promise<void> {
+  for (const [call_id, ofCall] of Map.groupBy(results, ({ meta }) => meta.call_id))
     for (const kind of PERIOD_KINDS)
-      for (const time of new Set(
-        ofCall.map((result) => periodStart(kind, timeOf(result))),
-      ))
+      for (const time of new Set(ofCall.map((result) => periodStart(kind, timeOf(result)))))
         await expectStatisticsOfPeriod(store, call_id, kind, time);
 }
 
@@ -98,22 +82,16 @@ async function expectStatisticsOfPeriod(
   const raw = await store.stats.rawOfPeriod(query, time);
   const stored = await store.stats.period(query, time);
   const recomputed = Map.groupBy(raw, ({ result }) => result);
-  expect([...stored.keys()].toSorted()).toEqual(
-    [...recomputed.keys()].toSorted(),
-  );
+  expect([...stored.keys()].toSorted()).toEqual([...recomputed.keys()].toSorted());
   for (const [code, rows] of recomputed)
-    expect(
-      comparable(stored.get(code) as Summary),
-      `${kind} of call ${call_id}, ${code}`,
-    ).toEqual(approximately(comparable(summarizeResults(rows))));
+    expect(comparable(stored.get(code) as Summary), `${kind} of call ${call_id}, ${code}`).toEqual(
+      approximately(comparable(summarizeResults(rows))),
+    );
 }
 
 const comparable = ({ histogram: _, phases, ...summary }: Summary) => ({
   ...summary,
-  percentiles: percentiles(
-    { ...summary, histogram: _, phases },
-    [0, 25, 50, 75, 90, 99, 100],
-  ),
+  percentiles: percentiles({ ...summary, histogram: _, phases }, [0, 25, 50, 75, 90, 99, 100]),
   phaseCounts: Object.values(phases).map(({ count }) => count),
   phaseSums: Object.values(phases).map(({ sum }) => sum),
 });

@@ -2,11 +2,20 @@
 import type { Clock } from "../../src/runtime/clock.ts";
 
 export interface ManualClock extends Clock {
-  /** Moves both clocks on and wakes, in order of their instants, the waits that became due. Real I/O is not waited for. */
+  /**
+   * Moves both clocks on and wakes, in order of their instants, the waits that became due. Real I/O
+   * is not waited for.
+   */
   advance(ms: number): Promise<void>;
-  /** Sets the wall clock, as an operator or NTP does; the monotonic clock is not touched. Wakes what became due. */
+  /**
+   * Sets the wall clock, as an operator or NTP does; the monotonic clock is not touched. Wakes what
+   * became due.
+   */
   setNow(ms: number): Promise<void>;
-  /** The instants that are waited for, earliest first; a pause is to end at one for as long as the clock is not set. */
+  /**
+   * The instants that are waited for, earliest first; a pause is to end at one for as long as the
+   * clock is not set.
+   */
   waiting(): readonly number[];
 }
 
@@ -19,8 +28,7 @@ interface Waiter {
 export function createManualClock(startMs: number): ManualClock {
   let [now, monotonic] = [startMs, 0];
   const waiters = new Set<Waiter>();
-  const byInstant = (): Waiter[] =>
-    [...waiters].sort((a, b) => a.instant() - b.instant());
+  const byInstant = (): Waiter[] => [...waiters].sort((a, b) => a.instant() - b.instant());
 
   const moveTo = async (target: number, elapsed: boolean): Promise<void> => {
     for (;;) {
@@ -63,8 +71,7 @@ export function createManualClock(startMs: number): ManualClock {
   return {
     now: () => now,
     monotonic: () => monotonic,
-    waitUntil: (instant, signal) =>
-      wait({ instant: () => instant, isPause: false }, signal),
+    waitUntil: (instant, signal) => wait({ instant: () => instant, isPause: false }, signal),
     pause(ms, signal) {
       const end = monotonic + ms;
       const instant = (): number => now + end - monotonic;
@@ -86,9 +93,7 @@ export function createManualClock(startMs: number): ManualClock {
 }
 
 const reasonOf = (signal: AbortSignal | undefined): Error =>
-  signal?.reason instanceof Error
-    ? signal.reason
-    : new Error("aborted", { cause: signal?.reason });
+  signal?.reason instanceof Error ? signal.reason : new Error("aborted", { cause: signal?.reason });
 
 /** Lets every promise that can settle without I/O settle. */
 const settle = (): Promise<void> =>

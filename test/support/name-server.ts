@@ -7,12 +7,7 @@ import { freePort } from "./free-port.ts";
 import { track } from "./no-leftovers.ts";
 
 export type Answer =
-  | readonly string[]
-  | "NXDOMAIN"
-  | "SERVFAIL"
-  | "REFUSED"
-  | "silence"
-  | { readonly cname: string };
+  readonly string[] | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "silence" | { readonly cname: string };
 
 export interface NameServer extends AsyncDisposable {
   /** `address:port`, as resolvers take it. */
@@ -28,7 +23,10 @@ const TYPES = { 4: 1, 6: 28, cname: 5 } as const;
 const LONGEST_DATAGRAM = 1232;
 const TRUNCATED = 0x0200;
 
-/** An answer's addresses of the other family than the question's are left out, as a name server does. */
+/**
+ * An answer's addresses of the other family than the question's are left out, as a name server
+ * does.
+ */
 export async function startNameServer(
   answer: (name: string, family: 4 | 6) => Answer | Promise<Answer>,
 ): Promise<NameServer> {
@@ -135,11 +133,7 @@ function record(type: number, data: Buffer): Buffer {
 
 const writeName = (name: string): Buffer =>
   Buffer.concat([
-    ...name
-      .split(".")
-      .map((label) =>
-        Buffer.from(`${String.fromCharCode(label.length)}${label}`),
-      ),
+    ...name.split(".").map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`)),
     Buffer.alloc(1),
   ]);
 
@@ -153,9 +147,5 @@ function expand(address: string): number[] {
   const parts = (text: string): number[] =>
     text === "" ? [] : text.split(":").map((part) => Number.parseInt(part, 16));
   const [head, tail] = [parts(left), parts(right ?? "")];
-  return [
-    ...head,
-    ...Array<number>(8 - head.length - tail.length).fill(0),
-    ...tail,
-  ];
+  return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
 }

@@ -27,13 +27,14 @@ export interface NatsServer extends AsyncDisposable {
   readonly pid: number;
   /** Ends the server at once, as a crash would. */
   kill(): Promise<void>;
-  /** Brings a killed server back on the same port; with `emptyStore`, everything it had stored is gone. */
+  /**
+   * Brings a killed server back on the same port; with `emptyStore`, everything it had stored is
+   * gone.
+   */
   restart(options?: { readonly emptyStore?: boolean }): Promise<void>;
 }
 
-export async function startNatsServer(
-  options: NatsServerOptions = {},
-): Promise<NatsServer> {
+export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
   const program = findProgram("nats-server");
   if (program === undefined)
     throw new Error(

@@ -1,4 +1,5 @@
-// Fails the test that leaves a started thing running. Fixtures register here when they start and when they stop.
+// Fails the test that leaves a started thing running. Fixtures register here when they start and
+// when they stop.
 import { afterAll, expect } from "vitest";
 
 const running = new Set<string>();

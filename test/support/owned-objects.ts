@@ -41,11 +41,7 @@ export const NOTHING: Objects = {
 
 let made = 0;
 
-export async function makeObjects(
-  api: TestApi,
-  as: Caller,
-  sharing: Sharing,
-): Promise<Objects> {
+export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): Promise<Objects> {
   const org = sharing === "with the organization";
   const everyone = sharing === "with everyone";
   const post = async (path: string, body: object): Promise<string> =>
@@ -53,16 +49,9 @@ export async function makeObjects(
   const meta = { name: "one of everything" };
 
   const settingOf = async (): Promise<string> =>
-    (
-      await createAuthSetting(
-        api,
-        { access: { settings: everyone, org_settings: org } },
-        as,
-      )
-    ).id;
+    (await createAuthSetting(api, { access: { settings: everyone, org_settings: org } }, as)).id;
   const setting = await settingOf();
-  const tokenOf = (): Promise<string> =>
-    post("/tokens/", { meta: { ...meta, auth_id: setting } });
+  const tokenOf = (): Promise<string> => post("/tokens/", { meta: { ...meta, auth_id: setting } });
   const token = await tokenOf();
   const { id: call } = await createCall(
     api,
@@ -109,11 +98,7 @@ export async function makeObjects(
 }
 
 /** Of a run that has ended, with the content of its answer. */
-async function resultOf(
-  { send, store }: TestApi,
-  as: Caller,
-  path: string,
-): Promise<string> {
+async function resultOf({ send, store }: TestApi, as: Caller, path: string): Promise<string> {
   const { body } = await send<{
     readonly result_id?: string;
     readonly workflow_result_id?: string;

@@ -1,14 +1,7 @@
 // A real PostgreSQL in a temporary folder, on a free port, stopped by its own process id.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  chownSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, chownSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -20,7 +13,10 @@ export interface PostgresServer extends AsyncDisposable {
   readonly pid: number;
   /** Makes an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Ends the server at once, as a crash would; `start` brings it back with its data, on the same port. */
+  /**
+   * Ends the server at once, as a crash would; `start` brings it back with its data, on the same
+   * port.
+   */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -110,17 +106,13 @@ export async function createDatabase(url: string): Promise<string> {
 }
 
 function findBinaries(): string {
-  const versions = existsSync("/usr/lib/postgresql")
-    ? readdirSync("/usr/lib/postgresql")
-    : [];
+  const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
   const folders = versions
     .filter((version) => Number(version) >= 15)
     .map((version) => `/usr/lib/postgresql/${version}/bin`)
     .concat((process.env["PATH"] ?? "").split(":"));
   const found = folders.find(
-    (folder) =>
-      existsSync(join(folder, "initdb")) &&
-      existsSync(join(folder, "postgres")),
+    (folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")),
   );
   if (!found)
     throw new Error(
@@ -139,10 +131,7 @@ function runAs(directory: string): { uid?: number; gid?: number } {
   return { uid, gid };
 }
 
-async function untilReady(
-  url: string,
-  exitCode: () => number | null,
-): Promise<void> {
+async function untilReady(url: string, exitCode: () => number | null): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const client = new Client(url);
     try {

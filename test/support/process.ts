@@ -1,4 +1,5 @@
-// The real program as a child process: on free ports, with a data folder of its own, never left behind.
+// The real program as a child process: on free ports, with a data folder of its own, never left
+// behind.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -25,9 +26,14 @@ export interface LogLine {
 }
 
 export interface ProcessOptions {
-  /** Settings; ports are free ones and the data folder is below `folder` unless they say otherwise. */
+  /**
+   * Settings; ports are free ones and the data folder is below `folder` unless they say otherwise.
+   */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the program runs and keeps its data, so that another process may go on there. Default: one of its own. */
+  /**
+   * Where the program runs and keeps its data, so that another process may go on there. Default:
+   * one of its own.
+   */
   readonly folder?: string;
   /** Of any one file that it writes: beyond it, writes fail as they do on a full disk. */
   readonly maxFileBytes?: number;
@@ -198,8 +204,7 @@ function watchOutput({ stdout, stderr }: ChildProcess): Output {
       if (!text.startsWith("{")) return;
       const line = JSON.parse(text) as LogLine;
       lines.push(line);
-      for (const each of waiting)
-        if (each.fits(line) && waiting.delete(each)) each.resolve(line);
+      for (const each of waiting) if (each.fits(line) && waiting.delete(each)) each.resolve(line);
     });
   return {
     stdout: () => printed.join(""),
@@ -221,17 +226,10 @@ function watchOutput({ stdout, stderr }: ChildProcess): Output {
   };
 }
 
-const describe = (
-  args: readonly string[],
-  { code, signal }: Exit,
-  stderr: string,
-): string =>
+const describe = (args: readonly string[], { code, signal }: Exit, stderr: string): string =>
   `sonde ${args.join(" ")} ended with ${signal ?? `exit code ${code}`}: ${stderr}`;
 
-async function untilReady(
-  opsUrl: string,
-  exited: Promise<Exit>,
-): Promise<void> {
+async function untilReady(opsUrl: string, exited: Promise<Exit>): Promise<void> {
   let ended = false;
   void exited.then(() => (ended = true));
   const deadline = performance.now() + START_WITHIN_MS;

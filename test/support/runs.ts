@@ -4,18 +4,10 @@ import { callResource } from "../../src/model/call.ts";
 import { workflowResource } from "../../src/model/workflow.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { categoryOf } from "../../src/model/result.ts";
-import type {
-  Result,
-  ResultCode,
-  RunReport,
-  Timing,
-} from "../../src/model/result.ts";
+import type { Result, ResultCode, RunReport, Timing } from "../../src/model/result.ts";
 import type { NewDocument } from "../../src/store/ports/document-store.ts";
 import type { PendingRun } from "../../src/store/ports/run-store.ts";
-import {
-  countsOfWorkflow,
-  outcomeOfWorkflow,
-} from "../../src/model/workflow-result.ts";
+import { countsOfWorkflow, outcomeOfWorkflow } from "../../src/model/workflow-result.ts";
 import { newId, stepIds } from "../../src/runtime/ids.ts";
 
 export const T0 = Date.UTC(2026, 9, 1, 12, 0, 0);
@@ -60,10 +52,7 @@ export function aReport(run: PendingRun, outcome: Outcome = {}): RunReport {
 }
 
 /** Of a planned run of a workflow, whose calls end as told; COMPLETE where nothing is. */
-export function aWorkflowReport(
-  run: PendingRun,
-  outcomes: readonly Outcome[] = [],
-): RunReport {
+export function aWorkflowReport(run: PendingRun, outcomes: readonly Outcome[] = []): RunReport {
   const callIds = run.call_ids ?? [];
   const ids = stepIds(run.due_time, run.result_id, callIds.length);
   const results = callIds.map((call_id, step): Result => {
@@ -183,9 +172,7 @@ export function aWorkflow(
 }
 
 /** A stored call of `owner`, shared as told. */
-export function aCall(
-  change: Partial<NewDocument> & { readonly url?: string } = {},
-): NewDocument {
+export function aCall(change: Partial<NewDocument> & { readonly url?: string } = {}): NewDocument {
   const { url = "https://target.test/path", ...rest } = change;
   const id = change.id ?? newId(T0);
   const owner = change.owner ?? "ann";

@@ -1,4 +1,5 @@
-// One PostgreSQL for all suites of the "servers" project; each suite makes a database of its own on it.
+// One PostgreSQL for all suites of the "servers" project; each suite makes a database of its own on
+// it.
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres.ts";
 
@@ -8,9 +9,7 @@ declare module "vitest" {
   }
 }
 
-export async function setup(
-  project: TestProject,
-): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres();
   project.provide("postgresUrl", server.url);
   return async () => server[Symbol.asyncDispose]();

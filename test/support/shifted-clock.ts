@@ -4,7 +4,10 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 
 export interface ShiftedClock extends Clock {
-  /** Sets the wall clock, forwards or back, and wakes what became due. The monotonic clock is not touched. */
+  /**
+   * Sets the wall clock, forwards or back, and wakes what became due. The monotonic clock is not
+   * touched.
+   */
   moveTo(instant: number): void;
 }
 
@@ -26,10 +29,7 @@ export function createShiftedClock(start: number): ShiftedClock {
         signal?.throwIfAborted();
         const left = Math.ceil(instant - now());
         if (left <= 0) return;
-        const ended = AbortSignal.any([
-          moved.signal,
-          ...(signal ? [signal] : []),
-        ]);
+        const ended = AbortSignal.any([moved.signal, ...(signal ? [signal] : [])]);
         await delay(Math.min(left, 60_000), undefined, { signal: ended }).catch(
           () => undefined, // the next turn sees why
         );

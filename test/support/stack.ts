@@ -1,4 +1,5 @@
-// Every role, composed on the adapters that STORES and BUSES name, with a clock that the test moves and a beat that it drives.
+// Every role, composed on the adapters that STORES and BUSES name, with a clock that the test moves
+// and a beat that it drives.
 import { randomBytes } from "node:crypto";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
@@ -81,9 +82,7 @@ export async function startStack({
     created: now,
   });
   const metrics = createAggregatorMetrics(registry);
-  await start(
-    createAggregator({ bus: await buses.join(), store, clock, log, metrics }),
-  );
+  await start(createAggregator({ bus: await buses.join(), store, clock, log, metrics }));
   for (let n = 1; n <= agents; n += 1)
     await start(
       createAgent({
@@ -124,9 +123,7 @@ export async function startStack({
     reconcile: () => reconcile(scheduling),
     async outcomes(outcome) {
       const { values } = await metrics.results.get();
-      return (
-        values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0
-      );
+      return values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0;
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

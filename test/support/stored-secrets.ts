@@ -12,10 +12,7 @@ const connect = ({ location }: Stored): Database =>
     ? openPostgres({ url: location.url })
     : openSqlite({ path: location.file, clock: systemClock });
 
-export async function storedText(
-  database: Stored,
-  id: string,
-): Promise<string> {
+export async function storedText(database: Stored, id: string): Promise<string> {
   await using raw = connect(database).kysely;
   const row = await raw
     .selectFrom("documents")
@@ -29,22 +26,14 @@ export async function storedText(
 const TAGS = /(\.\.[\w-]+\.[\w-]+\.)([\w-])/g;
 
 /** No key opens the secrets of the document any more. Returns its row. */
-export async function damageSecrets(
-  database: Stored,
-  id: string,
-): Promise<string> {
+export async function damageSecrets(database: Stored, id: string): Promise<string> {
   const text = await storedText(database, id);
   const damaged = text.replaceAll(
     TAGS,
-    (_, before: string, first: string) =>
-      `${before}${first === "A" ? "B" : "A"}`,
+    (_, before: string, first: string) => `${before}${first === "A" ? "B" : "A"}`,
   );
   if (damaged === text) throw new Error(`${id} has no secrets`);
   await using raw = connect(database).kysely;
-  await raw
-    .updateTable("documents")
-    .set({ document: damaged })
-    .where("id", "=", id)
-    .execute();
+  await raw.updateTable("documents").set({ document: damaged }).where("id", "=", id).execute();
   return damaged;
 }

@@ -15,19 +15,18 @@ import { createDatabase } from "./postgres.ts";
 
 export type StoreKind = "sqlite" | "postgres";
 
-export const storeKinds = (process.env["STORES"] ?? "sqlite").split(
-  ",",
-) as StoreKind[];
+export const storeKinds = (process.env["STORES"] ?? "sqlite").split(",") as StoreKind[];
 
 export interface TestDatabase extends AsyncDisposable {
   readonly location: StoreOptions["location"];
-  /** Opens a store, whose time is the clock's if one is given; several may be open. All are closed with the database. */
+  /**
+   * Opens a store, whose time is the clock's if one is given; several may be open. All are closed
+   * with the database.
+   */
   open(clock?: Clock): Promise<Store>;
 }
 
-export async function createTestDatabase(
-  kind: StoreKind,
-): Promise<TestDatabase> {
+export async function createTestDatabase(kind: StoreKind): Promise<TestDatabase> {
   const untrack = track(`${kind} database`);
   const directory = mkdtempSync(join(tmpdir(), "sonde-store-"));
   const location =
@@ -60,6 +59,5 @@ export async function createTestDatabase(
 const withClock = (store: Store, clock: Clock): Store => ({
   ...store,
   now: async () => clock.now(),
-  transaction: (work) =>
-    store.transaction((inner) => work(withClock(inner, clock))),
+  transaction: (work) => store.transaction((inner) => work(withClock(inner, clock))),
 });

@@ -1,4 +1,5 @@
-// Targets for calls, on loopback and a port of the system's choice: one that speaks HTTP, one that speaks raw bytes.
+// Targets for calls, on loopback and a port of the system's choice: one that speaks HTTP, one that
+// speaks raw bytes.
 import { createServer as createHttpServer } from "node:http";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -85,7 +86,10 @@ export async function startRawTarget(
   return listen(server, options);
 }
 
-/** For `startRawTarget`: sends the bytes when a request has begun to arrive, and then closes unless told otherwise. */
+/**
+ * For `startRawTarget`: sends the bytes when a request has begun to arrive, and then closes unless
+ * told otherwise.
+ */
 export const answering =
   (bytes: string | Buffer, { close = true } = {}) =>
   (socket: Socket): void => {
@@ -113,17 +117,13 @@ async function listen(
     socket.once("close", () => sockets.delete(socket));
   });
   server.on("tlsClientError", () => undefined);
-  server.on("secureConnection", (socket: Socket) =>
-    socket.on("error", () => undefined),
-  );
+  server.on("secureConnection", (socket: Socket) => socket.on("error", () => undefined));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(wanted, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const authority = host.includes(":")
-    ? `[${host}]:${port}`
-    : `${host}:${port}`;
+  const authority = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   const untrack = track(`target ${authority}`);
   return {
     port,

@@ -5,8 +5,8 @@ const LOOK_EVERY_MS = 5;
 const HELD_UP_MS = 25;
 
 /**
- * What `measure` resolves with. Where this process got no processor for a moment meanwhile, it is measured again, for
- * five seconds: what counts then is the measurement that was held up the least.
+ * What `measure` resolves with. Where this process got no processor for a moment meanwhile, it is
+ * measured again, for five seconds: what counts then is the measurement that was held up the least.
  */
 export async function undisturbed<T>(measure: () => Promise<T>): Promise<T> {
   const enough = performance.now() + ENOUGH_MS;

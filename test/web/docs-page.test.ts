@@ -55,10 +55,7 @@ it(
       await page.getByRole("button", { name: "Authorize" }).first().click();
       const dialog = page.locator(".modal-ux");
       await dialog.getByLabel("auth-bearer-value").fill(KEY);
-      await dialog
-        .getByRole("button", { name: "Apply credentials" })
-        .first()
-        .click();
+      await dialog.getByRole("button", { name: "Apply credentials" }).first().click();
       await dialog.getByRole("button", { name: "Close" }).first().click();
       const list = page.locator(".opblock", {
         hasText: "List the API Calls that you may read",
@@ -66,9 +63,7 @@ it(
       await list.locator(".opblock-summary-control").first().click();
       await list.getByRole("button", { name: "Try it out" }).click();
       await list.getByRole("button", { name: "Execute" }).click();
-      const answer = list
-        .locator(".live-responses-table tbody .response-col_description")
-        .first();
+      const answer = list.locator(".live-responses-table tbody .response-col_description").first();
       await expect.poll(() => answer.textContent()).toContain('"more": false');
       expect(faults).toEqual([]);
     } finally {

@@ -7,20 +7,14 @@ import { withCredential } from "./authorizer.ts";
 import { amazonSignature, hasBodyHash, sha256 } from "./sigv4.ts";
 import type { AmazonScope } from "./sigv4.ts";
 
-export const authorizeAmazon: Authorizer = (
-  request,
-  authorization,
-  { now },
-) => {
+export const authorizeAmazon: Authorizer = (request, authorization, { now }) => {
   const { client_id: id, client_secret: secret } = authorization.keys;
   if (!id || !secret)
     return {
       reason: "the authentication setting needs a client_id and client_secret",
     };
   const told = scopeOf(request.url.hostname);
-  const service = signedAs(
-    settingOf(authorization, "service")?.toLowerCase() ?? told.service,
-  );
+  const service = signedAs(settingOf(authorization, "service")?.toLowerCase() ?? told.service);
   if (service === "")
     return {
       reason: "the authentication setting names no service, nor does the host",
@@ -51,22 +45,17 @@ function withAmazonHeaders(
   const dated = {
     ...request,
     url: withPlainPath(request.url),
-    headers: [
-      ...request.headers.filter(({ key }) => !names.has(key.toLowerCase())),
-      ...added,
-    ],
+    headers: [...request.headers.filter(({ key }) => !names.has(key.toLowerCase())), ...added],
   };
-  return sessionToken
-    ? withCredential(dated, "X-Amz-Security-Token", sessionToken)
-    : dated;
+  return sessionToken ? withCredential(dated, "X-Amz-Security-Token", sessionToken) : dated;
 }
 
-/** With an escape for what RFC 3986 allows in no path, so that the receiver cannot take it for anything else. */
+/**
+ * With an escape for what RFC 3986 allows in no path, so that the receiver cannot take it for
+ * anything else.
+ */
 function withPlainPath(url: URL): URL {
-  const path = url.pathname.replace(
-    /[^\w\-.~!$&'()*+,;=:@%/]/g,
-    encodeURIComponent,
-  );
+  const path = url.pathname.replace(/[^\w\-.~!$&'()*+,;=:@%/]/g, encodeURIComponent);
   if (path === url.pathname) return url;
   const plain = new URL(url);
   plain.pathname = path;
@@ -85,7 +74,9 @@ const signedAs = (name: string): string =>
 
 const REGION = /^(?:s3-)?([a-z]{2,4}(?:-[a-z]+)+-\d+)$/;
 
-/** What the host's name tells by its last labels: `<service>.<region>`, or what deviates from it. */
+/**
+ * What the host's name tells by its last labels: `<service>.<region>`, or what deviates from it.
+ */
 function scopeOf(hostname: string): { service: string; region: string } {
   const [, name = ""] = /^(.+)\.amazonaws\.com(?:\.cn)?$/.exec(hostname) ?? [];
   const [last = "", before = ""] = name
@@ -93,12 +84,10 @@ function scopeOf(hostname: string): { service: string; region: string } {
     .filter((label) => label !== "dualstack" && label !== "vpce")
     .map((label) => label.replace(/-fips$/, ""))
     .toReversed();
-  if (last === "es" || last === "aoss")
-    return { service: last, region: before };
+  if (last === "es" || last === "aoss") return { service: last, region: before };
   const [, region = ""] = REGION.exec(last) ?? [];
   if (region === "") return { service: last, region };
   return { service: region === last ? before : "s3", region };
 }
 
-const amazonDate = (now: number): string =>
-  new Date(now).toISOString().replace(/[:-]|\.\d+/g, "");
+const amazonDate = (now: number): string => new Date(now).toISOString().replace(/[:-]|\.\d+/g, "");

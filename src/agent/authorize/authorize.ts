@@ -1,12 +1,9 @@
-// Adds the credentials of a call's authentication setting to its request, where the request may have them.
+// Adds the credentials of a call's authentication setting to its request, where the request may
+// have them.
 import type { Authorization, TickToken } from "../../model/authorization.ts";
 import { isInDomain, settingOf } from "../../model/authorization.ts";
 import type { KeyValue } from "../../model/fields.ts";
-import type {
-  BuiltRequest,
-  HttpRequest,
-  Moment,
-} from "../http/http-request.ts";
+import type { BuiltRequest, HttpRequest, Moment } from "../http/http-request.ts";
 import { authorizeAmazon } from "./amazon.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { authorizeBasic } from "./basic.ts";
@@ -39,11 +36,8 @@ export async function authorize(
   usesCredentials: boolean,
 ): Promise<BuiltRequest> {
   const { auth_type, domain } = authorization;
-  const authorizer = Object.hasOwn(AUTHORIZERS, auth_type)
-    ? AUTHORIZERS[auth_type]
-    : undefined;
-  if (!authorizer)
-    return { reason: `this agent does not know the auth_type ${auth_type}` };
+  const authorizer = Object.hasOwn(AUTHORIZERS, auth_type) ? AUTHORIZERS[auth_type] : undefined;
+  if (!authorizer) return { reason: `this agent does not know the auth_type ${auth_type}` };
   const certificate = certificateOf(authorization);
   const isNeeded = usesCredentials || auth_type !== "NONE" || certificate;
   if (isNeeded && !isInDomain(request.url.hostname, domain))
@@ -66,9 +60,7 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Credentials are the owner's, and may be anything. */
 function sendable(built: BuiltRequest): BuiltRequest {
   if ("reason" in built) return built;
-  const unfit = built.request.headers.find(
-    ({ value }) => !FIELD_VALUE.test(value),
-  );
+  const unfit = built.request.headers.find(({ value }) => !FIELD_VALUE.test(value));
   return unfit
     ? {
         reason: `the credentials have characters that ${unfit.key} cannot take`,
@@ -76,9 +68,7 @@ function sendable(built: BuiltRequest): BuiltRequest {
     : built;
 }
 
-function certificateOf(
-  authorization: Authorization,
-): HttpRequest["clientCertificate"] {
+function certificateOf(authorization: Authorization): HttpRequest["clientCertificate"] {
   const cert = settingOf(authorization, "ssl_cert");
   const key = settingOf(authorization, "ssl_key");
   // One PEM may hold both.
@@ -90,20 +80,12 @@ export function manualPairs(authorization: Authorization | null): {
   readonly headers: readonly KeyValue[];
   readonly parameters: readonly KeyValue[];
 } {
-  if (authorization?.auth_type !== "MANUAL")
-    return { headers: [], parameters: [] };
+  if (authorization?.auth_type !== "MANUAL") return { headers: [], parameters: [] };
   const { headers = [], parameters = [] } = authorization.token ?? {};
   return { headers, parameters };
 }
 
-const EXPIRING = new Set([
-  "OAUTH1",
-  "OAUTH2",
-  "OAUTH2_JWT",
-  "OAUTH2_JWS",
-  "AMAZON",
-  "MANUAL",
-]);
+const EXPIRING = new Set(["OAUTH1", "OAUTH2", "OAUTH2_JWT", "OAUTH2_JWS", "AMAZON", "MANUAL"]);
 
 /** Why the credentials are not fit to be sent now: a reason that is ours, not the target's. */
 export function credentialFault(

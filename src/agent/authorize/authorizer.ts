@@ -1,10 +1,7 @@
-// What the authentication types share: a request that is built goes in, the same with its credentials comes out.
+// What the authentication types share: a request that is built goes in, the same with its
+// credentials comes out.
 import type { Authorization } from "../../model/authorization.ts";
-import type {
-  BuiltRequest,
-  HttpRequest,
-  Moment,
-} from "../http/http-request.ts";
+import type { BuiltRequest, HttpRequest, Moment } from "../http/http-request.ts";
 
 export type Authorizer = (
   request: HttpRequest,
@@ -12,16 +9,13 @@ export type Authorizer = (
   moment: Moment,
 ) => BuiltRequest | Promise<BuiltRequest>;
 
-/** In the place of any header of that name. The value is one character for each byte, and is kept from other hosts. */
-export function withCredential(
-  request: HttpRequest,
-  key: string,
-  value: string,
-): HttpRequest {
+/**
+ * In the place of any header of that name. The value is one character for each byte, and is kept
+ * from other hosts.
+ */
+export function withCredential(request: HttpRequest, key: string, value: string): HttpRequest {
   const name = key.toLowerCase();
-  const others = request.headers.filter(
-    (header) => header.key.toLowerCase() !== name,
-  );
+  const others = request.headers.filter((header) => header.key.toLowerCase() !== name);
   const { headers = [], body = false } = request.confidential ?? {};
   return {
     ...request,

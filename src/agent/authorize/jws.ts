@@ -11,14 +11,9 @@ const TAKEN = /^(?:authorization|cookie|host|content-.*)$/;
 
 const isTaken = (name: string): boolean => TAKEN.test(name) || isOfAgent(name);
 
-export const authorizeJws: Authorizer = async (
-  request,
-  authorization,
-  moment,
-) => {
+export const authorizeJws: Authorizer = async (request, authorization, moment) => {
   const secret = authorization.keys.client_secret;
-  if (!secret)
-    return { reason: "the authentication setting has no client_secret" };
+  if (!secret) return { reason: "the authentication setting has no client_secret" };
   const header = settingOf(authorization, "header_name") ?? DEFAULT_HEADER;
   if (!isToken(header) || isTaken(header.toLowerCase()))
     return { reason: "the header_name cannot be that of a signature's header" };

@@ -14,15 +14,11 @@ export interface OAuth1Secrets {
 
 export const authorizeOAuth1: Authorizer = (request, authorization, moment) => {
   const { keys, token } = authorization;
-  if (!keys.client_id)
-    return { reason: "the authentication setting has no client_id" };
-  const method =
-    settingOf(authorization, "signature_method")?.toUpperCase() ?? "HMAC-SHA1";
+  if (!keys.client_id) return { reason: "the authentication setting has no client_id" };
+  const method = settingOf(authorization, "signature_method")?.toUpperCase() ?? "HMAC-SHA1";
   const parameters: Parameters = [
     ["oauth_consumer_key", keys.client_id],
-    ...(token?.access_token
-      ? [["oauth_token", token.access_token] as const]
-      : []),
+    ...(token?.access_token ? [["oauth_token", token.access_token] as const] : []),
     ["oauth_signature_method", method],
     ["oauth_timestamp", String(Math.floor(moment.now / 1000))],
     ["oauth_nonce", moment.nonce],
@@ -65,26 +61,22 @@ export function signOAuth1(
 }
 
 /** RFC 5849 section 3.4.1. */
-export function signatureBase(
-  request: HttpRequest,
-  parameters: Parameters,
-): string {
+export function signatureBase(request: HttpRequest, parameters: Parameters): string {
   const all = [
-    ...parameters.map(
-      ([name, value]) => [encode(name), encode(value)] as const,
-    ),
+    ...parameters.map(([name, value]) => [encode(name), encode(value)] as const),
     ...encodedPairs(request.url.search.slice(1)),
     ...encodedPairs(formOf(request)),
   ]
     .toSorted(([a, x], [b, y]) => compare(a, b) || compare(x, y))
     .map(([name, value]) => `${name}=${value}`)
     .join("&");
-  return [request.method.toUpperCase(), baseUri(request), all]
-    .map(encode)
-    .join("&");
+  return [request.method.toUpperCase(), baseUri(request), all].map(encode).join("&");
 }
 
-/** RFC 5849 section 3.4.1.2: with the host that the request names, and a port that is not the default. */
+/**
+ * RFC 5849 section 3.4.1.2: with the host that the request names, and a port that is not the
+ * default.
+ */
 function baseUri(request: HttpRequest): string {
   const { protocol, host, pathname } = request.url;
   const named = (headerOf(request, "host") ?? host).toLowerCase();
@@ -119,15 +111,13 @@ const decode = (text: string): string =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-const encode = (text: string): string =>
-  encodeBytes(Buffer.from(text).toString("latin1"));
+const encode = (text: string): string => encodeBytes(Buffer.from(text).toString("latin1"));
 
 /** RFC 5849 section 3.6: all but unreserved characters. */
 const encodeBytes = (bytes: string): string =>
   bytes.replaceAll(
     /[^\w\-.~]/g,
-    (byte) =>
-      `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
   );
 
 /** RFC 9110 section 5.6.4, in bytes. */

@@ -1,4 +1,5 @@
-// AWS Signature Version 4 of a request, by its documentation. It escapes byte by byte: an escape stands for its byte.
+// AWS Signature Version 4 of a request, by its documentation. It escapes byte by byte: an escape
+// stands for its byte.
 import { createHash, createHmac } from "node:crypto";
 import type { HttpRequest } from "../http/http-request.ts";
 
@@ -14,7 +15,8 @@ export interface AmazonKey {
   readonly secret: string;
 }
 
-// They say how the call is made, and a proxy on the way may change them; a workflow's cookies are added later.
+// They say how the call is made, and a proxy on the way may change them; a workflow's cookies are
+// added later.
 const UNSIGNED = new Set([
   "accept",
   "authorization",
@@ -32,9 +34,11 @@ const BODY_HASH = "x-amz-content-sha256";
 const isStorage = (service: string): boolean =>
   /^s3(?:express|-outposts|-object-lambda)?$/.test(service);
 
-/** Whether the service demands the header with the hash of the body; of all others, it is not part of the signature. */
-export const hasBodyHash = (service: string): boolean =>
-  isStorage(service) || service === "aoss";
+/**
+ * Whether the service demands the header with the hash of the body; of all others, it is not part
+ * of the signature.
+ */
+export const hasBodyHash = (service: string): boolean => isStorage(service) || service === "aoss";
 
 /** The value of the `Authorization` header. The request has a `Host` header. */
 export function amazonSignature(
@@ -46,9 +50,7 @@ export function amazonSignature(
   const names = [...headers.keys()].join(";");
   const canonical = [
     request.method,
-    isStorage(service)
-      ? storagePath(request.url.pathname)
-      : servicePath(request.url.pathname),
+    isStorage(service) ? storagePath(request.url.pathname) : servicePath(request.url.pathname),
     canonicalQuery(request.url.search.slice(1)),
     ...[...headers].map(([name, value]) => `${name}:${value}`),
     "",
@@ -70,10 +72,7 @@ const signedHeaders = ({ headers }: HttpRequest): Map<string, string> =>
     [...Map.groupBy(headers, ({ key }) => key.toLowerCase())]
       .filter(([name]) => !UNSIGNED.has(name))
       .toSorted(([a], [b]) => inOrder(a, b))
-      .map(([name, all]) => [
-        name,
-        all.map(({ value }) => withSingleBlanks(value)).join(","),
-      ]),
+      .map(([name, all]) => [name, all.map(({ value }) => withSingleBlanks(value)).join(",")]),
   );
 
 const withSingleBlanks = (value: string): string =>
@@ -84,8 +83,7 @@ const servicePath = (path: string): string =>
   path.replace(/\/+/g, "/").replace(/[^\w.~/-]/g, escapeByte);
 
 /** Escaped once. A plus stands for a blank, which it does in no other service's path. */
-const storagePath = (path: string): string =>
-  canonicalText(path).replaceAll("%2F", "/");
+const storagePath = (path: string): string => canonicalText(path).replaceAll("%2F", "/");
 
 /** By name and then by value, and each as often as it is there. */
 const canonicalQuery = (query: string): string =>

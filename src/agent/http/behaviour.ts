@@ -20,17 +20,16 @@ const MOST_REDIRECTS = 50;
 const PREFIX = "apimetrics:";
 
 /**
- * Tags that say nothing about behaviour are passed over; of several that say the same, the last one counts. A number
- * above the highest allowed is lowered to it (timeout 120 s, redirects 50). One that is no number is a fault of the
- * definition, told as a sentence: running with a default instead would measure something else than was asked for.
+ * Tags that say nothing about behaviour are passed over; of several that say the same, the last one
+ * counts. A number above the highest allowed is lowered to it (timeout 120 s, redirects 50). One
+ * that is no number is a fault of the definition, told as a sentence: running with a default
+ * instead would measure something else than was asked for.
  */
 export function readBehaviour(tags: readonly string[]): Behaviour | string {
   let behaviour = DEFAULT_BEHAVIOUR;
   for (const tag of tags) {
     const text = tag.trim().toLowerCase();
-    const read = readTag(
-      text.startsWith(PREFIX) ? text.slice(PREFIX.length) : text,
-    );
+    const read = readTag(text.startsWith(PREFIX) ? text.slice(PREFIX.length) : text);
     if (typeof read === "string") return `the tag '${tag}' ${read}`;
     behaviour = { ...behaviour, ...read };
   }

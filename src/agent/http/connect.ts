@@ -1,4 +1,5 @@
-// A fresh connection: lookup, egress check, TCP, TLS, each timed. What is dialled is always a checked address.
+// A fresh connection: lookup, egress check, TCP, TLS, each timed. What is dialled is always a
+// checked address.
 import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
@@ -27,7 +28,8 @@ export interface Network {
 
 // A name may have hundreds of addresses.
 const MOST_ADDRESSES = 6;
-// What an address gets at most that is not the last: time for the SYN and its first repetition (RFC 6298 section 2).
+// What an address gets at most that is not the last: time for the SYN and its first repetition (RFC
+// 6298 section 2).
 const ATTEMPT_MS = 2000;
 
 export interface Attempt {
@@ -39,17 +41,12 @@ export interface Attempt {
 }
 
 /** Rejects with a `CallFailure`. The caller destroys the socket. */
-export async function connect(
-  network: Network,
-  trace: Trace,
-  attempt: Attempt,
-): Promise<Socket> {
+export async function connect(network: Network, trace: Trace, attempt: Attempt): Promise<Socket> {
   const { insecureTls, signal } = attempt;
   const { url } = trace.request;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  if (port === 0)
-    throw new CallFailure("request_invalid", "nothing is called at port 0");
+  if (port === 0) throw new CallFailure("request_invalid", "nothing is called at port 0");
   const addresses = await lookUp(network, trace, host, signal);
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
   if (permitted.length === 0)
@@ -90,7 +87,10 @@ async function lookUp(
   return addresses;
 }
 
-/** One address after the other, until one takes the connection; each has its share of the time that is left. */
+/**
+ * One address after the other, until one takes the connection; each has its share of the time that
+ * is left.
+ */
 async function dial(
   addresses: readonly string[],
   port: number,
@@ -110,11 +110,9 @@ async function dial(
   throw summed(failures);
 }
 
-// What says least of the target: that this machine has no way to an address, of a family that it lacks for example.
-const LEAST_TELLING: readonly FailureCode[] = [
-  "agent_error",
-  "connect_unreachable",
-];
+// What says least of the target: that this machine has no way to an address, of a family that it
+// lacks for example.
+const LEAST_TELLING: readonly FailureCode[] = ["agent_error", "connect_unreachable"];
 
 /** The last one that tells of the target stands for all of them. */
 function summed(failures: readonly CallFailure[]): CallFailure {
@@ -123,16 +121,12 @@ function summed(failures: readonly CallFailure[]): CallFailure {
     failures.findLast(({ code }) => code === "agent_error") ??
     failures.at(-1) ??
     new CallFailure("dns_not_found", "the host has no address");
-  const others = failures
-    .filter((failure) => failure !== chosen)
-    .map(({ message }) => message);
+  const others = failures.filter((failure) => failure !== chosen).map(({ message }) => message);
   if (others.length === 0) return chosen;
   const text = chosen.message.slice(chosen.code.length + 2);
-  return new CallFailure(
-    chosen.code,
-    `${text}; the other addresses: ${others.join("; ")}`,
-    { cause: chosen },
-  );
+  return new CallFailure(chosen.code, `${text}; the other addresses: ${others.join("; ")}`, {
+    cause: chosen,
+  });
 }
 
 function dialOne(
@@ -141,8 +135,7 @@ function dialOne(
   limitMs: number | null,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const target =
-    isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  const target = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   return new Promise((resolve, reject) => {
     const socket = connectTcp({ host: address, port, noDelay: true });
     let settled = false;
@@ -156,20 +149,18 @@ function dialOne(
       socket.destroy();
       reject(failure);
     };
-    const expire = (): void =>
-      fail(new CallFailure("connect_timeout", `${target} did not answer`));
+    const expire = (): void => fail(new CallFailure("connect_timeout", `${target} did not answer`));
     const timer = limitMs === null ? undefined : setTimeout(expire, limitMs);
     if (signal.aborted) return expire();
     signal.addEventListener("abort", expire, { once: true });
-    // Stays for the life of the socket: an error after the call was settled must not end the process.
+    // Stays for the life of the socket: an error after the call was settled must not end the
+    // process.
     socket.on("error", (cause) => {
       if (!settled) fail(connectFailure(cause, target));
     });
     socket.once("connect", () => {
       if (isSelfConnection(socket))
-        return fail(
-          new CallFailure("connect_refused", `${target} is not listened on`),
-        );
+        return fail(new CallFailure("connect_refused", `${target} is not listened on`));
       settle();
       resolve(socket);
     });
@@ -177,16 +168,15 @@ function dialOne(
 }
 
 /**
- * TCP connects a socket with itself (simultaneous open, RFC 9293 section 3.5) when the port that it was given happens to
- * be the one that it calls.
+ * TCP connects a socket with itself (simultaneous open, RFC 9293 section 3.5) when the port that it
+ * was given happens to be the one that it calls.
  */
 export const isSelfConnection = ({
   localAddress,
   localPort,
   remoteAddress,
   remotePort,
-}: Socket): boolean =>
-  localPort === remotePort && localAddress === remoteAddress;
+}: Socket): boolean => localPort === remotePort && localAddress === remoteAddress;
 
 function contextOf(
   { secureContext, certifiedContext }: Network,

@@ -1,5 +1,5 @@
-// Cookies between the exchanges of one call, or of one workflow's run, by RFC 6265bis. Every request is one that its
-// user makes: SameSite keeps none back.
+// Cookies between the exchanges of one call, or of one workflow's run, by RFC 6265bis. Every
+// request is one that its user makes: SameSite keeps none back.
 import {
   canonicalDomain,
   CookieJar,
@@ -17,7 +17,10 @@ import { readCookie } from "./set-cookie.ts";
 export interface Cookies {
   /** What a request to the URL carries, as the value of its `Cookie` header; "" for none. */
   headerFor(url: URL): string;
-  /** Takes the values of a response's `Set-Cookie` headers; those that the URL may not set are passed over. */
+  /**
+   * Takes the values of a response's `Set-Cookie` headers; those that the URL may not set are
+   * passed over.
+   */
   store(url: URL, setCookieHeaders: readonly string[]): void;
 }
 
@@ -46,8 +49,7 @@ export function createCookies(clock: Clock): Cookies {
 
   function forgetExpired(): void {
     const now = clock.monotonic();
-    for (const { cookie, ends } of kept.values())
-      if (ends <= now) forget(cookie);
+    for (const { cookie, ends } of kept.values()) if (ends <= now) forget(cookie);
   }
 
   function take(cookie: Cookie, address: URL): void {
@@ -82,8 +84,7 @@ export function createCookies(clock: Clock): Cookies {
       const host = canonicalDomain(address.hostname) ?? "";
       for (const text of setCookieHeaders.slice(0, MAX_PER_RESPONSE)) {
         const cookie = readCookie(text, host);
-        if (cookie && !overlaysSecure(cookie, url, host, kept.values()))
-          take(cookie, address);
+        if (cookie && !overlaysSecure(cookie, url, host, kept.values())) take(cookie, address);
       }
     },
   };
@@ -97,10 +98,12 @@ const newJar = (): CookieJar =>
     enforceSecureOriginOnStorage: true,
   });
 
-const idOf = ({ domain, path, key }: Cookie): string =>
-  JSON.stringify([domain, path, key]);
+const idOf = ({ domain, path, key }: Cookie): string => JSON.stringify([domain, path, key]);
 
-/** For the jar, which would unescape the path, and does not know a host again whose name ends in the dot of the root. */
+/**
+ * For the jar, which would unescape the path, and does not know a host again whose name ends in the
+ * dot of the root.
+ */
 function addressOf({ href }: URL): URL {
   const address = new URL(href);
   address.hostname = address.hostname.replace(/\.$/, "");
@@ -108,13 +111,11 @@ function addressOf({ href }: URL): URL {
   return address;
 }
 
-/** RFC 6265bis section 5.7: whether one set over http would stand where a Secure one of its name is sent. */
-function overlaysSecure(
-  cookie: Cookie,
-  url: URL,
-  host: string,
-  others: Iterable<Kept>,
-): boolean {
+/**
+ * RFC 6265bis section 5.7: whether one set over http would stand where a Secure one of its name is
+ * sent.
+ */
+function overlaysSecure(cookie: Cookie, url: URL, host: string, others: Iterable<Kept>): boolean {
   if (url.protocol === "https:" || cookie.secure) return false;
   const domain = cookie.cdomain() ?? host;
   const path = cookie.path ?? defaultPath(url.pathname);
@@ -122,17 +123,13 @@ function overlaysSecure(
     ({ cookie: other }) =>
       other.secure &&
       other.key === cookie.key &&
-      (domainMatch(other.domain, domain) ||
-        domainMatch(domain, other.domain)) &&
+      (domainMatch(other.domain, domain) || domainMatch(domain, other.domain)) &&
       pathMatch(path, other.path ?? "/"),
   );
 }
 
 /** Those that the definition gives come first, and stand where both have a name. */
-export function withCookies(
-  request: HttpRequest,
-  cookies: Cookies,
-): HttpRequest {
+export function withCookies(request: HttpRequest, cookies: Cookies): HttpRequest {
   const kept = cookies.headerFor(request.url);
   if (kept === "") return request;
   const given = request.headers.filter(isCookie);
@@ -142,10 +139,7 @@ export function withCookies(
   const value = [...own, ...added].filter((text) => text !== "").join("; ");
   return {
     ...request,
-    headers: [
-      ...request.headers.filter((header) => !isCookie(header)),
-      { key: "Cookie", value },
-    ],
+    headers: [...request.headers.filter((header) => !isCookie(header)), { key: "Cookie", value }],
   };
 }
 
@@ -153,10 +147,7 @@ const isCookie = ({ key }: KeyValue): boolean => key.toLowerCase() === "cookie";
 
 const namesIn = (header: string): string[] => header.split(";").map(nameOf);
 
-const nameOf = (pair: string): string =>
-  (pair.split("=", 1)[0] as string).trim();
+const nameOf = (pair: string): string => (pair.split("=", 1)[0] as string).trim();
 
 export const setCookiesOf = (headers: readonly KeyValue[]): string[] =>
-  headers
-    .filter(({ key }) => key.toLowerCase() === "set-cookie")
-    .map(({ value }) => value);
+  headers.filter(({ key }) => key.toLowerCase() === "set-cookie").map(({ value }) => value);

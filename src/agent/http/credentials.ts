@@ -16,11 +16,7 @@ const parametersOf = (url: URL): [string, string][] =>
   url.search === "" ? [] : [...url.searchParams];
 
 /** What a request sends as a credential, and parts of it that a server may well echo. */
-export function credentialsIn({
-  headers,
-  url,
-  confidential,
-}: HttpRequest): string[] {
+export function credentialsIn({ headers, url, confidential }: HttpRequest): string[] {
   const names = confidential?.headers ?? [];
   const values = headers
     .filter(({ key }) => isCredential(key) || names.includes(key.toLowerCase()))
@@ -34,9 +30,7 @@ export function credentialsIn({
   );
   return [
     ...bare.filter((value) => !values.includes(value)),
-    ...[...bare, ...parts, ...parameters].filter(
-      ({ length }) => length >= SHORTEST_PART,
-    ),
+    ...[...bare, ...parts, ...parameters].filter(({ length }) => length >= SHORTEST_PART),
   ];
 }
 

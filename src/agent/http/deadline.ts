@@ -22,7 +22,10 @@ export function createDeadline(ms: number, cancel?: AbortSignal): Deadline {
   };
 }
 
-/** For work that cannot be cancelled: rejects with `failure()` when the signal comes first, and drops what comes later. */
+/**
+ * For work that cannot be cancelled: rejects with `failure()` when the signal comes first, and
+ * drops what comes later.
+ */
 export function untilAborted<Value>(
   work: Promise<Value>,
   signal: AbortSignal,
@@ -32,8 +35,6 @@ export function untilAborted<Value>(
     const abort = (): void => reject(failure());
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });
-    work
-      .finally(() => signal.removeEventListener("abort", abort))
-      .then(resolve, reject);
+    work.finally(() => signal.removeEventListener("abort", abort)).then(resolve, reject);
   });
 }

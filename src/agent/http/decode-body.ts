@@ -1,4 +1,5 @@
-// Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without end costs no memory.
+// Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without
+// end costs no memory.
 import { pipeline, Transform, Writable } from "node:stream";
 import type { Duplex } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip } from "node:zlib";
@@ -29,8 +30,8 @@ const DECODERS: Record<string, () => Duplex> = {
 };
 
 /**
- * The codings to undo, in the order of their application. One that is not known is left alone, as browsers do: the
- * header often names what is none.
+ * The codings to undo, in the order of their application. One that is not known is left alone, as
+ * browsers do: the header often names what is none.
  */
 export const knownCodings = (contentEncoding: string): string[] =>
   contentEncoding
@@ -50,9 +51,7 @@ export function createBodyDecoder(
   codings: readonly string[],
   { maxBytes, onData, onFailure }: DecodedBody,
 ): BodyDecoder {
-  const decoders = codings
-    .toReversed()
-    .flatMap((coding) => DECODERS[coding]?.() ?? []);
+  const decoders = codings.toReversed().flatMap((coding) => DECODERS[coding]?.() ?? []);
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
       onData(chunk);
@@ -88,24 +87,14 @@ function limitTo(maxBytes: number): Transform {
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.length;
       if (size <= maxBytes) return done(null, chunk);
-      done(
-        new CallFailure(
-          "too_large",
-          `the decoded body is larger than ${maxBytes} bytes`,
-        ),
-      );
+      done(new CallFailure("too_large", `the decoded body is larger than ${maxBytes} bytes`));
     },
   });
 }
 
-const decodeFailure = (
-  cause: Error,
-  codings: readonly string[],
-): CallFailure =>
+const decodeFailure = (cause: Error, codings: readonly string[]): CallFailure =>
   cause instanceof CallFailure
     ? cause
-    : new CallFailure(
-        "malformed_response",
-        `the body is not valid ${codings.join(", ")}`,
-        { cause },
-      );
+    : new CallFailure("malformed_response", `the body is not valid ${codings.join(", ")}`, {
+        cause,
+      });

@@ -1,5 +1,6 @@
-// Which addresses a call may connect to: public unicast ones, and what the operator names. Checked on the address that
-// is dialled, so that no spelling of a URL and no answer of a name server gets around it.
+// Which addresses a call may connect to: public unicast ones, and what the operator names. Checked
+// on the address that is dialled, so that no spelling of a URL and no answer of a name server gets
+// around it.
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { invalid } from "../../model/errors.ts";
@@ -18,7 +19,10 @@ export interface EgressRules {
   allows(address: string, port: number): boolean;
 }
 
-/** Where Sonde itself is: what a call reaches only where an entry names exactly its address and port. */
+/**
+ * Where Sonde itself is: what a call reaches only where an entry names exactly its address and
+ * port.
+ */
 export interface OwnNetwork {
   /** Ports where it listens on this machine, at whatever address. */
   readonly ports: () => readonly number[];
@@ -35,16 +39,14 @@ export interface ServerAddress {
 const NOWHERE: OwnNetwork = { ports: () => [], servers: () => [] };
 
 /**
- * Entries are an address (`10.1.2.3`), a range (`10.0.0.0/8`), or one of them at a port (`127.0.0.1:8080`,
- * `[::1]:8080`); `localhost` stands for both loopback addresses. Throws `invalid` naming the first entry that is none.
+ * Entries are an address (`10.1.2.3`), a range (`10.0.0.0/8`), or one of them at a port
+ * (`127.0.0.1:8080`, `[::1]:8080`); `localhost` stands for both loopback addresses. Throws
+ * `invalid` naming the first entry that is none.
  *
- * Loopback is opened only by an entry inside it, a metadata address only by itself: a wide range opens neither. Nor does
- * a range, or an address without its port, open what is Sonde's `own`.
+ * Loopback is opened only by an entry inside it, a metadata address only by itself: a wide range
+ * opens neither. Nor does a range, or an address without its port, open what is Sonde's `own`.
  */
-export function parseEgressAllow(
-  entries: readonly string[],
-  own = NOWHERE,
-): EgressRules {
+export function parseEgressAllow(entries: readonly string[], own = NOWHERE): EgressRules {
   const rules = entries.flatMap(parseEntry);
   return {
     allows(text, port) {
@@ -52,9 +54,7 @@ export function parseEgressAllow(
       const address = canonical(ipaddr.parse(text));
       const opening = rules.filter((rule) => opens(rule, address, port));
       if (readings(address).some((one) => isOwn(one, port, own)))
-        return opening.some(
-          (rule) => rule.port !== null && rule.prefix === bits(address),
-        );
+        return opening.some((rule) => rule.port !== null && rule.prefix === bits(address));
       return isPublic(address) || opening.length > 0;
     },
   };
@@ -62,8 +62,7 @@ export function parseEgressAllow(
 
 function parseEntry(entry: string): Rule[] {
   const { host, port } = splitPort(entry.trim());
-  const names =
-    host.toLowerCase() === "localhost" ? ["127.0.0.1", "::1"] : [host];
+  const names = host.toLowerCase() === "localhost" ? ["127.0.0.1", "::1"] : [host];
   return names.map((name) => {
     const range = parseRange(name);
     if (!range || (port !== null && !isPort(port)))
@@ -76,16 +75,12 @@ function parseEntry(entry: string): Rule[] {
 
 function splitPort(entry: string): { host: string; port: string | null } {
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/s.exec(entry);
-  if (bracketed)
-    return { host: bracketed[1] ?? "", port: bracketed[2] ?? null };
+  if (bracketed) return { host: bracketed[1] ?? "", port: bracketed[2] ?? null };
   const [host = "", port, ...more] = entry.split(":");
-  return port === undefined || more.length > 0
-    ? { host: entry, port: null }
-    : { host, port };
+  return port === undefined || more.length > 0 ? { host: entry, port: null } : { host, port };
 }
 
-const isPort = (text: string): boolean =>
-  /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;
+const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;
 
 function parseRange(text: string): Omit<Rule, "port"> | undefined {
   const [base = "", length, ...more] = text.split("/");
@@ -119,8 +114,8 @@ const METADATA = [
   "fd00:42::42",
   "fe80::a9fe:a9fe", // OpenStack
 ].map((text) => ipaddr.parse(text));
-const OWN_MACHINE = ["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"].map(
-  (range) => ipaddr.parseCIDR(range),
+const OWN_MACHINE = ["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"].map((range) =>
+  ipaddr.parseCIDR(range),
 );
 
 const within = (address: Address, network: Address, prefix: number): boolean =>
@@ -130,31 +125,22 @@ function opens(rule: Rule, address: Address, port: number): boolean {
   if (rule.port !== null && rule.port !== port) return false;
   if (!within(address, rule.network, rule.prefix)) return false;
   if (rule.prefix === bits(address)) return true;
-  if (readings(address).some(isMetadata) || carried(address).some(isLoopback))
-    return false;
+  if (readings(address).some(isMetadata) || carried(address).some(isLoopback)) return false;
   const own = OWN_MACHINE.find(([net, length]) => within(address, net, length));
   return !own || (within(rule.network, ...own) && rule.prefix >= own[1]);
 }
 
-const bits = (address: Address): number =>
-  address.kind() === "ipv4" ? 32 : 128;
+const bits = (address: Address): number => (address.kind() === "ipv4" ? 32 : 128);
 
 const isMetadata = (address: Address): boolean =>
   METADATA.some((one) => within(address, one, bits(one)));
 
-const isLoopback = (address: Address): boolean =>
-  address.range() === "loopback";
+const isLoopback = (address: Address): boolean => address.range() === "loopback";
 
-const isOwn = (
-  address: Address,
-  port: number,
-  { ports, servers }: OwnNetwork,
-): boolean =>
+const isOwn = (address: Address, port: number, { ports, servers }: OwnNetwork): boolean =>
   (ports().includes(port) && isOwnMachine(address)) ||
   servers().some(
-    (one) =>
-      one.port === port &&
-      isSame(canonical(ipaddr.parse(one.address)), address),
+    (one) => one.port === port && isSame(canonical(ipaddr.parse(one.address)), address),
   );
 
 /** Asked for own ports only, so that addresses may come and go. */
@@ -176,7 +162,10 @@ const isPublic = (address: Address): boolean =>
 
 const NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
 
-/** An IPv4 address that is carried in IPv6 (mapped, RFC 4291; behind NAT64, RFC 6052) is judged as itself. */
+/**
+ * An IPv4 address that is carried in IPv6 (mapped, RFC 4291; behind NAT64, RFC 6052) is judged as
+ * itself.
+ */
 function canonical(address: Address): Address {
   if (address instanceof ipaddr.IPv4) return address;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();
@@ -195,7 +184,10 @@ const PLACES = [
   [12, 13, 14, 15],
 ];
 
-/** What a relay (6to4, RFC 3056) or a translator of the local network (NAT64, RFC 8215) may make of an IPv6 address. */
+/**
+ * What a relay (6to4, RFC 3056) or a translator of the local network (NAT64, RFC 8215) may make of
+ * an IPv6 address.
+ */
 function carried(address: Address): Address[] {
   if (within(address, ...SIX_TO_FOUR)) return [bytesAt(address, [2, 3, 4, 5])];
   if (!within(address, ...LOCAL_NAT64)) return [];
@@ -207,7 +199,4 @@ function bytesAt(address: Address, places: readonly number[]): Address {
   return ipaddr.fromByteArray(places.map((at) => bytes[at] ?? 0));
 }
 
-const readings = (address: Address): Address[] => [
-  address,
-  ...carried(address),
-];
+const readings = (address: Address): Address[] => [address, ...carried(address)];

@@ -1,5 +1,6 @@
-// One request and its response over an open connection, by an undici client that lives for this exchange alone.
-// It sends once: a request whose connection closes has failed, and is never sent again.
+// One request and its response over an open connection, by an undici client that lives for this
+// exchange alone. It sends once: a request whose connection closes has failed, and is never sent
+// again.
 import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Dispatcher } from "undici";
@@ -14,7 +15,10 @@ import type { ExchangeWatch, Trace } from "./trace.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** Resolves when the whole body came and was decoded; rejects with a `CallFailure`. The caller destroys the socket. */
+/**
+ * Resolves when the whole body came and was decoded; rejects with a `CallFailure`. The caller
+ * destroys the socket.
+ */
 export function exchange(
   socket: Socket,
   trace: Trace,
@@ -66,8 +70,7 @@ function clientOver(socket: Socket, url: URL): Client {
     // Later than this call, during which undici takes no notice of a connection.
     connect: (_, callback) =>
       queueMicrotask(() => {
-        if (!free)
-          return callback(new Error("the connection is used up"), null);
+        if (!free) return callback(new Error("the connection is used up"), null);
         free = false;
         callback(null, socket);
       }),
@@ -101,12 +104,7 @@ interface Exchanging {
   readonly fail: (cause: unknown) => void;
 }
 
-const handlerOf = ({
-  socket,
-  watch,
-  receiver,
-  fail,
-}: Exchanging): Dispatcher.DispatchHandler => ({
+const handlerOf = ({ socket, watch, receiver, fail }: Exchanging): Dispatcher.DispatchHandler => ({
   onRequestStart: () => undefined,
   onRequestSent: () => onceWritten(socket, () => watch.uploaded()),
   onResponseStart: (controller, status, _, statusText) =>
@@ -116,7 +114,10 @@ const handlerOf = ({
   onResponseError: (_, cause) => fail(cause),
 });
 
-/** What undici calls sent may wait in the socket's buffer yet; an empty write is called back after what is before it. */
+/**
+ * What undici calls sent may wait in the socket's buffer yet; an empty write is called back after
+ * what is before it.
+ */
 function onceWritten(socket: Socket, onWritten: () => void): void {
   if (socket.writableLength === 0) onWritten();
   else

@@ -1,4 +1,5 @@
-// Why a call failed: from the errors of Node's network modules and of undici to a code and a sentence for the user.
+// Why a call failed: from the errors of Node's network modules and of undici to a code and a
+// sentence for the user.
 import { errors } from "undici";
 import type { ResultCode } from "../../model/result.ts";
 
@@ -54,9 +55,7 @@ export class CallFailure extends Error {
 }
 
 const codeOf = (cause: unknown): string =>
-  cause instanceof Error && "code" in cause && typeof cause.code === "string"
-    ? cause.code
-    : "";
+  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
 
 // What this machine lacks says nothing about the target.
 const SHORTAGES: Record<string, string> = {
@@ -81,18 +80,12 @@ export function dnsFailure(cause: unknown, host: string): CallFailure {
       cause,
     });
   if (["ETIMEOUT", "EAI_AGAIN", "ECANCELLED"].includes(code))
-    return new CallFailure(
-      "dns_timeout",
-      `the name server did not answer for ${host}`,
-      { cause },
-    );
+    return new CallFailure("dns_timeout", `the name server did not answer for ${host}`, { cause });
   return (
     shortage(cause) ??
-    new CallFailure(
-      "dns_failure",
-      `${host} could not be looked up (${code || "unknown error"})`,
-      { cause },
-    )
+    new CallFailure("dns_failure", `${host} could not be looked up (${code || "unknown error"})`, {
+      cause,
+    })
   );
 }
 
@@ -103,16 +96,13 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
       cause,
     });
   if (code === "ECONNREFUSED")
-    return new CallFailure(
-      "connect_refused",
-      `${target} refused the connection`,
-      { cause },
-    );
+    return new CallFailure("connect_refused", `${target} refused the connection`, { cause });
   if (code === "ETIMEDOUT")
     return new CallFailure("connect_timeout", `${target} did not answer`, {
       cause,
     });
-  // To IPv6, Linux says so where this machine has no address to call from; to IPv4, where its ports are used up.
+  // To IPv6, Linux says so where this machine has no address to call from; to IPv4, where its ports
+  // are used up.
   const noFamily = code === "EADDRNOTAVAIL" && target.startsWith("[");
   return (
     (noFamily ? undefined : shortage(cause)) ??
@@ -127,14 +117,8 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
 const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
   CERT_HAS_EXPIRED: ["tls_expired", "the certificate has expired"],
   CERT_NOT_YET_VALID: ["tls_not_yet_valid", "the certificate is not valid yet"],
-  ERR_TLS_CERT_ALTNAME_INVALID: [
-    "tls_name_mismatch",
-    "the certificate is for another host",
-  ],
-  DEPTH_ZERO_SELF_SIGNED_CERT: [
-    "tls_self_signed",
-    "the certificate is self-signed",
-  ],
+  ERR_TLS_CERT_ALTNAME_INVALID: ["tls_name_mismatch", "the certificate is for another host"],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["tls_self_signed", "the certificate is self-signed"],
   SELF_SIGNED_CERT_IN_CHAIN: [
     "tls_untrusted",
     "the certificate chain ends in an authority that is not trusted",
@@ -146,7 +130,8 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
 };
 
 const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
-  // Alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names for those that a server sent.
+  // Alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names for those that
+  // a server sent.
   [
     /_ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)|ACCESS_DENIED)$/,
     "tls_client_certificate",
@@ -173,17 +158,10 @@ function tlsCause(cause: unknown): CallFailure | undefined {
 export const handshakeFailure = (cause: unknown): CallFailure =>
   tlsCause(cause) ??
   shortage(cause) ??
-  new CallFailure(
-    "reset",
-    "the connection was closed during the TLS handshake",
-    { cause },
-  );
+  new CallFailure("reset", "the connection was closed during the TLS handshake", { cause });
 
 /** Of an exchange on an open connection; `answered` when the head of a response had come. */
-export function exchangeFailure(
-  cause: unknown,
-  answered: boolean,
-): CallFailure {
+export function exchangeFailure(cause: unknown, answered: boolean): CallFailure {
   return (
     responseFault(cause, answered) ??
     tlsCause(cause) ??
@@ -199,20 +177,13 @@ export function exchangeFailure(
 }
 
 /** Undefined where the response is no worse than incomplete. */
-function responseFault(
-  cause: unknown,
-  answered: boolean,
-): CallFailure | undefined {
+function responseFault(cause: unknown, answered: boolean): CallFailure | undefined {
   if (codeOf(cause) === "UND_ERR_HEADERS_OVERFLOW")
-    return new CallFailure(
-      "too_large",
-      "the response's headers are larger than the agent takes",
-      { cause },
-    );
+    return new CallFailure("too_large", "the response's headers are larger than the agent takes", {
+      cause,
+    });
   const text = malformation(cause, answered);
-  return text === undefined
-    ? undefined
-    : new CallFailure("malformed_response", text, { cause });
+  return text === undefined ? undefined : new CallFailure("malformed_response", text, { cause });
 }
 
 // undici has no codes for these.

@@ -4,15 +4,17 @@ import { isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
 
 export interface HostsFile {
-  /** The addresses of a name in lower case, or undefined. The file is read anew when it was read some seconds ago. */
+  /**
+   * The addresses of a name in lower case, or undefined. The file is read anew when it was read
+   * some seconds ago.
+   */
   find(name: string): Promise<string[] | undefined>;
 }
 
 const READ_AGAIN_AFTER_MS = 10_000;
 
 export function createHostsFile(path: string, clock: Clock): HostsFile {
-  let [content, readAt]: [Promise<Map<string, string[]>> | undefined, number] =
-    [undefined, 0];
+  let [content, readAt]: [Promise<Map<string, string[]>> | undefined, number] = [undefined, 0];
   return {
     async find(name) {
       const now = clock.monotonic();

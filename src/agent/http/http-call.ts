@@ -95,9 +95,7 @@ export function createHttpCaller({
         return { result: resultOf(last), message: null, hops, last };
       } catch (cause) {
         cancel?.throwIfAborted();
-        const failure = await uplink.judge(
-          failureOf(cause, spentBy(last, hops), behaviour),
-        );
+        const failure = await uplink.judge(failureOf(cause, spentBy(last, hops), behaviour));
         return {
           result: failure.result,
           message: failure.message,
@@ -112,10 +110,7 @@ export function createHttpCaller({
 }
 
 /** Throws a `CallFailure` for what cannot be signed. */
-async function signed(
-  request: HttpRequest,
-  clock: Clock,
-): Promise<HttpRequest> {
+async function signed(request: HttpRequest, clock: Clock): Promise<HttpRequest> {
   if (!request.sign) return request;
   const nonce = randomUUID().replaceAll("-", "");
   const built = await request.sign(request, { now: clock.now(), nonce });
@@ -129,11 +124,7 @@ async function signed(
 // A deadline that is noticed this late says that the agent stood still, and nothing of the target.
 const STALLED_MS = 500;
 
-function failureOf(
-  cause: unknown,
-  spentMs: number,
-  { timeoutMs }: Behaviour,
-): CallFailure {
+function failureOf(cause: unknown, spentMs: number, { timeoutMs }: Behaviour): CallFailure {
   if (spentMs > timeoutMs + STALLED_MS)
     return new CallFailure(
       "agent_error",
@@ -146,11 +137,7 @@ function failureOf(
 const spentBy = (last: Trace, [first = last]: readonly Trace[]): number =>
   last.ended - first.started;
 
-async function visit(
-  network: Network,
-  trace: Trace,
-  attempt: Attempt,
-): Promise<void> {
+async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<void> {
   try {
     const socket = await connect(network, trace, attempt);
     try {

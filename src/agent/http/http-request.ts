@@ -19,16 +19,15 @@ export interface HttpRequest {
   };
   /** PEM; shown to this host only. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
-  /** Where a signature holds for one request only: signs what a redirect within this host makes of it. */
-  readonly sign?: (
-    redirected: HttpRequest,
-    moment: Moment,
-  ) => Promise<BuiltRequest>;
+  /**
+   * Where a signature holds for one request only: signs what a redirect within this host makes of
+   * it.
+   */
+  readonly sign?: (redirected: HttpRequest, moment: Moment) => Promise<BuiltRequest>;
 }
 
 /** Built or refused; a reason is a sentence for the user, and holds no credential. */
-export type BuiltRequest =
-  { readonly request: HttpRequest } | { readonly reason: string };
+export type BuiltRequest = { readonly request: HttpRequest } | { readonly reason: string };
 
 /** What a signature takes from the moment that it is made. */
 export interface Moment {

@@ -1,11 +1,14 @@
-// The `deflate` coding (RFC 9110 section 8.4.1.2), also without the zlib header that some servers leave out.
+// The `deflate` coding (RFC 9110 section 8.4.1.2), also without the zlib header that some servers
+// leave out.
 import { Duplex } from "node:stream";
 import { createInflate, createInflateRaw } from "node:zlib";
 
 // The header's low four bits are always 8 (RFC 1950 section 2.2).
 const hasHeader = (firstByte = 0): boolean => (firstByte & 0x0f) === 8;
 
-/** Its first byte decides. Fails for what is no such coding, is cut short, or goes on after its end. */
+/**
+ * Its first byte decides. Fails for what is no such coding, is cut short, or goes on after its end.
+ */
 export function createInflater(): Duplex {
   let inflate: Duplex | undefined;
   const output = new Duplex({

@@ -50,14 +50,11 @@ type Read = Pick<Content, "encoding" | "content">;
 
 /** Undefined for what is no text in the encoding that the server names, or else in UTF-8. */
 function textOf(bytes: Buffer, contentType: string): Read | undefined {
-  const [, label = "utf-8"] =
-    /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType) ?? [];
+  const [, label = "utf-8"] = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType) ?? [];
   try {
     const decoder = new TextDecoder(label, { fatal: true });
     const content = decoder.decode(bytes);
-    return CONTROL.test(content)
-      ? undefined
-      : { encoding: decoder.encoding, content };
+    return CONTROL.test(content) ? undefined : { encoding: decoder.encoding, content };
   } catch {
     return undefined;
   }

@@ -11,10 +11,7 @@ const MAX_HEADERS = 1000;
 /** On the wire, and once more decoded. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-type Controller = Pick<
-  Dispatcher.DispatchController,
-  "rawHeaders" | "pause" | "resume"
->;
+type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "resume">;
 
 export interface Receiver {
   /** Interim responses (RFC 9110 section 15.2) come here too, before the final one. */
@@ -99,9 +96,9 @@ function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
   return pairs;
 }
 
-// White space around a value is no part of it (RFC 9110 section 5.5). Greedy, to be linear for any amount within it.
-const trimmed = (value: string): string =>
-  /[^ \t](?:.*[^ \t])?/s.exec(value)?.[0] ?? "";
+// White space around a value is no part of it (RFC 9110 section 5.5). Greedy, to be linear for any
+// amount within it.
+const trimmed = (value: string): string => /[^ \t](?:.*[^ \t])?/s.exec(value)?.[0] ?? "";
 
 const latin1 = (text: string | Buffer | undefined): string =>
   typeof text === "string" ? text : (text?.toString("latin1") ?? "");
@@ -118,37 +115,22 @@ const lengthOf = (headers: readonly KeyValue[]): number | undefined => {
   return length === "" ? undefined : Number(length);
 };
 
-const isInterim = (status: number): boolean =>
-  status >= 100 && status < 200 && status !== 101;
+const isInterim = (status: number): boolean => status >= 100 && status < 200 && status !== 101;
 
-const malformed = (text: string): CallFailure =>
-  new CallFailure("malformed_response", text);
+const malformed = (text: string): CallFailure => new CallFailure("malformed_response", text);
 
 function headFault(status: number, headers: number): CallFailure | undefined {
   if (headers > MAX_HEADERS)
-    return new CallFailure(
-      "too_large",
-      `the response has more than ${MAX_HEADERS} headers`,
-    );
+    return new CallFailure("too_large", `the response has more than ${MAX_HEADERS} headers`);
   if (status === 101)
-    return malformed(
-      "the server switched to another protocol without being asked",
-    );
+    return malformed("the server switched to another protocol without being asked");
   // Any three digits pass the parser.
-  return status < 200
-    ? malformed(`the response has the status ${status}`)
-    : undefined;
+  return status < 200 ? malformed(`the response has the status ${status}`) : undefined;
 }
 
-function bodyFault(
-  size: number,
-  codings: readonly string[],
-): CallFailure | undefined {
+function bodyFault(size: number, codings: readonly string[]): CallFailure | undefined {
   if (size > MAX_BODY_BYTES)
-    return new CallFailure(
-      "too_large",
-      `the body is larger than ${MAX_BODY_BYTES} bytes`,
-    );
+    return new CallFailure("too_large", `the body is larger than ${MAX_BODY_BYTES} bytes`);
   return codings.length > MAX_CODINGS
     ? malformed(`the body is encoded more than ${MAX_CODINGS} times`)
     : undefined;

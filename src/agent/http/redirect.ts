@@ -11,8 +11,8 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const KEEPS_METHOD = new Set([307, 308]);
 
 /**
- * The request that a response asks for, undefined where it asks for none. Throws a `CallFailure` when the redirect is
- * not to be followed.
+ * The request that a response asks for, undefined where it asks for none. Throws a `CallFailure`
+ * when the redirect is not to be followed.
  */
 export function nextRequest(
   { request, response }: Pick<Trace, "request" | "response">,
@@ -22,16 +22,10 @@ export function nextRequest(
   const status = response?.status_code ?? 0;
   if (status < 300 || status > 399) return undefined;
   if (!REDIRECTS.has(status) || !behaviour.followRedirects)
-    throw new CallFailure(
-      "redirect_not_followed",
-      `the server answered ${status}`,
-    );
+    throw new CallFailure("redirect_not_followed", `the server answered ${status}`);
   const url = locationOf(response?.headers ?? [], request.url);
   if (followed >= behaviour.maxRedirects)
-    throw new CallFailure(
-      "too_many_redirects",
-      `more than ${behaviour.maxRedirects} redirects`,
-    );
+    throw new CallFailure("too_many_redirects", `more than ${behaviour.maxRedirects} redirects`);
   return redirected(request, url, status);
 }
 
@@ -40,10 +34,7 @@ function locationOf(headers: readonly KeyValue[], base: URL): URL {
   // Headers are read as one character per byte; a Location in UTF-8 is not rare.
   const text = Buffer.from(location?.value ?? "", "latin1").toString();
   if (text === "" || !URL.canParse(text, base.href))
-    throw new CallFailure(
-      "redirect_invalid",
-      "the redirect names no valid location",
-    );
+    throw new CallFailure("redirect_invalid", "the redirect names no valid location");
   const url = new URL(text, base);
   url.hash = "";
   url.username = "";
@@ -62,14 +53,9 @@ function locationOf(headers: readonly KeyValue[], base: URL): URL {
 }
 
 /** RFC 9110 section 15.4: 301, 302 and 303 become GET without content, except GET and HEAD. */
-function redirected(
-  request: HttpRequest,
-  url: URL,
-  status: number,
-): HttpRequest {
+function redirected(request: HttpRequest, url: URL, status: number): HttpRequest {
   const { method, body, confidential } = request;
-  const keeps =
-    KEEPS_METHOD.has(status) || method === "GET" || method === "HEAD";
+  const keeps = KEEPS_METHOD.has(status) || method === "GET" || method === "HEAD";
   const foreign = !isSameSite(request.url, url);
   if (foreign && keeps && confidential?.body)
     throw new CallFailure(
@@ -82,9 +68,7 @@ function redirected(
       !(foreign && isConfidential(request, key)) &&
       (keeps || !key.toLowerCase().startsWith("content-")),
   );
-  const host = headers.some(({ key }) => isHost(key))
-    ? []
-    : [{ key: "Host", value: url.host }];
+  const host = headers.some(({ key }) => isHost(key)) ? [] : [{ key: "Host", value: url.host }];
   const { clientCertificate, sign } = request;
   return {
     ...(confidential && { confidential }),
@@ -98,12 +82,14 @@ function redirected(
 }
 
 const isConfidential = ({ confidential }: HttpRequest, name: string): boolean =>
-  isCredential(name) ||
-  (confidential?.headers.includes(name.toLowerCase()) ?? false);
+  isCredential(name) || (confidential?.headers.includes(name.toLowerCase()) ?? false);
 
 const isHost = (name: string): boolean => name.toLowerCase() === "host";
 
-/** Credentials stay within an origin, and go with it from http to https. Another port is another host. */
+/**
+ * Credentials stay within an origin, and go with it from http to https. Another port is another
+ * host.
+ */
 const isSameSite = (from: URL, to: URL): boolean =>
   from.origin === to.origin ||
   (from.hostname === to.hostname &&

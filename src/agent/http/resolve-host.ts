@@ -1,5 +1,6 @@
-// Names to addresses. Asked of the name servers without the thread pool, so that slow ones hold up nobody else. What they
-// do not know is asked of the system, which occupies one of few threads until it answers: one at a time, and not for long.
+// Names to addresses. Asked of the name servers without the thread pool, so that slow ones hold up
+// nobody else. What they do not know is asked of the system, which occupies one of few threads
+// until it answers: one at a time, and not for long.
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -20,7 +21,10 @@ export interface ResolverSettings {
   /** `address:port` of the name servers; default: the system's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
-  /** Asked for a name that DNS does not know; default: the system, where the name servers are the system's. */
+  /**
+   * Asked for a name that DNS does not know; default: the system, where the name servers are the
+   * system's.
+   */
   readonly system?: SystemLookup;
 }
 
@@ -65,8 +69,9 @@ export function createHostResolver({
 }
 
 /**
- * One for each lookup. It reads the system's name servers, which may change; and one that was answered quickly a few times
- * waits for later answers only a fraction of its timeout, and passes over the one that comes then.
+ * One for each lookup. It reads the system's name servers, which may change; and one that was
+ * answered quickly a few times waits for later answers only a fraction of its timeout, and passes
+ * over the one that comes then.
  */
 function newResolver(servers: readonly string[] | undefined): Resolver {
   const resolver = new Resolver({
@@ -79,10 +84,8 @@ function newResolver(servers: readonly string[] | undefined): Resolver {
 
 /** RFC 6761 sections 6.3 and 6.4: never asked of a name server. */
 function specialName(name: string): string[] | undefined {
-  if (name === "localhost" || name.endsWith(".localhost"))
-    return ["127.0.0.1", "::1"];
-  if (name === "invalid" || name.endsWith(".invalid"))
-    throw dnsFailure(noAddress(), name);
+  if (name === "localhost" || name.endsWith(".localhost")) return ["127.0.0.1", "::1"];
+  if (name === "invalid" || name.endsWith(".invalid")) throw dnsFailure(noAddress(), name);
   return undefined;
 }
 
@@ -104,11 +107,9 @@ async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
 const within = <Found>(
   limit: AbortSignal,
   answer: Promise<readonly Found[]>,
-): Promise<readonly Found[]> =>
-  untilAborted(answer, limit, noAddress).catch(() => []);
+): Promise<readonly Found[]> => untilAborted(answer, limit, noAddress).catch(() => []);
 
-const noAddress = (): Error =>
-  Object.assign(new Error("no address"), { code: "ENOTFOUND" });
+const noAddress = (): Error => Object.assign(new Error("no address"), { code: "ENOTFOUND" });
 
 /** An alias that leads nowhere is answered without an address. */
 function atLeastOne(addresses: string[]): string[] {
@@ -118,15 +119,11 @@ function atLeastOne(addresses: string[]): string[] {
 
 /** That one family has no address says less than that the question for the other one failed. */
 const tellingCause = ({ errors }: AggregateError): unknown =>
-  errors.find((cause) => dnsFailure(cause, "").code !== "dns_not_found") ??
-  errors[0];
+  errors.find((cause) => dnsFailure(cause, "").code !== "dns_not_found") ?? errors[0];
 
 const askSystem: SystemLookup = (name) => lookup(name, { all: true });
 
-type SystemLookupInTime = (
-  name: string,
-  limit: AbortSignal,
-) => ReturnType<SystemLookup>;
+type SystemLookupInTime = (name: string, limit: AbortSignal) => ReturnType<SystemLookup>;
 
 /** One at a time: Node has two threads for lookups by default, and the other one is for the bus. */
 function inTurns(system: SystemLookup): SystemLookupInTime {

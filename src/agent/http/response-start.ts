@@ -1,5 +1,6 @@
-// The start of what a server sends, as undici can take it: without a 100 Continue that nobody asked for, which a client
-// is to pass over (RFC 9110 section 15.2), and with a status line in one piece, of which undici keeps the last one.
+// The start of what a server sends, as undici can take it: without a 100 Continue that nobody asked
+// for, which a client is to pass over (RFC 9110 section 15.2), and with a status line in one piece,
+// of which undici keeps the last one.
 import type { Socket } from "node:net";
 import { CallFailure } from "./failure.ts";
 
@@ -10,10 +11,7 @@ export interface StartEvents {
 }
 
 /** To be called before anything is read. */
-export function watchStart(
-  socket: Socket,
-  { onFirstByte, onFailure }: StartEvents,
-): void {
+export function watchStart(socket: Socket, { onFirstByte, onFailure }: StartEvents): void {
   const read = socket.read.bind(socket);
   const filter = createStartFilter();
   socket.read = (size?: number): unknown => {
@@ -40,7 +38,10 @@ export interface StartFilter {
 }
 
 const MAX_INTERIM_RESPONSES = 20;
-/** Of a status line, and of an interim response. It is looked through again with each piece that comes. */
+/**
+ * Of a status line, and of an interim response. It is looked through again with each piece that
+ * comes.
+ */
 const MAX_WITHHELD_BYTES = 16 * 1024;
 
 const NOTHING = Buffer.alloc(0);
@@ -55,7 +56,10 @@ export function createStartFilter(): StartFilter {
   let interims = 0;
   let done = false;
 
-  /** What may be read of the next interim response; undefined where there is none, or not the whole of it. */
+  /**
+   * What may be read of the next interim response; undefined where there is none, or not the whole
+   * of it.
+   */
   const passInterim = (): Buffer | undefined => {
     const line = firstOf(withheld);
     done = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
@@ -100,8 +104,6 @@ const mayBeStatusLine = (line: string): boolean =>
   PROTOCOL.startsWith(line.slice(0, PROTOCOL.length));
 
 const joined = (buffers: readonly Buffer[]): Buffer => {
-  const [first = NOTHING, ...others] = buffers.filter(
-    ({ length }) => length > 0,
-  );
+  const [first = NOTHING, ...others] = buffers.filter(({ length }) => length > 0);
   return others.length === 0 ? first : Buffer.concat([first, ...others]);
 };

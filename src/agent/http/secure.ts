@@ -20,19 +20,17 @@ export interface Handshake {
 
 const DAY_MS = 86_400_000;
 
-/** Rejects with a `CallFailure`, before anything is sent to a server that is not trusted; the socket is then destroyed. */
-export async function secure(
-  clock: Clock,
-  trace: Trace,
-  handshake: Handshake,
-): Promise<Socket> {
+/**
+ * Rejects with a `CallFailure`, before anything is sent to a server that is not trusted; the socket
+ * is then destroyed.
+ */
+export async function secure(clock: Clock, trace: Trace, handshake: Handshake): Promise<Socket> {
   const started = clock.monotonic();
   const secured = await shakeHands(handshake);
   const ended = clock.monotonic();
   try {
     trace.certificate = certificateOf(secured, clock.now());
-    if (!handshake.insecureTls && !secured.authorized)
-      throw handshakeFailure(distrust(secured));
+    if (!handshake.insecureTls && !secured.authorized) throw handshakeFailure(distrust(secured));
   } catch (cause) {
     secured.destroy();
     handshake.socket.destroy();
@@ -42,12 +40,7 @@ export async function secure(
   return secured;
 }
 
-function shakeHands({
-  socket,
-  host,
-  secureContext,
-  signal,
-}: Handshake): Promise<TLSSocket> {
+function shakeHands({ socket, host, secureContext, signal }: Handshake): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const secured = connectTls({
       socket,
@@ -66,12 +59,7 @@ function shakeHands({
       reject(failure);
     };
     const expire = (): void =>
-      fail(
-        new CallFailure(
-          "timeout",
-          "the TLS handshake was not complete in time",
-        ),
-      );
+      fail(new CallFailure("timeout", "the TLS handshake was not complete in time"));
     if (signal.aborted) return expire();
     signal.addEventListener("abort", expire, { once: true });
     secured.on("error", (cause) => fail(handshakeFailure(cause)));
@@ -88,7 +76,8 @@ const distrust = ({ authorizationError }: TLSSocket): Error =>
     code: String(authorizationError),
   });
 
-// What OpenSSL writes for what is no time. Node makes an invalid date of it as a rule, and sometimes any other.
+// What OpenSSL writes for what is no time. Node makes an invalid date of it as a rule, and
+// sometimes any other.
 const NO_TIME = "Bad time value";
 
 /** What a server shows may be anything: null where its dates are none. */

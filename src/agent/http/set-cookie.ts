@@ -1,14 +1,18 @@
 // A Set-Cookie header by RFC 6265bis sections 5.6 and 5.7, one character for each byte.
 import { Cookie, getPublicSuffix } from "tough-cookie";
 
-// Section 5.6: a cookie beyond the first is passed over, an attribute beyond the second without its cookie.
+// Section 5.6: a cookie beyond the first is passed over, an attribute beyond the second without its
+// cookie.
 const MAX_PAIR_BYTES = 4096;
 const MAX_ATTRIBUTE_BYTES = 1024;
 
 /** Those of ASCII but the tab; what is above 7F is part of a character. */
 const CONTROL = /[^\P{Cc}\t\u{80}-\u{9f}]/u;
 
-/** One without a name is known by its value alone. Undefined for what no user agent takes from the host. */
+/**
+ * One without a name is known by its value alone. Undefined for what no user agent takes from the
+ * host.
+ */
 export function readCookie(text: string, host: string): Cookie | undefined {
   if (CONTROL.test(text)) return undefined;
   const [pair = "", ...attributes] = text.split(";");
@@ -39,21 +43,16 @@ function readPair(pair: string): { key: string; value: string } {
 }
 
 /** `trim` would take bytes of other characters for blanks too. */
-const withoutBlanks = (text: string): string =>
-  /[^ \t](?:.*[^ \t])?/.exec(text)?.[0] ?? "";
+const withoutBlanks = (text: string): string => /[^ \t](?:.*[^ \t])?/.exec(text)?.[0] ?? "";
 
 /** Such a Domain is for its own host alone, and counts for none there. An address is one too. */
 const isPublicSuffix = (domain: string | undefined): boolean =>
-  domain !== undefined &&
-  getPublicSuffix(domain, { ignoreError: true }) === undefined;
+  domain !== undefined && getPublicSuffix(domain, { ignoreError: true }) === undefined;
 
 /** Whatever the case of the letters, since servers may pass over it. */
 function keepsPrefix({ key, value, secure, domain, path }: Cookie): boolean {
   const isNameless = key === "";
   const text = (isNameless ? value : key).toLowerCase();
   if (text.startsWith("__secure-")) return !isNameless && secure;
-  return (
-    !text.startsWith("__host-") ||
-    (!isNameless && secure && !domain && path === "/")
-  );
+  return !text.startsWith("__host-") || (!isNameless && secure && !domain && path === "/");
 }

@@ -1,4 +1,5 @@
-// What one exchange did so far. It is filled in as the exchange proceeds, so that a failure leaves what was reached.
+// What one exchange did so far. It is filled in as the exchange proceeds, so that a failure leaves
+// what was reached.
 import type { Certificate } from "../../model/certificate.ts";
 import type { Content } from "../../model/content.ts";
 import type { Result, Timing } from "../../model/result.ts";
@@ -82,8 +83,7 @@ export function createExchangeWatch(trace: Trace, clock: Clock): ExchangeWatch {
 
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
 
-const roundedOrNull = (ms: number | null): number | null =>
-  ms === null ? null : rounded(ms);
+const roundedOrNull = (ms: number | null): number | null => (ms === null ? null : rounded(ms));
 
 /** `total` runs from `since` to the end of this exchange. */
 export function timingOf({ phases, ended }: Trace, since: number): Timing {

@@ -1,4 +1,5 @@
-// Whether the agent's own network works: asked before a target is blamed for a failure that the network may have made.
+// Whether the agent's own network works: asked before a target is blamed for a failure that the
+// network may have made.
 import { connect, isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
 import { untilAborted } from "./deadline.ts";
@@ -7,7 +8,10 @@ import { CallFailure } from "./failure.ts";
 import type { HostResolver } from "./resolve-host.ts";
 
 export interface Uplink {
-  /** The failure of a call as it is to be reported: itself, or `uplink_down`. Takes two seconds at most. */
+  /**
+   * The failure of a call as it is to be reported: itself, or `uplink_down`. Takes two seconds at
+   * most.
+   */
   judge(failure: CallFailure): Promise<CallFailure>;
 }
 
@@ -28,7 +32,10 @@ const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
   "timeout",
 ]);
 
-/** `addresses` are `host:port`; the uplink is down when none of them can be reached. Without any it is not judged. */
+/**
+ * `addresses` are `host:port`; the uplink is down when none of them can be reached. Without any it
+ * is not judged.
+ */
 export function createUplink({
   addresses,
   clock,
@@ -48,8 +55,8 @@ export function createUplink({
     return down;
   };
 
-  // An answer counts for calls that failed before it came: the uplink may be lost right after it. So while calls fail and
-  // it works, one check follows another.
+  // An answer counts for calls that failed before it came: the uplink may be lost right after it.
+  // So while calls fail and it works, one check follows another.
   const isDown = async (): Promise<boolean> =>
     clock.monotonic() < downUntil || (check ??= checkNow());
 
@@ -67,15 +74,10 @@ export function createUplink({
   };
 }
 
-async function noneAnswers(
-  addresses: readonly string[],
-  resolver: HostResolver,
-): Promise<boolean> {
+async function noneAnswers(addresses: readonly string[], resolver: HostResolver): Promise<boolean> {
   const limit = AbortSignal.timeout(CHECK_MS);
   try {
-    await Promise.any(
-      addresses.map((address) => answers(address, resolver, limit)),
-    );
+    await Promise.any(addresses.map((address) => answers(address, resolver, limit)));
     return false;
   } catch {
     return true;
@@ -83,11 +85,7 @@ async function noneAnswers(
 }
 
 /** Rejects when there is no answer from any address of the host. */
-async function answers(
-  address: string,
-  resolver: HostResolver,
-  limit: AbortSignal,
-): Promise<void> {
+async function answers(address: string, resolver: HostResolver, limit: AbortSignal): Promise<void> {
   const colon = address.lastIndexOf(":");
   const name = address.slice(0, colon).replace(/^\[|\]$/g, "");
   const port = Number(address.slice(colon + 1));
@@ -98,9 +96,7 @@ async function answers(
         limit,
         () => new Error(`${name} was not looked up in time`),
       );
-  await Promise.any(
-    hosts.slice(0, MOST_ADDRESSES).map((host) => takes(host, port, limit)),
-  );
+  await Promise.any(hosts.slice(0, MOST_ADDRESSES).map((host) => takes(host, port, limit)));
 }
 
 /** A refusal is an answer: it came over the network. */
@@ -112,8 +108,7 @@ function takes(host: string, port: number, limit: AbortSignal): Promise<void> {
       socket.destroy();
       done();
     };
-    const expire = (): void =>
-      settle(() => reject(new Error(`${host} does not answer`)));
+    const expire = (): void => settle(() => reject(new Error(`${host} does not answer`)));
     if (limit.aborted) return expire();
     limit.addEventListener("abort", expire, { once: true });
     socket.once("connect", () => settle(resolve));

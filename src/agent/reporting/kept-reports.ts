@@ -1,4 +1,5 @@
-// What became of runs that ended a short while ago: a tick that comes again is answered from here, and not run again.
+// What became of runs that ended a short while ago: a tick that comes again is answered from here,
+// and not run again.
 import type { RunReport } from "../../model/result.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { jsonLength } from "./report-size.ts";
@@ -22,8 +23,7 @@ export function createKeptReports(clock: Clock, spool?: Spool): KeptReports {
   const published = createRecent<"published">(clock, KEEP_RUNS, () => 1);
   const reports = createRecent<RunReport>(clock, KEEP_LENGTH, jsonLength);
   return {
-    find: (runId) =>
-      published.get(runId) ?? reports.get(runId) ?? spool?.find(runId),
+    find: (runId) => published.get(runId) ?? reports.get(runId) ?? spool?.find(runId),
     keep: (report) => reports.set(report.run_id, report),
     published(runId) {
       reports.delete(runId);
@@ -32,12 +32,10 @@ export function createKeptReports(clock: Clock, spool?: Spool): KeptReports {
   };
 }
 
-/** Values of the last `KEEP_MS`; the oldest make room where together they are larger than the bound. */
-function createRecent<T>(
-  clock: Clock,
-  bound: number,
-  sizeOf: (value: T) => number,
-) {
+/**
+ * Values of the last `KEEP_MS`; the oldest make room where together they are larger than the bound.
+ */
+function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => number) {
   interface Entry {
     readonly value: T;
     readonly size: number;

@@ -13,8 +13,8 @@ export interface FittingSettings {
 }
 
 /**
- * Resolves, as `Bus.publishReports` does, with the ids of the runs that it can never carry, which are logged and
- * counted; rejects as that does for other reasons.
+ * Resolves, as `Bus.publishReports` does, with the ids of the runs that it can never carry, which
+ * are logged and counted; rejects as that does for other reasons.
  */
 export async function publishFitting(
   { bus, log, metrics }: FittingSettings,

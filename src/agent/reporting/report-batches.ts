@@ -26,15 +26,12 @@ export interface ReportBatchesSettings {
 const BATCH_REPORTS = 50;
 const GATHER_MS = 20;
 /**
- * Batches under way at a time: over 1000 reports in a second where an answer takes 600 ms. While the bus is away and
- * nothing can be spooled, the others wait in line.
+ * Batches under way at a time: over 1000 reports in a second where an answer takes 600 ms. While
+ * the bus is away and nothing can be spooled, the others wait in line.
  */
 const PIPELINED = 16;
 
-export function createReportBatches({
-  divert,
-  send,
-}: ReportBatchesSettings): ReportBatches {
+export function createReportBatches({ divert, send }: ReportBatchesSettings): ReportBatches {
   const line: Waiting[] = [];
   let gathering: NodeJS.Timeout | undefined;
   let underWay = 0;

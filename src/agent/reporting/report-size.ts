@@ -11,10 +11,11 @@ const LONGEST_TEXT = 200;
 
 const NOTE = "the report had no room for its details";
 
-/** Contents, and details of what was sent and received, that do not fit any more are left out: the last ones first. */
-export function withinMessage(
-  results: readonly ReportedResult[],
-): ReportedResult[] {
+/**
+ * Contents, and details of what was sent and received, that do not fit any more are left out: the
+ * last ones first.
+ */
+export function withinMessage(results: readonly ReportedResult[]): ReportedResult[] {
   if (surelyFits(results)) return [...results];
   const takesContent = createRoom(CONTENT_BYTES);
   const takesDetails = createRoom(DETAILS_BYTES);
@@ -22,28 +23,26 @@ export function withinMessage(
     const { content = null, ...details } = result;
     const fits = content?.content == null || takesContent(content.content);
     const shown = fits ? result : withoutContent(result);
-    return takesDetails([details, content?.content_type])
-      ? shown
-      : withoutDetails(shown);
+    return takesDetails([details, content?.content_type]) ? shown : withoutDetails(shown);
   });
 }
 
 /** For a bus whose messages are smaller: how the calls ended. */
 export const bareReport = (report: RunReport): RunReport => ({
   ...report,
-  results: report.results.map((result) =>
-    withoutDetails(withoutContent(result)),
-  ),
+  results: report.results.map((result) => withoutDetails(withoutContent(result))),
 });
 
 // Of a character, in UTF-8 or escaped.
 const MOST_BYTES = 6;
 
-/** Told from lengths alone: as a rule it is so, and to write all of it down only to see that costs ten times more. */
+/**
+ * Told from lengths alone: as a rule it is so, and to write all of it down only to see that costs
+ * ten times more.
+ */
 function surelyFits(results: readonly ReportedResult[]): boolean {
   const most = (values: readonly unknown[]): number =>
-    MOST_BYTES *
-    values.reduce<number>((sum, value) => sum + jsonLength(value), 0);
+    MOST_BYTES * values.reduce<number>((sum, value) => sum + jsonLength(value), 0);
   return (
     most(results) <= DETAILS_BYTES &&
     most(results.map(({ content }) => content?.content)) <= CONTENT_BYTES
@@ -53,7 +52,9 @@ function surelyFits(results: readonly ReportedResult[]): boolean {
 // Of a member, with what stands around it. None of a report's is longer.
 const NAME_LENGTH = 28;
 
-/** Characters of its JSON text, without escapes, or somewhat more; it is not written down for that. */
+/**
+ * Characters of its JSON text, without escapes, or somewhat more; it is not written down for that.
+ */
 export function jsonLength(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 24;

@@ -9,11 +9,14 @@ export interface SpoolAccess {
   /** To be called first. */
   open(): void;
   /**
-   * Undefined where the work failed, and before `open` and after `close`. A failure is counted, and logged when it is
-   * the first since the file was opened, or since `recovered`. A corrupt file is replaced, and the work done on that.
+   * Undefined where the work failed, and before `open` and after `close`. A failure is counted, and
+   * logged when it is the first since the file was opened, or since `recovered`. A corrupt file is
+   * replaced, and the work done on that.
    */
   use<T>(work: (file: SpoolFile) => T): T | undefined;
-  /** To be called when reports were stored: that others could be read says nothing of a full disk. */
+  /**
+   * To be called when reports were stored: that others could be read says nothing of a full disk.
+   */
   recovered(): void;
   /** Undefined until the file could be opened. */
   size(): number | undefined;
@@ -84,10 +87,7 @@ export function createSpoolAccess(settings: SpoolOpenerSettings): SpoolAccess {
 }
 
 /** Counts each failure; logs the first, and that there are no more. */
-function createOutage(
-  { log, metrics }: SpoolOpenerSettings,
-  opener: SpoolOpener,
-) {
+function createOutage({ log, metrics }: SpoolOpenerSettings, opener: SpoolOpener) {
   let lasts = false;
   return {
     met(cause: unknown): void {

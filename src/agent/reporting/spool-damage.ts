@@ -23,15 +23,15 @@ export const isCorrupt = (cause: unknown): boolean =>
   [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause)) ||
   extendedCodeOf(cause) === SQLITE_IOERR_SHORT_READ;
 
-/** Why a file could not be opened: our statements fit our file, and nobody else but an agent has it. */
+/**
+ * Why a file could not be opened: our statements fit our file, and nobody else but an agent has it.
+ */
 export function openingFault(cause: unknown): unknown {
-  if (codeOf(cause) === SQLITE_ERROR)
-    return new CorruptFileError("it is not a spool", { cause });
+  if (codeOf(cause) === SQLITE_ERROR) return new CorruptFileError("it is not a spool", { cause });
   if (codeOf(cause) !== SQLITE_BUSY) return cause;
-  return new Error(
-    "another agent has it: give each a folder of its own with SONDE_DATA_DIR",
-    { cause },
-  );
+  return new Error("another agent has it: give each a folder of its own with SONDE_DATA_DIR", {
+    cause,
+  });
 }
 
 /** Throws an error that is `isCorrupt`. What the rows hold is not looked at. */
@@ -41,7 +41,10 @@ export function checkStructure(database: DatabaseSync): void {
   if (says !== "ok") throw new CorruptFileError(says);
 }
 
-/** Gives the file another name, which it returns. The one before is kept as well, those before it are not. */
+/**
+ * Gives the file another name, which it returns. The one before is kept as well, those before it
+ * are not.
+ */
 export function moveAside(path: string): string {
   const [aside, before] = [`${path}.corrupt-1`, `${path}.corrupt-2`];
   rename(aside, before);
@@ -77,14 +80,9 @@ export function salvage(path: string, maxBytes: number): StoredRow[] {
 }
 
 /** Ends where the damage begins. */
-function* readable(
-  database: DatabaseSync,
-  order: "asc" | "desc",
-): Generator<StoredRow> {
+function* readable(database: DatabaseSync, order: "asc" | "desc"): Generator<StoredRow> {
   try {
-    const statement = database.prepare(
-      `select ${COLUMNS} from reports order by seq ${order}`,
-    );
+    const statement = database.prepare(`select ${COLUMNS} from reports order by seq ${order}`);
     for (const row of statement.iterate()) yield rowOf(row);
   } catch (cause) {
     if (!isCorrupt(openingFault(cause))) throw cause;

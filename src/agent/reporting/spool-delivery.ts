@@ -1,4 +1,5 @@
-// From the spool to the bus: the oldest first, one batch at a time, with pauses that leave the bus to fresh reports.
+// From the spool to the bus: the oldest first, one batch at a time, with pauses that leave the bus
+// to fresh reports.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "../../bus/bus.ts";
 import { redeliveryDelayMs } from "../../bus/bus.ts";
@@ -11,7 +12,10 @@ import type { FittingSettings } from "./publish-fitting.ts";
 import type { Spool } from "./spool.ts";
 
 export interface SpoolDelivery {
-  /** Delivers what is there, when it can be opened, and what comes meanwhile; does nothing while it is at it. */
+  /**
+   * Delivers what is there, when it can be opened, and what comes meanwhile; does nothing while it
+   * is at it.
+   */
   wake(): void;
   /** Does not wait for the bus: what it takes now may be delivered again by the next process. */
   stop(): void;
@@ -29,9 +33,7 @@ export interface SpoolDeliverySettings {
 /** At most 5000 reports in a second. */
 const PACE_MS = 20;
 
-export function createSpoolDelivery(
-  settings: SpoolDeliverySettings,
-): SpoolDelivery {
+export function createSpoolDelivery(settings: SpoolDeliverySettings): SpoolDelivery {
   const { spool, log, metrics, onAttempt } = settings;
   const stopped = new AbortController();
   let running = false;
@@ -48,10 +50,7 @@ export function createSpoolDelivery(
       return true;
     } catch (cause) {
       metrics.publishRetries.inc();
-      log.warn(
-        { err: cause, reports: spool.size() },
-        "spooled reports not taken by the bus",
-      );
+      log.warn({ err: cause, reports: spool.size() }, "spooled reports not taken by the bus");
       onAttempt(undefined);
       return false;
     }
@@ -69,8 +68,7 @@ export function createSpoolDelivery(
       await pause(done ? PACE_MS : redeliveryDelayMs(failures));
     }
     running = false;
-    if (delivered > 0)
-      log.info({ reports: delivered }, "spooled reports delivered");
+    if (delivered > 0) log.info({ reports: delivered }, "spooled reports delivered");
     delivered = 0;
   };
 
@@ -84,7 +82,9 @@ export function createSpoolDelivery(
   };
 }
 
-/** Returns those that the bus has; the others it never takes. Rejects while it cannot be reached. */
+/**
+ * Returns those that the bus has; the others it never takes. Rejects while it cannot be reached.
+ */
 async function publish(
   settings: FittingSettings,
   reports: readonly RunReport[],

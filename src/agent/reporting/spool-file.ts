@@ -6,21 +6,23 @@ import { rowOf } from "./spool-row.ts";
 import type { SpoolRow, StoredRow, Values } from "./spool-row.ts";
 import { prepareStatements, SETTINGS } from "./spool-statements.ts";
 
-/** Each method throws SQLite's error when the file cannot be used, which then holds what it held before. */
+/**
+ * Each method throws SQLite's error when the file cannot be used, which then holds what it held
+ * before.
+ */
 export interface SpoolFile {
   /**
-   * Passes over runs that are there, and deletes the oldest rows, of whichever location, that are beyond so many bytes;
-   * all in one transaction. Returns how many it deleted.
+   * Passes over runs that are there, and deletes the oldest rows, of whichever location, that are
+   * beyond so many bytes; all in one transaction. Returns how many it deleted.
    */
   insert(rows: readonly SpoolRow[], maxBytes: number): number;
   /** By due time, up to so many rows and bytes, but one at least; without those of some runs. */
-  oldest(
-    most: number,
-    maxBytes: number,
-    exceptRunIds: readonly string[],
-  ): StoredRow[];
+  oldest(most: number, maxBytes: number, exceptRunIds: readonly string[]): StoredRow[];
   find(runId: string): StoredRow | undefined;
-  /** Rows of these runs, also where only their places, as they were once read, find them. Returns how many there were. */
+  /**
+   * Rows of these runs, also where only their places, as they were once read, find them. Returns
+   * how many there were.
+   */
   deleteOf(runIds: readonly string[], seqs: readonly number[]): number;
   /** Rows at places that were read in the same use of the file. Returns how many there were. */
   deleteAt(seqs: readonly number[]): number;
@@ -30,17 +32,23 @@ export interface SpoolFile {
   close(): void;
 }
 
-/** Of the columns, and of what a report is; another version's file is not ours to read or to write. */
+/**
+ * Of the columns, and of what a report is; another version's file is not ours to read or to write.
+ */
 export const SPOOL_VERSION = 1;
 
 export class OtherVersionError extends Error {}
 
-/** Throws when it cannot be used, an `OtherVersionError` among others. `oldest` and `count` see the rows of this location only. */
+/**
+ * Throws when it cannot be used, an `OtherVersionError` among others. `oldest` and `count` see the
+ * rows of this location only.
+ */
 export function openSpoolFile(path: string, locationId: string): SpoolFile {
   closeSync(openSync(path, "a", 0o600));
   const database = new DatabaseSync(path);
   try {
-    // Until it is closed, so that no second process has it; the index of the log then needs no file of its own.
+    // Until it is closed, so that no second process has it; the index of the log then needs no file
+    // of its own.
     database.exec("pragma locking_mode = exclusive");
     const version = versionOf(database);
     if (version !== 0 && version !== SPOOL_VERSION)
@@ -68,9 +76,7 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
   const removeAt = (seqs: readonly number[]): Size[] =>
     sql.deletionAt.all(JSON.stringify(seqs)).map(sizeOf);
   const changed = (from: Held, by: readonly Size[], sign: 1 | -1): Held => ({
-    own:
-      from.own +
-      sign * by.filter((row) => row.location_id === locationId).length,
+    own: from.own + sign * by.filter((row) => row.location_id === locationId).length,
     bytes: from.bytes + sign * by.reduce((sum, { bytes }) => sum + bytes, 0),
   });
 
@@ -86,34 +92,22 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
   return {
     insert: (rows, maxBytes) =>
       inTransaction(database, (commit) => {
-        const added = rows.filter(
-          (row) => sql.insertion.run(...valuesOf(row)).changes > 0,
-        );
+        const added = rows.filter((row) => sql.insertion.run(...valuesOf(row)).changes > 0);
         const grown = changed(held, added.map(sizeOfNew), 1);
         const beyond = grown.bytes - maxBytes;
-        const removed = removeAt(
-          beyond > 0 ? seqsOf(sql.sizesByDueTime.iterate(), beyond) : [],
-        );
+        const removed = removeAt(beyond > 0 ? seqsOf(sql.sizesByDueTime.iterate(), beyond) : []);
         commit();
         held = changed(grown, removed, -1);
         return removed.length;
       }),
     oldest: (most, maxBytes, exceptRunIds) =>
-      firstOf(
-        sql.byDueTime.iterate(locationId, JSON.stringify(exceptRunIds)),
-        most,
-        maxBytes,
-      ),
+      firstOf(sql.byDueTime.iterate(locationId, JSON.stringify(exceptRunIds)), most, maxBytes),
     find(runId) {
       const row = sql.ofRun.get(runId);
       return row && rowOf(row);
     },
     deleteOf: (runIds, seqs) =>
-      deleted(() =>
-        sql.deletionOf
-          .all(JSON.stringify(runIds), JSON.stringify(seqs))
-          .map(sizeOf),
-      ),
+      deleted(() => sql.deletionOf.all(JSON.stringify(runIds), JSON.stringify(seqs)).map(sizeOf)),
     deleteAt: (seqs) => deleted(() => removeAt(seqs)),
     count: () => held.own,
     others: () =>
@@ -126,11 +120,7 @@ function createFile(database: DatabaseSync, locationId: string): SpoolFile {
 }
 
 /** So many rows and bytes at most, but one row at least. */
-function firstOf(
-  rows: Iterable<Values>,
-  most: number,
-  maxBytes: number,
-): StoredRow[] {
+function firstOf(rows: Iterable<Values>, most: number, maxBytes: number): StoredRow[] {
   const first: StoredRow[] = [];
   let bytes = 0;
   for (const row of rows) {
@@ -177,18 +167,9 @@ const sizeOfNew = ({ location_id, report }: SpoolRow): Size => ({
 });
 
 const valuesOf = (row: SpoolRow) =>
-  [
-    row.run_id,
-    row.location_id,
-    row.due_time,
-    row.checksum,
-    row.report,
-  ] as const;
+  [row.run_id, row.location_id, row.due_time, row.checksum, row.report] as const;
 
-function inTransaction<T>(
-  database: DatabaseSync,
-  work: (commit: () => void) => T,
-): T {
+function inTransaction<T>(database: DatabaseSync, work: (commit: () => void) => T): T {
   database.exec("begin immediate");
   try {
     return work(() => database.exec("commit"));

@@ -1,4 +1,5 @@
-// The head of the spool: the reports that go next, and out of it. What cannot be removed is not given again either.
+// The head of the spool: the reports that go next, and out of it. What cannot be removed is not
+// given again either.
 import type { RunReport } from "../../model/result.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { AgentMetrics } from "../metrics.ts";
@@ -33,12 +34,11 @@ export interface SpoolHeadSettings {
 const READ_REPORTS = 100;
 const READ_BYTES = 512 * 1024;
 
-export function createSpoolHead({
-  access,
-  log,
-  metrics,
-}: SpoolHeadSettings): SpoolHead {
-  /** What `oldest` gave, by run: where it is in the file. Its index may be damaged without its rows being so. */
+export function createSpoolHead({ access, log, metrics }: SpoolHeadSettings): SpoolHead {
+  /**
+   * What `oldest` gave, by run: where it is in the file. Its index may be damaged without its rows
+   * being so.
+   */
   let given = new Map<string, number>();
   /** Runs whose reports are to be removed, as soon as the disk lets us. */
   const gone = new Set<string>();
@@ -54,7 +54,10 @@ export function createSpoolHead({
     };
   };
 
-  /** In one use of the file: where that is replaced, other rows have the places, and all is read anew. */
+  /**
+   * In one use of the file: where that is replaced, other rows have the places, and all is read
+   * anew.
+   */
   const readAndDrop = (file: SpoolFile): Head => {
     const head = read(file);
     const seqs = head.damaged.map(({ seq }) => seq);
@@ -63,10 +66,7 @@ export function createSpoolHead({
 
   const dropped = (reports: number): void => {
     metrics.spoolDropped.inc({ reason: "corrupt" }, reports);
-    log.error(
-      { spool: access.path(), reports },
-      "damaged reports were dropped",
-    );
+    log.error({ spool: access.path(), reports }, "damaged reports were dropped");
   };
 
   return {
@@ -85,8 +85,7 @@ export function createSpoolHead({
       if (gone.size === 0) return;
       const runs = [...gone];
       const seqs = runs.flatMap((runId) => given.get(runId) ?? []);
-      if (access.use((file) => file.deleteOf(runs, seqs)) !== undefined)
-        gone.clear();
+      if (access.use((file) => file.deleteOf(runs, seqs)) !== undefined) gone.clear();
     },
   };
 }

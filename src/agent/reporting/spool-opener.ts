@@ -1,19 +1,19 @@
-// Opens the spool's file: beside one of another version, which stays, and in the place of one that is corrupt.
+// Opens the spool's file: beside one of another version, which stays, and in the place of one that
+// is corrupt.
 import type { Logger } from "../../runtime/logger.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import { moveAside, salvage } from "./spool-damage.ts";
-import {
-  openSpoolFile,
-  OtherVersionError,
-  SPOOL_VERSION,
-} from "./spool-file.ts";
+import { openSpoolFile, OtherVersionError, SPOOL_VERSION } from "./spool-file.ts";
 import type { SpoolFile } from "./spool-file.ts";
 import { decodeReport } from "./spool-row.ts";
 
 export interface SpoolOpener {
   /** Throws as `openSpoolFile` does. */
   open(): SpoolFile;
-  /** Moves the file aside, which is corrupt and closed: what can be read of it goes into a new one. Throws as above. */
+  /**
+   * Moves the file aside, which is corrupt and closed: what can be read of it goes into a new one.
+   * Throws as above.
+   */
   replace(cause: unknown): SpoolFile;
   /** Of the file. */
   path(): string;

@@ -30,8 +30,7 @@ export const rowOf = (row: Values): StoredRow => ({
   location_id: String(row["location_id"]),
   due_time: Number(row["due_time"]),
   checksum: Number(row["checksum"]),
-  report:
-    row["report"] instanceof Uint8Array ? row["report"] : new Uint8Array(),
+  report: row["report"] instanceof Uint8Array ? row["report"] : new Uint8Array(),
 });
 
 export function encodeReport(report: RunReport): SpoolRow {
@@ -52,9 +51,7 @@ export function decodeReport(row: SpoolRow): RunReport | undefined {
   if (crc32(row.report) !== row.checksum) return undefined;
   const report = parse(Buffer.from(row.report).toString());
   // Another version may have written it.
-  return runReportValidator.accepts(report) && report.run_id === row.run_id
-    ? report
-    : undefined;
+  return runReportValidator.accepts(report) && report.run_id === row.run_id ? report : undefined;
 }
 
 // Nothing at all has a checksum too, 0.

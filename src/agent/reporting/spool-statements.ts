@@ -2,7 +2,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { COLUMNS } from "./spool-row.ts";
 
-// WAL with NORMAL: a killed process loses nothing that was committed, a loss of power the last transactions at most.
+// WAL with NORMAL: a killed process loses nothing that was committed, a loss of power the last
+// transactions at most.
 export const SETTINGS = `
   pragma auto_vacuum = full;
   pragma journal_mode = wal;
@@ -38,7 +39,8 @@ export const prepareStatements = (database: DatabaseSync) => ({
   deletionAt: database.prepare(
     `delete from reports where seq in (select value from json_each(?)) returning ${SIZE}`,
   ),
-  // A place counts only with its run, since others may have it by now. The plus keeps a damaged index out of that.
+  // A place counts only with its run, since others may have it by now. The plus keeps a damaged
+  // index out of that.
   deletionOf: database.prepare(
     `delete from reports where run_id in (select value from json_each(?1))
       or (seq in (select value from json_each(?2)) and +run_id in (select value from json_each(?1)))

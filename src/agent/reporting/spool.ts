@@ -1,4 +1,5 @@
-// Reports on disk while the bus does not take them: bounded, in the order of their due times, whatever the disk does.
+// Reports on disk while the bus does not take them: bounded, in the order of their due times,
+// whatever the disk does.
 import type { RunReport } from "../../model/result.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { AgentMetrics } from "../metrics.ts";
@@ -8,16 +9,17 @@ import { createSpoolHead } from "./spool-head.ts";
 import { decodeReport, encodeReport } from "./spool-row.ts";
 
 /**
- * What is in it survives the process, however it ends. No method throws: where the file cannot be used (a full disk,
- * another process that has it), that is logged once, counted, and tried again with the next call. A corrupt file is
- * moved aside, and what can be read of it goes into a new one.
+ * What is in it survives the process, however it ends. No method throws: where the file cannot be
+ * used (a full disk, another process that has it), that is logged once, counted, and tried again
+ * with the next call. A corrupt file is moved aside, and what can be read of it goes into a new
+ * one.
  */
 export interface Spool {
   /** To be called first; nothing is stored before, and nothing after `close`. */
   open(): void;
   /**
-   * Stores all of them, or returns false. The oldest make room where there would be more than `maxBytes`; a run that is
-   * there stays as it is.
+   * Stores all of them, or returns false. The oldest make room where there would be more than
+   * `maxBytes`; a run that is there stays as it is.
    */
   put(reports: readonly RunReport[]): boolean;
   /** The oldest, by the time they were due; what is damaged is dropped and counted. */

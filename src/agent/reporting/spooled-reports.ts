@@ -1,4 +1,5 @@
-// Reports in the spool because the bus is away: whose ticks still wait for it, and when they are delivered from there.
+// Reports in the spool because the bus is away: whose ticks still wait for it, and when they are
+// delivered from there.
 import type { Bus } from "../../bus/bus.ts";
 import type { RunReport } from "../../model/result.ts";
 import type { Logger } from "../../runtime/logger.ts";
@@ -11,11 +12,15 @@ import type { Spool } from "./spool.ts";
 export interface SpooledReports {
   /** Delivers what an earlier process left. */
   begin(): void;
-  /** While the bus is away, stores reports that it was not offered yet; false when they are to be offered to it. */
+  /**
+   * While the bus is away, stores reports that it was not offered yet; false when they are to be
+   * offered to it.
+   */
   divert(line: Batch): boolean;
   /**
-   * Stores a batch that is offered to the bus, which is taken for away from now on; returns whether the spool has it.
-   * Its delivery from there does not begin before it has `ended`: the bus may take it yet.
+   * Stores a batch that is offered to the bus, which is taken for away from now on; returns whether
+   * the spool has it. Its delivery from there does not begin before it has `ended`: the bus may
+   * take it yet.
    */
   putAside(batch: Batch): boolean;
   /** For a batch that the bus took when offered: its reports are resolved, and leave the spool. */
@@ -38,9 +43,7 @@ export interface SpooledReportsSettings {
   readonly onDelivered?: (report: RunReport) => void;
 }
 
-export function createSpooledReports(
-  settings: SpooledReportsSettings,
-): SpooledReports {
+export function createSpooledReports(settings: SpooledReportsSettings): SpooledReports {
   const { bus, metrics, spool, onDelivered } = settings;
   const unacknowledged = createUnacknowledged(bus);
   /** Those that are in the spool as well as offered to the bus. */
@@ -85,8 +88,7 @@ export function createSpooledReports(
     },
     taken(batch) {
       away = false;
-      if (doubled.has(batch))
-        spool?.remove(batch.map(({ report }) => report.run_id));
+      if (doubled.has(batch)) spool?.remove(batch.map(({ report }) => report.run_id));
       for (const { resolve } of batch) resolve();
       unacknowledged.settle(true);
     },

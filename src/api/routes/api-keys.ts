@@ -43,10 +43,7 @@ const NewKeySchema = named(
 // Only an OWNER key reaches these, so none is issued above its issuer's level.
 const common = { tag: "API keys", level: "OWNER" } as const;
 
-export const apiKeyEndpoints = ({
-  store,
-  cursors,
-}: EndpointDeps): Endpoint[] => [
+export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
   defineEndpoint({
     ...common,
     operationId: "createApiKey",

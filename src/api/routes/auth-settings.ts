@@ -55,29 +55,17 @@ const hooks: DocumentHooks<AuthSetting> = {
   },
 
   removed: (store, id) =>
-    assertUnused(store, "Authentication Setting", "auth_id", id, [
-      "call",
-      "token",
-    ]),
+    assertUnused(store, "Authentication Setting", "auth_id", id, ["call", "token"]),
 
   shown: async (_store, reader, found) =>
     found.map((stored) => shownAuthSetting(stored.document, reader, stored)),
 };
 
-async function changeTokensOf(
-  store: Store,
-  setting: AuthSetting,
-): Promise<void> {
+async function changeTokensOf(store: Store, setting: AuthSetting): Promise<void> {
   const { documents } = store;
-  for (const { id } of await documents.listAll(
-    "token",
-    "auth_id",
-    setting.id,
-  )) {
+  for (const { id } of await documents.listAll("token", "auth_id", setting.id)) {
     const token = await documents.getForUpdate("token", id);
     if (token)
-      await follow(store, tokenResource, token, (document) =>
-        ofSetting(document, setting),
-      );
+      await follow(store, tokenResource, token, (document) => ofSetting(document, setting));
   }
 }

@@ -52,10 +52,7 @@ const lists = (crud: Crud): Endpoint[] => [
     answer: CALL_LIST,
     handle: (request) => {
       const { domain } = request.query;
-      return crud.list(
-        request,
-        domain === undefined ? {} : { domain: domain.toLowerCase() },
-      );
+      return crud.list(request, domain === undefined ? {} : { domain: domain.toLowerCase() });
     },
   }),
   defineEndpoint({
@@ -67,7 +64,6 @@ const lists = (crud: Crud): Endpoint[] => [
     level: "VIEWER",
     query: LIST_PAGING,
     answer: CALL_LIST,
-    handle: (request) =>
-      crud.list(request, { auth_id: request.params.auth_id }),
+    handle: (request) => crud.list(request, { auth_id: request.params.auth_id }),
   }),
 ];

@@ -50,12 +50,8 @@ const hooks: DocumentHooks<Deployment> = {
       "deployment.location_id",
       deployment.location_id,
     );
-    const faults = [
-      targetFault ?? [],
-      "fault" in location ? location.fault : [],
-    ].flat();
-    if (faults.length > 0 || "fault" in location)
-      throw invalid(summarizeFaults(faults));
+    const faults = [targetFault ?? [], "fault" in location ? location.fault : []].flat();
+    if (faults.length > 0 || "fault" in location) throw invalid(summarizeFaults(faults));
     return { ...rest, deployment: { ...deployment, location_id: location.id } };
   },
 
@@ -77,8 +73,8 @@ const hooks: DocumentHooks<Deployment> = {
 };
 
 /**
- * Locks the target, so that it cannot be deleted before its new deployment is there to be deleted with it. What may not
- * be run is looked for as long as what does not exist.
+ * Locks the target, so that it cannot be deleted before its new deployment is there to be deleted
+ * with it. What may not be run is looked for as long as what does not exist.
  */
 async function faultOfTarget(
   { store, principal }: Change,
@@ -92,15 +88,8 @@ async function faultOfTarget(
 }
 
 /** Part of deleting a call or workflow: nothing stays that would run it. */
-export async function removeDeploymentsOf(
-  store: Store,
-  targetId: string,
-): Promise<void> {
-  const deployments = await store.documents.listAll(
-    "deployment",
-    "target_id",
-    targetId,
-  );
+export async function removeDeploymentsOf(store: Store, targetId: string): Promise<void> {
+  const deployments = await store.documents.listAll("deployment", "target_id", targetId);
   for (const { id } of deployments) {
     await store.schedules.remove(id);
     await store.documents.remove("deployment", id);

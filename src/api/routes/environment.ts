@@ -1,4 +1,5 @@
-// Environment variables of the caller's organization, or of the owner where there is none: all of its members set them.
+// Environment variables of the caller's organization, or of the owner where there is none: all of
+// its members set them.
 import { Type } from "typebox";
 import {
   VariableName,
@@ -13,10 +14,7 @@ import { invalid, notFound } from "../../model/errors.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { createValidator, summarizeFaults } from "../../model/validate.ts";
 import { newId } from "../../runtime/ids.ts";
-import type {
-  NewDocument,
-  StoredDocument,
-} from "../../store/ports/document-store.ts";
+import type { NewDocument, StoredDocument } from "../../store/ports/document-store.ts";
 import type { Store } from "../../store/store.ts";
 import { StatusSchema } from "../crud-endpoints.ts";
 import { defineEndpoint } from "../endpoint.ts";
@@ -26,10 +24,7 @@ import { named } from "../openapi.ts";
 import { LIST_PAGING } from "../parameters.ts";
 import { answerSchema, assertReadable, marked } from "../unreadable.ts";
 
-const Body = Type.Object(
-  { value: VariableValue },
-  { additionalProperties: false },
-);
+const Body = Type.Object({ value: VariableValue }, { additionalProperties: false });
 const bodyValidator = createValidator(Body);
 const placeValidator = createValidator(
   Type.Object({ workspace: WorkspaceName, variable_name: VariableName }),
@@ -41,10 +36,7 @@ const common = { tag: "Environment variables", path, answer: schema } as const;
 
 type OfVariable = ApiRequest<typeof path>;
 
-export const environmentEndpoints = ({
-  store,
-  cursors,
-}: EndpointDeps): Endpoint[] => [
+export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
   defineEndpoint({
     ...common,
     operationId: "listEnvironment",
@@ -97,10 +89,7 @@ export const environmentEndpoints = ({
   }),
 ];
 
-async function findVariable(
-  store: Store,
-  request: OfVariable,
-): Promise<StoredDocument> {
+async function findVariable(store: Store, request: OfVariable): Promise<StoredDocument> {
   const found = await lookUp(store, request);
   if (!found) throw notFound("Environment variable");
   return found;
@@ -125,10 +114,7 @@ async function lookUp(
 }
 
 async function setVariable(request: OfVariable): Promise<Reply> {
-  const faults = [
-    ...placeValidator.faults(request.params),
-    ...bodyValidator.faults(request.body),
-  ];
+  const faults = [...placeValidator.faults(request.params), ...bodyValidator.faults(request.body)];
   if (faults.length > 0) throw invalid(summarizeFaults(faults));
   const { value } = bodyValidator.parse(request.body);
   return request.change(async (within): Promise<Reply> => {
@@ -138,8 +124,7 @@ async function setVariable(request: OfVariable): Promise<Reply> {
       if (await within.documents.insert(toRow(request.principal, made)))
         return { status: 201, answer: made };
       const there = await lookUp(within, request);
-      const found =
-        there && (await within.documents.getForUpdate("variable", there.id));
+      const found = there && (await within.documents.getForUpdate("variable", there.id));
       if (!found) continue; // deleted in between
       assertReadable("this environment variable", found);
       const answer = changed(found.document as Variable, value, now);
@@ -169,11 +154,7 @@ const changed = (before: Variable, value: string, now: number): Variable => ({
   workspace_variable: { ...before.workspace_variable, value },
 });
 
-const toRow = (
-  principal: Principal,
-  document: Variable,
-  before?: StoredDocument,
-): NewDocument => ({
+const toRow = (principal: Principal, document: Variable, before?: StoredDocument): NewDocument => ({
   id: document.id,
   kind: "variable",
   owner: before?.owner ?? principal.owner,

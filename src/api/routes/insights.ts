@@ -63,10 +63,7 @@ const WEEKLY = truth("weekly reports; otherwise monthly ones");
 const RANKED_PERIODS = 8;
 const common = { methods: ["GET"], tag: "Insights", level: "VIEWER" } as const;
 
-export const insightEndpoints = ({
-  store,
-  cursors,
-}: EndpointDeps): Endpoint[] => [
+export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
   defineEndpoint({
     ...common,
     operationId: "listInsights",
@@ -124,7 +121,6 @@ export const insightEndpoints = ({
 function rankedFrom(weekly: boolean, now: number): string {
   const kind = weekly ? "WEEK" : "MONTH";
   let start = periodStart(kind, now);
-  for (let n = 0; n < RANKED_PERIODS; n += 1)
-    start = periodStart(kind, start - 1);
+  for (let n = 0; n < RANKED_PERIODS; n += 1) start = periodStart(kind, start - 1);
   return new Date(start).toISOString().slice(0, 10);
 }

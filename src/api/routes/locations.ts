@@ -2,10 +2,7 @@
 import { Type } from "typebox";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
-import type {
-  StoredAgent,
-  StoredLocation,
-} from "../../store/ports/location-store.ts";
+import type { StoredAgent, StoredLocation } from "../../store/ports/location-store.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
@@ -50,10 +47,7 @@ const InfoSchema = Type.Object({
   meta: Type.Object({}),
 });
 
-export const locationEndpoints = ({
-  store,
-  cursors,
-}: EndpointDeps): Endpoint[] => [
+export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
   defineEndpoint({
     operationId: "listLocations",
     methods: ["GET"],
@@ -69,9 +63,7 @@ export const locationEndpoints = ({
       return listPage(cursors, request, async ({ after, limit }) => {
         const all = await store.locations.list();
         const start = all.findIndex(({ id }) => id === after) + 1;
-        return all
-          .slice(start, start + limit)
-          .map((location) => toLocation(location, agents, now));
+        return all.slice(start, start + limit).map((location) => toLocation(location, agents, now));
       });
     },
   }),
@@ -92,9 +84,7 @@ export const locationEndpoints = ({
         regions: Object.fromEntries(
           [...byRegion].map(([region, of]) => [region, of.map(({ id }) => id)]),
         ),
-        locations: Object.fromEntries(
-          locations.map(({ id, label }) => [id, label]),
-        ),
+        locations: Object.fromEntries(locations.map(({ id, label }) => [id, label])),
         agent_list: agents.map((agent) => toAgent(agent, now)),
         meta: {},
       };

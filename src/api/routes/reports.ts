@@ -31,13 +31,14 @@ const hooks: DocumentHooks<Report> = {
   async shown(store, reader, found) {
     const callIds = found.flatMap(({ document }) => callIdsOf(document));
     const open = await callsSharing("stats", store, reader, callIds);
-    return found.map(({ document }) =>
-      withRows(document, ({ call_id }) => open.has(call_id)),
-    );
+    return found.map(({ document }) => withRows(document, ({ call_id }) => open.has(call_id)));
   },
 };
 
-/** With every location by its id. Throws `invalid` for calls and locations that are new to the report and not known. */
+/**
+ * With every location by its id. Throws `invalid` for calls and locations that are new to the
+ * report and not known.
+ */
 async function withKnownRows(
   { store, principal }: Change,
   report: Report,
@@ -57,11 +58,7 @@ async function withKnownRows(
         faults.push(
           `${place}.call_id: ${show(call_id)} is not an API Call whose statistics you may see`,
         );
-      const location = chooseLocation(
-        locations,
-        `${place}.location_id`,
-        row.location_id,
-      );
+      const location = chooseLocation(locations, `${place}.location_id`, row.location_id);
       if ("id" in location) return { ...row, location_id: location.id };
       faults.push(location.fault);
       return row;

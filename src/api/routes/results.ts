@@ -32,12 +32,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     answer: listOf(named("ResultWithoutRequest", ListedResultSchema)),
     async handle(request) {
       const { principal, params } = request;
-      const call = await callSharing(
-        "results",
-        deps.store,
-        principal,
-        params.id,
-      );
+      const call = await callSharing("results", deps.store, principal, params.id);
       if (!call) throw notFound("API Call");
       return listPage(deps.cursors, request, async (page) =>
         (await resultsOf(deps.store, call, page)).map(withoutRequest),

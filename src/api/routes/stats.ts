@@ -1,4 +1,5 @@
-// Statistics of a call: of one period, and of the periods or single calls before and since an instant.
+// Statistics of a call: of one period, and of the periods or single calls before and since an
+// instant.
 import { Type } from "typebox";
 import { invalid, notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
@@ -6,11 +7,7 @@ import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
 import { advancedStatOf, codesOfType, statOf } from "../../model/stat.ts";
-import type {
-  Direction,
-  RawEntry,
-  StatQuery,
-} from "../../store/ports/stat-store.ts";
+import type { Direction, RawEntry, StatQuery } from "../../store/ports/stat-store.ts";
 import { defineEndpoint } from "../endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
 import { toPage } from "../paging.ts";
@@ -68,11 +65,7 @@ export const callOrStat = (deps: EndpointDeps, get: Endpoint): Endpoint =>
     },
   });
 
-const listing = (
-  deps: EndpointDeps,
-  name: "since" | "before",
-  direction: Direction,
-): Endpoint =>
+const listing = (deps: EndpointDeps, name: "since" | "before", direction: Direction): Endpoint =>
   defineEndpoint({
     operationId: `listStats${name === "since" ? "Since" : "Before"}`,
     methods: ["GET"],
@@ -91,10 +84,7 @@ const listing = (
         : periodStats(deps, request, request.query.kind, direction),
   });
 
-async function periodStat(
-  deps: EndpointDeps,
-  request: StatRequest,
-): Promise<unknown> {
+async function periodStat(deps: EndpointDeps, request: StatRequest): Promise<unknown> {
   const { kind, type } = request.query;
   const call = await callOf(deps, request);
   const time = periodStart(kind, await timeOf(deps, request));
@@ -115,15 +105,11 @@ async function periodStats(
 ): Promise<unknown> {
   const { type, limit = MAX_STATS } = request.query;
   if (limit > MAX_STATS)
-    throw invalid(
-      `limit: '${limit}' is not an integer from 1 to ${MAX_STATS} (only RAW has more)`,
-    );
+    throw invalid(`limit: '${limit}' is not an integer from 1 to ${MAX_STATS} (only RAW has more)`);
   const call = await callOf(deps, request);
   const position = positionOf(deps, request);
   const from =
-    position === undefined
-      ? periodStart(kind, await timeOf(deps, request))
-      : Number(position[0]);
+    position === undefined ? periodStart(kind, await timeOf(deps, request)) : Number(position[0]);
   const rows = await deps.store.stats.periods(
     statQuery(call, kind, request),
     codesOfType(type),
@@ -185,10 +171,7 @@ const rawStat = ({ time, latency, http_code, content_length }: RawEntry) => ({
   content_length,
 });
 
-async function callOf(
-  { store }: EndpointDeps,
-  { principal, params }: OfCall,
-): Promise<Call> {
+async function callOf({ store }: EndpointDeps, { principal, params }: OfCall): Promise<Call> {
   const call = await callSharing("stats", store, principal, params.id);
   if (!call) throw notFound("API Call");
   return call;
@@ -196,21 +179,17 @@ async function callOf(
 
 type AnyStatRequest = StatRequest | StatsRequest;
 
-const timeOf = async (
-  { store }: EndpointDeps,
-  { query }: AnyStatRequest,
-): Promise<number> => query.time ?? (await store.now());
+const timeOf = async ({ store }: EndpointDeps, { query }: AnyStatRequest): Promise<number> =>
+  query.time ?? (await store.now());
 
 const locationOf = ({ query }: AnyStatRequest): string | null =>
-  query.location_id === undefined || query.location_id === ALL_LOCATIONS
-    ? null
-    : query.location_id;
+  query.location_id === undefined || query.location_id === ALL_LOCATIONS ? null : query.location_id;
 
-const statQuery = (
-  call: Call,
-  kind: PeriodKind,
-  request: AnyStatRequest,
-): StatQuery => ({ call_id: call.id, kind, location_id: locationOf(request) });
+const statQuery = (call: Call, kind: PeriodKind, request: AnyStatRequest): StatQuery => ({
+  call_id: call.id,
+  kind,
+  location_id: locationOf(request),
+});
 
 const about = (call: Call, request: AnyStatRequest) => ({
   kind: request.query.kind,
@@ -227,14 +206,8 @@ const positionOf = (
   query.cursor === undefined ? undefined : cursors.decode(scope, query.cursor);
 
 /** The period of the kind next to the one that starts at `time`. */
-const beside = (
-  kind: PeriodKind,
-  time: number,
-  direction: Direction,
-): number =>
-  direction === "forwards"
-    ? periodEnd(kind, time)
-    : periodStart(kind, time - 1);
+const beside = (kind: PeriodKind, time: number, direction: Direction): number =>
+  direction === "forwards" ? periodEnd(kind, time) : periodStart(kind, time - 1);
 
 /** What a page covers: from where it was asked for to its last entry. */
 const range = (

@@ -46,11 +46,9 @@ const hooks: DocumentHooks<Token> = {
         `meta.auth_id: ${show(auth_id)} is not an Authentication Setting that you may read`,
       );
     // Calls that name it would name a token of another setting than theirs.
-    if (before)
-      await assertUnused(store, "Token", "token_id", token.id, ["call"]);
+    if (before) await assertUnused(store, "Token", "token_id", token.id, ["call"]);
     return ofSetting(token, setting.document as AuthSetting);
   },
 
-  removed: (store, id) =>
-    assertUnused(store, "Token", "token_id", id, ["call"]),
+  removed: (store, id) => assertUnused(store, "Token", "token_id", id, ["call"]),
 };

@@ -50,9 +50,7 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
       const { principal, params } = request;
       const stored = await deps.store.documents.get("workflow", params.id);
       const workflow = visible("Workflow", stored, principal);
-      return listPage(deps.cursors, request, (page) =>
-        resultsOf(deps.store, workflow, page),
-      );
+      return listPage(deps.cursors, request, (page) => resultsOf(deps.store, workflow, page));
     },
   }),
   defineEndpoint({
@@ -63,16 +61,11 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     summary: "Get the result of a Workflow, with those of its calls",
     level: "VIEWER",
     answer: WithSteps,
-    handle: ({ principal, params }) =>
-      resultOf(deps.store, principal, params.workflow_result_id),
+    handle: ({ principal, params }) => resultOf(deps.store, principal, params.workflow_result_id),
   }),
 ];
 
-const resultsOf = (
-  store: Store,
-  workflow: StoredDocument,
-  page: Page,
-): Promise<WorkflowResult[]> =>
+const resultsOf = (store: Store, workflow: StoredDocument, page: Page): Promise<WorkflowResult[]> =>
   listWithQueued(
     store,
     {
@@ -94,10 +87,8 @@ async function resultOf(
     "workflow",
     recorded?.meta.workflow_id ?? pending?.target_id ?? "",
   );
-  if (!workflow || !canRead(principal, workflow))
-    throw notFound("Workflow result");
-  if (!recorded)
-    return { ...queuedResult(pending as PendingRun, workflow), results: [] };
+  if (!workflow || !canRead(principal, workflow)) throw notFound("Workflow result");
+  if (!recorded) return { ...queuedResult(pending as PendingRun, workflow), results: [] };
   const results = await stepsOf(store, principal, workflow, recorded);
   return { ...recorded, results };
 }
@@ -114,15 +105,9 @@ async function stepsOf(
   const callIds = steps.map((step) => step.meta.call_id);
   const open = await callsSharing("results", store, principal, callIds);
   return steps
-    .filter(
-      (step) =>
-        principal.owner === workflow.owner || open.has(step.meta.call_id),
-    )
+    .filter((step) => principal.owner === workflow.owner || open.has(step.meta.call_id))
     .map(withoutRequest);
 }
 
-const queuedResult = (
-  run: PendingRun,
-  { document }: StoredDocument,
-): WorkflowResult =>
+const queuedResult = (run: PendingRun, { document }: StoredDocument): WorkflowResult =>
   unmadeWorkflowResult(run, QUEUED, (document as Workflow).meta);

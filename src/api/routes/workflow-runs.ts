@@ -37,10 +37,7 @@ const common = {
 } as const;
 
 /** `update` changes a workflow: what a body with a part of one asks for. */
-export const workflowRunEndpoints = (
-  deps: EndpointDeps,
-  update: Endpoint,
-): Endpoint[] => [
+export const workflowRunEndpoints = (deps: EndpointDeps, update: Endpoint): Endpoint[] => [
   defineEndpoint({
     ...common,
     operationId: "runWorkflow",

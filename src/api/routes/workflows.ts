@@ -24,11 +24,7 @@ export function workflowEndpoints(deps: EndpointDeps): Endpoint[] {
     },
     removed: removeDeploymentsOf,
   });
-  const [create, update, remove] = writeEndpoints(
-    workflowResource,
-    crud,
-    names,
-  );
+  const [create, update, remove] = writeEndpoints(workflowResource, crud, names);
   const { get, list } = readEndpoints(workflowResource, crud, names);
   return [
     create,

@@ -16,9 +16,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("target_id", "text")
     .addColumn("document", "text", (column) => column.notNull())
     .execute();
-  await sql`create index documents_owner on documents (kind, owner, id)`.execute(
-    db,
-  );
+  await sql`create index documents_owner on documents (kind, owner, id)`.execute(db);
   await sql`create index documents_org on documents (kind, owner_org, id) where shared_org = 1`.execute(
     db,
   );
@@ -48,12 +46,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("active_until", "bigint", (column) => column.notNull())
     .addPrimaryKeyConstraint("schedules_key", ["deployment_id", "active_from"])
     .execute();
-  await sql`create index schedules_slot on schedules (slot_key, deployment_id)`.execute(
-    db,
-  );
-  await sql`create index schedules_start on schedules (active_from)`.execute(
-    db,
-  );
+  await sql`create index schedules_slot on schedules (slot_key, deployment_id)`.execute(db);
+  await sql`create index schedules_start on schedules (active_from)`.execute(db);
   await sql`create index schedules_end on schedules (active_until)`.execute(db);
 
   await db.schema
@@ -74,12 +68,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index pending_runs_unpublished on pending_runs (due_time) where published = 0`.execute(
     db,
   );
-  await sql`create index pending_runs_expiry on pending_runs (expires_at)`.execute(
-    db,
-  );
-  await sql`create index pending_runs_target on pending_runs (target_id, result_id)`.execute(
-    db,
-  );
+  await sql`create index pending_runs_expiry on pending_runs (expires_at)`.execute(db);
+  await sql`create index pending_runs_target on pending_runs (target_id, result_id)`.execute(db);
 
   await db.schema
     .createTable("results")
@@ -102,9 +92,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("document", "text", (column) => column.notNull())
     .execute();
   await sql`create index results_call on results (call_id, id)`.execute(db);
-  await sql`create index results_time on results (call_id, time, id)`.execute(
-    db,
-  );
+  await sql`create index results_time on results (call_id, time, id)`.execute(db);
 
   await db.schema
     .createTable("stats")
@@ -121,13 +109,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("m3", "double precision", (column) => column.notNull())
     .addColumn("histogram", "text", (column) => column.notNull())
     .addColumn("phases", "text", (column) => column.notNull())
-    .addPrimaryKeyConstraint("stats_key", [
-      "call_id",
-      "kind",
-      "period",
-      "location_id",
-      "result",
-    ])
+    .addPrimaryKeyConstraint("stats_key", ["call_id", "kind", "period", "location_id", "result"])
     .execute();
 
   await db.schema

@@ -30,7 +30,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("created", "bigint", (column) => column.notNull())
     .addColumn("sealed", "text", (column) => column.notNull())
     .execute();
-  await sql`create index kept_answers_created on kept_answers (created)`.execute(
-    db,
-  );
+  await sql`create index kept_answers_created on kept_answers (created)`.execute(db);
 }

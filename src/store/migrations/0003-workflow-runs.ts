@@ -6,21 +6,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   for (const table of ["schedules", "pending_runs"]) {
     await db.schema
       .alterTable(table)
-      .addColumn("target_kind", "text", (column) =>
-        column.notNull().defaultTo("call"),
-      )
+      .addColumn("target_kind", "text", (column) => column.notNull().defaultTo("call"))
       .execute();
     await db.schema
       .alterTable(table)
-      .addColumn("between_calls_delay", "integer", (column) =>
-        column.notNull().defaultTo(0),
-      )
+      .addColumn("between_calls_delay", "integer", (column) => column.notNull().defaultTo(0))
       .execute();
   }
-  await db.schema
-    .alterTable("pending_runs")
-    .addColumn("call_ids", "text")
-    .execute();
+  await db.schema.alterTable("pending_runs").addColumn("call_ids", "text").execute();
   await sql`create index pending_runs_workflow on pending_runs (deployment_id, due_time) where target_kind = 'workflow'`.execute(
     db,
   );

@@ -17,13 +17,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("call_id", "text", (column) => column.notNull())
     .addColumn("kind", "text", (column) => column.notNull())
     .addColumn("document_id", "text", (column) => column.notNull())
-    .addPrimaryKeyConstraint("document_calls_key", [
-      "call_id",
-      "kind",
-      "document_id",
-    ])
+    .addPrimaryKeyConstraint("document_calls_key", ["call_id", "kind", "document_id"])
     .execute();
-  await sql`create index document_calls_document on document_calls (document_id)`.execute(
-    db,
-  );
+  await sql`create index document_calls_document on document_calls (document_id)`.execute(db);
 }

@@ -8,14 +8,11 @@ export interface KeptAnswer {
 
 export interface AnswerStore {
   /**
-   * Undefined for the first that asks since `since`, who then keeps an answer in the same transaction; the kept answer
-   * for all others, who wait for that transaction's end. Only inside a transaction.
+   * Undefined for the first that asks since `since`, who then keeps an answer in the same
+   * transaction; the kept answer for all others, who wait for that transaction's end. Only inside a
+   * transaction.
    */
-  claim(
-    id: string,
-    now: number,
-    since: number,
-  ): Promise<KeptAnswer | undefined>;
+  claim(id: string, now: number, since: number): Promise<KeptAnswer | undefined>;
   keep(id: string, answer: KeptAnswer): Promise<void>;
   /** So that the next that asks is the first again. */
   forget(id: string): Promise<void>;

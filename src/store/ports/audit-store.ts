@@ -16,8 +16,7 @@ export interface AuditEntry {
   readonly fields: readonly string[];
 }
 
-export type AuditAction =
-  "create" | "update" | "delete" | "run" | "issue" | "revoke";
+export type AuditAction = "create" | "update" | "delete" | "run" | "issue" | "revoke";
 
 export interface AuditQuery {
   /** Inclusive. */

@@ -28,20 +28,16 @@ export type Filters = Partial<Record<FilterField | "call_id", string>>;
 export interface DocumentStore {
   /** False when there is one already with this id, or with this name in its workspace. */
   insert(document: NewDocument): Promise<boolean>;
-  /** Locks the row until the end of the transaction, so that concurrent updates follow one another. */
-  getForUpdate(
-    kind: ResourceKind,
-    id: string,
-  ): Promise<StoredDocument | undefined>;
+  /**
+   * Locks the row until the end of the transaction, so that concurrent updates follow one another.
+   */
+  getForUpdate(kind: ResourceKind, id: string): Promise<StoredDocument | undefined>;
   get(kind: ResourceKind, id: string): Promise<StoredDocument | undefined>;
   /** Those that there are, in creation order. */
-  getMany(
-    kind: ResourceKind,
-    ids: readonly string[],
-  ): Promise<StoredDocument[]>;
+  getMany(kind: ResourceKind, ids: readonly string[]): Promise<StoredDocument[]>;
   /**
-   * Overwrites whatever is stored, readable or not: whoever calls it has locked the row and seen that it is readable.
-   * Rejects only what was itself read as `unreadable`.
+   * Overwrites whatever is stored, readable or not: whoever calls it has locked the row and seen
+   * that it is readable. Rejects only what was itself read as `unreadable`.
    */
   replace(document: NewDocument): Promise<void>;
   remove(kind: ResourceKind, id: string): Promise<void>;
@@ -55,15 +51,7 @@ export interface DocumentStore {
   /** Those of the kind, whoever owns them. */
   listKind(kind: ResourceKind, page: Page): Promise<StoredDocument[]>;
   /** Every document of the kind with this filter value, whoever owns it. */
-  listAll(
-    kind: ResourceKind,
-    filter: keyof Filters,
-    value: string,
-  ): Promise<StoredDocument[]>;
+  listAll(kind: ResourceKind, filter: keyof Filters, value: string): Promise<StoredDocument[]>;
   /** How many `listAll` would give. */
-  count(
-    kind: ResourceKind,
-    filter: keyof Filters,
-    value: string,
-  ): Promise<number>;
+  count(kind: ResourceKind, filter: keyof Filters, value: string): Promise<number>;
 }

@@ -12,17 +12,23 @@ export interface Recorded {
   readonly late: number;
   /** Had been counted before. */
   readonly duplicate: number;
-  /** Of runs that nobody ordered, of other calls than were ordered, or by an agent of another location: not stored. */
+  /**
+   * Of runs that nobody ordered, of other calls than were ordered, or by an agent of another
+   * location: not stored.
+   */
   readonly unknown: number;
 }
 
 export interface ResultStore {
   /**
-   * One transaction: stores each report's results once, a workflow's with its own, removes the pending runs, folds the
-   * summaries.
+   * One transaction: stores each report's results once, a workflow's with its own, removes the
+   * pending runs, folds the summaries.
    */
   record(reports: readonly RunReport[]): Promise<Recorded>;
-  /** One transaction, by the same rules; a run that has an outcome keeps it. Returns how many are new. */
+  /**
+   * One transaction, by the same rules; a run that has an outcome keeps it. Returns how many are
+   * new.
+   */
   recordMissed(runs: readonly MissedRun[]): Promise<number>;
   get(id: string): Promise<Result | undefined>;
   /** The body of the response; undefined where none was kept. */

@@ -43,8 +43,8 @@ export interface PendingRunStore {
   /** Once a run: a plan that it has stays. */
   plan(plans: readonly RunPlan[]): Promise<void>;
   /**
-   * Those due before the instant, oldest first, that come after the given one; without those of a deployment whose
-   * earlier run of the workflow is published and has no outcome yet.
+   * Those due before the instant, oldest first, that come after the given one; without those of a
+   * deployment whose earlier run of the workflow is published and has no outcome yet.
    */
   listUnpublished(
     dueBefore: number,

@@ -29,8 +29,8 @@ export type Direction = "forwards" | "backwards";
 export interface StatStore {
   period(query: StatQuery, time: number): Promise<PeriodSummaries>;
   /**
-   * Periods with calls of these codes: forwards from the one that starts at `from`, oldest first, or backwards from it,
-   * newest first; both inclusive.
+   * Periods with calls of these codes: forwards from the one that starts at `from`, oldest first,
+   * or backwards from it, newest first; both inclusive.
    */
   periods(
     query: StatQuery,
@@ -39,7 +39,10 @@ export interface StatStore {
     direction: Direction,
     limit: number,
   ): Promise<PeriodRow[]>;
-  /** Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from` up to that id. */
+  /**
+   * Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from`
+   * up to that id.
+   */
   raw(
     query: Omit<StatQuery, "kind">,
     codes: readonly ResultCode[],

@@ -1,4 +1,5 @@
-// What the tests of AMAZON share: the setting of the published examples, and AWS Signature Version 4 as its documentation has it.
+// What the tests of AMAZON share: the setting of the published examples, and AWS Signature Version
+// 4 as its documentation has it.
 import { createHash, createHmac } from "node:crypto";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import { newAuthorization, newRequest } from "./authorizing.ts";
@@ -35,7 +36,10 @@ export const escapedAgain = (path: string): string =>
 export const escapedOnce = (path: string): string =>
   unescaped(path.replaceAll("+", " ")).replaceAll(/[^/]/g, escaped);
 
-/** The signature of a request, for the credential and the headers that its Authorization header names. */
+/**
+ * The signature of a request, for the credential and the headers that its Authorization header
+ * names.
+ */
 export function signatureOf(
   { method, url, headers, body }: HttpRequest,
   secret: string,
@@ -47,9 +51,7 @@ export function signatureOf(
       .map(({ value }) => value.trim().replaceAll(/ +/g, " "))
       .join(",");
   const [, scope = "", names = ""] =
-    /Credential=[^/]*\/([^,]*), SignedHeaders=([^,]*),/.exec(
-      valuesOf("authorization"),
-    ) ?? [];
+    /Credential=[^/]*\/([^,]*), SignedHeaders=([^,]*),/.exec(valuesOf("authorization")) ?? [];
   const canonical = [
     method,
     pathOf(url.pathname),
@@ -59,12 +61,7 @@ export function signatureOf(
     names,
     sha256(body ?? ""),
   ].join("\n");
-  const toSign = [
-    "AWS4-HMAC-SHA256",
-    valuesOf("x-amz-date"),
-    scope,
-    sha256(canonical),
-  ].join("\n");
+  const toSign = ["AWS4-HMAC-SHA256", valuesOf("x-amz-date"), scope, sha256(canonical)].join("\n");
   const key = scope
     .split("/")
     .reduce<string | Buffer>(
@@ -75,8 +72,7 @@ export function signatureOf(
 }
 
 function canonicalQuery(query: string): string {
-  const encode = (text: string) =>
-    unescaped(text.replaceAll("+", " ")).replaceAll(/./gs, escaped);
+  const encode = (text: string) => unescaped(text.replaceAll("+", " ")).replaceAll(/./gs, escaped);
   return query
     .split("&")
     .filter((parameter) => parameter !== "")
@@ -102,5 +98,4 @@ const escaped = (byte: string): string =>
     ? byte
     : `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
 
-const sha256 = (data: string | Buffer): string =>
-  createHash("sha256").update(data).digest("hex");
+const sha256 = (data: string | Buffer): string => createHash("sha256").update(data).digest("hex");

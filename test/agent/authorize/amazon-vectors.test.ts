@@ -2,18 +2,10 @@ import { describe, expect, it } from "vitest";
 import { authorizeAmazon } from "../../../src/agent/authorize/amazon.ts";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
-import {
-  escapedAgain,
-  escapedOnce,
-  pair,
-  request,
-  signatureOf,
-  SUITE,
-} from "./amazon-signing.ts";
+import { escapedAgain, escapedOnce, pair, request, signatureOf, SUITE } from "./amazon-signing.ts";
 import { MOMENT, newRequest, newToken, sent } from "./authorizing.ts";
 
-const UNRESERVED =
-  "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const UNRESERVED = "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET = SUITE.keys.client_secret ?? "";
 
 const GET = request("GET", "/");
@@ -24,17 +16,14 @@ const mine = (...values: string[]) =>
     "/",
     values.map((value) => pair("My-Header1", value)),
   );
-const form = (type: string) =>
-  request("POST", "/", [pair("Content-Type", type)], "Param1=value1");
+const form = (type: string) => request("POST", "/", [pair("Content-Type", type)], "Param1=value1");
 
 const HOST = "host;x-amz-date";
 const MINE = "host;my-header1;x-amz-date";
 const FORM = "content-type;host;x-amz-date";
 
-const VANILLA =
-  "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31";
-const POST_VANILLA =
-  "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b";
+const VANILLA = "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31";
+const POST_VANILLA = "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b";
 
 // Without get-header-value-multiline, which is no valid header.
 describe("the AWS Signature Version 4 test suite", () => {
@@ -83,12 +72,7 @@ describe("the AWS Signature Version 4 test suite", () => {
       "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f",
     ],
     ["get-relative", request("GET", "/example/.."), HOST, VANILLA],
-    [
-      "get-relative-relative",
-      request("GET", "/example1/example2/../.."),
-      HOST,
-      VANILLA,
-    ],
+    ["get-relative-relative", request("GET", "/example1/example2/../.."), HOST, VANILLA],
     ["get-slash", request("GET", "//"), HOST, VANILLA],
     ["get-slash-dot-slash", request("GET", "/./"), HOST, VANILLA],
     [
@@ -117,10 +101,7 @@ describe("the AWS Signature Version 4 test suite", () => {
     ],
     [
       "get-header-value-trim",
-      request("GET", "/", [
-        pair("My-Header1", " value1"),
-        pair("My-Header2", ' "a   b   c"'),
-      ]),
+      request("GET", "/", [pair("My-Header1", " value1"), pair("My-Header2", ' "a   b   c"')]),
       "host;my-header1;my-header2;x-amz-date",
       "acc3ed3afb60bb290fc8d2dd0098b9911fcaa05412b367055dee359757a9c736",
     ],
@@ -161,9 +142,7 @@ describe("the AWS Signature Version 4 test suite", () => {
       `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=${signedHeaders}, Signature=${signature}`,
     );
     if ("request" in authorized)
-      expect(signatureOf(authorized.request, SECRET, escapedAgain)).toBe(
-        signature,
-      );
+      expect(signatureOf(authorized.request, SECRET, escapedAgain)).toBe(signature);
   });
 
   // The suite escapes these paths once, which is right for S3 alone.
@@ -173,11 +152,7 @@ describe("the AWS Signature Version 4 test suite", () => {
       "/example space/",
       "652487583200325589f1fba4c7e578f72c47cb61beeca81406b39ddec1366741",
     ],
-    [
-      "get-utf8",
-      "/ሴ",
-      "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85",
-    ],
+    ["get-utf8", "/ሴ", "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85"],
   ])("%s, with the path escaped twice", async (_, path, once) => {
     const given = request("GET", path);
     const authorized = await authorizeAmazon(given, SUITE, MOMENT);
@@ -202,46 +177,22 @@ describe("the AWS Signature Version 4 test suite", () => {
 // Of botocore 1.43, which is Amazon's own.
 describe("the signatures of botocore", () => {
   it.each([
-    [
-      "service",
-      "=v",
-      "87876a7cd48d3def0ff518063e3d39bcef511476dc0c0181992e69ff6bd20dc9",
-    ],
-    [
-      "service",
-      "=&=b&a=1",
-      "c2fc4193cfa3b7cdcaa440fbccdc18aced388dafc0200e23e11ddb24847048ea",
-    ],
+    ["service", "=v", "87876a7cd48d3def0ff518063e3d39bcef511476dc0c0181992e69ff6bd20dc9"],
+    ["service", "=&=b&a=1", "c2fc4193cfa3b7cdcaa440fbccdc18aced388dafc0200e23e11ddb24847048ea"],
     [
       "service",
       "__proto__=1&a=2",
       "7b2c2244405f6fbc5c90ce1972cae629a62653372d51165d18c5746d258b5a00",
     ],
-    [
-      "service",
-      "a=2&a=1&a=",
-      "e4dca7aaf41170c130b07911c02dae16f9fcf5898dd05900cfe6a4267eed3428",
-    ],
+    ["service", "a=2&a=1&a=", "e4dca7aaf41170c130b07911c02dae16f9fcf5898dd05900cfe6a4267eed3428"],
     [
       "service",
       "a-b=1&a=2&a.b=3",
       "44dc915e128fb18b4aa281bdd0e58275925ae406bc0749e7e6745ec53b158543",
     ],
-    [
-      "s3",
-      "=v",
-      "b58baea984ff92df90d2167ae4791750c6008aabb937fb3e866d03e16fd564e3",
-    ],
-    [
-      "s3",
-      "__proto__=1",
-      "69bb62be48f5a392039e9459db09ada10fcd12dbfe196d71bbb6506f5fed1f47",
-    ],
-    [
-      "s3",
-      "a=2&a=1&a=",
-      "e8b881837295ac060a1adfe9139335c4bcfa1beab5b27357d64e179744996b9a",
-    ],
+    ["s3", "=v", "b58baea984ff92df90d2167ae4791750c6008aabb937fb3e866d03e16fd564e3"],
+    ["s3", "__proto__=1", "69bb62be48f5a392039e9459db09ada10fcd12dbfe196d71bbb6506f5fed1f47"],
+    ["s3", "a=2&a=1&a=", "e8b881837295ac060a1adfe9139335c4bcfa1beab5b27357d64e179744996b9a"],
     [
       "s3",
       "versions&versions=&prefix=x",
@@ -311,9 +262,7 @@ describe("the examples of Amazon S3", () => {
       },
     };
     const now = Date.UTC(2013, 4, 24);
-    expect(
-      sent(await authorizeAmazon(given, setting, { ...MOMENT, now })),
-    ).toBe(
+    expect(sent(await authorizeAmazon(given, setting, { ...MOMENT, now }))).toBe(
       `AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, SignedHeaders=${signedHeaders}, Signature=${signature}`,
     );
   });

@@ -1,16 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  authorize,
-  credentialFault,
-} from "../../../src/agent/authorize/authorize.ts";
+import { authorize, credentialFault } from "../../../src/agent/authorize/authorize.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
-import {
-  MOMENT,
-  newAuthorization,
-  newRequest,
-  newToken,
-  sent,
-} from "./authorizing.ts";
+import { MOMENT, newAuthorization, newRequest, newToken, sent } from "./authorizing.ts";
 
 const FOREIGN = /^the authentication setting is for .* the call is to/;
 
@@ -45,49 +36,36 @@ describe("credentials", () => {
     async (auth_type, rest, isUsed, expected) => {
       const setting = newAuthorization(auth_type, rest);
       const request = newRequest("http://b.example/");
-      expect(sent(await authorize(request, setting, MOMENT, isUsed))).toMatch(
-        expected,
-      );
+      expect(sent(await authorize(request, setting, MOMENT, isUsed))).toMatch(expected);
     },
   );
 
   it.each([
     [newToken(), "Bearer token"],
     [newToken({ access_token: null }), "the token has no access_token"],
-    [
-      newToken({ access_token: "a\r\nb" }),
-      "the access_token has characters that no header takes",
-    ],
+    [newToken({ access_token: "a\r\nb" }), "the access_token has characters that no header takes"],
     [null, "the call names no token, which its authentication setting needs"],
   ])("of the token %j are %s", async (token, expected) => {
     for (const auth_type of ["OAUTH2", "OAUTH2_JWT"]) {
       const setting = newAuthorization(auth_type, { token });
       const request = newRequest("https://a.example/");
-      expect(sent(await authorize(request, setting, MOMENT, false))).toBe(
-        expected,
-      );
+      expect(sent(await authorize(request, setting, MOMENT, false))).toBe(expected);
     }
   });
 
   it.each([
-    [
-      { keys: { client_id: "AK\r\nX: 1", client_secret: "s" } },
-      "Authorization",
-    ],
+    [{ keys: { client_id: "AK\r\nX: 1", client_secret: "s" } }, "Authorization"],
     [{ token: newToken({ access_token: "\u20ac" }) }, "X-Amz-Security-Token"],
-  ])(
-    "of AMAZON that no header takes (%j) are not sent",
-    async (rest, header) => {
-      const setting = newAuthorization("AMAZON", {
-        settings: { region: "r", service: "service" },
-        ...rest,
-      });
-      const request = newRequest("https://a.example/");
-      expect(await authorize(request, setting, MOMENT, false)).toEqual({
-        reason: `the credentials have characters that ${header} cannot take`,
-      });
-    },
-  );
+  ])("of AMAZON that no header takes (%j) are not sent", async (rest, header) => {
+    const setting = newAuthorization("AMAZON", {
+      settings: { region: "r", service: "service" },
+      ...rest,
+    });
+    const request = newRequest("https://a.example/");
+    expect(await authorize(request, setting, MOMENT, false)).toEqual({
+      reason: `the credentials have characters that ${header} cannot take`,
+    });
+  });
 
   it("include a client certificate, whose key may be in the same PEM", async () => {
     const setting = newAuthorization("NONE", { settings: { ssl_cert: "pem" } });

@@ -1,8 +1,5 @@
 // What the tests of authentication types share: a request, and a setting for its host.
-import type {
-  BuiltRequest,
-  HttpRequest,
-} from "../../../src/agent/http/http-request.ts";
+import type { BuiltRequest, HttpRequest } from "../../../src/agent/http/http-request.ts";
 import { createHubClock } from "../../../src/agent/hub-clock.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
 import { createManualClock } from "../../support/manual-clock.ts";
@@ -41,7 +38,10 @@ export const newToken = (
 
 export const MOMENT = { now: 1_440_938_160_000, nonce: "nonce" };
 
-/** What a machine whose clock is wrong by so much, and an agent there that asked the hub, take for the moment `now`. */
+/**
+ * What a machine whose clock is wrong by so much, and an agent there that asked the hub, take for
+ * the moment `now`.
+ */
 export function readClocks(now: number, wrongBy: number) {
   const machine = createManualClock(now + wrongBy);
   const clock = createHubClock(machine);

@@ -9,11 +9,7 @@ it.each([
   ["only-user", null, "Basic b25seS11c2VyOg=="],
   [null, "only:password", "Basic Om9ubHk6cGFzc3dvcmQ="],
   [null, null, "the authentication setting has no keys"],
-  [
-    "with:colon",
-    "x",
-    "the client_id has a colon, which Basic authentication forbids",
-  ],
+  ["with:colon", "x", "the client_id has a colon, which Basic authentication forbids"],
   [
     "user",
     "a\r\nX-Evil: b",

@@ -2,28 +2,18 @@ import { createHmac, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { authorizeJws } from "../../../src/agent/authorize/jws.ts";
 import { signJws } from "../../../src/runtime/jws.ts";
-import {
-  MOMENT,
-  newAuthorization,
-  newRequest,
-  newToken,
-  sent,
-} from "./authorizing.ts";
+import { MOMENT, newAuthorization, newRequest, newToken, sent } from "./authorizing.ts";
 
 describe("the example of RFC 7520 section 4.4", () => {
   const key = {
     algorithm: "HS256",
-    key: Buffer.from(
-      "hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg",
-      "base64url",
-    ),
+    key: Buffer.from("hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg", "base64url"),
     key_id: "018c0ae5-4d9b-471b-bfd6-eef314bc7037",
   };
   const payload = Buffer.from(
     "It\u2019s a dangerous business, Frodo, going out your door. You step onto the road, and if you don't keep your feet, there\u2019s no knowing where you might be swept off to.",
   );
-  const header =
-    "eyJhbGciOiJIUzI1NiIsImtpZCI6IjAxOGMwYWU1LTRkOWItNDcxYi1iZmQ2LWVlZjMxNGJjNzAzNyJ9";
+  const header = "eyJhbGciOiJIUzI1NiIsImtpZCI6IjAxOGMwYWU1LTRkOWItNDcxYi1iZmQ2LWVlZjMxNGJjNzAzNyJ9";
   const signature = "s0h6KThzkfBBBkLspW1h84VsJZFTsPPqMDA7g1Md7p0";
 
   it("is signed as it is there", async () => {
@@ -33,9 +23,7 @@ describe("the example of RFC 7520 section 4.4", () => {
   });
 
   it("is signed the same without its content (section 4.5)", async () => {
-    expect(await signJws(payload, key, { detached: true })).toBe(
-      `${header}..${signature}`,
-    );
+    expect(await signJws(payload, key, { detached: true })).toBe(`${header}..${signature}`);
   });
 });
 
@@ -51,9 +39,7 @@ describe("a signed request", () => {
     const [header = "", payload = "", signature] = jws.split(".");
     expect(Buffer.from(payload, "base64url")).toEqual(body);
     expect(signature).toBe(
-      createHmac("sha256", "secret")
-        .update(`${header}.${payload}`)
-        .digest("base64url"),
+      createHmac("sha256", "secret").update(`${header}.${payload}`).digest("base64url"),
     );
   });
 
@@ -63,9 +49,7 @@ describe("a signed request", () => {
     });
     const setting = newAuthorization("OAUTH2_JWS", {
       keys: {
-        client_secret: privateKey
-          .export({ type: "sec1", format: "pem" })
-          .toString(),
+        client_secret: privateKey.export({ type: "sec1", format: "pem" }).toString(),
       },
       settings: {
         algorithm: "ES256",
@@ -75,10 +59,7 @@ describe("a signed request", () => {
       },
     });
     const authorized = await authorizeJws(request, setting, MOMENT);
-    const [header = "", payload, signature = ""] = sent(
-      authorized,
-      "x-proof",
-    ).split(".");
+    const [header = "", payload, signature = ""] = sent(authorized, "x-proof").split(".");
     expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual({
       alg: "ES256",
       kid: "k1",
@@ -111,14 +92,8 @@ describe("a signed request", () => {
 
   it.each([
     [{ keys: {} }, "the authentication setting has no client_secret"],
-    [
-      { settings: { algorithm: "RS256" } },
-      "the key cannot sign with the algorithm 'RS256'",
-    ],
-    [
-      { keys: { client_secret: "-----BEGIN nonsense" } },
-      "the private key cannot be read",
-    ],
+    [{ settings: { algorithm: "RS256" } }, "the key cannot sign with the algorithm 'RS256'"],
+    [{ keys: { client_secret: "-----BEGIN nonsense" } }, "the private key cannot be read"],
   ])("of %j is not made", async (rest, reason) => {
     const setting = newAuthorization("OAUTH2_JWS", rest);
     expect(await authorizeJws(request, setting, MOMENT)).toEqual({ reason });

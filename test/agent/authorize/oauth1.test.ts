@@ -1,18 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
-import {
-  authorizeOAuth1,
-  signatureBase,
-  signOAuth1,
-} from "../../../src/agent/authorize/oauth1.ts";
-import {
-  MOMENT,
-  newAuthorization,
-  newRequest,
-  newToken,
-  readClocks,
-  sent,
-} from "./authorizing.ts";
+import { authorizeOAuth1, signatureBase, signOAuth1 } from "../../../src/agent/authorize/oauth1.ts";
+import { MOMENT, newAuthorization, newRequest, newToken, readClocks, sent } from "./authorizing.ts";
 
 const FORM = {
   key: "Content-Type",
@@ -21,10 +10,11 @@ const FORM = {
 
 describe("the examples of RFC 5849", () => {
   it("of section 3.4.1: odd characters, repeated and empty parameters", () => {
-    const request = newRequest(
-      "http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b",
-      { method: "post", headers: [FORM], body: Buffer.from("c2&a3=2+q") },
-    );
+    const request = newRequest("http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b", {
+      method: "post",
+      headers: [FORM],
+      body: Buffer.from("c2&a3=2+q"),
+    });
     const parameters = [
       ["oauth_consumer_key", "9djdj82h48djs9d2"],
       ["oauth_token", "kkk9d7dh3k39sjv7"],
@@ -38,9 +28,7 @@ describe("the examples of RFC 5849", () => {
   });
 
   const signPhoto = (oauth_timestamp: string): string | undefined => {
-    const request = newRequest(
-      "http://photos.example.net/photos?file=vacation.jpg&size=original",
-    );
+    const request = newRequest("http://photos.example.net/photos?file=vacation.jpg&size=original");
     const parameters = [
       ["oauth_consumer_key", "dpf43f3p2l4k3l03"],
       ["oauth_token", "nnch734d00sl2jdk"],
@@ -111,8 +99,7 @@ describe("the Authorization header", () => {
       settings: { signature_method: "RSA-SHA1" },
     });
     expect(await authorizeOAuth1(request, setting, MOMENT)).toEqual({
-      reason:
-        "'RSA-SHA1' is none of the signature methods HMAC-SHA1, HMAC-SHA256 and PLAINTEXT",
+      reason: "'RSA-SHA1' is none of the signature methods HMAC-SHA1, HMAC-SHA256 and PLAINTEXT",
     });
   });
 });

@@ -39,16 +39,8 @@ const onTarget = (auth_type: string, settings = {}): Authorization =>
 
 it.each([
   ["OAUTH1", onTarget("OAUTH1"), "authorization"],
-  [
-    "AMAZON",
-    onTarget("AMAZON", { region: "us-east-1", service: "service" }),
-    "authorization",
-  ],
-  [
-    "OAUTH2_JWS",
-    onTarget("OAUTH2_JWS", { algorithm: "HS256" }),
-    "x-jws-signature",
-  ],
+  ["AMAZON", onTarget("AMAZON", { region: "us-east-1", service: "service" }), "authorization"],
+  ["OAUTH2_JWS", onTarget("OAUTH2_JWS", { algorithm: "HS256" }), "x-jws-signature"],
 ])(
   "an %s signature is made for the request that a redirect asks for",
   async (_, setting, header) => {
@@ -68,10 +60,7 @@ it.each([
     );
     if ("reason" in again) throw new Error(again.reason);
     expect(received?.url).toBe("/second?b=%7E&b=");
-    expect(sent).toBe(
-      again.request.headers.find(({ key }) => key.toLowerCase() === header)
-        ?.value,
-    );
+    expect(sent).toBe(again.request.headers.find(({ key }) => key.toLowerCase() === header)?.value);
   },
 );
 
@@ -89,8 +78,7 @@ it("a nonce is used once", async () => {
   await using target = await redirectingTo("/second");
   await callSigned(target, onTarget("OAUTH1"));
   const [first, second] = target.requests.map(
-    ({ headers }) =>
-      /oauth_nonce="(\w+)"/.exec(headers.authorization ?? "")?.[1],
+    ({ headers }) => /oauth_nonce="(\w+)"/.exec(headers.authorization ?? "")?.[1],
   );
   expect(first).toBe("nonce");
   expect(second).toMatch(/^\w{32}$/);
@@ -102,10 +90,7 @@ it("a body that a redirect drops is not signed", async () => {
   const body = Buffer.from("signed");
   await callSigned(target, setting, { method: "POST", body });
   const payloads = target.requests.map(({ headers }) =>
-    Buffer.from(
-      String(headers["x-jws-signature"]).split(".")[1] ?? "",
-      "base64url",
-    ).toString(),
+    Buffer.from(String(headers["x-jws-signature"]).split(".")[1] ?? "", "base64url").toString(),
   );
   expect(payloads).toEqual(["signed", ""]);
 });

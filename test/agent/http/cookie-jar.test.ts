@@ -1,8 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  createCookies,
-  withCookies,
-} from "../../../src/agent/http/cookie-jar.ts";
+import { createCookies, withCookies } from "../../../src/agent/http/cookie-jar.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { createManualClock } from "../../support/manual-clock.ts";
 import { requestOf } from "../calling.ts";
@@ -61,27 +58,9 @@ it.each<[string, string, string[], string, string]>([
     "https://shop.com/",
     "",
   ],
-  [
-    "below its default path",
-    HOST,
-    ["a=1"],
-    "https://www.shop.example.com/a/",
-    "a=1",
-  ],
-  [
-    "not above its default path",
-    HOST,
-    ["a=1"],
-    "https://www.shop.example.com/",
-    "",
-  ],
-  [
-    "below its Path",
-    HOST,
-    ["a=1; Path=/z"],
-    "https://www.shop.example.com/z/y",
-    "a=1",
-  ],
+  ["below its default path", HOST, ["a=1"], "https://www.shop.example.com/a/", "a=1"],
+  ["not above its default path", HOST, ["a=1"], "https://www.shop.example.com/", ""],
+  ["below its Path", HOST, ["a=1; Path=/z"], "https://www.shop.example.com/z/y", "a=1"],
   [
     "not to a path that its Path only begins",
     HOST,
@@ -89,13 +68,7 @@ it.each<[string, string, string[], string, string]>([
     "https://www.shop.example.com/zy",
     "",
   ],
-  [
-    "not over http when it is Secure",
-    HOST,
-    ["a=1; Secure"],
-    "http://www.shop.example.com/a/b",
-    "",
-  ],
+  ["not over http when it is Secure", HOST, ["a=1; Secure"], "http://www.shop.example.com/a/b", ""],
   [
     "not over http to loopback when it is Secure",
     "https://127.0.0.1/",
@@ -126,20 +99,8 @@ it.each<[string, string, string[], string, string]>([
     HOST,
     "a=1",
   ],
-  [
-    "as __Host- with what that asks for",
-    HOST,
-    ["__Host-a=1; Secure; Path=/"],
-    HOST,
-    "__Host-a=1",
-  ],
-  [
-    "not as __Host- without Path=/",
-    HOST,
-    ["__Host-a=1; Secure; Path=/a"],
-    HOST,
-    "",
-  ],
+  ["as __Host- with what that asks for", HOST, ["__Host-a=1; Secure; Path=/"], HOST, "__Host-a=1"],
+  ["not as __Host- without Path=/", HOST, ["__Host-a=1; Secure; Path=/a"], HOST, ""],
   [
     "not as __Host- with a Domain",
     HOST,
@@ -153,13 +114,7 @@ it.each<[string, string, string[], string, string]>([
   ["not as __SECURE- without Secure", HOST, ["__SECURE-a=1"], HOST, ""],
   ["not as __Host- in place of a name", HOST, ["=__Host-a; Path=/"], HOST, ""],
   ["that has no name", HOST, ["a", "=b"], HOST, "b"],
-  [
-    "that has no name, whatever its value",
-    HOST,
-    ["a=1", "=a=b"],
-    HOST,
-    "a=1; a=b",
-  ],
+  ["that has no name, whatever its value", HOST, ["a=1", "=a=b"], HOST, "a=1; a=b"],
   [
     "not as __Host- in place of a name, whatever it has",
     HOST,
@@ -174,13 +129,7 @@ it.each<[string, string, string[], string, string]>([
     "https://example.com./",
     "a=1; b=2",
   ],
-  [
-    "nowhere with a Domain that ends in a dot",
-    HOST,
-    ["a=1; Domain=shop.example.com."],
-    HOST,
-    "",
-  ],
+  ["nowhere with a Domain that ends in a dot", HOST, ["a=1; Domain=shop.example.com."], HOST, ""],
   [
     "to the hosts of a Domain that begins with a dot",
     HOST,
@@ -273,13 +222,7 @@ it.each<[string, string, string[], string, string]>([
     "",
   ],
   ["whatever its SameSite", HOST, ["a=1; SameSite=Strict"], HOST, "a=1"],
-  [
-    "not with SameSite=None without Secure",
-    HOST,
-    ["a=1; SameSite=None"],
-    HOST,
-    "",
-  ],
+  ["not with SameSite=None without Secure", HOST, ["a=1; SameSite=None"], HOST, ""],
   ["as it was set last", HOST, ["a=1", "b=2", "a=3"], HOST, "a=3; b=2"],
   [
     "of 4096 bytes, whatever its attributes",
@@ -325,9 +268,7 @@ it.each<[string, string, string[], string]>([
     cookies.store(new URL("https://example.com/login"), [
       "a=1; Path=/login; Domain=example.com; Secure",
     ]);
-    cookies.store(new URL("https://x.example.com/login"), [
-      "b=1; Path=/login; Secure",
-    ]);
+    cookies.store(new URL("https://x.example.com/login"), ["b=1; Path=/login; Secure"]);
     cookies.store(new URL(from), setCookies);
     const to = new URL("/login/en", from);
     to.protocol = "https:";
@@ -337,8 +278,7 @@ it.each<[string, string, string[], string]>([
 
 // Far from the clock of any machine that this runs on.
 const NOW = Date.UTC(2001, 0, 1);
-const at = (seconds: number): string =>
-  new Date(NOW + seconds * 1000).toUTCString();
+const at = (seconds: number): string => new Date(NOW + seconds * 1000).toUTCString();
 
 it.each([
   ["Expires", `a=1; Expires=${at(60)}`],
@@ -381,10 +321,7 @@ it("has room again for as many as have expired, and none of their names is taken
 });
 
 it("takes no more than a response and a request have room for", () => {
-  const many = Array.from(
-    { length: 60 },
-    (_, n) => `c${n}=${"x".repeat(1000)}`,
-  );
+  const many = Array.from({ length: 60 }, (_, n) => `c${n}=${"x".repeat(1000)}`);
   const pairs = sent(HOST, many, HOST).split("; ");
   expect(pairs).toHaveLength(16);
   const small = many.map((text) => text.slice(0, 8));
@@ -397,8 +334,7 @@ it("changes and deletes what it has, and makes room by that, however many there 
   const named = (from: number, suffix: string): string[] =>
     Array.from({ length: 50 }, (_, n) => `c${from + n}=${suffix}`);
   for (let at = 0; at < 1000; at += 50) cookies.store(url, named(at, "1"));
-  for (const text of ["new=1", "c0=2", "c1=; Max-Age=0"])
-    cookies.store(url, [text]);
+  for (const text of ["new=1", "c0=2", "c1=; Max-Age=0"]) cookies.store(url, [text]);
   const before = cookies.headerFor(url).split("; ");
   expect(before).not.toContain("new=1");
   expect(before).toContain("c0=2");
@@ -415,16 +351,13 @@ it.each([
   [["c=given", "b=given"], "c=given; b=given; a=kept"],
   [["c=given;"], "c=given; a=kept; b=kept"],
   [[" ; "], "a=kept; b=kept"],
-])(
-  "lets the cookies of the definition, %j, come first, in one header",
-  (given, expected) => {
-    const cookies = createCookies(systemClock);
-    cookies.store(new URL(HOST), ["a=kept; Path=/", "b=kept; Path=/"]);
-    const request = requestOf(HOST, {
-      headers: given.map((value) => ({ key: "cookie", value })),
-    });
-    const { headers } = withCookies(request, cookies);
-    const lines = headers.filter(({ key }) => key.toLowerCase() === "cookie");
-    expect(lines).toEqual([{ key: "Cookie", value: expected }]);
-  },
-);
+])("lets the cookies of the definition, %j, come first, in one header", (given, expected) => {
+  const cookies = createCookies(systemClock);
+  cookies.store(new URL(HOST), ["a=kept; Path=/", "b=kept; Path=/"]);
+  const request = requestOf(HOST, {
+    headers: given.map((value) => ({ key: "cookie", value })),
+  });
+  const { headers } = withCookies(request, cookies);
+  const lines = headers.filter(({ key }) => key.toLowerCase() === "cookie");
+  expect(lines).toEqual([{ key: "Cookie", value: expected }]);
+});

@@ -1,12 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import {
-  createDeadline,
-  untilAborted,
-} from "../../../src/agent/http/deadline.ts";
+import { createDeadline, untilAborted } from "../../../src/agent/http/deadline.ts";
 
-const listening = (signal: AbortSignal): number =>
-  getEventListeners(signal, "abort").length;
+const listening = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
 const timers = (): number =>
   process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
@@ -54,8 +50,8 @@ describe("work that has to end by a signal", () => {
     const work = untilAborted(never, end.signal, () => new Error("late"));
     end.abort();
     await expect(work).rejects.toThrow("late");
-    await expect(
-      untilAborted(never, end.signal, () => new Error("too late")),
-    ).rejects.toThrow("too late");
+    await expect(untilAborted(never, end.signal, () => new Error("too late"))).rejects.toThrow(
+      "too late",
+    );
   });
 });

@@ -35,12 +35,9 @@ describe("a port where Sonde itself listens", () => {
     ["::1", 4222, ["localhost:4222"]],
     ["127.0.0.1", 4223, ["127.0.0.0/8"]],
     ["8.8.8.8", 4222, []],
-  ])(
-    "does not keep %s:%i from being called with %j",
-    (address, port, allow) => {
-      expect(allowsOwn(address, port, allow)).toBe(true);
-    },
-  );
+  ])("does not keep %s:%i from being called with %j", (address, port, allow) => {
+    expect(allowsOwn(address, port, allow)).toBe(true);
+  });
 });
 
 describe("a server that Sonde uses on another machine", () => {
@@ -72,12 +69,9 @@ describe("a server that Sonde uses on another machine", () => {
     ["8.8.4.4", 443, []],
     ["10.0.0.6", 4222, ["10.0.0.0/8"]],
     ["fd12::5", 5432, ["[fd12::5]:5432"]],
-  ])(
-    "does not keep %s:%i from being called with %j",
-    (address, port, allow) => {
-      expect(allowsServer(address, port, allow)).toBe(true);
-    },
-  );
+  ])("does not keep %s:%i from being called with %j", (address, port, allow) => {
+    expect(allowsServer(address, port, allow)).toBe(true);
+  });
 });
 
 describe("a metadata address", () => {
@@ -117,13 +111,12 @@ describe("a metadata address", () => {
     expect(allows(address, 80, wide)).toBe(false);
   });
 
-  it.each([
-    ["2002:a00:1::1"],
-    ["64:ff9b:1::808:808"],
-    ["64:ff9b:1:808:8:800::"],
-  ])("is not what %s carries", (address) => {
-    expect(allows(address, 80, wide)).toBe(true);
-  });
+  it.each([["2002:a00:1::1"], ["64:ff9b:1::808:808"], ["64:ff9b:1:808:8:800::"]])(
+    "is not what %s carries",
+    (address) => {
+      expect(allows(address, 80, wide)).toBe(true);
+    },
+  );
 
   it.each([["2002:7f00:1::1"], ["64:ff9b:1::7f00:1"]])(
     "is no more refused than loopback in %s",
@@ -210,21 +203,9 @@ describe("an exception", () => {
     ["IPv6 range", ["fd12::/32"], "fd12:0:9::1", 80, true],
     ["IPv6 address with a port", ["[::1]:8080"], "::1", 8080, true],
     ["IPv6 address with another port", ["[::1]:8080"], "::1", 80, false],
-    [
-      "mapped spelling of the target",
-      ["10.0.0.5"],
-      "::ffff:10.0.0.5",
-      80,
-      true,
-    ],
+    ["mapped spelling of the target", ["10.0.0.5"], "::ffff:10.0.0.5", 80, true],
     ["mapped spelling of the entry", ["::ffff:10.0.0.5"], "10.0.0.5", 80, true],
-    [
-      "localhost is both loopbacks (4)",
-      ["localhost:80"],
-      "127.0.0.1",
-      80,
-      true,
-    ],
+    ["localhost is both loopbacks (4)", ["localhost:80"], "127.0.0.1", 80, true],
     ["localhost is both loopbacks (6)", ["localhost:80"], "::1", 80, true],
     ["localhost is no other loopback", ["localhost"], "127.0.0.2", 80, false],
     ["loopback by its own range", ["127.0.0.0/8"], "127.9.9.9", 80, true],
@@ -232,29 +213,11 @@ describe("an exception", () => {
     ["no loopback by a wider range (6)", ["::/0"], "::1", 80, false],
     ["no 0.0.0.0 by a wider range", ["0.0.0.0/0"], "0.0.0.0", 80, false],
     ["private by a wide range", ["0.0.0.0/0"], "192.168.1.1", 80, true],
-    [
-      "no metadata by a range",
-      ["169.254.0.0/16"],
-      "169.254.169.254",
-      80,
-      false,
-    ],
+    ["no metadata by a range", ["169.254.0.0/16"], "169.254.169.254", 80, false],
     ["no IPv6 metadata by a range", ["fd00::/8"], "fd00:ec2::254", 80, false],
-    [
-      "no metadata by a mapped address",
-      ["169.254.0.0/16"],
-      "::ffff:169.254.169.254",
-      80,
-      false,
-    ],
+    ["no metadata by a mapped address", ["169.254.0.0/16"], "::ffff:169.254.169.254", 80, false],
     ["metadata by name", ["169.254.169.254"], "169.254.169.254", 80, true],
-    [
-      "metadata by name and port",
-      ["169.254.169.254:80"],
-      "169.254.169.254",
-      80,
-      true,
-    ],
+    ["metadata by name and port", ["169.254.169.254:80"], "169.254.169.254", 80, true],
   ] satisfies [string, string[], string, number, boolean][])(
     "for %s",
     (_, allow, address, port, expected) => {
@@ -282,9 +245,7 @@ describe("an exception", () => {
     ["[::1"],
     ["http://10.0.0.1"],
   ])("%j is refused by name", (entry) => {
-    expect(() => parseEgressAllow(["10.0.0.1", entry])).toThrow(
-      `'${entry}' is not an address`,
-    );
+    expect(() => parseEgressAllow(["10.0.0.1", entry])).toThrow(`'${entry}' is not an address`);
   });
 });
 
@@ -326,9 +287,7 @@ describe("a URL of a refused address", () => {
   );
 
   it("is dialled when its canonical address is allowed", async () => {
-    for (const host of spellings.filter(
-      (one) => isIP(one) === 0 && !one.startsWith("["),
-    ))
+    for (const host of spellings.filter((one) => isIP(one) === 0 && !one.startsWith("[")))
       expect(
         codeOf(
           await call(`http://${host}:9/`, {

@@ -10,11 +10,7 @@ import {
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import {
-  answering,
-  startRawTarget,
-  startTarget,
-} from "../../support/target-server.ts";
+import { answering, startRawTarget, startTarget } from "../../support/target-server.ts";
 import { undisturbed } from "../../support/undisturbed.ts";
 import { call, codeOf, statusOf } from "../calling.ts";
 
@@ -24,14 +20,8 @@ const BODY = "Content-Length: 2\r\n\r\nok";
 
 describe("a response that is not HTTP", () => {
   it.each([
-    [
-      "a bad chunk size",
-      `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n`,
-    ],
-    [
-      "two different lengths",
-      `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`,
-    ],
+    ["a bad chunk size", `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n`],
+    ["two different lengths", `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`],
     [
       "a length and chunks",
       `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
@@ -47,10 +37,7 @@ describe("a response that is not HTTP", () => {
       "a switch of protocols",
       "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
     ],
-    [
-      "a switch of protocols that names none",
-      "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-    ],
+    ["a switch of protocols that names none", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
     ["a status of four digits", `HTTP/1.1 1000 X\r\n\r\n${OK}${BODY}`],
   ])("because of %s is malformed", async (_, answer) => {
     await using target = await startRawTarget(answering(answer));
@@ -78,35 +65,15 @@ describe("a response that is not HTTP", () => {
 describe("a response that is unusual", () => {
   it.each([
     ["199 before it", `HTTP/1.1 199 What\r\n\r\n${OK}${BODY}`, 200, 2],
-    [
-      "103 before it",
-      `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${OK}${BODY}`,
-      200,
-      2,
-    ],
-    [
-      "an unasked 100 before it",
-      `HTTP/1.1 100 Continue\r\nX-A: a\r\n\r\n${OK}${BODY}`,
-      200,
-      2,
-    ],
+    ["103 before it", `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${OK}${BODY}`, 200, 2],
+    ["an unasked 100 before it", `HTTP/1.1 100 Continue\r\nX-A: a\r\n\r\n${OK}${BODY}`, 200, 2],
     ["204 with bytes after it", `HTTP/1.1 204 No Content\r\n\r\nbody`, 204, 0],
     ["bytes after its body", `${OK}${BODY}HTTP/1.1 500 Oops\r\n\r\n`, 200, 2],
     ["close as the end of its body", `${OK}\r\nall of it`, 200, 9],
     ["HTTP/1.0", `HTTP/1.0 200 OK\r\n\r\nok`, 200, 2],
     ["no reason phrase", `HTTP/1.1 200\r\n${BODY}`, 200, 2],
-    [
-      "trailers",
-      `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n`,
-      200,
-      2,
-    ],
-    [
-      "an unknown content coding",
-      `${OK}Content-Encoding: utf-8\r\n${BODY}`,
-      200,
-      2,
-    ],
+    ["trailers", `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n`, 200, 2],
+    ["an unknown content coding", `${OK}Content-Encoding: utf-8\r\n${BODY}`, 200, 2],
   ])("with %s is complete", async (_, answer, status, size) => {
     await using target = await startRawTarget(answering(answer));
     const outcome = await call(target.url);
@@ -143,9 +110,7 @@ describe("a response that is unusual", () => {
   });
 
   it("with a body to HEAD is complete", async () => {
-    await using target = await startRawTarget(
-      answering(`${OK}Content-Encoding: gzip\r\n${BODY}`),
-    );
+    await using target = await startRawTarget(answering(`${OK}Content-Encoding: gzip\r\n${BODY}`));
     const outcome = await call(target.url, { request: { method: "HEAD" } });
     expect(outcome.result).toBe("COMPLETE");
     expect(outcome.last.responseSize).toBe(0);
@@ -153,9 +118,7 @@ describe("a response that is unusual", () => {
 
   it("with an answer before the request was written is complete", async () => {
     await using target = await startRawTarget((socket) => {
-      socket.once("data", () =>
-        socket.write(`HTTP/1.1 413 Too Large\r\n${BODY}`),
-      );
+      socket.once("data", () => socket.write(`HTTP/1.1 413 Too Large\r\n${BODY}`));
       socket.resume();
     });
     const outcome = await call(target.url, {
@@ -220,9 +183,7 @@ describe("a response that is too large", () => {
   });
 
   it("in 999 headers is taken", async () => {
-    await using target = await startRawTarget(
-      answering(`${OK}${"a: b\r\n".repeat(999)}${BODY}`),
-    );
+    await using target = await startRawTarget(answering(`${OK}${"a: b\r\n".repeat(999)}${BODY}`));
     const { last } = await call(target.url);
     expect(last.response?.headers).toHaveLength(1000);
   });
@@ -230,9 +191,7 @@ describe("a response that is too large", () => {
   it("because it never ends leaves memory flat", async () => {
     await using target = await startRawTarget(endless);
     const before = process.memoryUsage().rss;
-    const outcomes = await Promise.all(
-      Array.from({ length: 20 }, () => call(target.url)),
-    );
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => call(target.url)));
     for (const outcome of outcomes) expect(codeOf(outcome)).toBe("too_large");
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB);
   });
@@ -254,9 +213,7 @@ describe("an encoded body", () => {
   const text = Buffer.from("hello ".repeat(1000));
   const encoded = (encoding: string, body: Buffer): Buffer =>
     Buffer.concat([
-      Buffer.from(
-        `${OK}Content-Encoding: ${encoding}\r\nContent-Length: ${body.length}\r\n\r\n`,
-      ),
+      Buffer.from(`${OK}Content-Encoding: ${encoding}\r\nContent-Length: ${body.length}\r\n\r\n`),
       body,
     ]);
 
@@ -279,9 +236,7 @@ describe("an encoded body", () => {
     ["zstd", Buffer.concat([zstdCompressSync(text), zstdCompressSync(text)])],
     ["gzip", Buffer.alloc(0)],
   ])("in %s is taken, and counted as on the wire", async (encoding, body) => {
-    await using target = await startRawTarget(
-      answering(encoded(encoding, body)),
-    );
+    await using target = await startRawTarget(answering(encoded(encoding, body)));
     const outcome = await call(target.url);
     expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
     expect(outcome.last.responseSize).toBe(body.length);
@@ -292,26 +247,14 @@ describe("an encoded body", () => {
     ["gzip", "malformed_response", text],
     ["br", "malformed_response", gzipSync(text)],
     ["zstd", "malformed_response", gzipSync(text)],
-    [
-      "gzip, gzip, gzip, gzip",
-      "malformed_response",
-      gzipSync(gzipSync(gzipSync(gzipSync(text)))),
-    ],
+    ["gzip, gzip, gzip, gzip", "malformed_response", gzipSync(gzipSync(gzipSync(gzipSync(text))))],
     ["gzip", "malformed_response", Buffer.concat([gzipSync(text), text])],
     ["deflate", "malformed_response", Buffer.concat([deflateSync(text), text])],
     ["deflate", "malformed_response", deflateSync(text).subarray(0, -8)],
     ["deflate", "malformed_response", deflateRawSync(text).subarray(0, -8)],
     ["deflate, gzip", "malformed_response", gzipSync(text)],
-    [
-      "br",
-      "malformed_response",
-      Buffer.concat([brotliCompressSync(text), text]),
-    ],
-    [
-      "zstd",
-      "malformed_response",
-      Buffer.concat([zstdCompressSync(text), text]),
-    ],
+    ["br", "malformed_response", Buffer.concat([brotliCompressSync(text), text])],
+    ["zstd", "malformed_response", Buffer.concat([zstdCompressSync(text), text])],
     ["zstd", "malformed_response", withWindow(24)],
     ["gzip", "too_large", gzipSync(Buffer.alloc(64 * MIB))],
     ["deflate", "too_large", deflateRawSync(Buffer.alloc(64 * MIB))],
@@ -319,9 +262,7 @@ describe("an encoded body", () => {
     ["zstd", "too_large", zstdCompressSync(Buffer.alloc(64 * MIB))],
     ["gzip, gzip", "too_large", gzipSync(gzipSync(Buffer.alloc(64 * MIB)))],
   ])("in %s is %s (%#)", async (encoding, code, body) => {
-    await using target = await startRawTarget(
-      answering(encoded(encoding, body)),
-    );
+    await using target = await startRawTarget(answering(encoded(encoding, body)));
     const outcome = await call(target.url);
     expect(outcome.result).toBe("CONNECTION_ERROR");
     expect(codeOf(outcome)).toBe(code);
@@ -339,38 +280,28 @@ describe("an encoded body that comes in pieces", () => {
     ["zstd", zstdCompressSync],
   ] as const;
 
-  it.each(CODERS)(
-    "is whole where a close follows it: %s",
-    async (coding, encode) => {
-      const body = encode(random);
-      await using target = await startRawTarget((socket) => {
-        socket.write(
-          `${OK}Content-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`,
-        );
-        socket.end(body);
-      });
-      const outcome = await call(target.url);
-      expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
-      expect(outcome.last.content?.size).toBe(random.length);
-    },
-  );
+  it.each(CODERS)("is whole where a close follows it: %s", async (coding, encode) => {
+    const body = encode(random);
+    await using target = await startRawTarget((socket) => {
+      socket.write(`${OK}Content-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.end(body);
+    });
+    const outcome = await call(target.url);
+    expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
+    expect(outcome.last.content?.size).toBe(random.length);
+  });
 
-  it.each(CODERS)(
-    "is malformed where something comes after it: %s",
-    async (coding, encode) => {
-      const body = encode(Buffer.from("hello"));
-      await using target = await startRawTarget((socket) => {
-        socket.write(
-          `${OK}Content-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n`,
-        );
-        socket.write(`${body.length.toString(16)}\r\n`);
-        socket.write(body);
-        setTimeout(() => socket.end("\r\n4\r\nmore\r\n0\r\n\r\n"), 50);
-      });
-      const outcome = await call(target.url);
-      expect(codeOf(outcome)).toBe("malformed_response");
-    },
-  );
+  it.each(CODERS)("is malformed where something comes after it: %s", async (coding, encode) => {
+    const body = encode(Buffer.from("hello"));
+    await using target = await startRawTarget((socket) => {
+      socket.write(`${OK}Content-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      socket.write(`${body.length.toString(16)}\r\n`);
+      socket.write(body);
+      setTimeout(() => socket.end("\r\n4\r\nmore\r\n0\r\n\r\n"), 50);
+    });
+    const outcome = await call(target.url);
+    expect(codeOf(outcome)).toBe("malformed_response");
+  });
 
   it("that expands without end leaves memory flat", async () => {
     const bomb = gzipSync(Buffer.alloc(256 * MIB));
@@ -379,9 +310,7 @@ describe("an encoded body that comes in pieces", () => {
       socket.end(bomb);
     });
     const before = process.memoryUsage().rss;
-    const outcomes = await Promise.all(
-      Array.from({ length: 30 }, () => call(target.url)),
-    );
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => call(target.url)));
     for (const outcome of outcomes) expect(codeOf(outcome)).toBe("too_large");
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB);
   });
@@ -393,9 +322,7 @@ describe("an encoded body that comes in pieces", () => {
       socket.end("0\r\n\r\n");
     });
     const before = process.memoryUsage().rss;
-    const outcomes = await Promise.all(
-      Array.from({ length: 50 }, () => call(target.url)),
-    );
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => call(target.url)));
     for (const { last } of outcomes) expect(last.content?.size).toBe(32_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * MIB);
   });
@@ -423,8 +350,6 @@ describe("slow targets", () => {
     expect((await call(fast.url)).result).toBe("COMPLETE");
     for (const response of held) response.end();
     const outcomes = await Promise.all(waiting);
-    expect(new Set(outcomes.map(({ result }) => result))).toEqual(
-      new Set(["COMPLETE"]),
-    );
+    expect(new Set(outcomes.map(({ result }) => result))).toEqual(new Set(["COMPLETE"]));
   });
 });

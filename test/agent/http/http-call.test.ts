@@ -10,12 +10,7 @@ import { systemClock } from "../../../src/runtime/clock.ts";
 import { startBlackHole } from "../../support/black-hole.ts";
 import { createCertificates } from "../../support/certificates.ts";
 import { freePort } from "../../support/free-port.ts";
-import {
-  answering,
-  silent,
-  startRawTarget,
-  startTarget,
-} from "../../support/target-server.ts";
+import { answering, silent, startRawTarget, startTarget } from "../../support/target-server.ts";
 import { undisturbed } from "../../support/undisturbed.ts";
 import { call, codeOf, requestOf, statusOf, timingOfCall } from "../calling.ts";
 
@@ -32,8 +27,7 @@ describe("the phases of a call", () => {
     });
     expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
     const { total, ...phases } = timingOfCall(outcome);
-    for (const [phase, ms] of Object.entries(phases))
-      expect(ms, phase).toBeGreaterThan(0);
+    for (const [phase, ms] of Object.entries(phases)) expect(ms, phase).toBeGreaterThan(0);
     const sum = Object.values(phases).reduce<number>((a, b) => a + (b ?? 0), 0);
     expect(sum).toBeLessThanOrEqual((total ?? 0) + 0.01);
   });
@@ -46,9 +40,7 @@ describe("the phases of a call", () => {
   });
 
   it("end with the phase that failed", async () => {
-    await using target = await startRawTarget((socket) =>
-      socket.resetAndDestroy(),
-    );
+    await using target = await startRawTarget((socket) => socket.resetAndDestroy());
     const outcome = await call(target.url);
     expect(timingOfCall(outcome)).toMatchObject({
       processing: null,
@@ -78,8 +70,7 @@ describe("the phases of a call", () => {
       let size = 0;
       socket.on("data", (chunk: Buffer) => {
         size += chunk.length;
-        if (size > 24 * MIB)
-          socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        if (size > 24 * MIB) socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
       });
     });
     const outcome = await call(target.url, {
@@ -222,16 +213,8 @@ describe("a target that fails", () => {
   it.each([
     ["closes before it answers", (s) => s.end(), "reset"],
     ["resets the connection", (s) => s.resetAndDestroy(), "reset"],
-    [
-      "speaks no HTTP",
-      answering("SSH-2.0-OpenSSH_9.2\r\n"),
-      "malformed_response",
-    ],
-    [
-      "answers with HTTP/0.9",
-      answering("<html>hello</html>"),
-      "malformed_response",
-    ],
+    ["speaks no HTTP", answering("SSH-2.0-OpenSSH_9.2\r\n"), "malformed_response"],
+    ["answers with HTTP/0.9", answering("<html>hello</html>"), "malformed_response"],
     [
       "stops within the body",
       answering("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"),
@@ -244,9 +227,7 @@ describe("a target that fails", () => {
     ],
     [
       "stops within the body as announced",
-      answering(
-        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\nabc",
-      ),
+      answering("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\nabc"),
       "reset",
     ],
     [
@@ -259,9 +240,7 @@ describe("a target that fails", () => {
     [
       "resets the connection within a body of no length",
       (s) => {
-        s.once("data", () =>
-          s.write("HTTP/1.1 200 OK\r\n\r\nabc", () => s.resetAndDestroy()),
-        );
+        s.once("data", () => s.write("HTTP/1.1 200 OK\r\n\r\nabc", () => s.resetAndDestroy()));
       },
       "reset",
     ],
@@ -335,12 +314,7 @@ describe("the deadline", () => {
 
   it.each([
     ["says nothing", silent, null, null],
-    [
-      "sends its headers byte by byte",
-      dribble(`${ok}X-Long: `),
-      expect.any(Number),
-      null,
-    ],
+    ["sends its headers byte by byte", dribble(`${ok}X-Long: `), expect.any(Number), null],
     [
       "sends its body byte by byte",
       (s) => {
@@ -356,18 +330,11 @@ describe("the deadline", () => {
       expect.any(Number),
       200,
     ],
-  ] satisfies [
-    string,
-    Parameters<typeof startRawTarget>[0],
-    unknown,
-    number | null,
-  ][])(
+  ] satisfies [string, Parameters<typeof startRawTarget>[0], unknown, number | null][])(
     "ends a call to a target that %s",
     async (_, onConnection, processing, status) => {
       await using target = await startRawTarget(onConnection);
-      const outcome = await undisturbed(() =>
-        call(target.url, { behaviour: { timeoutMs: 300 } }),
-      );
+      const outcome = await undisturbed(() => call(target.url, { behaviour: { timeoutMs: 300 } }));
       expect(outcome.result).toBe("CONNECTION_ERROR");
       expect(codeOf(outcome)).toBe("timeout");
       expect(statusOf(outcome) ?? null).toBe(status);
@@ -382,12 +349,8 @@ describe("the deadline", () => {
   it("ends a call whose connection nobody takes", async () => {
     await using hole = await startBlackHole();
     const url = `http://127.0.0.1:${hole.port}/`;
-    const outcome = await undisturbed(() =>
-      call(url, { behaviour: { timeoutMs: 300 } }),
-    );
-    expect(outcome.message).toBe(
-      `connect_timeout: 127.0.0.1:${hole.port} did not answer`,
-    );
+    const outcome = await undisturbed(() => call(url, { behaviour: { timeoutMs: 300 } }));
+    expect(outcome.message).toBe(`connect_timeout: 127.0.0.1:${hole.port} did not answer`);
     const { total, tcp } = timingOfCall(outcome);
     expect(tcp).toBeNull();
     expect(total).toBeLessThan(400);
@@ -428,10 +391,7 @@ describe("the deadline", () => {
         clock: { ...systemClock, monotonic: () => now },
         egress: parseEgressAllow(["127.0.0.1"]),
       });
-      const outcome = await caller.call(
-        requestOf(target.url),
-        DEFAULT_BEHAVIOUR,
-      );
+      const outcome = await caller.call(requestOf(target.url), DEFAULT_BEHAVIOUR);
       expect(outcome.hops).toHaveLength(1);
       expect(outcome.result).toBe(result);
       expect(outcome.message).toMatch(message);
@@ -451,12 +411,8 @@ describe("the deadline", () => {
   it("ends a call whose TLS handshake stalls", async () => {
     await using target = await startRawTarget(silent);
     const url = `https://127.0.0.1:${target.port}`;
-    const outcome = await undisturbed(() =>
-      call(url, { behaviour: { timeoutMs: 200 } }),
-    );
-    expect(outcome.message).toBe(
-      "timeout: the TLS handshake was not complete in time",
-    );
+    const outcome = await undisturbed(() => call(url, { behaviour: { timeoutMs: 200 } }));
+    expect(outcome.message).toBe("timeout: the TLS handshake was not complete in time");
     expect(timingOfCall(outcome)).toMatchObject({
       tcp: expect.any(Number) as number,
       handshake: null,

@@ -26,8 +26,7 @@ const redirectTo = (headers: KeyValue[]) => ({
 const redirecting =
   (status: number, location?: string): RequestListener =>
   (request, response) => {
-    if (request.url === "/")
-      response.writeHead(status, location === undefined ? {} : { location });
+    if (request.url === "/") response.writeHead(status, location === undefined ? {} : { location });
     response.end("body");
   };
 
@@ -43,10 +42,7 @@ const SECRETS = [
 ] as const;
 
 const withSecrets: Partial<TickCall["request"]> = {
-  headers: [
-    ...SECRETS.map(([key, value]) => ({ key, value })),
-    { key: "X-Plain", value: "plain" },
-  ],
+  headers: [...SECRETS.map(([key, value]) => ({ key, value })), { key: "X-Plain", value: "plain" }],
 };
 
 describe("a redirect", () => {
@@ -62,29 +58,24 @@ describe("a redirect", () => {
     [307, "DELETE", "DELETE", "sent"],
     [308, "PUT", "PUT", "sent"],
     [308, "GET", "GET", "sent"],
-  ])(
-    "%i of %s is followed with %s and body %j",
-    async (status, method, becomes, body) => {
-      await using target = await startTarget(redirecting(status, "/next"));
-      const outcome = await call(target.url, {
-        request: {
-          method,
-          body: body === "" && ["GET", "HEAD"].includes(method) ? null : "sent",
-          headers: [{ key: "Content-Type", value: "text/plain" }],
-        },
-      });
-      expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
-      expect(target.requests[1]).toMatchObject({
-        method: becomes,
-        url: "/next",
-        body,
-      });
-      const kept = becomes === method;
-      expect(target.requests[1]?.headers["content-type"]).toBe(
-        kept ? "text/plain" : undefined,
-      );
-    },
-  );
+  ])("%i of %s is followed with %s and body %j", async (status, method, becomes, body) => {
+    await using target = await startTarget(redirecting(status, "/next"));
+    const outcome = await call(target.url, {
+      request: {
+        method,
+        body: body === "" && ["GET", "HEAD"].includes(method) ? null : "sent",
+        headers: [{ key: "Content-Type", value: "text/plain" }],
+      },
+    });
+    expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
+    expect(target.requests[1]).toMatchObject({
+      method: becomes,
+      url: "/next",
+      body,
+    });
+    const kept = becomes === method;
+    expect(target.requests[1]?.headers["content-type"]).toBe(kept ? "text/plain" : undefined);
+  });
 
   it.each([
     ["/a/b", "/a/b"],
@@ -98,10 +89,7 @@ describe("a redirect", () => {
   ])("to %s is followed to %s", async (location, path) => {
     let port = 0;
     await using target = await startTarget((request, response) =>
-      redirecting(302, location.replace("PORT", String(port)))(
-        request,
-        response,
-      ),
+      redirecting(302, location.replace("PORT", String(port)))(request, response),
     );
     port = target.port;
     const outcome = await call(target.url);
@@ -156,15 +144,10 @@ describe("a redirect", () => {
   it("is told as a hop with a timing of its own, within the total", async () => {
     await using target = await startTarget((request, response) => {
       const { url = "" } = request;
-      setTimeout(
-        () => redirecting(302, "/last")(request, response),
-        url === "/" ? 60 : 0,
-      );
+      setTimeout(() => redirecting(302, "/last")(request, response), url === "/" ? 60 : 0);
     });
     const outcome = await undisturbed(() => call(target.url));
-    expect(outcome.hops).toMatchObject([
-      { response: { status_code: 302 }, destIp: "127.0.0.1" },
-    ]);
+    expect(outcome.hops).toMatchObject([{ response: { status_code: 302 }, destIp: "127.0.0.1" }]);
     expect(statusOf(outcome)).toBe(200);
     expect(target.connections()).toBe(target.requests.length);
     const { total, processing } = timingOfCall(outcome);
@@ -188,9 +171,7 @@ describe("a redirect", () => {
   it("keeps credentials on the same host", async () => {
     await using target = await startTarget(redirecting(307, "/next"));
     await call(target.url, { request: withSecrets });
-    expect(target.requests[1]?.rawHeaders).toEqual(
-      target.requests[0]?.rawHeaders,
-    );
+    expect(target.requests[1]?.rawHeaders).toEqual(target.requests[0]?.rawHeaders);
     expect(target.requests[1]?.headers["x-api-key"]).toBe("secret");
   });
 
@@ -199,9 +180,7 @@ describe("a redirect", () => {
     ["another port", "127.0.0.1"],
   ])("leaves credentials behind on its way to %s", async (_, host) => {
     await using elsewhere = await startTarget();
-    await using target = await startTarget(
-      redirecting(308, `http://${host}:${elsewhere.port}/`),
-    );
+    await using target = await startTarget(redirecting(308, `http://${host}:${elsewhere.port}/`));
     await call(target.url, {
       request: { ...withSecrets, method: "POST", body: "kept" },
     });
@@ -234,11 +213,7 @@ describe("a redirect", () => {
       sign,
     };
     const headers = [{ key: "Location", value: to }];
-    const next = nextRequest(
-      { request, response: redirectTo(headers) },
-      DEFAULT_BEHAVIOUR,
-      0,
-    );
+    const next = nextRequest({ request, response: redirectTo(headers) }, DEFAULT_BEHAVIOUR, 0);
     const sent = next?.headers.map(({ key, value }) => `${key}: ${value}`);
     expect(next?.url.href).toBe(to.replace("user:pass@", ""));
     expect(sent?.filter((one) => /secret|c2VjcmV0/.test(one))).toHaveLength(
@@ -280,11 +255,7 @@ describe("a redirect", () => {
       { ...DEFAULT_BEHAVIOUR, insecureTls: true },
     );
     expect(outcome.message).toBeNull();
-    expect(shown).toEqual([
-      "target/: shown",
-      "target/next: shown",
-      "elsewhere/: none",
-    ]);
+    expect(shown).toEqual(["target/: shown", "target/next: shown", "elsewhere/: none"]);
   });
 
   it.each([

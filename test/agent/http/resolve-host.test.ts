@@ -14,10 +14,7 @@ import { startTarget } from "../../support/target-server.ts";
 import { undisturbed } from "../../support/undisturbed.ts";
 import { call, codeOf, timingOfCall } from "../calling.ts";
 
-const resolverOf = (
-  { address }: NameServer,
-  settings: Partial<ResolverSettings> = {},
-) =>
+const resolverOf = ({ address }: NameServer, settings: Partial<ResolverSettings> = {}) =>
   createHostResolver({
     clock: systemClock,
     servers: [address],
@@ -31,11 +28,7 @@ const descriptors = (): number => readdirSync("/dev/fd").length;
 describe("a name", () => {
   it.each([
     ["one address", ["192.0.2.1"], ["192.0.2.1"]],
-    [
-      "both families",
-      ["2001:db8::1", "192.0.2.1"],
-      ["192.0.2.1", "2001:db8::1"],
-    ],
+    ["both families", ["2001:db8::1", "192.0.2.1"], ["192.0.2.1", "2001:db8::1"]],
     ["IPv6 only", ["2001:db8::1"], ["2001:db8::1"]],
     [
       "many addresses",
@@ -49,9 +42,7 @@ describe("a name", () => {
     ],
   ])("with %s has them, IPv4 first", async (_, answer, expected) => {
     await using server = await startNameServer(() => answer);
-    const found = await undisturbed(() =>
-      resolverOf(server).resolve("a.example"),
-    );
+    const found = await undisturbed(() => resolverOf(server).resolve("a.example"));
     expect(found).toEqual(expected);
   });
 
@@ -61,8 +52,7 @@ describe("a name", () => {
       return ["192.0.2.1"];
     });
     const resolver = resolverOf(server);
-    for (let others = 0; others < 40; others += 1)
-      await resolver.resolve("quick.example");
+    for (let others = 0; others < 40; others += 1) await resolver.resolve("quick.example");
     expect(await resolver.resolve("slow.example")).toEqual(["192.0.2.1"]);
   });
 
@@ -72,9 +62,7 @@ describe("a name", () => {
     );
     const before = descriptors();
     const resolver = resolverOf(server);
-    await Promise.all(
-      Array.from({ length: 20 }, () => resolver.resolve("a.example")),
-    );
+    await Promise.all(Array.from({ length: 20 }, () => resolver.resolve("a.example")));
     await expect.poll(descriptors).toBeLessThanOrEqual(before);
   });
 
@@ -83,49 +71,32 @@ describe("a name", () => {
       if (family === 4) await delay(300);
       return ["192.0.2.1", "2001:db8::1"];
     });
-    const found = await undisturbed(() =>
-      resolverOf(server).resolve("a.example"),
-    );
+    const found = await undisturbed(() => resolverOf(server).resolve("a.example"));
     expect(found).toEqual(["192.0.2.1", "2001:db8::1"]);
   });
 
   it.each([
     [4, "2001:db8::1", 1900, 3000],
     [6, "192.0.2.1", 45, 200],
-  ])(
-    "whose IPv%i address is never told has the other soon",
-    async (lost, other, least, most) => {
-      await using server = await startNameServer((_, family) =>
-        family === lost ? "silence" : ["192.0.2.1", "2001:db8::1"],
-      );
-      const took = await undisturbed(async () => {
-        const began = performance.now();
-        expect(await resolverOf(server).resolve("a.example")).toEqual([other]);
-        return performance.now() - began;
-      });
-      expect(took).toBeGreaterThan(least);
-      expect(took).toBeLessThan(most);
-    },
-  );
+  ])("whose IPv%i address is never told has the other soon", async (lost, other, least, most) => {
+    await using server = await startNameServer((_, family) =>
+      family === lost ? "silence" : ["192.0.2.1", "2001:db8::1"],
+    );
+    const took = await undisturbed(async () => {
+      const began = performance.now();
+      expect(await resolverOf(server).resolve("a.example")).toEqual([other]);
+      return performance.now() - began;
+    });
+    expect(took).toBeGreaterThan(least);
+    expect(took).toBeLessThan(most);
+  });
 
   it.each([
     ["does not exist", "NXDOMAIN", "dns_not_found: a.example has no address"],
     ["has no address", [], "dns_not_found: a.example has no address"],
-    [
-      "is its own alias",
-      { cname: "a.example" },
-      "dns_not_found: a.example has no address",
-    ],
-    [
-      "cannot be answered",
-      "SERVFAIL",
-      "dns_failure: a.example could not be looked up (ESERVFAIL)",
-    ],
-    [
-      "is refused",
-      "REFUSED",
-      "dns_failure: a.example could not be looked up (EREFUSED)",
-    ],
+    ["is its own alias", { cname: "a.example" }, "dns_not_found: a.example has no address"],
+    ["cannot be answered", "SERVFAIL", "dns_failure: a.example could not be looked up (ESERVFAIL)"],
+    ["is refused", "REFUSED", "dns_failure: a.example could not be looked up (EREFUSED)"],
   ] satisfies [string, Answer, string][])(
     "that %s fails the call in its first phase",
     async (_, answer, message) => {
@@ -170,10 +141,7 @@ describe("a name", () => {
           return found;
         },
       });
-      expect(await resolver.resolve("Printer.")).toEqual([
-        "10.0.0.5",
-        "fd12::5",
-      ]);
+      expect(await resolver.resolve("Printer.")).toEqual(["10.0.0.5", "fd12::5"]);
       expect(asked).toEqual(["printer"]);
     });
 
@@ -272,10 +240,7 @@ describe("a name", () => {
 describe("of several addresses", () => {
   it("the first that takes the connection is called", async () => {
     await using target = await startTarget();
-    await using server = await startNameServer(() => [
-      "127.0.0.3",
-      "127.0.0.1",
-    ]);
+    await using server = await startNameServer(() => ["127.0.0.3", "127.0.0.1"]);
     const outcome = await call(`http://a.example:${target.port}/`, {
       resolver: resolverOf(server),
     });
@@ -299,10 +264,7 @@ describe("of several addresses", () => {
     const port = await freePort();
     await using target = await startTarget(undefined, { port });
     await using _ = await startBlackHole("127.0.0.2", port);
-    await using server = await startNameServer(() => [
-      "127.0.0.2",
-      "127.0.0.1",
-    ]);
+    await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1"]);
     const outcome = await undisturbed(() =>
       call(`http://a.example:${target.port}/`, {
         resolver: resolverOf(server),
@@ -316,10 +278,7 @@ describe("of several addresses", () => {
 
   it("each is named when none takes it", async () => {
     const port = await freePort();
-    await using server = await startNameServer(() => [
-      "127.0.0.1",
-      "127.0.0.3",
-    ]);
+    await using server = await startNameServer(() => ["127.0.0.1", "127.0.0.3"]);
     const outcome = await call(`http://a.example:${port}/`, {
       resolver: resolverOf(server),
     });
@@ -359,10 +318,7 @@ describe("of several addresses", () => {
     const port = await freePort();
     await using target = await startTarget(undefined, { port });
     await using _ = await startBlackHole("127.0.0.2", port);
-    await using server = await startNameServer(() => [
-      "127.0.0.2",
-      "127.0.0.1",
-    ]);
+    await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1"]);
     const outcome = await undisturbed(() =>
       call(`http://a.example:${target.port}/`, {
         resolver: resolverOf(server),
@@ -380,10 +336,7 @@ describe("of several addresses", () => {
       host: "127.0.0.2",
       port,
     });
-    await using server = await startNameServer(() => [
-      "127.0.0.2",
-      "127.0.0.1",
-    ]);
+    await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1"]);
     const outcome = await call(`http://a.example:${target.port}/`, {
       resolver: resolverOf(server),
       allow: [target.authority],

@@ -15,22 +15,13 @@ const read = (chunks: readonly string[]): string => {
 };
 
 /** What it says of a start that it does not take. */
-const faultOf = (text: string): unknown =>
-  createStartFilter().pass(Buffer.from(text, "latin1"));
+const faultOf = (text: string): unknown => createStartFilter().pass(Buffer.from(text, "latin1"));
 
 it.each([
   ["100 Continue is passed over", CONTINUE + FINAL, FINAL],
-  [
-    "its headers with it",
-    `HTTP/1.1 100 Continue\r\nA: b\r\n\r\n${FINAL}`,
-    FINAL,
-  ],
+  ["its headers with it", `HTTP/1.1 100 Continue\r\nA: b\r\n\r\n${FINAL}`, FINAL],
   ["as often as it comes", CONTINUE.repeat(3) + FINAL, FINAL],
-  [
-    "also between others",
-    HINTS + CONTINUE + HINTS + FINAL,
-    HINTS + HINTS + FINAL,
-  ],
+  ["also between others", HINTS + CONTINUE + HINTS + FINAL, HINTS + HINTS + FINAL],
   [
     "before a large body",
     `${CONTINUE}HTTP/1.1 200 OK\r\n\r\n${"b".repeat(100_000)}`,
@@ -64,17 +55,12 @@ it("what comes in pieces is read as what comes at once", () => {
 
 it.each([
   ["21 interim responses", CONTINUE.repeat(10) + HINTS.repeat(11)],
-  [
-    "an interim response of 17 KiB",
-    `HTTP/1.1 103\r\n${"A: b\r\n".repeat(3000)}`,
-  ],
+  ["an interim response of 17 KiB", `HTTP/1.1 103\r\n${"A: b\r\n".repeat(3000)}`],
   ["a status line of 17 KiB", `HTTP/1.1 200 ${"x".repeat(17_000)}`],
 ])("%s are too large", (_, text) => {
   expect(faultOf(text)).toMatch(/more than (20|16384)/);
 });
 
 it("20 interim responses are not", () => {
-  expect(read([CONTINUE.repeat(10) + HINTS.repeat(10) + FINAL])).toBe(
-    HINTS.repeat(10) + FINAL,
-  );
+  expect(read([CONTINUE.repeat(10) + HINTS.repeat(10) + FINAL])).toBe(HINTS.repeat(10) + FINAL);
 });

@@ -3,7 +3,8 @@ import { expect, it, vi } from "vitest";
 import { freePort } from "../../support/free-port.ts";
 import { call } from "../calling.ts";
 
-// What happens by chance, one time in some ten thousand: the system chooses the port that is called to call from.
+// What happens by chance, one time in some ten thousand: the system chooses the port that is called
+// to call from.
 vi.mock("node:net", async (original) => {
   const net = await original<typeof import("node:net")>();
   return {

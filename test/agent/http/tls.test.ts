@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createCertificates } from "../../support/certificates.ts";
 import type { Certificate } from "../../support/certificates.ts";
-import {
-  answering,
-  startRawTarget,
-  startTarget,
-} from "../../support/target-server.ts";
+import { answering, startRawTarget, startTarget } from "../../support/target-server.ts";
 import type { TargetOptions } from "../../support/target-server.ts";
 import { call, codeOf, timingOfCall } from "../calling.ts";
 
@@ -14,22 +10,10 @@ const secureContext = certificates.trusting;
 
 const FAULTS: [string, TargetOptions["tls"], string][] = [
   ["an expired certificate", certificates.expired, "tls_expired"],
-  [
-    "a certificate not valid yet",
-    certificates.notYetValid,
-    "tls_not_yet_valid",
-  ],
-  [
-    "a certificate for another host",
-    certificates.otherName,
-    "tls_name_mismatch",
-  ],
+  ["a certificate not valid yet", certificates.notYetValid, "tls_not_yet_valid"],
+  ["a certificate for another host", certificates.otherName, "tls_name_mismatch"],
   ["a self-signed certificate", certificates.selfSigned, "tls_self_signed"],
-  [
-    "a certificate of an unknown authority",
-    certificates.ofStranger,
-    "tls_untrusted",
-  ],
+  ["a certificate of an unknown authority", certificates.ofStranger, "tls_untrusted"],
   [
     "an old protocol version only",
     {
@@ -130,39 +114,30 @@ describe("the certificate of a result", () => {
 });
 
 describe("a target with", () => {
-  it.each(FAULTS)(
-    "%s is a connection error of its own",
-    async (_, tls, code) => {
-      await using target = await startTarget(undefined, { tls });
-      const outcome = await call(target.url, { secureContext });
-      expect(outcome.result).toBe("CONNECTION_ERROR");
-      expect(codeOf(outcome)).toBe(code);
-      expect(target.requests).toHaveLength(0);
-      expect(timingOfCall(outcome)).toMatchObject({
-        tcp: expect.any(Number) as number,
-        // By TLS 1.3 the server judges the client's certificate after the handshake.
-        handshake:
-          code === "tls_client_certificate"
-            ? (expect.any(Number) as number)
-            : null,
-        processing: null,
-      });
-      await expect.poll(() => target.open()).toBe(0);
-    },
-  );
+  it.each(FAULTS)("%s is a connection error of its own", async (_, tls, code) => {
+    await using target = await startTarget(undefined, { tls });
+    const outcome = await call(target.url, { secureContext });
+    expect(outcome.result).toBe("CONNECTION_ERROR");
+    expect(codeOf(outcome)).toBe(code);
+    expect(target.requests).toHaveLength(0);
+    expect(timingOfCall(outcome)).toMatchObject({
+      tcp: expect.any(Number) as number,
+      // By TLS 1.3 the server judges the client's certificate after the handshake.
+      handshake: code === "tls_client_certificate" ? (expect.any(Number) as number) : null,
+      processing: null,
+    });
+    await expect.poll(() => target.open()).toBe(0);
+  });
 
-  it.each(FAULTS.slice(0, 5))(
-    "%s is called all the same with insecure-tls",
-    async (_, tls) => {
-      await using target = await startTarget(undefined, { tls });
-      const outcome = await call(target.url, {
-        secureContext,
-        behaviour: { insecureTls: true },
-      });
-      expect(outcome.result).toBe("COMPLETE");
-      expect(timingOfCall(outcome).handshake).toBeGreaterThan(0);
-    },
-  );
+  it.each(FAULTS.slice(0, 5))("%s is called all the same with insecure-tls", async (_, tls) => {
+    await using target = await startTarget(undefined, { tls });
+    const outcome = await call(target.url, {
+      secureContext,
+      behaviour: { insecureTls: true },
+    });
+    expect(outcome.result).toBe("COMPLETE");
+    expect(timingOfCall(outcome).handshake).toBeGreaterThan(0);
+  });
 
   it("a trusted certificate is called by name and by address", async () => {
     await using target = await startTarget(undefined, {
@@ -226,9 +201,7 @@ describe("a target with", () => {
   });
 
   it("a connection that closes within the handshake is a reset", async () => {
-    await using target = await startRawTarget((socket) =>
-      socket.once("data", () => socket.end()),
-    );
+    await using target = await startRawTarget((socket) => socket.once("data", () => socket.end()));
     const outcome = await call(`https://${target.authority}/`);
     expect(codeOf(outcome)).toBe("reset");
   });

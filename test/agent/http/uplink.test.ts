@@ -115,8 +115,7 @@ describe("a check", () => {
   it("is one for calls that fail while it is under way", async () => {
     await using hub = await startRawTarget(() => undefined);
     const uplink = uplinkOf(hub.authority);
-    const judge = () =>
-      Promise.all(Array.from({ length: 50 }, () => uplink.judge(failed)));
+    const judge = () => Promise.all(Array.from({ length: 50 }, () => uplink.judge(failed)));
     await judge();
     await expect.poll(() => hub.connections()).toBe(1);
     await judge();
@@ -159,20 +158,15 @@ describe.concurrent("a call whose target", () => {
     ["says nothing", silent, "http", "timeout"],
     ["resets the connection", reset, "http", "reset"],
     ["stalls in the handshake", silent, "https", "timeout"],
-  ])(
-    "%s is an AGENT_ERROR that took no longer",
-    async (_, does, scheme, code) => {
-      await using target = await startRawTarget(does);
-      const url = `${scheme}://${target.authority}`;
-      const outcome = await undisturbed(() =>
-        caller().call(requestOf(url), behaviour),
-      );
-      expect(outcome.result).toBe("AGENT_ERROR");
-      expect(codeOf(outcome)).toBe("uplink_down");
-      expect(outcome.message).toContain(`: ${code}: `);
-      expect(timingOfCall(outcome).total).toBeLessThan(350);
-    },
-  );
+  ])("%s is an AGENT_ERROR that took no longer", async (_, does, scheme, code) => {
+    await using target = await startRawTarget(does);
+    const url = `${scheme}://${target.authority}`;
+    const outcome = await undisturbed(() => caller().call(requestOf(url), behaviour));
+    expect(outcome.result).toBe("AGENT_ERROR");
+    expect(codeOf(outcome)).toBe("uplink_down");
+    expect(outcome.message).toContain(`: ${code}: `);
+    expect(timingOfCall(outcome).total).toBeLessThan(350);
+  });
 
   it("does not listen is an AGENT_ERROR", async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`;

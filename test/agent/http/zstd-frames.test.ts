@@ -9,9 +9,7 @@ import { createZstdFrames } from "../../../src/agent/http/zstd-frames.ts";
 const decode = (pieces: readonly Buffer[]): Promise<Buffer> =>
   buffer(Readable.from(pieces).compose(createZstdFrames({})));
 
-const TEXTS = ["", "hello ", "of several ".repeat(5000)].map((text) =>
-  Buffer.from(text),
-);
+const TEXTS = ["", "hello ", "of several ".repeat(5000)].map((text) => Buffer.from(text));
 const RANDOM = randomBytes(300_000);
 
 it.each([
@@ -29,9 +27,7 @@ it("wherever the pieces begin, the frames are the same", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(body.length)), async (cuts) => {
       const ends = [...cuts, body.length].toSorted((a, b) => a - b);
-      const pieces = ends.map((end, at) =>
-        body.subarray(ends[at - 1] ?? 0, end),
-      );
+      const pieces = ends.map((end, at) => body.subarray(ends[at - 1] ?? 0, end));
       expect(await decode(pieces)).toEqual(Buffer.concat(texts));
     }),
     { numRuns: 50 },
@@ -41,17 +37,11 @@ it("wherever the pieces begin, the frames are the same", async () => {
 it.each([
   ["no frame", Buffer.from("junk")],
   ["a frame and no frame", Buffer.concat([zstdCompressSync("a"), RANDOM])],
-  [
-    "a hundred and one frames",
-    Buffer.concat(Array(101).fill(zstdCompressSync("a"))),
-  ],
+  ["a hundred and one frames", Buffer.concat(Array(101).fill(zstdCompressSync("a")))],
   ["a frame that is cut short", zstdCompressSync(RANDOM).subarray(0, -4)],
   [
     "a second one that is cut short",
-    Buffer.concat([
-      zstdCompressSync("a"),
-      zstdCompressSync(RANDOM).subarray(0, -4),
-    ]),
+    Buffer.concat([zstdCompressSync("a"), zstdCompressSync(RANDOM).subarray(0, -4)]),
   ],
 ])("%s is not decoded", async (_, body) => {
   await expect(decode([body])).rejects.toThrow();

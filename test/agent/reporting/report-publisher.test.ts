@@ -48,8 +48,7 @@ function newPublisher({
     ...inProcess,
     async publishReports(reports) {
       if (answerAfterMs > 0) await systemClock.pause(answerAfterMs);
-      if (answer === "hangs")
-        await new Promise<void>((resolve) => hanging.push(resolve));
+      if (answer === "hangs") await new Promise<void>((resolve) => hanging.push(resolve));
       else if (!TAKES.includes(answer)) throw unavailable("no answer in 5 s");
       if (reports.some(impossible)) throw new Error("a bug");
       const { fits = [], large = [] } = Object.groupBy(reports, (report) =>
@@ -93,8 +92,7 @@ function newPublisher({
     taken,
     delivered,
     puts: () => puts,
-    messages: () =>
-      lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
     now: (next: Answer) => {
       answer = next;
       if (next !== "hangs") for (const go of hanging.splice(0)) go();
@@ -102,14 +100,11 @@ function newPublisher({
   };
 }
 
-const dueAt = (seconds: number): RunReport =>
-  aReport(aRun({ due_time: T0 + seconds * 1000 }));
+const dueAt = (seconds: number): RunReport => aReport(aRun({ due_time: T0 + seconds * 1000 }));
 
-const dueOf = ({ results }: RunReport): number =>
-  Date.parse(results[0]?.meta.due_time ?? "");
+const dueOf = ({ results }: RunReport): number => Date.parse(results[0]?.meta.due_time ?? "");
 
-const idsOf = (reports: readonly RunReport[]): string[] =>
-  reports.map(({ run_id }) => run_id);
+const idsOf = (reports: readonly RunReport[]): string[] => reports.map(({ run_id }) => run_id);
 
 /** Whether it has been kept by now. */
 function watched(promise: Promise<unknown>): () => boolean {
@@ -139,9 +134,7 @@ describe("a report", () => {
     now("takes");
     await all;
     await expect.poll(() => taken).toHaveLength(300);
-    expect(idsOf(taken)).toEqual(
-      idsOf(reports.toSorted((a, b) => dueOf(a) - dueOf(b))),
-    );
+    expect(idsOf(taken)).toEqual(idsOf(reports.toSorted((a, b) => dueOf(a) - dueOf(b))));
     expect(spool.size()).toBe(0);
   });
 
@@ -205,9 +198,7 @@ describe("a report", () => {
     now("is away");
     const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
     const all = Promise.all(reports.map((each) => publisher.publish(each)));
-    await expect
-      .poll(() => messages())
-      .toContain("reports not taken by the bus");
+    await expect.poll(() => messages()).toContain("reports not taken by the bus");
     now("takes");
     await all;
     await expect.poll(() => new Set(idsOf(taken)).size).toBe(300);
@@ -218,8 +209,7 @@ describe("a report", () => {
 
 describe("of a batch that holds one too large for the bus", () => {
   const NOTE = "the report had no room for its details";
-  const isBare = ({ results }: RunReport): boolean =>
-    results[0]?.meta.message === NOTE;
+  const isBare = ({ results }: RunReport): boolean => results[0]?.meta.message === NOTE;
 
   it("the others are delivered, and that one without its details", async () => {
     const large = dueAt(0);
@@ -230,9 +220,7 @@ describe("of a batch that holds one too large for the bus", () => {
     await Promise.all(batch.map((each) => publisher.publish(each)));
     await expect.poll(() => taken).toHaveLength(9);
     expect(idsOf(taken.filter(isBare))).toEqual([large.run_id]);
-    expect(messages()).toEqual([
-      "reports were delivered without their details",
-    ]);
+    expect(messages()).toEqual(["reports were delivered without their details"]);
   });
 
   it("that one's tick comes no more where not even its outcome fits", async () => {
@@ -242,9 +230,7 @@ describe("of a batch that holds one too large for the bus", () => {
     });
     await Promise.all([large, dueAt(1)].map((each) => publisher.publish(each)));
     await expect.poll(() => taken).toHaveLength(1);
-    expect(messages()).toEqual([
-      "reports can never be delivered: not even bare",
-    ]);
+    expect(messages()).toEqual(["reports can never be delivered: not even bare"]);
     expect((await metrics.spoolDropped.get()).values).toMatchObject([
       { labels: { reason: "too_large" }, value: 1 },
     ]);
@@ -272,17 +258,13 @@ describe("a spool from before", () => {
     before.spool.put(left);
     const { publisher, taken, messages } = newPublisher({ spoolPath });
     publisher.begin();
-    expect(messages()).toContain(
-      "spool cannot be used: reports wait in memory only",
-    );
+    expect(messages()).toContain("spool cannot be used: reports wait in memory only");
     before.spool.close();
     await expect.poll(() => taken).toEqual(left);
   });
 
   it("is rid of what the bus can never carry", async () => {
-    const [large = dueAt(0), ...others] = Array.from({ length: 9 }, (_, n) =>
-      dueAt(n),
-    );
+    const [large = dueAt(0), ...others] = Array.from({ length: 9 }, (_, n) => dueAt(n));
     const { publisher, spool, taken, metrics } = newPublisher({
       tooLarge: ({ run_id }) => run_id === large.run_id,
     });
@@ -298,9 +280,7 @@ describe("a spool from before", () => {
 
 describe("a spooled report that the bus refuses", () => {
   it("holds up no other, and is dropped and counted", async () => {
-    const [bad = dueAt(0), ...others] = Array.from({ length: 90 }, (_, n) =>
-      dueAt(n),
-    );
+    const [bad = dueAt(0), ...others] = Array.from({ length: 90 }, (_, n) => dueAt(n));
     const { publisher, spool, taken, puts, metrics, messages } = newPublisher({
       impossible: ({ run_id }) => run_id === bad.run_id,
     });
@@ -336,12 +316,8 @@ describe("a publisher that is finishing", () => {
       spoolPath: "/proc/nowhere/spool.db",
     });
     now("is away");
-    const all = Array.from({ length: 300 }, (_, n) =>
-      publisher.publish(dueAt(n)),
-    );
-    await expect
-      .poll(() => messages())
-      .toContain("reports not taken by the bus");
+    const all = Array.from({ length: 300 }, (_, n) => publisher.publish(dueAt(n)));
+    await expect.poll(() => messages()).toContain("reports not taken by the bus");
     publisher.finish();
     publisher.abandon(new Error("the end"));
     for (const end of await Promise.allSettled(all))

@@ -1,8 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  bareReport,
-  withinMessage,
-} from "../../../src/agent/reporting/report-size.ts";
+import { bareReport, withinMessage } from "../../../src/agent/reporting/report-size.ts";
 import type { ReportedResult } from "../../../src/model/result.ts";
 import { LIMITS } from "../../../src/model/fields.ts";
 import { aResult, aRun } from "../../support/runs.ts";
@@ -12,10 +9,7 @@ const NOTE = "the report had no room for its details";
 
 const { meta, ...rest } = aResult(aRun());
 
-const withContent = (
-  text: string | null,
-  content_type: string | null = null,
-): ReportedResult => ({
+const withContent = (text: string | null, content_type: string | null = null): ReportedResult => ({
   meta,
   ...rest,
   content: {
@@ -27,8 +21,7 @@ const withContent = (
   },
 });
 
-const bytesOf = (value: unknown): number =>
-  Buffer.byteLength(JSON.stringify(value));
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 const withHops = (count: number): ReportedResult => ({
   ...rest,
@@ -66,10 +59,7 @@ it.each<[string, ReportedResult]>([
   ["redirects", withHops(50)],
   ["contents", withContent(long, long)],
   ["types of content", withContent(null, long)],
-  [
-    "URLs and messages",
-    { ...rest, meta: { ...meta, url: long, message: long } },
-  ],
+  ["URLs and messages", { ...rest, meta: { ...meta, url: long, message: long } }],
   [
     "certificates",
     {
@@ -103,9 +93,7 @@ it.each<[string, ReportedResult]>([
     const fitted = withinMessage(results);
     expect(fitted).toHaveLength(LIMITS.callIds);
     expect(bytesOf(fitted)).toBeLessThan(1000 * KIB);
-    expect(fitted.map((each) => each.meta.result)).toEqual(
-      results.map((each) => each.meta.result),
-    );
+    expect(fitted.map((each) => each.meta.result)).toEqual(results.map((each) => each.meta.result));
   },
 );
 
@@ -115,10 +103,7 @@ describe("a bare report", () => {
       run_id: "run",
       location_id: "here",
       agent_id: "agent",
-      results: [
-        ...withinMessage([withHops(50)]),
-        withContent("text", "text/plain"),
-      ],
+      results: [...withinMessage([withHops(50)]), withContent("text", "text/plain")],
     };
     const { results, ...whole } = bareReport(report);
     expect(whole).toEqual({

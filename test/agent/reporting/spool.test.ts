@@ -19,10 +19,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createAgentMetrics } from "../../../src/agent/metrics.ts";
 import { createSpool } from "../../../src/agent/reporting/spool.ts";
-import type {
-  Spool,
-  SpoolSettings,
-} from "../../../src/agent/reporting/spool.ts";
+import type { Spool, SpoolSettings } from "../../../src/agent/reporting/spool.ts";
 import type { RunReport } from "../../../src/model/result.ts";
 import { createLogger } from "../../../src/runtime/logger.ts";
 import { createRegistry } from "../../../src/runtime/metrics.ts";
@@ -52,8 +49,7 @@ function newFolder(): Fixture {
   return {
     folder,
     path,
-    lines: () =>
-      lines.map((line) => JSON.parse(line) as { level: string; msg: string }),
+    lines: () => lines.map((line) => JSON.parse(line) as { level: string; msg: string }),
     open(change = {}) {
       const spool = createSpool({ ...settings, ...change });
       spool.open();
@@ -69,8 +65,7 @@ function newFolder(): Fixture {
 }
 
 /** Due so many seconds after `T0`. */
-const dueAt = (seconds: number): RunReport =>
-  aReport(aRun({ due_time: T0 + seconds * 1000 }));
+const dueAt = (seconds: number): RunReport => aReport(aRun({ due_time: T0 + seconds * 1000 }));
 
 /** With so many more characters. */
 function largeAt(seconds: number, characters: number): RunReport {
@@ -81,8 +76,7 @@ function largeAt(seconds: number, characters: number): RunReport {
   return { ...report, results: [{ ...result, meta }] };
 }
 
-const idsOf = (reports: readonly RunReport[]): string[] =>
-  reports.map(({ run_id }) => run_id);
+const idsOf = (reports: readonly RunReport[]): string[] => reports.map(({ run_id }) => run_id);
 
 const LEFT =
   "spool has reports of other locations: they wait for an agent of theirs on this folder";
@@ -104,13 +98,10 @@ describe("the spool", () => {
     using folder = newFolder();
     using spool = folder.open();
     const reports = Array.from({ length: 250 }, (_, n) => dueAt((n * 7) % 250));
-    for (let at = 0; at < 250; at += 50)
-      expect(spool.put(reports.slice(at, at + 50))).toBe(true);
+    for (let at = 0; at < 250; at += 50) expect(spool.put(reports.slice(at, at + 50))).toBe(true);
     expect(spool.size()).toBe(250);
     const inOrder = reports.toSorted((a, b) =>
-      (a.results[0]?.meta.due_time ?? "") < (b.results[0]?.meta.due_time ?? "")
-        ? -1
-        : 1,
+      (a.results[0]?.meta.due_time ?? "") < (b.results[0]?.meta.due_time ?? "") ? -1 : 1,
     );
     expect(takeAll(spool)).toEqual(inOrder);
     expect(spool.size()).toBe(0);
@@ -174,31 +165,28 @@ describe("the spool", () => {
     using folder = newFolder();
     let spool = folder.open();
     fc.assert(
-      fc.property(
-        fc.array(anyStep, { maxLength: 40, size: "max" }),
-        (steps) => {
-          spool.remove(idsOf(runs));
-          const there = new Set<RunReport>();
-          for (const { step, which } of steps) {
-            const named = some(which);
-            if (step === "put") {
-              spool.put(named);
-              for (const report of named) there.add(report);
-            } else if (step === "remove") {
-              spool.remove(idsOf(named));
-              for (const report of named) there.delete(report);
-            } else if (step === "open") {
-              spool.close();
-              spool = folder.open();
-            }
-            if (step === "oldest")
-              expect(idsOf(spool.oldest())).toEqual(
-                idsOf(runs.filter((report) => there.has(report))),
-              );
-            expect(spool.size()).toBe(there.size);
+      fc.property(fc.array(anyStep, { maxLength: 40, size: "max" }), (steps) => {
+        spool.remove(idsOf(runs));
+        const there = new Set<RunReport>();
+        for (const { step, which } of steps) {
+          const named = some(which);
+          if (step === "put") {
+            spool.put(named);
+            for (const report of named) there.add(report);
+          } else if (step === "remove") {
+            spool.remove(idsOf(named));
+            for (const report of named) there.delete(report);
+          } else if (step === "open") {
+            spool.close();
+            spool = folder.open();
           }
-        },
-      ),
+          if (step === "oldest")
+            expect(idsOf(spool.oldest())).toEqual(
+              idsOf(runs.filter((report) => there.has(report))),
+            );
+          expect(spool.size()).toBe(there.size);
+        }
+      }),
     );
     spool.close();
   });
@@ -224,10 +212,7 @@ describe("the spool", () => {
 
   it("leaves the reports of another location alone", () => {
     using folder = newFolder();
-    const [here, there] = [
-      aReport(aRun()),
-      aReport(aRun({ location_id: "there" })),
-    ];
+    const [here, there] = [aReport(aRun()), aReport(aRun({ location_id: "there" }))];
     {
       using spool = folder.open();
       spool.put([here]);
@@ -293,7 +278,9 @@ describe("the spool", () => {
   });
 });
 
-/** Changes one bit wherever the text stands in the file: pages that were split leave copies behind. */
+/**
+ * Changes one bit wherever the text stands in the file: pages that were split leave copies behind.
+ */
 function flipBitIn(path: string, text: string): void {
   const bytes = readFileSync(path);
   const found = bytes.indexOf(text);
@@ -303,7 +290,10 @@ function flipBitIn(path: string, text: string): void {
   writeFileSync(path, bytes);
 }
 
-/** The pages with the entries of all indexes. Those that SQLite keeps in memory it does not read again. */
+/**
+ * The pages with the entries of all indexes. Those that SQLite keeps in memory it does not read
+ * again.
+ */
 function changeIndexes(path: string, change: (page: Buffer) => void): void {
   const LEAF = 0x0a; // https://www.sqlite.org/fileformat2.html#b_tree_pages
   const bytes = readFileSync(path);
@@ -326,9 +316,7 @@ describe("a spool that was damaged", () => {
     // As a part of its JSON: the column of the ids stays as it is.
     flipBitIn(folder.path, `"run_id":"${reports[3]?.run_id}"`);
     using spool = folder.open();
-    expect(idsOf(takeAll(spool))).toEqual(
-      idsOf(reports.filter((_, n) => n !== 3)),
-    );
+    expect(idsOf(takeAll(spool))).toEqual(idsOf(reports.filter((_, n) => n !== 3)));
     expect(spool.size()).toBe(0);
     expect(await folder.metric("sonde_agent_spool_dropped_total{")).toEqual([
       'sonde_agent_spool_dropped_total{reason="corrupt"} 1',
@@ -349,11 +337,7 @@ describe("a spool that was damaged", () => {
         database.close();
       },
     ],
-    [
-      "was cut off",
-      (path: string) =>
-        writeFileSync(path, readFileSync(path).subarray(0, 30_000)),
-    ],
+    ["was cut off", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 30_000))],
     [
       "has indexes that find nothing", // where each page tells how many entries it has
       (path: string) => changeIndexes(path, (page) => page.fill(0, 3, 5)),
@@ -417,8 +401,7 @@ describe("a spool that was damaged", () => {
       largeAt((n * 37) % 700, [10, 3000, 40_000][n % 3] ?? 0),
     );
     for (let at = 0; at < 700; at += 50) spool.put(reports.slice(at, at + 50));
-    for (let batch = 0; batch < 3; batch += 1)
-      spool.remove(idsOf(spool.oldest()));
+    for (let batch = 0; batch < 3; batch += 1) spool.remove(idsOf(spool.oldest()));
     const bytes = readFileSync(folder.path);
     for (let part = 1; part < 8; part += 1) {
       const copy = join(folder.folder, `copy-${part}.db`);
@@ -438,9 +421,7 @@ describe("a spool that was damaged", () => {
     }
     const aside = ["spool.db.corrupt-1", "spool.db.corrupt-2"];
     expect(folder.files()).toEqual(["spool.db", ...aside]);
-    const [last, before] = aside.map((name) =>
-      readFileSync(join(folder.folder, name), "utf8"),
-    );
+    const [last, before] = aside.map((name) => readFileSync(join(folder.folder, name), "utf8"));
     expect([last?.[0], before?.[0]]).toEqual(["3", "2"]);
   });
 
@@ -479,8 +460,7 @@ describe("a spool that was damaged", () => {
       writeFileSync(folder.path, bytes);
       using spool = folder.open();
       const put = new Map(reports.map((report) => [report.run_id, report]));
-      for (const report of takeAll(spool))
-        expect(report).toEqual(put.get(report.run_id));
+      for (const report of takeAll(spool)) expect(report).toEqual(put.get(report.run_id));
       const report = dueAt(1000);
       expect(spool.put([report])).toBe(true);
       expect(takeAll(spool)).toEqual([report]);
@@ -524,16 +504,12 @@ describe("a spool that cannot be used", () => {
         },
       },
     ]);
-    const [failures = ""] = await folder.metric(
-      "sonde_agent_spool_failures_total",
-    );
+    const [failures = ""] = await folder.metric("sonde_agent_spool_failures_total");
     expect(Number(failures.split(" ")[1])).toBeGreaterThan(2);
     other.close();
     expect(spool.put(reports)).toBe(true);
     expect(takeAll(spool)).toEqual(reports);
-    expect(folder.lines().map(({ msg }) => msg)).toContain(
-      "spool can be used again",
-    );
+    expect(folder.lines().map(({ msg }) => msg)).toContain("spool can be used again");
   });
 
   it("gives what is whole of a disk that takes nothing, not even that a report is damaged", () => {
