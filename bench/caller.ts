@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
-import { parseEgressAllow } from "../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../src/net/egress.ts";
 import { createHttpCaller } from "../src/agent/http/http-call.ts";
 import { createTickRunner } from "../src/agent/run-tick.ts";
 import { systemClock } from "../src/runtime/clock.ts";

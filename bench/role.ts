@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { createAgent } from "../src/agent/agent.ts";
 import { createAgentMetrics } from "../src/agent/metrics.ts";
 import type { Bus } from "../src/bus/bus.ts";
-import { createNatsBus } from "../src/bus/nats.ts";
+import { createNatsBus } from "../src/bus/nats/nats-bus.ts";
 import { systemClock } from "../src/runtime/clock.ts";
 import { createLogger } from "../src/runtime/logger.ts";
 import { Registry } from "../src/runtime/metrics.ts";

@@ -1,9 +1,9 @@
 // The command line: reads the arguments and the configuration, and does what was asked.
 import { ADMINISTRATION, administer } from "./commands/administer.ts";
 import { commandOf, parse, refuseForeignOptions } from "./commands/arguments.ts";
-import { loadConfig, readEnvironment, renderConfig } from "./config.ts";
+import { loadConfig, readEnvironment, renderConfig } from "./config/config.ts";
 import { systemClock } from "./runtime/clock.ts";
-import { listenForStop } from "./stop-signal.ts";
+import { listenForStop } from "./commands/stop-signal.ts";
 import { VERSION } from "./version.ts";
 
 const USAGE = `sonde ${VERSION}: watches APIs from many places

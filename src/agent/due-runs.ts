@@ -3,8 +3,8 @@ import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
-import { createRunSlots } from "./run-slots.ts";
-import type { RunSlots } from "./run-slots.ts";
+import { createRunSlots } from "../runtime/semaphore.ts";
+import type { RunSlots } from "../runtime/semaphore.ts";
 import type { TickRunner } from "./run-tick.ts";
 import type { RunControl } from "./run-workflow.ts";
 

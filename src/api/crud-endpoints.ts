@@ -4,11 +4,11 @@ import type { TObject, TSchema } from "typebox";
 import type { Resource } from "../model/resource.ts";
 import type { Filters } from "../store/ports/document-store.ts";
 import type { Crud } from "./crud.ts";
-import { defineEndpoint } from "./endpoint.ts";
-import type { Endpoint, PathParams } from "./endpoint.ts";
+import { defineEndpoint } from "./http/endpoint.ts";
+import type { Endpoint, PathParams } from "./http/endpoint.ts";
 import { listOf } from "./lists.ts";
-import { named } from "./openapi.ts";
-import { LIST_PAGING } from "./parameters.ts";
+import { named } from "./openapi/openapi.ts";
+import { LIST_PAGING } from "./http/parameters.ts";
 import { answerSchema } from "./unreadable.ts";
 
 export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });

@@ -3,12 +3,12 @@ import type { Static, TObject } from "typebox";
 import type { Resource } from "../model/resource.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/ports/document-store.ts";
-import type { ApiRequest, EndpointDeps } from "./endpoint.ts";
+import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { listPage } from "./lists.ts";
 import type { List } from "./lists.ts";
 import { createOwnedDocuments, visible } from "./owned-documents.ts";
 import type { DocumentHooks } from "./owned-documents.ts";
-import type { LIST_PAGING } from "./parameters.ts";
+import type { LIST_PAGING } from "./http/parameters.ts";
 import { assertReadable } from "./unreadable.ts";
 
 type ObjectRequest = ApiRequest<"/:id/">;

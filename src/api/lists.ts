@@ -2,10 +2,10 @@
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import type { Page } from "../store/ports/document-store.ts";
-import type { ApiRequest } from "./endpoint.ts";
-import type { Cursors, PageMeta } from "./paging.ts";
-import type { LIST_PAGING } from "./parameters.ts";
-import { toPage } from "./paging.ts";
+import type { ApiRequest } from "./http/endpoint.ts";
+import type { Cursors, PageMeta } from "./http/paging.ts";
+import type { LIST_PAGING } from "./http/parameters.ts";
+import { toPage } from "./http/paging.ts";
 
 export const PageMetaSchema = Type.Object({
   more: Type.Boolean({ description: "false on the last page" }),

@@ -5,7 +5,7 @@ import type { TargetKind } from "../model/tick.ts";
 import { manualRun } from "../dispatch/pending-run.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
 import { visible } from "./owned-documents.ts";
-import type { ApiRequest, EndpointDeps } from "./endpoint.ts";
+import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { resolveLocation } from "./locations.ts";
 
 export interface RunTarget {

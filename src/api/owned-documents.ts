@@ -7,8 +7,8 @@ import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
 import type { NewDocument, StoredDocument } from "../store/ports/document-store.ts";
 import type { Store } from "../store/store.ts";
-import type { ApiRequest } from "./endpoint.ts";
-import { assertMatches } from "./entity-tag.ts";
+import type { ApiRequest } from "./http/endpoint.ts";
+import { assertMatches } from "./http/entity-tag.ts";
 import { assertReadable, marked } from "./unreadable.ts";
 
 /** A change under way. */

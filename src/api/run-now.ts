@@ -5,8 +5,8 @@ import { DelaySeconds } from "../model/deployment.ts";
 import { withDefault } from "../model/fields.ts";
 import type { TargetKind } from "../model/tick.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
-import type { ApiRequest, EndpointDeps } from "./endpoint.ts";
-import { integer } from "./parameters.ts";
+import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
+import { integer } from "./http/parameters.ts";
 
 const MAX_WAIT_SECONDS = 60;
 const FIRST_POLL_MS = 50;

@@ -4,8 +4,8 @@ import { nullable, Timestamp } from "../model/fields.ts";
 import { PERIOD_KINDS } from "../model/periods.ts";
 import { STAT_TYPES } from "../model/stat.ts";
 import { PHASES } from "../model/summary.ts";
-import { choice, CURSOR, instant, integer, optional, text } from "./parameters.ts";
-import { named } from "./openapi.ts";
+import { choice, CURSOR, instant, integer, optional, text } from "./http/parameters.ts";
+import { named } from "./openapi/openapi.ts";
 import { PageMetaSchema } from "./lists.ts";
 
 /** All locations together: how it may be asked for, and how answers name it. */

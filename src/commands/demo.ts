@@ -1,12 +1,12 @@
 // The demo of `sonde serve --demo`: its target, and the calls of it that are made once. The data
 // folder keeps the port.
-import type { Companion } from "../compose.ts";
-import type { DataDir } from "../data-dir.ts";
+import type { Companion } from "../compose/process.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
 import { createDemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
-import { FIRST_OWNER } from "../first-start.ts";
-import { issueKey, revokeKey } from "../issue-key.ts";
-import type { IssuedKey } from "../issue-key.ts";
+import { FIRST_OWNER } from "../compose/first-start.ts";
+import { issueKey, revokeKey } from "../compose/issue-key.ts";
+import type { IssuedKey } from "../compose/issue-key.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Store } from "../store/store.ts";
 

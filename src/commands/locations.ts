@@ -1,7 +1,7 @@
 // `sonde locations env`: what an agent of a location needs to know.
-import { locationKeysOf } from "../configured-store.ts";
-import type { Config } from "../config.ts";
-import { openDataDir } from "../data-dir.ts";
+import { locationKeysOf } from "../compose/store.ts";
+import type { Config } from "../config/config.ts";
+import { openDataDir } from "../runtime/data-dir.ts";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";

@@ -1,10 +1,10 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
-import { compose } from "../compose.ts";
-import type { System } from "../compose.ts";
-import type { Config } from "../config.ts";
-import { openDataDir } from "../data-dir.ts";
-import type { DataDir } from "../data-dir.ts";
-import { KEY_FILE } from "../first-start.ts";
+import { compose } from "../compose/process.ts";
+import type { System } from "../compose/process.ts";
+import type { Config } from "../config/config.ts";
+import { openDataDir } from "../runtime/data-dir.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+import { KEY_FILE } from "../compose/first-start.ts";
 import { createLogger } from "../runtime/logger.ts";
 import { VERSION } from "../version.ts";
 import { createDemo } from "./demo.ts";

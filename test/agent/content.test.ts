@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import type { Content } from "../../src/model/content.ts";

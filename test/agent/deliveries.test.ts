@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createDeliveries } from "../../src/agent/deliveries.ts";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { createKeptReports } from "../../src/agent/reporting/kept-reports.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";

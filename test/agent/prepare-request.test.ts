@@ -1,6 +1,6 @@
 import { createSecureContext } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import type { Authorization } from "../../src/model/authorization.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { createTickRunner } from "../../src/agent/run-tick.ts";
 import { runReportValidator } from "../../src/model/result.ts";

@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { createTickOpener } from "../../src/agent/open-tick.ts";
 import type { TickOpener } from "../../src/agent/open-tick.ts";

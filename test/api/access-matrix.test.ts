@@ -4,7 +4,7 @@ import { StatementSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
 import type { AccessLevel } from "../../src/model/access.ts";
-import type { Endpoint } from "../../src/api/endpoint.ts";
+import type { Endpoint } from "../../src/api/http/endpoint.ts";
 import { startApi } from "../support/api.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Caller, Sent, TestApi } from "../support/api.ts";

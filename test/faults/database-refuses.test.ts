@@ -1,7 +1,7 @@
 // What becomes of outcomes that PostgreSQL, though it answers, cannot store at the moment.
 import { sql } from "kysely";
 import { expect, inject, it } from "vitest";
-import { toAnswer } from "../../src/api/errors.ts";
+import { toAnswer } from "../../src/api/http/errors.ts";
 import { inTransaction } from "../../src/store/database.ts";
 import { isUnavailable } from "../../src/model/errors.ts";
 import { openPostgres } from "../../src/store/postgres.ts";

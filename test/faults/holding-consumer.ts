@@ -1,6 +1,6 @@
 // A process that takes ticks and never finishes with them: to be killed. Arguments: the URL of NATS
 // and the location.
-import { createNatsBus } from "../../src/bus/nats.ts";
+import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 

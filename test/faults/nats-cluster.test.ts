@@ -1,9 +1,9 @@
 // What the bus does when a NATS cluster loses a server.
 import { connect } from "@nats-io/transport-node";
 import { expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
-import { loadConfig } from "../../src/config.ts";
-import { createOwnNetwork } from "../../src/own-network.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { createOwnNetwork } from "../../src/net/own-network.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { aTick, connectTo, newLocation } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";

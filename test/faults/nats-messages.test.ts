@@ -4,7 +4,7 @@ import { connect } from "@nats-io/transport-node";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { describe, expect, it } from "vitest";
 import type { MessageKind } from "../../src/bus/delivery.ts";
-import { agentPermissions } from "../../src/bus/nats-topology.ts";
+import { agentPermissions } from "../../src/bus/nats/topology.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { aHeartbeat, aRunReport, aTick, connectTo, newLocation } from "../bus/buses.ts";

@@ -2,8 +2,8 @@
 // that receives them.
 import type { RequestListener } from "node:http";
 import { expect, it, vi } from "vitest";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
-import { createHostResolver } from "../../src/agent/http/resolve-host.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
+import { createHostResolver } from "../../src/net/resolve-host.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { createRenewalMetrics } from "../../src/renewal/metrics.ts";
 import { createTokenRenewal } from "../../src/renewal/renewal.ts";

@@ -1,7 +1,7 @@
 // What the tests of renewal share: tokens with what they need, and an endpoint that renews them.
 import type { RequestListener } from "node:http";
-import { parseEgressAllow } from "../../src/agent/http/egress.ts";
-import { createHostResolver } from "../../src/agent/http/resolve-host.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
+import { createHostResolver } from "../../src/net/resolve-host.ts";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";

@@ -5,7 +5,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { untilAborted } from "./deadline.ts";
 import type { FailureCode } from "./failure.ts";
 import { CallFailure } from "./failure.ts";
-import type { HostResolver } from "./resolve-host.ts";
+import type { HostResolver } from "../../net/resolve-host.ts";
 
 export interface Uplink {
   /**

@@ -9,11 +9,11 @@ import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { ApiKey } from "../../store/ports/api-key-store.ts";
 import { StatusSchema } from "../crud-endpoints.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
-import { named } from "../openapi.ts";
-import { LIST_PAGING } from "../parameters.ts";
+import { named } from "../openapi/openapi.ts";
+import { LIST_PAGING } from "../http/parameters.ts";
 
 const AccessLevelSchema = Type.Enum([...ACCESS_LEVELS]);
 

@@ -3,11 +3,11 @@ import { callResource } from "../../model/call.ts";
 import { createCrud } from "../crud.ts";
 import type { Crud } from "../crud.ts";
 import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf } from "../lists.ts";
-import { named } from "../openapi.ts";
-import { LIST_PAGING, text } from "../parameters.ts";
+import { named } from "../openapi/openapi.ts";
+import { LIST_PAGING, text } from "../http/parameters.ts";
 import { assertCredentials, forgetCall } from "../references.ts";
 import { callOrStat } from "./stats.ts";
 

@@ -8,7 +8,7 @@ import type { Store } from "../../store/store.ts";
 import { createCrud } from "../crud.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { resolveLocation } from "../locations.ts";
 
 const names = {

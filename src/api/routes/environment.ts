@@ -17,11 +17,11 @@ import { newId } from "../../runtime/ids.ts";
 import type { NewDocument, StoredDocument } from "../../store/ports/document-store.ts";
 import type { Store } from "../../store/store.ts";
 import { StatusSchema } from "../crud-endpoints.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../endpoint.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../http/endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
-import { named } from "../openapi.ts";
-import { LIST_PAGING } from "../parameters.ts";
+import { named } from "../openapi/openapi.ts";
+import { LIST_PAGING } from "../http/parameters.ts";
 import { answerSchema, assertReadable, marked } from "../unreadable.ts";
 
 const Body = Type.Object({ value: VariableValue }, { additionalProperties: false });

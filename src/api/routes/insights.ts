@@ -3,11 +3,11 @@ import { Type } from "typebox";
 import { notFound } from "../../model/errors.ts";
 import { Timestamp } from "../../model/fields.ts";
 import { periodStart } from "../../model/periods.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
-import { named } from "../openapi.ts";
-import { LIST_PAGING, truth } from "../parameters.ts";
+import { named } from "../openapi/openapi.ts";
+import { LIST_PAGING, truth } from "../http/parameters.ts";
 import { callSharing } from "../shared-calls.ts";
 
 const Score = Type.Integer({ minimum: 0, maximum: 999 });

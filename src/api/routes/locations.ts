@@ -3,12 +3,12 @@ import { Type } from "typebox";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
 import type { StoredAgent, StoredLocation } from "../../store/ports/location-store.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../lists.ts";
 import { Timestamp } from "../../model/fields.ts";
-import { named } from "../openapi.ts";
-import { LIST_PAGING } from "../parameters.ts";
+import { named } from "../openapi/openapi.ts";
+import { LIST_PAGING } from "../http/parameters.ts";
 
 const tag = "Locations";
 

@@ -6,7 +6,7 @@ import { show, summarizeFaults } from "../../model/validate.ts";
 import { createCrud } from "../crud.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { chooseLocation, knownLocations } from "../locations.ts";
 import { callsSharing } from "../shared-calls.ts";
 

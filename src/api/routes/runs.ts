@@ -2,9 +2,9 @@
 import { Type } from "typebox";
 import { Id } from "../../model/fields.ts";
 import { createValidator } from "../../model/validate.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
-import { named } from "../openapi.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { named } from "../openapi/openapi.ts";
 import { orderRun } from "../order-run.ts";
 import { RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
 

@@ -8,12 +8,12 @@ import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
 import { advancedStatOf, codesOfType, statOf } from "../../model/stat.ts";
 import type { Direction, RawEntry, StatQuery } from "../../store/ports/stat-store.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
-import { toPage } from "../paging.ts";
-import type { Position } from "../paging.ts";
-import { optional } from "../parameters.ts";
-import type { Values } from "../parameters.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { toPage } from "../http/paging.ts";
+import type { Position } from "../http/paging.ts";
+import { optional } from "../http/parameters.ts";
+import type { Values } from "../http/parameters.ts";
 import { callSharing } from "../shared-calls.ts";
 import {
   ALL_LOCATIONS,

@@ -8,7 +8,7 @@ import { show } from "../../model/validate.ts";
 import { createCrud } from "../crud.ts";
 import type { DocumentHooks } from "../owned-documents.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { assertUnused } from "../references.ts";
 
 const names = {

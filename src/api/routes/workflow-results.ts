@@ -14,12 +14,12 @@ import type { Page, StoredDocument } from "../../store/ports/document-store.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
 import type { Store } from "../../store/store.ts";
 import { visible } from "../owned-documents.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
 import { listOf, listPage } from "../lists.ts";
-import { named } from "../openapi.ts";
-import { LIST_PAGING } from "../parameters.ts";
+import { named } from "../openapi/openapi.ts";
+import { LIST_PAGING } from "../http/parameters.ts";
 import { listWithQueued } from "../queued-results.ts";
 import { callsSharing } from "../shared-calls.ts";
 

@@ -5,9 +5,9 @@ import { DelaySeconds } from "../../model/deployment.ts";
 import { Id } from "../../model/fields.ts";
 import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
-import { defineEndpoint } from "../endpoint.ts";
-import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
-import { named } from "../openapi.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { named } from "../openapi/openapi.ts";
 import { orderRun } from "../order-run.ts";
 import { RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
 

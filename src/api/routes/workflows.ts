@@ -2,7 +2,7 @@
 import { workflowResource } from "../../model/workflow.ts";
 import { createCrud } from "../crud.ts";
 import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
-import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { assertRunnable } from "../references.ts";
 import { removeDeploymentsOf } from "./deployments.ts";
 import { workflowRunEndpoints } from "./workflow-runs.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { authorize } from "../../../src/agent/authorize/authorize.ts";
 import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
-import { parseEgressAllow } from "../../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
 import { isSelfConnection } from "../../../src/agent/http/connect.ts";
-import { parseEgressAllow } from "../../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { startBlackHole } from "../../support/black-hole.ts";

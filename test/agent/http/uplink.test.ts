@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { beforeAll, afterAll, describe, expect, it } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
-import { parseEgressAllow } from "../../../src/agent/http/egress.ts";
+import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { CallFailure } from "../../../src/agent/http/failure.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
-import { createHostResolver } from "../../../src/agent/http/resolve-host.ts";
+import { createHostResolver } from "../../../src/net/resolve-host.ts";
 import { createUplink } from "../../../src/agent/http/uplink.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { startBlackHole } from "../../support/black-hole.ts";

@@ -1,0 +1,113 @@
+// Query parameters: how each is read and checked, and how the OpenAPI document describes it.
+import { Type } from "typebox";
+import type { TSchema } from "typebox";
+import { invalid } from "../../model/errors.ts";
+import { parseInstant } from "../../model/instant.ts";
+import { show } from "../../model/validate.ts";
+
+export interface Parameter<T> {
+  readonly schema: TSchema;
+  /** Undefined is a parameter that was not given. Throws `invalid`. */
+  read(given: string | undefined, name: string): T;
+}
+
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+
+export type Values<P extends Parameters> = {
+  readonly [K in keyof P]: P[K] extends Parameter<infer T> ? T : never;
+};
+
+/** Those of the query that `parameters` names, read; others are passed over. */
+export function readParameters<P extends Parameters>(
+  parameters: P,
+  query: Readonly<Record<string, unknown>>,
+): Values<P> {
+  const values: Record<string, unknown> = {};
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const given = query[name];
+    if (given !== undefined && typeof given !== "string")
+      throw invalid(`${name}: given more than once`);
+    if (given?.includes("\0")) throw invalid(`${name}: contains a NUL character`);
+    values[name] = parameter.read(given, name);
+  }
+  return values as Values<P>;
+}
+
+export function integer(
+  description: string,
+  range: { readonly minimum: number; readonly maximum: number },
+  fallback: number,
+): Parameter<number> {
+  const { minimum, maximum } = range;
+  return {
+    schema: Type.Integer({ ...range, description, default: fallback }),
+    read(given, name) {
+      if (given === undefined) return fallback;
+      const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+      if (value >= minimum && value <= maximum) return value;
+      throw invalid(`${name}: ${show(given)} is not an integer from ${minimum} to ${maximum}`);
+    },
+  };
+}
+
+/** Read in any letter case. */
+export function choice<const T extends string>(
+  description: string,
+  allowed: readonly T[],
+  fallback: T,
+): Parameter<T> {
+  return {
+    schema: Type.Enum([...allowed], { description, default: fallback }),
+    read(given, name) {
+      if (given === undefined) return fallback;
+      const value = allowed.find((one) => one === given.toUpperCase());
+      if (value !== undefined) return value;
+      const shown = allowed.map((one) => show(one)).join(", ");
+      throw invalid(`${name}: ${show(given)} is not one of [${shown}]`);
+    },
+  };
+}
+
+/** Without its fallback. */
+export const optional = <T>(parameter: Parameter<T>): Parameter<T | undefined> => {
+  const { default: _default, ...schema } = parameter.schema as TSchema & {
+    readonly default?: unknown;
+  };
+  return {
+    schema,
+    read: (given, name) => (given === undefined ? undefined : parameter.read(given, name)),
+  };
+};
+
+/** Epoch milliseconds. */
+export const instant = (description: string): Parameter<number | undefined> => ({
+  schema: Type.String({ description }),
+  read(given, name) {
+    if (given === undefined) return undefined;
+    const value = parseInstant(given);
+    if (value !== undefined) return value;
+    throw invalid(`${name}: ${show(given)} is not an ISO 8601 date or date-time`);
+  },
+});
+
+const TRUE = ["true", "t", "1"];
+
+/** Whatever does not say yes says no. */
+export const truth = (description: string): Parameter<boolean> => ({
+  schema: Type.String({ description: `${description}: true, t or 1` }),
+  read: (given = "") => TRUE.includes(given.toLowerCase()),
+});
+
+/** An empty value is as good as none. */
+export const text = (description: string): Parameter<string | undefined> => ({
+  schema: Type.String({ description }),
+  read: (given) => (given === "" ? undefined : given),
+});
+
+export const CURSOR = text("`meta.next_cursor` of the page before");
+
+/** As lists take them. */
+export const LIST_PAGING = {
+  cursor: CURSOR,
+  limit: integer("most entries of a page", { minimum: 1, maximum: 1000 }, 100),
+};

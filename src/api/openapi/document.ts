@@ -1,0 +1,81 @@
+// Finishes the OpenAPI document: an example for every parameter, body and answer, and which bodies
+// may be left out.
+import type { SwaggerTransformObject } from "@fastify/swagger";
+import type { Endpoint } from "../http/endpoint.ts";
+import { BODY_EXAMPLES, ERROR_EXAMPLES, exampleOf } from "./examples.ts";
+
+type Given = Parameters<SwaggerTransformObject>[0];
+type Document = Extract<Given, { openapiObject: unknown }>["openapiObject"];
+
+/** Of an operation, what is added to. */
+interface Operation {
+  parameters?: {
+    readonly name: string;
+    readonly schema: object;
+    example?: unknown;
+  }[];
+  requestBody?: { required?: boolean; content: Content };
+  responses: Record<string, { content?: Content; headers?: object }>;
+}
+
+type Content = Record<string, { example?: unknown }>;
+
+const ETAG = {
+  description: "of the version that is answered; for If-Match",
+  schema: { type: "string" },
+  example: exampleOf({ type: "string" }, "If-Match"),
+};
+
+const RETRY_AFTER = {
+  description: "seconds to wait before the request is repeated",
+  schema: { type: "integer" },
+  example: 5,
+};
+
+export function finishDocument(document: Document, endpoints: readonly Endpoint[]): Document {
+  const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  for (const endpoint of endpoints)
+    for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
+      for (const method of endpoint.methods) {
+        const described = `/api/2${path.replaceAll(/:(\w+)/g, "{$1}")}`;
+        const operation = paths[described]?.[method.toLowerCase()];
+        if (operation) finish(operation, endpoint);
+      }
+  return document;
+}
+
+function finish(operation: Operation, endpoint: Endpoint): void {
+  const { operationId, body, answer, versioned } = endpoint;
+  for (const parameter of operation.parameters ?? [])
+    parameter.example = exampleOf(parameter.schema, parameter.name);
+  if (operation.requestBody && body) {
+    operation.requestBody.required = isNeeded(body);
+    illustrate(operation.requestBody.content, BODY_EXAMPLES[operationId] ?? exampleOf(body));
+  }
+  for (const [code, response] of Object.entries(operation.responses)) {
+    const status = Number(code);
+    const isDone = status < 300;
+    if (response.content)
+      illustrate(response.content, isDone ? exampleOf(answer) : errorExample(status));
+    if (isDone && versioned) response.headers = { ETag: ETAG };
+    if (status === 429 || status === 503) response.headers = { "Retry-After": RETRY_AFTER };
+  }
+}
+
+/** Nothing at all is read as an object without properties. */
+function isNeeded(body: object): boolean {
+  const { required = [], anyOf = [] } = body as {
+    readonly required?: readonly string[];
+    readonly anyOf?: readonly object[];
+  };
+  return anyOf.length > 0 ? anyOf.every(isNeeded) : required.length > 0;
+}
+
+function illustrate(content: Content, example: unknown): void {
+  for (const media of Object.values(content)) media.example = example;
+}
+
+const errorExample = (status: number): object => ({
+  error_msg: ERROR_EXAMPLES[status] ?? "",
+  error: status,
+});

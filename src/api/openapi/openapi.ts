@@ -1,0 +1,190 @@
+// The OpenAPI document: what of an endpoint it says, and the parts that all endpoints share.
+import type { FastifySchema } from "fastify";
+import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
+import type { TSchema } from "typebox";
+import type { Endpoint, Method } from "../http/endpoint.ts";
+import { isRepeatable } from "../idempotency.ts";
+import { finishDocument } from "./document.ts";
+
+const ERROR_SCHEMA = {
+  $id: "Error",
+  type: "object",
+  required: ["error_msg", "error"],
+  properties: {
+    error_msg: { type: "string", description: "what was wrong, and where" },
+    error: { type: "integer", description: "the HTTP status" },
+  },
+};
+
+/** A schema that the document keeps once, under its name, for all operations that use it. */
+export const named = <S extends TSchema>(name: string, schema: S): S => ({
+  ...schema,
+  $id: name,
+});
+
+/** The named schemas of these endpoints. */
+export function sharedSchemas(endpoints: readonly Endpoint[]): unknown[] {
+  const shared = new Map<string, unknown>([["Error", ERROR_SCHEMA]]);
+  const collect = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { $id } = node as { readonly $id?: string };
+    if ($id !== undefined && !shared.has($id)) shared.set($id, { ...(plain(node) as object), $id });
+    Object.values(node).forEach(collect);
+  };
+  for (const { answer, body } of endpoints) collect([answer, body]);
+  return [...shared.values()];
+}
+
+const ERRORS: Readonly<Record<number, string>> = {
+  400: "Something in the request does not fit; the message says what",
+  401: "No key, or one that is not in force",
+  403: "The key may not do this",
+  404: "There is no such object, or none that you may read",
+  412: "If-Match names another version of the object",
+  413: "The body is larger than 1 MiB",
+  415: "The body is not application/json",
+  429: "Too many requests with a wrong key",
+  500: "A fault of the service",
+  503: "The database or the bus cannot be used just now",
+};
+
+export const openApiOptions = (
+  version: string,
+  tokenInQuery: boolean,
+  endpoints: readonly Endpoint[],
+): FastifyDynamicSwaggerOptions => ({
+  openapi: {
+    openapi: "3.1.0",
+    info: {
+      title: "Sonde",
+      version,
+      license: { name: "MIT", identifier: "MIT" },
+      description:
+        "Runs HTTP calls from test locations and measures them. Every path works with and without its trailing slash. " +
+        "`debug=1` in a query pretty-prints the answer. Query parameters that are not listed are ignored.",
+    },
+    servers: [{ url: "/", description: "where this document came from" }],
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+        header: { type: "apiKey", in: "header", name: "X-Api-Key" },
+        ...(tokenInQuery && {
+          query: { type: "apiKey", in: "query", name: "_token" } as const,
+        }),
+      },
+    },
+    security: [{ bearer: [] }, { header: [] }, ...(tokenInQuery ? [{ query: [] }] : [])],
+  },
+  transformObject: (document) =>
+    "openapiObject" in document
+      ? finishDocument(document.openapiObject, endpoints)
+      : document.swaggerObject,
+  refResolver: {
+    buildLocalReference: (json, _base, _fragment, n) =>
+      typeof json.$id === "string" ? json.$id : `schema${n}`,
+  },
+});
+
+const IF_MATCH = {
+  "If-Match": {
+    type: "string",
+    description: "ETag of the version that is to be changed; others are kept",
+  },
+};
+
+const IDEMPOTENCY_KEY = {
+  "Idempotency-Key": {
+    type: "string",
+    pattern: "^[!-~]{1,255}$",
+    description:
+      "a request that is repeated with the same key and body within 24 hours is carried out once, and answered the same",
+  },
+};
+
+/** What the document says of one way to reach an endpoint. */
+export function describe(endpoint: Endpoint, method: Method, path: string): FastifySchema {
+  const { operationId, methods, tag, summary, query, body } = endpoint;
+  const isFirst = method === methods[0] && path === endpoint.path;
+  const variant = path === endpoint.path ? `By${method}` : "ByAlias";
+  return {
+    operationId: isFirst ? operationId : `${operationId}${variant}`,
+    tags: [tag],
+    summary,
+    ...(query && {
+      querystring: {
+        type: "object",
+        properties: Object.fromEntries(
+          Object.entries(query).map(([name, { schema }]) => [name, plain(schema)]),
+        ),
+      },
+    }),
+    ...headersOf(endpoint, method),
+    ...(body && { body: referTo(body) }),
+    response: answersOf(endpoint),
+  };
+}
+
+function headersOf({ conditional }: Endpoint, method: Method): Pick<FastifySchema, "headers"> {
+  const properties = {
+    ...(conditional && IF_MATCH),
+    ...(isRepeatable(method) && IDEMPOTENCY_KEY),
+  };
+  return Object.keys(properties).length > 0 ? { headers: { type: "object", properties } } : {};
+}
+
+function answersOf(endpoint: Endpoint): Record<number, unknown> {
+  const { status = 200, answer, body, path, level, conditional } = endpoint;
+  const errors = [
+    400,
+    401,
+    ...(level === "VIEWER" ? [] : [403]),
+    ...(path.includes(":") ? [404] : []),
+    ...(conditional ? [412] : []),
+    ...(body ? [413, 415] : []),
+    429,
+    500,
+    503,
+  ];
+  const statuses = status === "of the answer" ? [200, 201] : [status];
+  const done = { description: "Done", ...(referTo(answer) as object) };
+  return {
+    ...Object.fromEntries(statuses.map((code) => [code, done])),
+    ...Object.fromEntries(
+      errors.map((code) => [code, { description: ERRORS[code], $ref: "Error#" }]),
+    ),
+  };
+}
+
+/**
+ * A schema without what only its validator reads, and with references to the named schemas in it.
+ */
+const plain = (schema: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(schema, (name, value: unknown) =>
+      isOurs(name, value) ? undefined : toStandard(refer(name, value)),
+    ),
+  );
+
+/** Keywords that mean something to this service only. */
+const isOurs = (name: string, value: unknown): boolean =>
+  name.startsWith("~") ||
+  name === "$id" ||
+  ((name === "secret" || name === "requiredAlways") && value === true);
+
+/** Tuples as JSON Schema 2020-12 has them, which OpenAPI 3.1 refers to. */
+function toStandard(value: unknown): unknown {
+  if (!isTuple(value)) return value;
+  const { items, additionalItems: _additional, ...rest } = value;
+  return { ...rest, prefixItems: items, items: false };
+}
+
+const isTuple = (value: unknown): value is { items: unknown[]; additionalItems?: unknown } =>
+  typeof value === "object" && value !== null && "items" in value && Array.isArray(value.items);
+
+const referTo = (schema: TSchema): unknown =>
+  (plain({ schema }) as { readonly schema: unknown }).schema;
+
+const refer = (name: string, value: unknown): unknown => {
+  const { $id } = (value ?? {}) as { readonly $id?: unknown };
+  return name !== "" && typeof $id === "string" ? { $ref: `${$id}#` } : value;
+};

@@ -1,0 +1,156 @@
+// From the environment to the configuration, or to everything that is wrong with it. The only
+// reader of the environment.
+import { readFileSync } from "node:fs";
+import { show } from "../model/validate.ts";
+import { ROLES, SETTINGS } from "./settings.ts";
+import type { Role, Setting } from "./settings.ts";
+
+export { ROLES } from "./settings.ts";
+export type { Role } from "./settings.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type Settings = typeof SETTINGS;
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+export type Config = {
+  readonly [Name in keyof Settings]: ValueOf<Settings[Name]>;
+};
+
+export const readEnvironment = (): Environment => process.env;
+
+const PREFIX = "SONDE_";
+const HUB_ROLES: readonly Role[] = ROLES.filter((role) => role !== "agent");
+const settings = (): [string, Setting<unknown>][] => Object.entries(SETTINGS);
+
+/**
+ * Reads the environment; `overrides` (by the same names, of the command line) win over it. A
+ * variable that is empty counts as not set. Throws one error whose message lists every fault on a
+ * line of its own.
+ */
+export function loadConfig(env: Environment, overrides: Environment = {}): Config {
+  const faults = unknownVariables(env);
+  const values = settings().map(([name, setting]) => {
+    const given = read(setting, env, overrides, faults);
+    return [name, given === null ? undefined : parse(setting, given, faults)];
+  });
+  const config = Object.freeze(Object.fromEntries(values)) as Config;
+  if (faults.length === 0) faults.push(...contradictions(config));
+  if (faults.length > 0)
+    throw new Error(["the configuration is not usable:", ...faults].join("\n  "));
+  return config;
+}
+
+/** One line for each setting, secrets as `[set]`. */
+export function renderConfig(config: Config): string {
+  const values: Readonly<Record<string, Config[keyof Config]>> = config;
+  const lines = settings().map(([name, { env, secret }]) => {
+    const value = values[name];
+    return `${env}=${secret && value ? "[set]" : String(value ?? "")}`;
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+/** The table of docs/configuration.md, in Markdown. */
+export function settingsTable(): string {
+  const rows = settings().map(([, setting]) => {
+    const { env, secret, defaultMeaning, meaning } = setting;
+    const fallback = defaultMeaning ?? `\`${setting.default}\``;
+    return `| \`${env}\` | ${fallback} | ${meaning} | ${secret ? `yes: also \`${env}_FILE\`` : "no"} |`;
+  });
+  return [
+    "| Setting | Default | Meaning | Secret |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+/** The text of a setting; null where it has none. */
+function read(
+  { env: name, default: fallback, secret }: Setting<unknown>,
+  env: Environment,
+  overrides: Environment,
+  faults: string[],
+): string | null {
+  const given = overrides[name] || env[name];
+  const file = secret && env[`${name}_FILE`];
+  if (!file || overrides[name]) return given || fallback;
+  if (given) {
+    faults.push(`${name} and ${name}_FILE are both set: set one of them`);
+    return null;
+  }
+  try {
+    return readFileSync(file, "utf8").trimEnd();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    faults.push(
+      `${name}_FILE: ${show(file)} cannot be read (${code}): name a file that this process may read`,
+    );
+    return null;
+  }
+}
+
+function parse(
+  { env: name, secret, allowed, parse }: Setting<unknown>,
+  text: string,
+  faults: string[],
+): unknown {
+  const value = parse(text);
+  if (value === undefined)
+    faults.push(
+      `${name}: ${secret ? "the value given" : show(withoutCredentials(text))} is not ${allowed}`,
+    );
+  return value;
+}
+
+const withoutCredentials = (text: string): string =>
+  text.replaceAll(/\/\/[^/@]*@/g, "//[redacted]@");
+
+function unknownVariables(env: Environment): string[] {
+  const known = settings().flatMap(([, { env: name, secret }]) =>
+    secret ? [name, `${name}_FILE`] : [name],
+  );
+  const unknown = Object.keys(env).filter(
+    (name) => name.startsWith(PREFIX) && !known.includes(name),
+  );
+  return unknown.map((name) => {
+    const [nearest = ""] = known.toSorted((a, b) => editDistance(name, a) - editDistance(name, b));
+    const begun = known.find((setting) => setting.startsWith(name));
+    return `${name} is not a setting; the nearest one is ${begun ?? nearest}`;
+  });
+}
+
+/** Levenshtein's distance, a row of its table at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const [i, left] of Array.from(a).entries()) {
+    const next = [i + 1];
+    for (const [j, right] of Array.from(b).entries())
+      next.push(
+        Math.min(
+          (row[j + 1] ?? 0) + 1,
+          (next[j] ?? 0) + 1,
+          (row[j] ?? 0) + (left === right ? 0 : 1),
+        ),
+      );
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+function contradictions({ roles, natsUrls, databaseUrl }: Config): string[] {
+  const faults: string[] = [];
+  const missing = ROLES.filter((role) => !roles.includes(role));
+  if (missing.length > 0 && !natsUrls)
+    faults.push(
+      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes, which needs SONDE_NATS_URL (the bus inside the process does not leave it)`,
+    );
+  const missingHub = HUB_ROLES.filter((role) => missing.includes(role));
+  const isSplitHub = missingHub.length > 0 && missingHub.length < HUB_ROLES.length;
+  if (isSplitHub && !databaseUrl)
+    faults.push(
+      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missingHub.join(", ")} to other processes, which needs SONDE_DATABASE_URL (the embedded database serves one process)`,
+    );
+  return faults;
+}

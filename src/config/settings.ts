@@ -1,0 +1,191 @@
+// Every setting: its name, default, meaning, and what it may hold. config.ts reads them.
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { LocationId } from "../model/location.ts";
+import { createValidator } from "../model/validate.ts";
+import { LOG_LEVELS } from "../runtime/logger.ts";
+import {
+  atLeastOne,
+  destination,
+  hostAndPort,
+  integer,
+  keyBytes,
+  listOf,
+  matching,
+  oneOf,
+  urlOf,
+} from "./setting-values.ts";
+
+export const ROLES = ["api", "scheduler", "agent", "aggregator"] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface Setting<T> {
+  readonly env: string;
+  /** As it would be written; null where there is none. */
+  readonly default: string | null;
+  /** In words, where `default` does not say it. */
+  readonly defaultMeaning?: string;
+  /** Its value is never shown, and may be read from the file that `<env>_FILE` names. */
+  readonly secret?: true;
+  readonly meaning: string;
+  /** Ends the sentence "… is not". */
+  readonly allowed: string;
+  /** Undefined for a text that is not allowed. */
+  readonly parse: (text: string) => T | undefined;
+}
+
+const setting = <T>(definition: Setting<T> & { default: string }): Setting<T> => definition;
+const optional = <T>(
+  definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
+): Setting<T | undefined> => ({ ...definition, default: null });
+
+const location = createValidator(LocationId);
+
+const port = integer(0, 65_535);
+const PORT = "a port (0 to 65535; 0 asks the system for a free one)";
+
+export const SETTINGS = {
+  host: setting({
+    env: "SONDE_HOST",
+    default: "127.0.0.1",
+    meaning: "Address that the API, the web pages and the ops server listen on",
+    allowed: "a host name or an IP address",
+    parse: (text) => (isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text)),
+  }),
+  port: setting({
+    env: "SONDE_PORT",
+    default: "8080",
+    meaning: "Port of the API, the OpenAPI document and the web pages",
+    allowed: PORT,
+    parse: port,
+  }),
+  opsPort: setting({
+    env: "SONDE_OPS_PORT",
+    default: "9464",
+    meaning: "Port of `/livez`, `/readyz` and `/metrics` of this process",
+    allowed: PORT,
+    parse: port,
+  }),
+  dataDir: setting({
+    env: "SONDE_DATA_DIR",
+    default: ".sonde",
+    defaultMeaning: "`.sonde` in the working folder",
+    meaning: "Folder of the embedded database, the agent's spool and the generated keys",
+    allowed: "a path",
+    parse: (text) => (text.includes("\0") ? undefined : resolve(text)),
+  }),
+  databaseUrl: optional({
+    env: "SONDE_DATABASE_URL",
+    secret: true,
+    defaultMeaning: "SQLite file in the data folder",
+    meaning: "PostgreSQL database, `postgres://user:password@host:port/name`",
+    allowed: "a postgres:// or postgresql:// URL with a host",
+    parse: urlOf(["postgres:", "postgresql:"]),
+  }),
+  natsUrls: optional({
+    env: "SONDE_NATS_URL",
+    secret: true,
+    defaultMeaning: "bus inside the process",
+    meaning:
+      "NATS servers, `nats://host:port` or `tls://user:password@host:port`, separated by commas",
+    allowed: "a comma-separated list of nats:// or tls:// URLs with a host",
+    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"]))),
+  }),
+  natsCredentials: optional({
+    env: "SONDE_NATS_CREDENTIALS",
+    secret: true,
+    defaultMeaning: "none",
+    meaning: "Content of the `.creds` file to sign in to NATS with",
+    allowed: "the content of a .creds file (a user JWT and its seed)",
+    parse: (text) => (/BEGIN NATS USER JWT[^]+BEGIN USER NKEY SEED/.test(text) ? text : undefined),
+  }),
+  roles: setting({
+    env: "SONDE_ROLES",
+    default: ROLES.join(","),
+    defaultMeaning: "all four",
+    meaning: `Roles of this process, of ${ROLES.map((role) => `\`${role}\``).join(", ")}; the same as \`--roles\``,
+    allowed: `a comma-separated list of ${ROLES.join(", ")}`,
+    parse: atLeastOne(listOf(oneOf(ROLES))),
+  }),
+  location: setting({
+    env: "SONDE_LOCATION",
+    default: "local",
+    meaning: "Location that the agent of this process serves",
+    allowed: "a location id (1 to 64 letters, digits, _ or -)",
+    parse: (text) => (location.accepts(text) ? text : undefined),
+  }),
+  locationKeys: optional({
+    env: "SONDE_LOCATION_KEY",
+    secret: true,
+    defaultMeaning: "follows from the master key, where there is one",
+    meaning:
+      "Key that credentials on their way to the location's agents are encrypted with, as `sonde locations add` prints it; older ones may follow, separated by commas",
+    allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
+    parse: atLeastOne(listOf(keyBytes)),
+  }),
+  bootstrapKey: optional({
+    env: "SONDE_BOOTSTRAP_KEY",
+    secret: true,
+    defaultMeaning: "generated on first start",
+    meaning: "First key of the API, of level OWNER: 32 letters and digits",
+    allowed: "32 characters of A-Z, a-z, 0-9",
+    parse: matching(/^[A-Za-z0-9]{32}$/),
+  }),
+  masterKey: optional({
+    env: "SONDE_MASTER_KEY",
+    secret: true,
+    defaultMeaning: "generated on first start",
+    meaning: "Key of the encryption at rest: 32 bytes as base64 or hex",
+    allowed: "32 bytes as base64 or as 64 hex digits",
+    parse: keyBytes,
+  }),
+  masterKeysOld: optional({
+    env: "SONDE_MASTER_KEYS_OLD",
+    secret: true,
+    defaultMeaning: "none",
+    meaning:
+      "Other keys that what is stored may still be encrypted with, separated by commas: see docs/security.md",
+    allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
+    parse: atLeastOne(listOf(keyBytes)),
+  }),
+  egressAllow: setting({
+    env: "SONDE_EGRESS_ALLOW",
+    default: "",
+    defaultMeaning: "none",
+    meaning:
+      "What may be called beyond public addresses: addresses, ranges (`10.1.0.0/16`) or `localhost`, each with or without a port (`127.0.0.1:8080`, `[::1]:8080`), separated by commas",
+    allowed:
+      "a comma-separated list of addresses, ranges or localhost, each with or without a port",
+    parse: listOf(destination),
+  }),
+  uplinkCheck: setting({
+    env: "SONDE_UPLINK_CHECK",
+    default: "",
+    defaultMeaning: "the NATS servers, where there are any",
+    meaning:
+      "What the agent tries to reach before it blames a target for a failure of the network, `host:port`, separated by commas: when none of them answers, the agent's own network is down",
+    allowed: "a comma-separated list of host:port",
+    parse: listOf(hostAndPort),
+  }),
+  logLevel: setting({
+    env: "SONDE_LOG_LEVEL",
+    default: "info",
+    meaning: `Least severe level that is logged, of ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
+    allowed: `one of ${LOG_LEVELS.join(", ")}`,
+    parse: oneOf(LOG_LEVELS),
+  }),
+  tokenInQuery: setting({
+    env: "SONDE_TOKEN_IN_QUERY",
+    default: "true",
+    meaning: "Whether a key may be given as the query parameter `_token`",
+    allowed: "true or false",
+    parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+  }),
+  agentConcurrency: setting({
+    env: "SONDE_AGENT_CONCURRENCY",
+    default: "500",
+    meaning: "Calls that the agent of this process makes at the same time",
+    allowed: "a whole number from 1 to 100000",
+    parse: integer(1, 100_000),
+  }),
+};

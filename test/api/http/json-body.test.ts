@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { parseJsonBody } from "../../../src/api/http/json-body.ts";
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+
+it.each([
+  ["an object", bytes('{"a": [1, "x", {"b": null}]}'), { a: [1, "x", { b: null }] }],
+  ["a byte order mark before it", bytes('\uFEFF{"a":1}'), { a: 1 }],
+  ["nothing at all", bytes(""), undefined],
+  [
+    "the same name in two objects",
+    bytes('{"a":{"x":1},"b":{"x":2}}'),
+    { a: { x: 1 }, b: { x: 2 } },
+  ],
+  [
+    "a value that looks like structure",
+    bytes('{"a":"{\\"a\\":[","b":"a"}'),
+    { a: '{"a":[', b: "a" },
+  ],
+  ["a name that is used as a value before", bytes('{"a":"b","b":"a"}'), { a: "b", b: "a" }],
+  ["every depth that is allowed", bytes(nested(32)), expect.anything()],
+  [
+    "escaped characters of every kind",
+    bytes(String.raw`{"a":"\u00e9\n\ud83d\ude00"}`),
+    { a: "é\n😀" },
+  ],
+])("reads %s", (_what, given, expected) => {
+  expect(parseJsonBody(given)).toEqual(expected);
+});
+
+it.each([
+  ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "the body is not valid UTF-8"],
+  ["what is cut off", bytes('{"a": 1'), "the body is not valid JSON"],
+  ["single quotes", bytes("{'a': 1}"), "the body is not valid JSON"],
+  ["only spaces", bytes("  "), "the body is not valid JSON"],
+  ["NaN", bytes('{"a": NaN}'), "the body is not valid JSON"],
+  ["an array", bytes("[1]"), "body: [1] is not of type object"],
+  ["a string", bytes('"x"'), "body: 'x' is not of type object"],
+  ["null", bytes("null"), "body: null is not of type object"],
+  ["too many levels", bytes(nested(33)), "the body is nested deeper than 32 levels"],
+  ["levels by the ten thousand", bytes(nested(10_000)), "the body is nested deeper than 32 levels"],
+  [
+    "a prototype",
+    bytes('{"__proto__": {}}'),
+    "'__proto__' is not allowed as the name of a property",
+  ],
+  [
+    "a prototype in disguise",
+    bytes(String.raw`{"a": {"\u005f_proto__": 1}}`),
+    "'__proto__' is not allowed as the name of a property",
+  ],
+  [
+    "a constructor",
+    bytes('{"constructor": 1}'),
+    "'constructor' is not allowed as the name of a property",
+  ],
+  [
+    "a name given twice",
+    bytes('{"a": 1, "b": {"a": 1}, "a": 2}'),
+    "the property 'a' is given more than once",
+  ],
+  [
+    "a name given twice in other letters",
+    bytes(String.raw`{"a": 1, "\u0061": 2}`),
+    "the property 'a' is given more than once",
+  ],
+  [
+    "NUL in a value",
+    bytes(String.raw`{"a": ["\u0000"]}`),
+    "a string of the body contains a NUL character",
+  ],
+  [
+    "NUL in a name",
+    bytes(String.raw`{"\u0000": 1}`),
+    "a string of the body contains a NUL character",
+  ],
+  [
+    "half a surrogate pair",
+    bytes(String.raw`{"a": "\ud83d"}`),
+    "a string of the body contains half a surrogate pair",
+  ],
+])("refuses %s", (_what, given, message) => {
+  expect(() => parseJsonBody(given)).toThrow(message);
+});

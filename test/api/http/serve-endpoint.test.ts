@@ -1,0 +1,58 @@
+import { request } from "node:http";
+import Fastify from "fastify";
+import { Type } from "typebox";
+import { expect, it } from "vitest";
+import { defineEndpoint } from "../../../src/api/http/endpoint.ts";
+import { sharedSchemas } from "../../../src/api/openapi/openapi.ts";
+import { serveEndpoint } from "../../../src/api/http/serve-endpoint.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { createTestDatabase } from "../../support/stores.ts";
+
+const OWNER = {
+  key_id: "k",
+  owner: "ann",
+  org: null,
+  access_level: "OWNER",
+} as const;
+
+it("tells an endpoint of a caller who left before it asked", async () => {
+  await using database = await createTestDatabase("sqlite");
+  const store = await database.open(systemClock);
+  const app = Fastify();
+  await using _ = { [Symbol.asyncDispose]: () => app.close() };
+  const arrived = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<boolean>();
+  const endpoint = defineEndpoint({
+    operationId: "wait",
+    methods: ["GET"],
+    path: "/wait/",
+    tag: "waits",
+    summary: "Wait",
+    level: "VIEWER",
+    answer: Type.Object({}),
+    async handle(asked) {
+      arrived.resolve();
+      await left.promise;
+      told.resolve(asked.ended.aborted);
+      return {};
+    },
+  });
+  for (const schema of sharedSchemas([endpoint])) app.addSchema(schema);
+  app.addHook("onRequest", async (_request, reply) => {
+    reply.raw.once("close", () => left.resolve());
+  });
+  serveEndpoint(app, endpoint, {
+    store,
+    authenticate: async () => OWNER,
+    stopping: new AbortController().signal,
+  });
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+
+  const sent = request(`${url}/api/2/wait/`)
+    .on("error", () => undefined)
+    .end();
+  await arrived.promise;
+  sent.destroy();
+  expect(await told.promise).toBe(true);
+});

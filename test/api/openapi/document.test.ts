@@ -1,0 +1,229 @@
+// The OpenAPI document as tools read it: a linter, a generator of types, and programs that are
+// written against them.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import openapiTypescript from "openapi-typescript";
+import type { OpenAPI3 } from "openapi-typescript";
+import { expect, it } from "vitest";
+import { startApi } from "../../support/api.ts";
+import type { Json } from "../../support/api.ts";
+
+async function documentOf(): Promise<string> {
+  await using api = await startApi();
+  return (await api.send({ path: "/openapi.json" })).text;
+}
+
+it("is an OpenAPI 3.1 document without a fault, whose examples fit their schemas", async () => {
+  const config = await createConfig({
+    extends: ["recommended-strict"],
+    rules: {
+      // The paths of this interface are given; where two could match, the literal one does.
+      "no-ambiguous-paths": "off",
+      "no-path-trailing-slash": "off",
+      "no-invalid-media-type-examples": "error",
+      "no-invalid-parameter-examples": "error",
+      "no-invalid-schema-examples": "error",
+      "operation-operationId-unique": "error",
+      "no-unresolved-refs": "error",
+      "no-undefined-server-variable": "error",
+    },
+  });
+  const problems = await lintFromString({ source: await documentOf(), config });
+  expect(
+    problems.map(
+      ({ ruleId, message, location }) => `${ruleId}: ${message} at ${location[0]?.pointer ?? "?"}`,
+    ),
+  ).toEqual([]);
+});
+
+interface Media {
+  readonly example?: Json;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly example?: unknown;
+  }[];
+  readonly requestBody?: {
+    readonly required?: boolean;
+    readonly content: Readonly<Record<string, Media>>;
+  };
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly content?: Readonly<Record<string, Media>>;
+        readonly headers?: object;
+      }
+    >
+  >;
+}
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+
+async function operationsOf(): Promise<
+  (Operation & { readonly path: string; readonly method: string })[]
+> {
+  const { paths } = JSON.parse(await documentOf()) as { paths: Paths };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      path,
+      method,
+    })),
+  );
+}
+
+it("gives an example for every parameter, body, answer and error", async () => {
+  const bare = (await operationsOf()).flatMap((operation) => {
+    const { operationId, parameters = [], requestBody, responses } = operation;
+    const contents = Object.entries(responses)
+      .map(([status, { content }]) => [status, content] as const)
+      .concat(requestBody ? [["body", requestBody.content]] : []);
+    return [
+      ...parameters
+        .filter(({ example }) => example === undefined)
+        .map(({ name }) => `${operationId}: ${name}`),
+      ...contents
+        .filter(([, content]) => !content?.["application/json"]?.example)
+        .map(([what]) => `${operationId}: ${what}`),
+    ];
+  });
+  expect(bare).toEqual([]);
+});
+
+it("tells the headers of answers that a client is to read", async () => {
+  const operations = await operationsOf();
+  const get = operations.find(({ operationId }) => operationId === "getCall");
+  const headersOf = (status: string): string[] =>
+    Object.keys(get?.responses[status]?.headers ?? {});
+  expect(["200", "404", "429", "503"].map(headersOf)).toEqual([
+    ["ETag"],
+    [],
+    ["Retry-After"],
+    ["Retry-After"],
+  ]);
+});
+
+it("requires just those bodies that may not be left out", async () => {
+  const optional = (await operationsOf()).flatMap(({ operationId, requestBody }) =>
+    requestBody && requestBody.required !== true ? [operationId] : [],
+  );
+  expect(optional.filter((id) => !/By/.test(id)).sort()).toEqual([
+    "changeOrRunWorkflow",
+    "createApiKey",
+    "runCall",
+    "runWorkflow",
+    "updateCall",
+    "updateDeployment",
+    "updateReport",
+    "updateToken",
+    "updateWorkflow",
+  ]);
+});
+
+it("shows bodies that the service takes, but for the objects that they name", async () => {
+  await using api = await startApi();
+  const created: string[] = [];
+  for (const { path, method, requestBody, responses } of await operationsOf()) {
+    const body = requestBody?.content["application/json"]?.example;
+    if (method !== "post" || !body || !("201" in responses)) continue;
+    const place = path.replace("/api/2", "").replaceAll(/\{\w+\}/g, "some_name");
+    const { status, text } = await api.send({
+      method: "POST",
+      path: place,
+      body,
+    });
+    if (status === 400) expect(text).toMatch(/ is not an? .+ you may /);
+    else expect([status, text]).toEqual([201, expect.anything()]);
+    created.push(place);
+  }
+  expect(created).toHaveLength(8);
+});
+
+const PROGRAM = `
+import type { components, operations, paths } from "./api.ts";
+
+type Call = components["schemas"]["Call"];
+type NewCall = operations["createCall"]["requestBody"]["content"]["application/json"];
+type Stat = NonNullable<components["schemas"]["PeriodStat"]["stat"]>;
+
+export const body: NewCall = {
+  meta: { name: "a call" },
+  request: { method: "GET", url: "https://api.example.com/" },
+};
+
+export async function createCall(base: string, key: string): Promise<Call> {
+  const path: keyof paths = "/api/2/calls/";
+  const response = await fetch(base + path, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as Call;
+}
+
+export const describe = ({ meta, access, request }: Call): string =>
+  [meta.name, meta.description?.trim() ?? "", access.org ? "org" : "", request.url].join(" ");
+
+export const countOf = (stat: Stat): number => stat.count;
+`;
+
+const PROGRAMS: readonly (readonly [what: string, program: string, said: RegExp])[] = [
+  ["fits", PROGRAM, /^$/],
+  [
+    "leaves out what is required",
+    PROGRAM.replace('meta: { name: "a call" },', "meta: {},"),
+    /^error TS2741: Property 'name' is missing/,
+  ],
+  [
+    "asks for a path that there is not",
+    PROGRAM.replace('"/api/2/calls/"', '"/api/3/calls/"'),
+    /^error TS2820: Type '"\/api\/3\/calls\/"' is not assignable/,
+  ],
+  [
+    "takes for a text what may be null",
+    PROGRAM.replace("?.trim()", ".trim()"),
+    /^error TS18047: 'meta.description' is possibly 'null'/,
+  ],
+];
+
+/**
+ * What the type checker says of each program beside the generated types: its one fault, or nothing.
+ */
+async function checkPrograms(): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-client-"));
+  try {
+    const schema = JSON.parse(await documentOf()) as OpenAPI3;
+    writeFileSync(join(folder, "api.ts"), await openapiTypescript(schema));
+    for (const [n, [, program]] of PROGRAMS.entries())
+      writeFileSync(join(folder, `program-${n}.ts`), program);
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+    const { stdout } = spawnSync(
+      resolve("node_modules/.bin/tsc"),
+      [
+        ["--noEmit", "--strict", "--target", "es2024", "--module", "nodenext"],
+        ["--allowImportingTsExtensions", "--types", "node"],
+        PROGRAMS.map((_, n) => `program-${n}.ts`),
+      ].flat(),
+      { cwd: folder, encoding: "utf8" },
+    );
+    expect(stdout).not.toMatch(/^api\.ts/m);
+    return PROGRAMS.map((_, n) =>
+      [...stdout.matchAll(new RegExp(`^program-${n}\\.ts\\S* (.*)$`, "gm"))]
+        .map(([, fault]) => fault)
+        .join("\n"),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+it("gives types that programs can be checked against", async () => {
+  const said = await checkPrograms();
+  for (const [n, [what, , expected]] of PROGRAMS.entries()) expect(said[n], what).toMatch(expected);
+}, 60_000);

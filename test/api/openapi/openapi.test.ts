@@ -1,0 +1,96 @@
+import { expect, it } from "vitest";
+import { startApi } from "../../support/api.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+  }[];
+  readonly requestBody?: unknown;
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+  readonly security: readonly unknown[];
+}
+
+it("describes every way to every endpoint, once", async () => {
+  await using api = await startApi();
+  const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
+  const described = Object.entries(body.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const served = api.api.endpoints.flatMap(({ path, aliases = [], methods }) =>
+    [path, ...aliases].flatMap((one) =>
+      methods.map(
+        (method) =>
+          `${method} /api/2${one.replaceAll(/:(\w+)/g, (_, name) => `{${String(name)}}`)}`,
+      ),
+    ),
+  );
+  expect(described.sort()).toEqual(served.sort());
+  const ids = Object.values(body.paths).flatMap((operations) =>
+    Object.values(operations).map(({ operationId }) => operationId),
+  );
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it("names the version, the ways to authenticate, and every schema that it refers to", async () => {
+  await using api = await startApi();
+  const { status, body, text } = await api.send<OpenApi>({
+    path: "/openapi.json",
+    as: null,
+  });
+  expect([status, body.openapi]).toEqual([200, "3.1.0"]);
+  expect(body.security).toEqual([{ bearer: [] }, { header: [] }, { query: [] }]);
+  const referred = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref);
+  const known = Object.keys(body.components.schemas).map((name) => `#/components/schemas/${name}`);
+  expect(new Set(referred)).toEqual(new Set(known));
+});
+
+it("tells the parameters, the body and the errors of an operation", async () => {
+  await using api = await startApi();
+  const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
+  const run = body.paths["/api/2/calls/{id}/run"]?.["post"];
+  expect(run?.parameters?.map((one) => `${one.in} ${one.name}`)).toEqual([
+    "query wait",
+    "header Idempotency-Key",
+    "path id",
+  ]);
+  expect(run?.requestBody).toBeDefined();
+  expect(Object.keys(run?.responses ?? {})).toEqual([
+    "200",
+    "400",
+    "401",
+    "403",
+    "404",
+    "413",
+    "415",
+    "429",
+    "500",
+    "503",
+  ]);
+});
+
+it("does not offer a key in the query where that is switched off", async () => {
+  await using api = await startApi({ config: { tokenInQuery: false } });
+  const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
+  expect(body.security).toEqual([{ bearer: [] }, { header: [] }]);
+});
+
+it("can be browsed, with nothing fetched from elsewhere", async () => {
+  await using api = await startApi();
+  const page = await api.send({ path: "//docs", as: null });
+  expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(page.headers["content-security-policy"]).toContain("default-src 'self'");
+  const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) =>
+    String(address),
+  );
+  expect(assets.filter((address) => /^(https?:)?\/\//.test(address))).toEqual([]);
+  const script = await api.send({ path: "//docs/static/swagger-ui-bundle.js" });
+  expect(script.status).toBe(200);
+});

@@ -1,0 +1,357 @@
+// The configuration: defaults, every fault at once, secrets never shown.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseEgressAllow } from "../../src/net/egress.ts";
+import { loadConfig, renderConfig, settingsTable } from "../../src/config/config.ts";
+import type { Environment } from "../../src/config/config.ts";
+
+const SECRET = "Marker0Secret0Marker0Secret0Mark";
+const CREDENTIALS = `-----BEGIN NATS USER JWT-----
+${SECRET}
+------END NATS USER JWT------
+-----BEGIN USER NKEY SEED-----
+SU${SECRET}
+------END USER NKEY SEED------`;
+
+/** The fault lines of a configuration; none when it loads. */
+function faultsOf(env: Environment, overrides: Environment = {}): string[] {
+  try {
+    loadConfig(env, overrides);
+    return [];
+  } catch (err) {
+    return (err as Error).message.split("\n  ").slice(1);
+  }
+}
+
+function secretFile(content: string) {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-config-"));
+  const path = join(folder, "secret");
+  writeFileSync(path, content, { mode: 0o600 });
+  return { path, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
+}
+
+describe("the configuration", () => {
+  it("of an empty environment is the embedded default, frozen", () => {
+    const config = loadConfig({ PATH: "/bin", HOME: "/root" });
+    expect(config).toEqual({
+      host: "127.0.0.1",
+      port: 8080,
+      opsPort: 9464,
+      dataDir: resolve(".sonde"),
+      databaseUrl: undefined,
+      natsUrls: undefined,
+      natsCredentials: undefined,
+      roles: ["api", "scheduler", "agent", "aggregator"],
+      location: "local",
+      bootstrapKey: undefined,
+      masterKey: undefined,
+      masterKeysOld: undefined,
+      egressAllow: [],
+      uplinkCheck: [],
+      logLevel: "info",
+      tokenInQuery: true,
+      agentConcurrency: 500,
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config.roles)).toBe(true);
+  });
+
+  it("holds what the environment says", () => {
+    const config = loadConfig({
+      SONDE_HOST: "::1",
+      SONDE_PORT: "0",
+      SONDE_OPS_PORT: "65535",
+      SONDE_DATA_DIR: "/var/lib/sonde",
+      SONDE_DATABASE_URL: "postgres://sonde:pw@db:5432/sonde",
+      SONDE_NATS_URL: "nats://a:4222, tls://user:pw@b",
+      SONDE_NATS_CREDENTIALS: CREDENTIALS,
+      SONDE_ROLES: "agent,api,agent",
+      SONDE_LOCATION: "eu-west_1",
+      SONDE_BOOTSTRAP_KEY: SECRET,
+      SONDE_MASTER_KEY: "00".repeat(31) + "ff",
+      SONDE_EGRESS_ALLOW:
+        "10.0.0.0/8,10.0.0.0/8:80,fd00::/8,127.0.0.1,::1,localhost,localhost:8080,[::1]:80",
+      SONDE_LOG_LEVEL: "debug",
+      SONDE_TOKEN_IN_QUERY: "false",
+      SONDE_AGENT_CONCURRENCY: "50",
+    });
+    expect(config).toMatchObject({
+      host: "::1",
+      port: 0,
+      opsPort: 65_535,
+      dataDir: "/var/lib/sonde",
+      databaseUrl: "postgres://sonde:pw@db:5432/sonde",
+      natsUrls: ["nats://a:4222", "tls://user:pw@b"],
+      natsCredentials: CREDENTIALS,
+      roles: ["agent", "api"],
+      location: "eu-west_1",
+      bootstrapKey: SECRET,
+      egressAllow: [
+        "10.0.0.0/8",
+        "10.0.0.0/8:80",
+        "fd00::/8",
+        "127.0.0.1",
+        "::1",
+        "localhost",
+        "localhost:8080",
+        "[::1]:80",
+      ],
+      logLevel: "debug",
+      tokenInQuery: false,
+      agentConcurrency: 50,
+    });
+    expect(() => parseEgressAllow(config.egressAllow)).not.toThrow();
+    expect([...(config.masterKey ?? [])]).toEqual([...Array<number>(31).fill(0), 255]);
+  });
+
+  it("takes a master key as base64 too", () => {
+    const key = Buffer.alloc(32, 7);
+    const { masterKey } = loadConfig({
+      SONDE_MASTER_KEY: key.toString("base64"),
+    });
+    expect(key.equals(masterKey ?? Buffer.alloc(0))).toBe(true);
+  });
+
+  it("counts an empty variable as not set", () => {
+    expect(loadConfig({ SONDE_PORT: "", SONDE_NATS_URL: "" })).toEqual(loadConfig({}));
+  });
+
+  it("lets the command line win", () => {
+    const env = { SONDE_PORT: "1", SONDE_BOOTSTRAP_KEY_FILE: "/not/there" };
+    const config = loadConfig(env, {
+      SONDE_PORT: "2",
+      SONDE_BOOTSTRAP_KEY: SECRET,
+    });
+    expect(config.port).toBe(2);
+    expect(config.bootstrapKey).toBe(SECRET);
+  });
+});
+
+describe("a secret", () => {
+  it("is read from the file that its _FILE variable names, without the last line break", () => {
+    using file = secretFile(`${SECRET}\n`);
+    expect(loadConfig({ SONDE_BOOTSTRAP_KEY_FILE: file.path }).bootstrapKey).toBe(SECRET);
+  });
+
+  it("is not given twice", () => {
+    using file = secretFile(SECRET);
+    const env = {
+      SONDE_BOOTSTRAP_KEY: SECRET,
+      SONDE_BOOTSTRAP_KEY_FILE: file.path,
+    };
+    expect(faultsOf(env)).toEqual([
+      "SONDE_BOOTSTRAP_KEY and SONDE_BOOTSTRAP_KEY_FILE are both set: set one of them",
+    ]);
+  });
+
+  it("has a file that can be read", () => {
+    expect(faultsOf({ SONDE_MASTER_KEY_FILE: "/not/there" })).toEqual([
+      "SONDE_MASTER_KEY_FILE: '/not/there' cannot be read (ENOENT): name a file that this process may read",
+    ]);
+  });
+
+  it("is checked like one of the environment", () => {
+    using file = secretFile("short");
+    expect(faultsOf({ SONDE_MASTER_KEY_FILE: file.path })).toEqual([
+      "SONDE_MASTER_KEY: the value given is not 32 bytes as base64 or as 64 hex digits",
+    ]);
+  });
+
+  it.each([
+    "SONDE_BOOTSTRAP_KEY",
+    "SONDE_MASTER_KEY",
+    "SONDE_DATABASE_URL",
+    "SONDE_NATS_URL",
+    "SONDE_NATS_CREDENTIALS",
+  ])("%s is never shown in a fault", (name) => {
+    const faults = faultsOf({ [name]: `bad ${SECRET}` });
+    expect(faults).toEqual([
+      expect.stringMatching(new RegExp(`^${name}: the value given is not `)),
+    ]);
+    expect(faults.join()).not.toContain(SECRET);
+  });
+
+  it("put where it does not belong is not shown either", () => {
+    const faults = faultsOf({ SONDE_HOST: `nats://user:${SECRET}@host` });
+    expect(faults).toEqual([
+      expect.stringContaining("SONDE_HOST: 'nats://[redacted]@host' is not"),
+    ]);
+  });
+
+  it("is printed as [set]", () => {
+    const printed = renderConfig(
+      loadConfig({
+        SONDE_BOOTSTRAP_KEY: SECRET,
+        SONDE_MASTER_KEY: "ab".repeat(32),
+        SONDE_DATABASE_URL: `postgres://sonde:${SECRET}@db/sonde`,
+        SONDE_NATS_CREDENTIALS: CREDENTIALS,
+        SONDE_NATS_URL: `nats://a,tls://user:${SECRET}@b`,
+      }),
+    );
+    expect(printed).not.toContain(SECRET);
+    expect(printed.split("\n")).toEqual(
+      expect.arrayContaining([
+        "SONDE_PORT=8080",
+        "SONDE_LOG_LEVEL=info",
+        "SONDE_DATABASE_URL=[set]",
+        "SONDE_NATS_URL=[set]",
+        "SONDE_NATS_CREDENTIALS=[set]",
+        "SONDE_ROLES=api,scheduler,agent,aggregator",
+        "SONDE_BOOTSTRAP_KEY=[set]",
+        "SONDE_MASTER_KEY=[set]",
+        "SONDE_EGRESS_ALLOW=",
+      ]),
+    );
+    expect(renderConfig(loadConfig({}))).toContain("SONDE_MASTER_KEY=\n");
+  });
+});
+
+const EGRESS =
+  "a comma-separated list of addresses, ranges or localhost, each with or without a port";
+
+describe("a value that is not allowed", () => {
+  it.each([
+    ["a host with a slash", "SONDE_HOST", "http://x", "a host name or an IP address"],
+    [
+      "a port in words",
+      "SONDE_PORT",
+      "http",
+      "a port (0 to 65535; 0 asks the system for a free one)",
+    ],
+    [
+      "a port too high",
+      "SONDE_OPS_PORT",
+      "65536",
+      "a port (0 to 65535; 0 asks the system for a free one)",
+    ],
+    [
+      "a negative port",
+      "SONDE_PORT",
+      "-1",
+      "a port (0 to 65535; 0 asks the system for a free one)",
+    ],
+    [
+      "a role that does not exist",
+      "SONDE_ROLES",
+      "api,cook",
+      "a comma-separated list of api, scheduler, agent, aggregator",
+    ],
+    ["no role", "SONDE_ROLES", ",", "a comma-separated list of api, scheduler, agent, aggregator"],
+    [
+      "a location with a dot",
+      "SONDE_LOCATION",
+      "eu.west",
+      "a location id (1 to 64 letters, digits, _ or -)",
+    ],
+    ["a prefix too long", "SONDE_EGRESS_ALLOW", "10.0.0.0/33", EGRESS],
+    ["a name", "SONDE_EGRESS_ALLOW", "example.com:443", EGRESS],
+    ["a zone", "SONDE_EGRESS_ALLOW", "fe80::1%eth0", EGRESS],
+    ["a mapped range", "SONDE_EGRESS_ALLOW", "::ffff:10.0.0.0/104", EGRESS],
+    ["port 0", "SONDE_EGRESS_ALLOW", "localhost:0", EGRESS],
+    ["no port", "SONDE_EGRESS_ALLOW", "[::1]:65536", EGRESS],
+    [
+      "a hub without a port",
+      "SONDE_UPLINK_CHECK",
+      "192.0.2.1",
+      "a comma-separated list of host:port",
+    ],
+    [
+      "a level that does not exist",
+      "SONDE_LOG_LEVEL",
+      "loud",
+      "one of trace, debug, info, warn, error, fatal, silent",
+    ],
+    ["yes", "SONDE_TOKEN_IN_QUERY", "yes", "true or false"],
+    ["none at a time", "SONDE_AGENT_CONCURRENCY", "0", "a whole number from 1 to 100000"],
+    ["half a call", "SONDE_AGENT_CONCURRENCY", "1.5", "a whole number from 1 to 100000"],
+  ])("is named with what is allowed: %s", (_, name, value, allowed) => {
+    expect(faultsOf({ [name]: value })).toEqual([`${name}: '${value}' is not ${allowed}`]);
+  });
+
+  it.each([
+    ["another protocol", "SONDE_NATS_URL", "http://host"],
+    ["no protocol", "SONDE_NATS_URL", "host:4222"],
+    ["one bad of two", "SONDE_NATS_URL", "nats://a,b"],
+    ["another database", "SONDE_DATABASE_URL", "mysql://host/db"],
+    ["no host", "SONDE_DATABASE_URL", "postgres:///db"],
+    ["a key too short", "SONDE_BOOTSTRAP_KEY", SECRET.slice(1)],
+    ["a key with a dash", "SONDE_BOOTSTRAP_KEY", `-${SECRET.slice(1)}`],
+    ["31 bytes", "SONDE_MASTER_KEY", "00".repeat(31)],
+    ["no seed", "SONDE_NATS_CREDENTIALS", "-----BEGIN NATS USER JWT-----"],
+  ])("is refused: %s", (_, name, value) => {
+    expect(faultsOf({ [name]: value })).toHaveLength(1);
+  });
+
+  it("does not hide the others", () => {
+    const faults = faultsOf({
+      SONDE_PROT: "1",
+      SONDE_PORT: "http",
+      SONDE_LOG_LEVEL: "loud",
+      SONDE_MASTER_KEY: "x",
+      SONDE_BOOTSTRAP_KEY_FILE: "/not/there",
+    });
+    expect(faults.map((fault) => /^SONDE_[A-Z_]+/.exec(fault)?.[0])).toEqual([
+      "SONDE_PROT",
+      "SONDE_PORT",
+      "SONDE_BOOTSTRAP_KEY_FILE",
+      "SONDE_MASTER_KEY",
+      "SONDE_LOG_LEVEL",
+    ]);
+  });
+});
+
+describe("an unknown variable", () => {
+  it.each([
+    ["SONDE_PROT", "SONDE_PORT"],
+    ["SONDE_DATABASE", "SONDE_DATABASE_URL"],
+    ["SONDE_NATS_URLS", "SONDE_NATS_URL"],
+    ["SONDE_MASTERKEY", "SONDE_MASTER_KEY"],
+    ["SONDE_PORT_FILE", "SONDE_PORT"],
+  ])("%s is a fault that names %s", (name, nearest) => {
+    expect(faultsOf({ [name]: "1" })).toEqual([
+      `${name} is not a setting; the nearest one is ${nearest}`,
+    ]);
+  });
+
+  it("of another program is none of ours", () => {
+    expect(faultsOf({ SONDEX: "1", MY_SONDE_PORT: "x" })).toEqual([]);
+  });
+});
+
+describe("roles apart", () => {
+  const NATS = { SONDE_NATS_URL: "nats://hub" };
+  const DATABASE = { SONDE_DATABASE_URL: "postgres://db/sonde" };
+
+  it.each([
+    ["an agent with a bus needs no database", "agent", NATS],
+    ["a whole hub with a bus may keep the embedded database", "api,scheduler,aggregator", NATS],
+    ["a part of the hub with both", "api", { ...NATS, ...DATABASE }],
+    ["all in one process need neither", "api,scheduler,agent,aggregator", {}],
+  ])("may run: %s", (_, roles, env) => {
+    expect(faultsOf(env, { SONDE_ROLES: roles })).toEqual([]);
+  });
+
+  it.each([
+    ["an agent without a bus", "agent", {}, ["SONDE_NATS_URL"]],
+    ["a hub without a bus", "api,scheduler,aggregator", DATABASE, ["SONDE_NATS_URL"]],
+    ["a part of the hub without a database", "api,agent", NATS, ["SONDE_DATABASE_URL"]],
+    ["a part of the hub without either", "scheduler", {}, ["SONDE_NATS_URL", "SONDE_DATABASE_URL"]],
+  ])("may not: %s", (_, roles, env, needed) => {
+    const faults = faultsOf({ ...env, SONDE_ROLES: roles });
+    expect(faults.map((fault) => /which needs (\w+)/.exec(fault)?.[1])).toEqual(needed);
+  });
+});
+
+describe("docs/configuration.md", () => {
+  it("holds the table of settings as it is", () => {
+    const cells = (markdown: string): string[][] =>
+      markdown
+        .split("\n")
+        .filter((line) => line.startsWith("|") && !line.includes("---"))
+        .map((line) => line.split("|").map((cell) => cell.trim()));
+    const document = readFileSync("docs/configuration.md", "utf8");
+    expect(cells(document)).toEqual(cells(settingsTable()));
+  });
+});

@@ -1,0 +1,370 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createHostResolver } from "../../src/net/resolve-host.ts";
+import type { ResolverSettings } from "../../src/net/resolve-host.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { startBlackHole } from "../support/black-hole.ts";
+import { freePort } from "../support/free-port.ts";
+import { startNameServer } from "../support/name-server.ts";
+import type { Answer, NameServer } from "../support/name-server.ts";
+import { startTarget } from "../support/target-server.ts";
+import { undisturbed } from "../support/undisturbed.ts";
+import { call, codeOf, timingOfCall } from "../agent/calling.ts";
+
+const resolverOf = ({ address }: NameServer, settings: Partial<ResolverSettings> = {}) =>
+  createHostResolver({
+    clock: systemClock,
+    servers: [address],
+    hostsFile: "/nowhere",
+    ...settings,
+  });
+
+/** Of this process: files, and sockets. */
+const descriptors = (): number => readdirSync("/dev/fd").length;
+
+describe("a name", () => {
+  it.each([
+    ["one address", ["192.0.2.1"], ["192.0.2.1"]],
+    ["both families", ["2001:db8::1", "192.0.2.1"], ["192.0.2.1", "2001:db8::1"]],
+    ["IPv6 only", ["2001:db8::1"], ["2001:db8::1"]],
+    [
+      "many addresses",
+      Array.from({ length: 60 }, (_, at) => `192.0.2.${at + 1}`),
+      Array.from({ length: 60 }, (_, at) => `192.0.2.${at + 1}`),
+    ],
+    [
+      "more addresses than fit into a datagram",
+      Array.from({ length: 300 }, (_, at) => `198.18.${at >> 8}.${at & 255}`),
+      Array.from({ length: 300 }, (_, at) => `198.18.${at >> 8}.${at & 255}`),
+    ],
+  ])("with %s has them, IPv4 first", async (_, answer, expected) => {
+    await using server = await startNameServer(() => answer);
+    const found = await undisturbed(() => resolverOf(server).resolve("a.example"));
+    expect(found).toEqual(expected);
+  });
+
+  it("that takes its time has it, however quickly others were told before", async () => {
+    await using server = await startNameServer(async (name) => {
+      if (name === "slow.example") await delay(1500);
+      return ["192.0.2.1"];
+    });
+    const resolver = resolverOf(server);
+    for (let others = 0; others < 40; others += 1) await resolver.resolve("quick.example");
+    expect(await resolver.resolve("slow.example")).toEqual(["192.0.2.1"]);
+  });
+
+  it("leaves no question open once it has an answer", async () => {
+    await using server = await startNameServer((_, family) =>
+      family === 6 ? "silence" : ["192.0.2.1"],
+    );
+    const before = descriptors();
+    const resolver = resolverOf(server);
+    await Promise.all(Array.from({ length: 20 }, () => resolver.resolve("a.example")));
+    await expect.poll(descriptors).toBeLessThanOrEqual(before);
+  });
+
+  it("whose IPv4 address is told later has it all the same", async () => {
+    await using server = await startNameServer(async (_, family) => {
+      if (family === 4) await delay(300);
+      return ["192.0.2.1", "2001:db8::1"];
+    });
+    const found = await undisturbed(() => resolverOf(server).resolve("a.example"));
+    expect(found).toEqual(["192.0.2.1", "2001:db8::1"]);
+  });
+
+  it.each([
+    [4, "2001:db8::1", 1900, 3000],
+    [6, "192.0.2.1", 45, 200],
+  ])("whose IPv%i address is never told has the other soon", async (lost, other, least, most) => {
+    await using server = await startNameServer((_, family) =>
+      family === lost ? "silence" : ["192.0.2.1", "2001:db8::1"],
+    );
+    const took = await undisturbed(async () => {
+      const began = performance.now();
+      expect(await resolverOf(server).resolve("a.example")).toEqual([other]);
+      return performance.now() - began;
+    });
+    expect(took).toBeGreaterThan(least);
+    expect(took).toBeLessThan(most);
+  });
+
+  it.each([
+    ["does not exist", "NXDOMAIN", "dns_not_found: a.example has no address"],
+    ["has no address", [], "dns_not_found: a.example has no address"],
+    ["is its own alias", { cname: "a.example" }, "dns_not_found: a.example has no address"],
+    ["cannot be answered", "SERVFAIL", "dns_failure: a.example could not be looked up (ESERVFAIL)"],
+    ["is refused", "REFUSED", "dns_failure: a.example could not be looked up (EREFUSED)"],
+  ] satisfies [string, Answer, string][])(
+    "that %s fails the call in its first phase",
+    async (_, answer, message) => {
+      await using server = await startNameServer(() => answer);
+      const outcome = await call("http://a.example/", {
+        resolver: resolverOf(server),
+      });
+      expect(outcome).toMatchObject({ result: "CONNECTION_ERROR", message });
+      expect(timingOfCall(outcome)).toEqual({
+        dns: null,
+        tcp: null,
+        handshake: null,
+        upload: null,
+        processing: null,
+        download: null,
+        total: expect.any(Number) as number,
+      });
+    },
+  );
+
+  it.each([
+    ["a.invalid", "dns_not_found: a.invalid has no address"],
+    ["INVALID.", "dns_not_found: invalid has no address"],
+  ])("%s is never asked for", async (host, message) => {
+    await using server = await startNameServer(() => ["127.0.0.1"]);
+    await expect(resolverOf(server).resolve(host)).rejects.toThrow(message);
+    expect(server.questions).toEqual([]);
+  });
+
+  describe("that DNS does not know", () => {
+    const found = [
+      { address: "fd12::5", family: 6 },
+      { address: "10.0.0.5", family: 4 },
+    ];
+
+    it("is asked of the system", async () => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      const asked: string[] = [];
+      const resolver = resolverOf(server, {
+        system: async (name) => {
+          asked.push(name);
+          return found;
+        },
+      });
+      expect(await resolver.resolve("Printer.")).toEqual(["10.0.0.5", "fd12::5"]);
+      expect(asked).toEqual(["printer"]);
+    });
+
+    it.each([
+      ["has no address", async () => []],
+      ["fails", () => Promise.reject(new Error("EAI_AGAIN"))],
+      ["does not answer", () => new Promise<never>(() => undefined)],
+    ])("is not found where the system %s either", async (_, system) => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      const resolver = resolverOf(server, { system });
+      await expect(
+        Promise.all([resolver.resolve("printer"), resolver.resolve("other")]),
+      ).rejects.toThrow("dns_not_found: printer has no address");
+    });
+
+    it("is asked of the system by one thread", async () => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      let [asking, most] = [0, 0];
+      const resolver = resolverOf(server, {
+        system: async () => {
+          asking += 1;
+          most = Math.max(most, asking);
+          await delay(10);
+          asking -= 1;
+          return found;
+        },
+      });
+      const names = ["a", "b", "c"].map((name) => resolver.resolve(name));
+      expect(await Promise.all(names)).toHaveLength(3);
+      expect(most).toBe(1);
+    });
+
+    it.each(["SERVFAIL", "silence"] as const)(
+      "because of %s is not asked of the system",
+      async (answer) => {
+        await using server = await startNameServer(() => answer);
+        const system = vi.fn(async () => found);
+        const outcome = await undisturbed(() =>
+          call("http://a.example/", {
+            resolver: resolverOf(server, { system }),
+            behaviour: { timeoutMs: 300 },
+          }),
+        );
+        expect(codeOf(outcome)).toMatch(/^dns_(failure|timeout)$/);
+        expect(system).not.toHaveBeenCalled();
+      },
+    );
+  });
+
+  it("of the hosts file is not asked for", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sonde-hosts-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const hosts = join(folder, "hosts");
+    writeFileSync(
+      hosts,
+      "# a comment\n2001:db8::7 one.example\n192.0.2.7\tOne.example two.example # the second\n\n192.0.2.6 one.example\nnone one.example\n",
+    );
+    await using server = await startNameServer(() => ["192.0.2.1"]);
+    const resolver = resolverOf(server, { hostsFile: hosts });
+    expect(await resolver.resolve("one.example.")).toEqual([
+      "192.0.2.7",
+      "192.0.2.6",
+      "2001:db8::7",
+    ]);
+    expect(await resolver.resolve("TWO.example")).toEqual(["192.0.2.7"]);
+    expect(await resolver.resolve("localhost")).toEqual(["127.0.0.1", "::1"]);
+    expect(server.questions).toEqual([]);
+  });
+
+  it("whose server is silent fails at the deadline, and holds up no other", async () => {
+    await using target = await startTarget();
+    await using server = await startNameServer((name) =>
+      name.startsWith("slow") ? "silence" : ["127.0.0.1"],
+    );
+    const { fast, slow } = await undisturbed(async () => {
+      const resolver = resolverOf(server);
+      const waiting = Array.from({ length: 50 }, (_, at) =>
+        call(`http://slow${at}.example/`, {
+          resolver,
+          behaviour: { timeoutMs: 400 },
+        }),
+      );
+      const url = `http://fast.example:${target.port}/`;
+      const other = await call(url, { resolver });
+      return { fast: other, slow: await Promise.all(waiting) };
+    });
+    expect(fast.result).toBe("COMPLETE");
+    expect(timingOfCall(fast).total).toBeLessThan(350);
+    for (const outcome of slow) {
+      expect(codeOf(outcome)).toBe("dns_timeout");
+      expect(timingOfCall(outcome).total).toBeLessThan(650);
+    }
+  });
+});
+
+describe("of several addresses", () => {
+  it("the first that takes the connection is called", async () => {
+    await using target = await startTarget();
+    await using server = await startNameServer(() => ["127.0.0.3", "127.0.0.1"]);
+    const outcome = await call(`http://a.example:${target.port}/`, {
+      resolver: resolverOf(server),
+    });
+    expect(outcome.message).toBeNull();
+    expect(outcome.last.destIp).toBe("127.0.0.1");
+  });
+
+  it("IPv6 is called where IPv4 fails", async () => {
+    await using target = await startTarget(undefined, { host: "::1" });
+    await using server = await startNameServer(() => ["127.0.0.3", "::1"]);
+    const outcome = await undisturbed(() =>
+      call(`http://a.example:${target.port}/`, {
+        resolver: resolverOf(server),
+      }),
+    );
+    expect(outcome.message).toBeNull();
+    expect(outcome.last.destIp).toBe("::1");
+  });
+
+  it("the next is called where nobody takes the connection", async () => {
+    const port = await freePort();
+    await using target = await startTarget(undefined, { port });
+    await using _ = await startBlackHole("127.0.0.2", port);
+    await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1"]);
+    const outcome = await undisturbed(() =>
+      call(`http://a.example:${target.port}/`, {
+        resolver: resolverOf(server),
+      }),
+    );
+    expect(outcome.message).toBeNull();
+    expect(outcome.last.destIp).toBe("127.0.0.1");
+    expect(timingOfCall(outcome).tcp).toBeGreaterThan(1900);
+    expect(timingOfCall(outcome).tcp).toBeLessThan(3000);
+  });
+
+  it("each is named when none takes it", async () => {
+    const port = await freePort();
+    await using server = await startNameServer(() => ["127.0.0.1", "127.0.0.3"]);
+    const outcome = await call(`http://a.example:${port}/`, {
+      resolver: resolverOf(server),
+    });
+    expect(outcome.message).toBe(
+      `connect_refused: 127.0.0.3:${port} refused the connection; the other addresses: connect_refused: 127.0.0.1:${port} refused the connection`,
+    );
+  });
+
+  it("one that this machine has no way to does not hide what the others say", async () => {
+    const port = await freePort();
+    // TCP has no way to a multicast address.
+    await using server = await startNameServer(() => ["127.0.0.1", "ff02::1"]);
+    const outcome = await undisturbed(() =>
+      call(`http://a.example:${port}/`, {
+        resolver: resolverOf(server),
+        allow: ["127.0.0.1", "ff02::1"],
+      }),
+    );
+    expect(outcome.message).toBe(
+      `connect_refused: 127.0.0.1:${port} refused the connection; the other addresses: connect_unreachable: [ff02::1]:${port} cannot be reached (ENETUNREACH)`,
+    );
+  });
+
+  it("six are tried at most", async () => {
+    await using target = await startTarget(undefined, { host: "127.0.0.8" });
+    const { port } = target;
+    const addresses = [2, 3, 4, 5, 6, 7, 8].map((at) => `127.0.0.${at}`);
+    await using server = await startNameServer(() => addresses);
+    const resolver = resolverOf(server);
+    const outcome = await call(`http://a.example:${port}/`, { resolver });
+    expect(codeOf(outcome)).toBe("connect_refused");
+    expect(outcome.message?.match(/127\.0\.0\.\d/g)).toHaveLength(6);
+    expect(target.connections()).toBe(0);
+  });
+
+  it("each has its share of a short time", async () => {
+    const port = await freePort();
+    await using target = await startTarget(undefined, { port });
+    await using _ = await startBlackHole("127.0.0.2", port);
+    await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1"]);
+    const outcome = await undisturbed(() =>
+      call(`http://a.example:${target.port}/`, {
+        resolver: resolverOf(server),
+        behaviour: { timeoutMs: 1000 },
+      }),
+    );
+    expect(outcome.message).toBeNull();
+    expect(timingOfCall(outcome).total).toBeGreaterThan(480);
+  });
+
+  it("one that is refused by the rules is never dialled", async () => {
+    const port = await freePort();
+    await using target = await startTarget(undefined, { port });
+    await using inside = await startTarget(undefined, {
+      host: "127.0.0.2",
+      port,
+    });
+    await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1"]);
+    const outcome = await call(`http://a.example:${target.port}/`, {
+      resolver: resolverOf(server),
+      allow: [target.authority],
+    });
+    expect(outcome.result).toBe("COMPLETE");
+    expect(outcome.last.destIp).toBe("127.0.0.1");
+    expect(inside.connections()).toBe(0);
+  });
+});
+
+describe("a name that changes its address", () => {
+  it("is looked up once, so that what was checked is what is dialled", async () => {
+    const port = await freePort();
+    await using target = await startTarget(undefined, { port });
+    await using inside = await startTarget(undefined, {
+      host: "127.0.0.2",
+      port,
+    });
+    let asked = 0;
+    await using server = await startNameServer(() => {
+      asked += 1;
+      return asked <= 2 ? ["127.0.0.1"] : ["127.0.0.2"];
+    });
+    const url = `http://a.example:${target.port}/`;
+    const options = { resolver: resolverOf(server), allow: [target.authority] };
+    expect((await call(url, options)).result).toBe("COMPLETE");
+    expect(server.questions).toEqual(["a.example", "a.example"]);
+    expect(codeOf(await call(url, options))).toBe("egress_refused");
+    expect(inside.connections()).toBe(0);
+  });
+});
