@@ -3,8 +3,8 @@ import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
-import { createRunSlots } from "../runtime/semaphore.ts";
-import type { RunSlots } from "../runtime/semaphore.ts";
+import { createSemaphore } from "../runtime/semaphore.ts";
+import type { Semaphore } from "../runtime/semaphore.ts";
 import type { TickRunner } from "./run-tick.ts";
 import type { RunControl } from "./run-workflow.ts";
 
@@ -33,7 +33,7 @@ export interface DueRuns {
 
 export function createDueRuns(settings: DueRunsSettings): DueRuns {
   const { clock, metrics } = settings;
-  const slots = createRunSlots(settings.concurrency);
+  const slots = createSemaphore(settings.concurrency);
   const cancelled = new AbortController();
   let inFlight = 0;
 
@@ -42,7 +42,7 @@ export function createDueRuns(settings: DueRunsSettings): DueRuns {
       metrics.heldTicks.inc();
       try {
         await clock.waitUntil(tick.due_time, signal);
-        await slots.take(signal);
+        await slots.acquire(signal);
       } finally {
         metrics.heldTicks.dec();
       }
@@ -63,7 +63,7 @@ export function createDueRuns(settings: DueRunsSettings): DueRuns {
 }
 
 /** That of a run, which has taken it. */
-function createPlace(slots: RunSlots, cancel: AbortSignal) {
+function createPlace(slots: Semaphore, cancel: AbortSignal) {
   let isTaken = true;
   const leave = (): void => {
     if (isTaken) slots.release();
@@ -73,7 +73,7 @@ function createPlace(slots: RunSlots, cancel: AbortSignal) {
   const aside = async (wait: () => Promise<void>): Promise<void> => {
     leave();
     await wait();
-    await slots.take(cancel);
+    await slots.acquire(cancel);
     isTaken = true;
   };
   return { leave, aside };

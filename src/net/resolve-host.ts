@@ -7,7 +7,7 @@ import { isIP } from "node:net";
 import type { Clock } from "../runtime/clock.ts";
 import { untilAborted } from "../agent/http/deadline.ts";
 import { createHostsFile } from "./hosts-file.ts";
-import { createRunSlots } from "../runtime/semaphore.ts";
+import { createSemaphore } from "../runtime/semaphore.ts";
 import { dnsFailure } from "../agent/http/failure.ts";
 import type { CallFailure } from "../agent/http/failure.ts";
 
@@ -127,15 +127,8 @@ type SystemLookupInTime = (name: string, limit: AbortSignal) => ReturnType<Syste
 
 /** One at a time: Node has two threads for lookups by default, and the other one is for the bus. */
 function inTurns(system: SystemLookup): SystemLookupInTime {
-  const turns = createRunSlots(1);
-  return async (name, limit) => {
-    await turns.take(limit);
-    try {
-      return await system(name);
-    } finally {
-      turns.release();
-    }
-  };
+  const turns = createSemaphore(1);
+  return (name, limit) => turns.run(limit, () => system(name));
 }
 
 /** What DNS does not know may be a name of the local network: a search list, multicast DNS. */

@@ -1,44 +1,54 @@
-// How many may be at work at a time, runs for example; the others wait in the order of their
-// coming.
+// A semaphore: limits how many holders work at a time. Waiters enter in the order they came.
 
-export interface RunSlots {
-  /** Resolves when there is a place; rejects with the signal's reason. */
-  take(signal: AbortSignal): Promise<void>;
-  /** Gives a place back that was taken. */
-  release(): void;
-}
+export type Semaphore = ReturnType<typeof createSemaphore>;
 
-export function createRunSlots(count: number): RunSlots {
+export function createSemaphore(count: number) {
   let free = count;
   const waiting = new Set<() => void>();
+
+  /** Resolves once a place is free and taken; rejects with the signal's reason. */
+  async function acquire(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (free > 0) {
+      free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const enter = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = (): void => {
+        waiting.delete(enter);
+        reject(signal.reason as Error);
+      };
+      waiting.add(enter);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  /** Frees a place for the next waiter. Releasing too often adds no places. */
+  function release(): void {
+    const [next] = waiting;
+    if (!next) {
+      free = Math.min(free + 1, count);
+      return;
+    }
+    waiting.delete(next);
+    next();
+  }
+
   return {
-    async take(signal) {
-      signal.throwIfAborted();
-      if (free > 0) {
-        free -= 1;
-        return;
+    acquire,
+    release,
+    /** Does the work while holding a place; rejects as `acquire` and the work do. */
+    async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+      await acquire(signal);
+      try {
+        return await work();
+      } finally {
+        release();
       }
-      await new Promise<void>((resolve, reject) => {
-        const enter = (): void => {
-          signal.removeEventListener("abort", leave);
-          resolve();
-        };
-        const leave = (): void => {
-          waiting.delete(enter);
-          reject(signal.reason as Error);
-        };
-        waiting.add(enter);
-        signal.addEventListener("abort", leave, { once: true });
-      });
-    },
-    release() {
-      const [next] = waiting;
-      if (!next) {
-        free = Math.min(free + 1, count);
-        return;
-      }
-      waiting.delete(next);
-      next();
     },
   };
 }
