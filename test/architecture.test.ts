@@ -62,7 +62,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: ["undici"],
   },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
-  "config/": { ours: [...ROLE, "config/"], packages: ["typebox"] },
+  "config/": { ours: ["model/", "config/"], packages: ["fastest-levenshtein"] },
   "net/": {
     ours: [...ROLE, "net/", "agent/http/", "config/"],
     packages: ["ipaddr.js"],

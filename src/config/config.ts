@@ -1,6 +1,7 @@
-// From the environment to the configuration, or to everything that is wrong with it. The only
-// reader of the environment.
+// Turns the environment into the configuration, or lists everything wrong with it. Nothing else
+// reads the environment.
 import { readFileSync } from "node:fs";
+import { closest } from "fastest-levenshtein";
 import { show } from "../model/validate.ts";
 import { ROLES, SETTINGS } from "./settings.ts";
 import type { Role, Setting } from "./settings.ts";
@@ -24,9 +25,9 @@ const HUB_ROLES: readonly Role[] = ROLES.filter((role) => role !== "agent");
 const settings = (): [string, Setting<unknown>][] => Object.entries(SETTINGS);
 
 /**
- * Reads the environment; `overrides` (by the same names, of the command line) win over it. A
- * variable that is empty counts as not set. Throws one error whose message lists every fault on a
- * line of its own.
+ * Reads the environment; `overrides` (from the command line, under the same names) take precedence.
+ * An empty variable counts as unset. Throws one error whose message lists every fault on its own
+ * line.
  */
 export function loadConfig(env: Environment, overrides: Environment = {}): Config {
   const faults = unknownVariables(env);
@@ -36,12 +37,11 @@ export function loadConfig(env: Environment, overrides: Environment = {}): Confi
   });
   const config = Object.freeze(Object.fromEntries(values)) as Config;
   if (faults.length === 0) faults.push(...contradictions(config));
-  if (faults.length > 0)
-    throw new Error(["the configuration is not usable:", ...faults].join("\n  "));
+  if (faults.length > 0) throw new Error(["invalid configuration:", ...faults].join("\n  "));
   return config;
 }
 
-/** One line for each setting, secrets as `[set]`. */
+/** One line per setting; secrets appear as `[set]`. */
 export function renderConfig(config: Config): string {
   const values: Readonly<Record<string, Config[keyof Config]>> = config;
   const lines = settings().map(([name, { env, secret }]) => {
@@ -66,7 +66,7 @@ export function settingsTable(): string {
   ].join("\n");
 }
 
-/** The text of a setting; null where it has none. */
+/** The text of a setting; null when it has none. */
 function read(
   { env: name, default: fallback, secret }: Setting<unknown>,
   env: Environment,
@@ -85,7 +85,7 @@ function read(
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     faults.push(
-      `${name}_FILE: ${show(file)} cannot be read (${code}): name a file that this process may read`,
+      `${name}_FILE: cannot read ${show(file)} (${code}): name a file that this process may read`,
     );
     return null;
   }
@@ -115,28 +115,9 @@ function unknownVariables(env: Environment): string[] {
     (name) => name.startsWith(PREFIX) && !known.includes(name),
   );
   return unknown.map((name) => {
-    const [nearest = ""] = known.toSorted((a, b) => editDistance(name, a) - editDistance(name, b));
-    const begun = known.find((setting) => setting.startsWith(name));
-    return `${name} is not a setting; the nearest one is ${begun ?? nearest}`;
+    const completed = known.find((setting) => setting.startsWith(name));
+    return `${name} is not a setting: did you mean ${completed ?? closest(name, known)}?`;
   });
-}
-
-/** Levenshtein's distance, a row of its table at a time. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [i, left] of Array.from(a).entries()) {
-    const next = [i + 1];
-    for (const [j, right] of Array.from(b).entries())
-      next.push(
-        Math.min(
-          (row[j + 1] ?? 0) + 1,
-          (next[j] ?? 0) + 1,
-          (row[j] ?? 0) + (left === right ? 0 : 1),
-        ),
-      );
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 function contradictions({ roles, natsUrls, databaseUrl }: Config): string[] {
@@ -144,13 +125,13 @@ function contradictions({ roles, natsUrls, databaseUrl }: Config): string[] {
   const missing = ROLES.filter((role) => !roles.includes(role));
   if (missing.length > 0 && !natsUrls)
     faults.push(
-      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes, which needs SONDE_NATS_URL (the bus inside the process does not leave it)`,
+      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes: set SONDE_NATS_URL (the in-process bus cannot reach them)`,
     );
   const missingHub = HUB_ROLES.filter((role) => missing.includes(role));
   const isSplitHub = missingHub.length > 0 && missingHub.length < HUB_ROLES.length;
   if (isSplitHub && !databaseUrl)
     faults.push(
-      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missingHub.join(", ")} to other processes, which needs SONDE_DATABASE_URL (the embedded database serves one process)`,
+      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missingHub.join(", ")} to other processes: set SONDE_DATABASE_URL (the embedded database serves one process)`,
     );
   return faults;
 }

@@ -1,9 +1,8 @@
-// Every setting: its name, default, meaning, and what it may hold. config.ts reads them.
+// Every setting: its name, default, meaning and allowed values. config.ts reads them.
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
-import { LOG_LEVELS } from "../runtime/logger.ts";
 import {
   atLeastOne,
   destination,
@@ -19,18 +18,20 @@ import {
 export const ROLES = ["api", "scheduler", "agent", "aggregator"] as const;
 export type Role = (typeof ROLES)[number];
 
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
 export interface Setting<T> {
   readonly env: string;
-  /** As it would be written; null where there is none. */
+  /** As an operator would write it; null: no default. */
   readonly default: string | null;
-  /** In words, where `default` does not say it. */
+  /** The default in words, where `default` alone is unclear. */
   readonly defaultMeaning?: string;
-  /** Its value is never shown, and may be read from the file that `<env>_FILE` names. */
+  /** The value is never shown, and may come from the file named by `<env>_FILE`. */
   readonly secret?: true;
   readonly meaning: string;
-  /** Ends the sentence "… is not". */
+  /** Completes the sentence "… is not". */
   readonly allowed: string;
-  /** Undefined for a text that is not allowed. */
+  /** Undefined when the text is not allowed. */
   readonly parse: (text: string) => T | undefined;
 }
 
@@ -48,7 +49,7 @@ export const SETTINGS = {
   host: setting({
     env: "SONDE_HOST",
     default: "127.0.0.1",
-    meaning: "Address that the API, the web pages and the ops server listen on",
+    meaning: "Listening address of the API, the web pages and the ops server",
     allowed: "a host name or an IP address",
     parse: (text) => (isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text)),
   }),
@@ -62,15 +63,15 @@ export const SETTINGS = {
   opsPort: setting({
     env: "SONDE_OPS_PORT",
     default: "9464",
-    meaning: "Port of `/livez`, `/readyz` and `/metrics` of this process",
+    meaning: "Port of the ops server: `/livez`, `/readyz` and `/metrics`",
     allowed: PORT,
     parse: port,
   }),
   dataDir: setting({
     env: "SONDE_DATA_DIR",
     default: ".sonde",
-    defaultMeaning: "`.sonde` in the working folder",
-    meaning: "Folder of the embedded database, the agent's spool and the generated keys",
+    defaultMeaning: "`.sonde` in the working directory",
+    meaning: "Data folder: the embedded database, the agent's spool and generated keys",
     allowed: "a path",
     parse: (text) => (text.includes("\0") ? undefined : resolve(text)),
   }),
@@ -78,16 +79,15 @@ export const SETTINGS = {
     env: "SONDE_DATABASE_URL",
     secret: true,
     defaultMeaning: "SQLite file in the data folder",
-    meaning: "PostgreSQL database, `postgres://user:password@host:port/name`",
+    meaning: "PostgreSQL URL, `postgres://user:password@host:port/name`",
     allowed: "a postgres:// or postgresql:// URL with a host",
     parse: urlOf(["postgres:", "postgresql:"]),
   }),
   natsUrls: optional({
     env: "SONDE_NATS_URL",
     secret: true,
-    defaultMeaning: "bus inside the process",
-    meaning:
-      "NATS servers, `nats://host:port` or `tls://user:password@host:port`, separated by commas",
+    defaultMeaning: "in-process bus",
+    meaning: "NATS servers, comma-separated: `nats://host:port` or `tls://user:password@host:port`",
     allowed: "a comma-separated list of nats:// or tls:// URLs with a host",
     parse: atLeastOne(listOf(urlOf(["nats:", "tls:"]))),
   }),
@@ -95,31 +95,31 @@ export const SETTINGS = {
     env: "SONDE_NATS_CREDENTIALS",
     secret: true,
     defaultMeaning: "none",
-    meaning: "Content of the `.creds` file to sign in to NATS with",
-    allowed: "the content of a .creds file (a user JWT and its seed)",
+    meaning: "Contents of the `.creds` file that authenticates to NATS",
+    allowed: "the contents of a .creds file (a user JWT and its seed)",
     parse: (text) => (/BEGIN NATS USER JWT[^]+BEGIN USER NKEY SEED/.test(text) ? text : undefined),
   }),
   roles: setting({
     env: "SONDE_ROLES",
     default: ROLES.join(","),
     defaultMeaning: "all four",
-    meaning: `Roles of this process, of ${ROLES.map((role) => `\`${role}\``).join(", ")}; the same as \`--roles\``,
+    meaning: `Roles of this process, comma-separated: ${ROLES.map((role) => `\`${role}\``).join(", ")}; same as \`--roles\``,
     allowed: `a comma-separated list of ${ROLES.join(", ")}`,
     parse: atLeastOne(listOf(oneOf(ROLES))),
   }),
   location: setting({
     env: "SONDE_LOCATION",
     default: "local",
-    meaning: "Location that the agent of this process serves",
+    meaning: "Location served by this process's agent",
     allowed: "a location id (1 to 64 letters, digits, _ or -)",
     parse: (text) => (location.accepts(text) ? text : undefined),
   }),
   locationKeys: optional({
     env: "SONDE_LOCATION_KEY",
     secret: true,
-    defaultMeaning: "follows from the master key, where there is one",
+    defaultMeaning: "derived from the master key, if set",
     meaning:
-      "Key that credentials on their way to the location's agents are encrypted with, as `sonde locations add` prints it; older ones may follow, separated by commas",
+      "Key that encrypts credentials on their way to the location's agents, as printed by `sonde locations add`; previous keys may follow, comma-separated",
     allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),
@@ -127,7 +127,7 @@ export const SETTINGS = {
     env: "SONDE_BOOTSTRAP_KEY",
     secret: true,
     defaultMeaning: "generated on first start",
-    meaning: "First key of the API, of level OWNER: 32 letters and digits",
+    meaning: "First API key, with level OWNER: 32 letters and digits",
     allowed: "32 characters of A-Z, a-z, 0-9",
     parse: matching(/^[A-Za-z0-9]{32}$/),
   }),
@@ -135,7 +135,7 @@ export const SETTINGS = {
     env: "SONDE_MASTER_KEY",
     secret: true,
     defaultMeaning: "generated on first start",
-    meaning: "Key of the encryption at rest: 32 bytes as base64 or hex",
+    meaning: "Key that encrypts stored secrets: 32 bytes as base64 or hex",
     allowed: "32 bytes as base64 or as 64 hex digits",
     parse: keyBytes,
   }),
@@ -144,7 +144,7 @@ export const SETTINGS = {
     secret: true,
     defaultMeaning: "none",
     meaning:
-      "Other keys that what is stored may still be encrypted with, separated by commas: see docs/security.md",
+      "Previous master keys that stored secrets may still be encrypted with, comma-separated: see docs/security.md",
     allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),
@@ -153,38 +153,37 @@ export const SETTINGS = {
     default: "",
     defaultMeaning: "none",
     meaning:
-      "What may be called beyond public addresses: addresses, ranges (`10.1.0.0/16`) or `localhost`, each with or without a port (`127.0.0.1:8080`, `[::1]:8080`), separated by commas",
-    allowed:
-      "a comma-separated list of addresses, ranges or localhost, each with or without a port",
+      "Targets allowed beyond public addresses, comma-separated: addresses, ranges (`10.1.0.0/16`) or `localhost`, each with an optional port (`127.0.0.1:8080`, `[::1]:8080`)",
+    allowed: "a comma-separated list of addresses, ranges or localhost, each with an optional port",
     parse: listOf(destination),
   }),
   uplinkCheck: setting({
     env: "SONDE_UPLINK_CHECK",
     default: "",
-    defaultMeaning: "the NATS servers, where there are any",
+    defaultMeaning: "the NATS servers, if any",
     meaning:
-      "What the agent tries to reach before it blames a target for a failure of the network, `host:port`, separated by commas: when none of them answers, the agent's own network is down",
+      "Hosts that the agent tries to reach before it blames a target for a network failure, comma-separated `host:port`: if none answers, the agent's own network is down",
     allowed: "a comma-separated list of host:port",
     parse: listOf(hostAndPort),
   }),
   logLevel: setting({
     env: "SONDE_LOG_LEVEL",
     default: "info",
-    meaning: `Least severe level that is logged, of ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
+    meaning: `Minimum log level: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
     allowed: `one of ${LOG_LEVELS.join(", ")}`,
     parse: oneOf(LOG_LEVELS),
   }),
   tokenInQuery: setting({
     env: "SONDE_TOKEN_IN_QUERY",
     default: "true",
-    meaning: "Whether a key may be given as the query parameter `_token`",
+    meaning: "Whether the API accepts a key in the query parameter `_token`",
     allowed: "true or false",
     parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
   }),
   agentConcurrency: setting({
     env: "SONDE_AGENT_CONCURRENCY",
     default: "500",
-    meaning: "Calls that the agent of this process makes at the same time",
+    meaning: "Maximum concurrent calls of this process's agent",
     allowed: "a whole number from 1 to 100000",
     parse: integer(1, 100_000),
   }),

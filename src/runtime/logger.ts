@@ -1,11 +1,8 @@
 // JSON logs on stdout. One line for each finished thing; secrets never reach a line.
 import { pino } from "pino";
-import type { DestinationStream, Logger } from "pino";
+import type { DestinationStream, LevelWithSilent as LogLevel, Logger } from "pino";
 
-export type { Logger } from "pino";
-
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type { LevelWithSilent as LogLevel, Logger } from "pino";
 
 const SECRET_FIELDS = [
   "authorization",

@@ -1,4 +1,4 @@
-// The configuration: defaults, every fault at once, secrets never shown.
+// Configuration: defaults, every fault reported at once, secrets never shown.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -15,7 +15,7 @@ ${SECRET}
 SU${SECRET}
 ------END USER NKEY SEED------`;
 
-/** The fault lines of a configuration; none when it loads. */
+/** The fault lines of a configuration; empty when it loads. */
 function faultsOf(env: Environment, overrides: Environment = {}): string[] {
   try {
     loadConfig(env, overrides);
@@ -33,7 +33,7 @@ function secretFile(content: string) {
 }
 
 describe("the configuration", () => {
-  it("of an empty environment is the embedded default, frozen", () => {
+  it("defaults to the embedded, frozen setup for an empty environment", () => {
     const config = loadConfig({ PATH: "/bin", HOME: "/root" });
     expect(config).toEqual({
       host: "127.0.0.1",
@@ -58,7 +58,7 @@ describe("the configuration", () => {
     expect(Object.isFrozen(config.roles)).toBe(true);
   });
 
-  it("holds what the environment says", () => {
+  it("reads every setting from the environment", () => {
     const config = loadConfig({
       SONDE_HOST: "::1",
       SONDE_PORT: "0",
@@ -106,7 +106,7 @@ describe("the configuration", () => {
     expect([...(config.masterKey ?? [])]).toEqual([...Array<number>(31).fill(0), 255]);
   });
 
-  it("takes a master key as base64 too", () => {
+  it("accepts a master key as base64", () => {
     const key = Buffer.alloc(32, 7);
     const { masterKey } = loadConfig({
       SONDE_MASTER_KEY: key.toString("base64"),
@@ -114,11 +114,11 @@ describe("the configuration", () => {
     expect(key.equals(masterKey ?? Buffer.alloc(0))).toBe(true);
   });
 
-  it("counts an empty variable as not set", () => {
+  it("treats an empty variable as unset", () => {
     expect(loadConfig({ SONDE_PORT: "", SONDE_NATS_URL: "" })).toEqual(loadConfig({}));
   });
 
-  it("lets the command line win", () => {
+  it("gives the command line precedence over the environment", () => {
     const env = { SONDE_PORT: "1", SONDE_BOOTSTRAP_KEY_FILE: "/not/there" };
     const config = loadConfig(env, {
       SONDE_PORT: "2",
@@ -130,12 +130,12 @@ describe("the configuration", () => {
 });
 
 describe("a secret", () => {
-  it("is read from the file that its _FILE variable names, without the last line break", () => {
+  it("is read from the file named by its _FILE variable, without the final line break", () => {
     using file = secretFile(`${SECRET}\n`);
     expect(loadConfig({ SONDE_BOOTSTRAP_KEY_FILE: file.path }).bootstrapKey).toBe(SECRET);
   });
 
-  it("is not given twice", () => {
+  it("is rejected when set both directly and by file", () => {
     using file = secretFile(SECRET);
     const env = {
       SONDE_BOOTSTRAP_KEY: SECRET,
@@ -146,13 +146,13 @@ describe("a secret", () => {
     ]);
   });
 
-  it("has a file that can be read", () => {
+  it("is reported when its file cannot be read", () => {
     expect(faultsOf({ SONDE_MASTER_KEY_FILE: "/not/there" })).toEqual([
-      "SONDE_MASTER_KEY_FILE: '/not/there' cannot be read (ENOENT): name a file that this process may read",
+      "SONDE_MASTER_KEY_FILE: cannot read '/not/there' (ENOENT): name a file that this process may read",
     ]);
   });
 
-  it("is checked like one of the environment", () => {
+  it("from a file is validated like one from the environment", () => {
     using file = secretFile("short");
     expect(faultsOf({ SONDE_MASTER_KEY_FILE: file.path })).toEqual([
       "SONDE_MASTER_KEY: the value given is not 32 bytes as base64 or as 64 hex digits",
@@ -173,7 +173,7 @@ describe("a secret", () => {
     expect(faults.join()).not.toContain(SECRET);
   });
 
-  it("put where it does not belong is not shown either", () => {
+  it("is redacted from a URL in a setting that is not secret", () => {
     const faults = faultsOf({ SONDE_HOST: `nats://user:${SECRET}@host` });
     expect(faults).toEqual([
       expect.stringContaining("SONDE_HOST: 'nats://[redacted]@host' is not"),
@@ -209,9 +209,9 @@ describe("a secret", () => {
 });
 
 const EGRESS =
-  "a comma-separated list of addresses, ranges or localhost, each with or without a port";
+  "a comma-separated list of addresses, ranges or localhost, each with an optional port";
 
-describe("a value that is not allowed", () => {
+describe("an invalid value", () => {
   it.each([
     ["a host with a slash", "SONDE_HOST", "http://x", "a host name or an IP address"],
     [
@@ -233,7 +233,7 @@ describe("a value that is not allowed", () => {
       "a port (0 to 65535; 0 asks the system for a free one)",
     ],
     [
-      "a role that does not exist",
+      "an unknown role",
       "SONDE_ROLES",
       "api,cook",
       "a comma-separated list of api, scheduler, agent, aggregator",
@@ -246,11 +246,11 @@ describe("a value that is not allowed", () => {
       "a location id (1 to 64 letters, digits, _ or -)",
     ],
     ["a prefix too long", "SONDE_EGRESS_ALLOW", "10.0.0.0/33", EGRESS],
-    ["a name", "SONDE_EGRESS_ALLOW", "example.com:443", EGRESS],
+    ["a host name", "SONDE_EGRESS_ALLOW", "example.com:443", EGRESS],
     ["a zone", "SONDE_EGRESS_ALLOW", "fe80::1%eth0", EGRESS],
     ["a mapped range", "SONDE_EGRESS_ALLOW", "::ffff:10.0.0.0/104", EGRESS],
     ["port 0", "SONDE_EGRESS_ALLOW", "localhost:0", EGRESS],
-    ["no port", "SONDE_EGRESS_ALLOW", "[::1]:65536", EGRESS],
+    ["a port too high", "SONDE_EGRESS_ALLOW", "[::1]:65536", EGRESS],
     [
       "a hub without a port",
       "SONDE_UPLINK_CHECK",
@@ -258,15 +258,15 @@ describe("a value that is not allowed", () => {
       "a comma-separated list of host:port",
     ],
     [
-      "a level that does not exist",
+      "an unknown level",
       "SONDE_LOG_LEVEL",
       "loud",
       "one of trace, debug, info, warn, error, fatal, silent",
     ],
     ["yes", "SONDE_TOKEN_IN_QUERY", "yes", "true or false"],
-    ["none at a time", "SONDE_AGENT_CONCURRENCY", "0", "a whole number from 1 to 100000"],
+    ["zero calls", "SONDE_AGENT_CONCURRENCY", "0", "a whole number from 1 to 100000"],
     ["half a call", "SONDE_AGENT_CONCURRENCY", "1.5", "a whole number from 1 to 100000"],
-  ])("is named with what is allowed: %s", (_, name, value, allowed) => {
+  ])("is reported with the allowed values: %s", (_, name, value, allowed) => {
     expect(faultsOf({ [name]: value })).toEqual([`${name}: '${value}' is not ${allowed}`]);
   });
 
@@ -280,11 +280,11 @@ describe("a value that is not allowed", () => {
     ["a key with a dash", "SONDE_BOOTSTRAP_KEY", `-${SECRET.slice(1)}`],
     ["31 bytes", "SONDE_MASTER_KEY", "00".repeat(31)],
     ["no seed", "SONDE_NATS_CREDENTIALS", "-----BEGIN NATS USER JWT-----"],
-  ])("is refused: %s", (_, name, value) => {
+  ])("is rejected: %s", (_, name, value) => {
     expect(faultsOf({ [name]: value })).toHaveLength(1);
   });
 
-  it("does not hide the others", () => {
+  it("does not hide other faults", () => {
     const faults = faultsOf({
       SONDE_PROT: "1",
       SONDE_PORT: "http",
@@ -309,27 +309,27 @@ describe("an unknown variable", () => {
     ["SONDE_NATS_URLS", "SONDE_NATS_URL"],
     ["SONDE_MASTERKEY", "SONDE_MASTER_KEY"],
     ["SONDE_PORT_FILE", "SONDE_PORT"],
-  ])("%s is a fault that names %s", (name, nearest) => {
+  ])("%s is a fault that suggests %s", (name, nearest) => {
     expect(faultsOf({ [name]: "1" })).toEqual([
-      `${name} is not a setting; the nearest one is ${nearest}`,
+      `${name} is not a setting: did you mean ${nearest}?`,
     ]);
   });
 
-  it("of another program is none of ours", () => {
+  it("of another program is ignored", () => {
     expect(faultsOf({ SONDEX: "1", MY_SONDE_PORT: "x" })).toEqual([]);
   });
 });
 
-describe("roles apart", () => {
+describe("roles in separate processes", () => {
   const NATS = { SONDE_NATS_URL: "nats://hub" };
   const DATABASE = { SONDE_DATABASE_URL: "postgres://db/sonde" };
 
   it.each([
-    ["an agent with a bus needs no database", "agent", NATS],
-    ["a whole hub with a bus may keep the embedded database", "api,scheduler,aggregator", NATS],
+    ["an agent with a bus and no database", "agent", NATS],
+    ["a whole hub with a bus and the embedded database", "api,scheduler,aggregator", NATS],
     ["a part of the hub with both", "api", { ...NATS, ...DATABASE }],
-    ["all in one process need neither", "api,scheduler,agent,aggregator", {}],
-  ])("may run: %s", (_, roles, env) => {
+    ["all roles in one process with neither", "api,scheduler,agent,aggregator", {}],
+  ])("are accepted: %s", (_, roles, env) => {
     expect(faultsOf(env, { SONDE_ROLES: roles })).toEqual([]);
   });
 
@@ -338,14 +338,14 @@ describe("roles apart", () => {
     ["a hub without a bus", "api,scheduler,aggregator", DATABASE, ["SONDE_NATS_URL"]],
     ["a part of the hub without a database", "api,agent", NATS, ["SONDE_DATABASE_URL"]],
     ["a part of the hub without either", "scheduler", {}, ["SONDE_NATS_URL", "SONDE_DATABASE_URL"]],
-  ])("may not: %s", (_, roles, env, needed) => {
+  ])("are rejected: %s", (_, roles, env, needed) => {
     const faults = faultsOf({ ...env, SONDE_ROLES: roles });
-    expect(faults.map((fault) => /which needs (\w+)/.exec(fault)?.[1])).toEqual(needed);
+    expect(faults.map((fault) => /: set (\w+)/.exec(fault)?.[1])).toEqual(needed);
   });
 });
 
 describe("docs/configuration.md", () => {
-  it("holds the table of settings as it is", () => {
+  it("contains the generated settings table", () => {
     const cells = (markdown: string): string[][] =>
       markdown
         .split("\n")

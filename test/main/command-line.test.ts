@@ -102,7 +102,7 @@ describe("a configuration that is not usable", { timeout: 60_000 }, () => {
     });
     expect([code, stdout]).toEqual([1, ""]);
     const [title, ...faults] = stderr.trimEnd().split("\n");
-    expect(title).toBe("sonde: the configuration is not usable:");
+    expect(title).toBe("sonde: invalid configuration:");
     expect(faults.map((fault) => fault.split(/[: ]+/)[1])).toEqual([
       "SONDE_PROT",
       "SONDE_PORT",
@@ -121,7 +121,7 @@ describe("a configuration that is not usable", { timeout: 60_000 }, () => {
       env: { SONDE_ROLES: "agent" },
     });
     expect(code).toBe(1);
-    expect(stderr).toContain("which needs SONDE_NATS_URL");
+    expect(stderr).toContain("set SONDE_NATS_URL");
   });
 
   it("is shown without secrets by `config print` when it is usable", async () => {
