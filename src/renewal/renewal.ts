@@ -1,7 +1,6 @@
 // Renews the tokens that calls use, ahead of their expiry; started with the scheduler role. Each by
 // one process at a time.
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
@@ -12,7 +11,7 @@ import type { Token } from "../model/token.ts";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { untilReachable } from "../runtime/until-reachable.ts";
+import { retry } from "../runtime/retry.ts";
 import type { StoredDocument } from "../store/ports/document-store.ts";
 import type { DueToken } from "../store/ports/renewal-store.ts";
 import type { Store } from "../store/store.ts";
@@ -144,21 +143,13 @@ async function renew(
     ? { reason: cannotBeDecrypted("the authentication setting") }
     : await answerTo(document, token, now, options);
   const claim = { stored, asked: now, claimed, pauseMs };
-  const outcome = await overOutage(tooLate, () => saveRenewal(store, claim, answered));
+  // The endpoint may accept nothing but this answer from now on: save it over an outage.
+  const outcome = await retry(() => saveRenewal(store, claim, answered), {
+    delayMs: () => SAVE_PAUSE_MS,
+    isRetryable: (cause) => isUnavailable(cause) && !tooLate.aborted,
+  });
   ended();
   return outcome;
-}
-
-/** What was answered may be all that its endpoint accepts from now on. */
-async function overOutage<T>(tooLate: AbortSignal, save: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await save();
-    } catch (err) {
-      if (tooLate.aborted || !isUnavailable(err)) throw err;
-      await delay(SAVE_PAUSE_MS);
-    }
-  }
 }
 
 async function answerTo(
@@ -183,16 +174,15 @@ async function settingOf(store: Store, token: StoredDocument): Promise<StoredDoc
 
 export function createRenewalService(options: RenewalOptions): Service {
   const { log } = options;
-  const name = "token renewal";
   const renewal = createTokenRenewal(options);
   const cron = createCron({
-    name,
+    name: "token renewal",
     expression: "* * * * * *",
     log,
-    work: untilReachable(log, name, () => renewal.beat()),
+    work: () => renewal.beat(),
   });
   return {
-    name,
+    name: cron.name,
     start: () => cron.start(),
     async stop() {
       await cron.stop();

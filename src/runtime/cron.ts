@@ -12,7 +12,7 @@ export interface CronOptions {
   readonly expression: string;
   readonly clock?: Clock;
   readonly log: Logger;
-  /** The signal aborts when the service is to stop; `stop()` waits for the work either way. */
+  /** The signal aborts when the service stops; `stop()` waits for the work either way. */
   readonly work: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -20,37 +20,27 @@ const CLOCK_CHECK_MS = 10_000;
 const STEP_BACK_MS = 1_000;
 
 /**
- * Never runs twice at once: what falls due during a run is passed over, without a word. A time that
- * passed while the process was held up is made up for once, late. Work that fails is logged and
- * comes again at its next time. Throws for a bad expression.
+ * Never overlaps with itself: it silently skips what falls due during a run. After a delay of the
+ * process, it runs once for all the times that passed. Work that fails is logged and runs again at
+ * its next time; an outage of the database is logged at its beginning and its end only. Throws for
+ * a bad expression.
  */
 export function createCron(options: CronOptions): Service {
-  const { name, expression, clock = systemClock, log, work } = options;
-  const { valid, errors } = validateDetailed(expression);
-  if (!valid)
-    throw new Error(
-      `${name}: '${expression}' is not a cron expression: ${errors.map(({ message }) => message).join("; ")}`,
-    );
+  const { name, expression, clock = systemClock, log } = options;
+  assertValid(name, expression);
   const stopping = new AbortController();
+  const run = createRun(options, stopping.signal);
   let underWay: Promise<void> | undefined;
   let task: ScheduledTask | undefined;
   let watch: NodeJS.Timeout | undefined;
 
-  const run = async (): Promise<void> => {
-    try {
-      await work(stopping.signal);
-    } catch (err) {
-      if (stopping.signal.aborted && err === stopping.signal.reason) return;
-      log.error({ cron: name, err }, "recurring work failed");
-    } finally {
-      underWay = undefined;
-    }
-  };
-
   return {
     name,
     async start() {
-      task = createTask(expression, () => void (underWay ??= run()), {
+      const begin = (): void => {
+        underWay ??= run().finally(() => (underWay = undefined));
+      };
+      task = createTask(expression, begin, {
         name,
         timezone: "UTC",
         suppressMissedWarning: true,
@@ -69,7 +59,35 @@ export function createCron(options: CronOptions): Service {
   };
 }
 
-// A task waits for one instant. After the clock was set back by an hour, that would be an hour
+function assertValid(name: string, expression: string): void {
+  const { valid, errors } = validateDetailed(expression);
+  if (valid) return;
+  const reasons = errors.map(({ message }) => message).join("; ");
+  throw new Error(`${name}: '${expression}' is not a cron expression: ${reasons}`);
+}
+
+/** Never rejects. */
+function createRun({ name, log, work }: CronOptions, stopping: AbortSignal): () => Promise<void> {
+  let isOutage = false;
+  return async () => {
+    try {
+      await work(stopping);
+      if (isOutage) log.info({ cron: name }, "database available again");
+      isOutage = false;
+    } catch (err) {
+      if (stopping.aborted && err === stopping.reason) return;
+      if (!isUnavailable(err)) log.error({ cron: name, err }, "recurring work failed");
+      else if (!isOutage) log.error({ cron: name, err }, "database unavailable; retrying");
+      isOutage ||= isUnavailable(err);
+    }
+  };
+}
+
+/** By the code of the model's `UnavailableError`. */
+const isUnavailable = (err: unknown): boolean =>
+  err instanceof Error && "code" in err && err.code === "unavailable";
+
+// A task waits for one instant: without this, setting the clock back by an hour would mean an hour
 // without a run.
 function watchForStepsBack(clock: Clock, task: ScheduledTask): NodeJS.Timeout {
   const offset = (): number => clock.now() - clock.monotonic();

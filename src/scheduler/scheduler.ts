@@ -1,7 +1,6 @@
 // The scheduler role: beats every second and reconciles every five.
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
-import { untilReachable } from "../runtime/until-reachable.ts";
 import { createBeat } from "./beat.ts";
 import type { BeatOptions } from "./beat.ts";
 import { reconcile } from "./reconcile.ts";
@@ -15,17 +14,17 @@ export function createScheduler(options: BeatOptions): Service {
       name: "beat",
       expression: "* * * * * *",
       log,
-      work: untilReachable(log, "beat", async (signal) => {
+      work: async (signal) => {
         leads = await beat.run(signal);
-      }),
+      },
     }),
     createCron({
       name: "reconcile",
       expression: "*/5 * * * * *",
       log,
-      work: untilReachable(log, "reconcile", async (signal) => {
+      work: async (signal) => {
         if (leads) await reconcile(options, signal);
-      }),
+      },
     }),
   ];
   return {

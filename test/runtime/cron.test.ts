@@ -1,5 +1,6 @@
 // Recurring work, on timers that the test moves by hand.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { unavailable } from "../../src/model/errors.ts";
 import { createCron } from "../../src/runtime/cron.ts";
 import type { CronOptions } from "../../src/runtime/cron.ts";
 import { track } from "../support/no-leftovers.ts";
@@ -107,6 +108,20 @@ describe("recurring work", () => {
         msg: "recurring work failed",
         err: expect.objectContaining({ message: "database away" }) as unknown,
       }),
+    ]);
+  });
+
+  it("logs the beginning and the end of a database outage", async () => {
+    let runs = 0;
+    await using cron = await startCron(async () => {
+      runs += 1;
+      if (runs < 4) throw unavailable("no connection");
+    });
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(runs).toBe(5);
+    expect(cron.lines().map(({ level, msg }) => [level, msg])).toEqual([
+      ["error", "database unavailable; retrying"],
+      ["info", "database available again"],
     ]);
   });
 
