@@ -4,9 +4,8 @@ import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { createMask, MASK } from "../model/mask.ts";
 import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
-import type { ReportedResult, Result, ResultCode, RunReport } from "../model/result.ts";
+import type { ReportedResult, Result, RunReport } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
-import { NOTHING_SENT } from "../model/unmade-result.ts";
 import { textOfHeader } from "./http/http-request.ts";
 import type { HttpRequest } from "./http/http-request.ts";
 import { credentialsIn } from "./http/credentials.ts";
@@ -41,33 +40,6 @@ export const reportOf = (
   agent_id: agentId,
   results: withinMessage(results),
 });
-
-/** Of a call that was not made. */
-export function resultWithoutCall(
-  reporter: Reporter,
-  tick: Tick,
-  call: TickCall,
-  { result, message }: { result: ResultCode; message: string },
-): Result {
-  return {
-    id: call.result_id,
-    meta: {
-      ...originOf(reporter, tick, call),
-      start_time: null,
-      end_time: null,
-      result,
-      result_category: categoryOf(result),
-      message,
-      url: maskUrl(call.request.url),
-      ...NOTHING_SENT,
-    },
-    timing: NO_TIMING,
-    request: null,
-    response: null,
-    hops: [],
-    certificate: null,
-  };
-}
 
 /**
  * `start` is in epoch milliseconds. The call ends where its last exchange does, whatever the agent

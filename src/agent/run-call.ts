@@ -12,7 +12,8 @@ import type { HttpCaller } from "./http/http-call.ts";
 import { createTickOpener } from "./open-tick.ts";
 import type { TickOpener } from "./open-tick.ts";
 import { prepareRequest } from "./prepare-request.ts";
-import { resultOfCall, resultWithoutCall } from "./report.ts";
+import { resultWithoutCall } from "../model/result-without-call.ts";
+import { resultOfCall } from "./report.ts";
 import type { Reporter } from "./report.ts";
 
 /**
@@ -53,10 +54,8 @@ const tellingFaults =
     } catch (cause) {
       cancel?.throwIfAborted();
       log.error({ err: cause, call_id: call.call_id }, "call failed");
-      return resultWithoutCall(reporter, tick, call, {
-        result: "AGENT_ERROR",
-        message: "agent_error: the agent failed at this call; see its log",
-      });
+      const message = "agent_error: the agent failed at this call; see its log";
+      return resultWithoutCall(tick, call, { result: "AGENT_ERROR", message }, reporter.agentId);
     }
   };
 
@@ -66,7 +65,7 @@ function callRunnerWith(
 ): RunCall {
   return async (tick, call, cancel, cookies) => {
     const unmade = (result: ResultCode, message: string): Result =>
-      resultWithoutCall(reporter, tick, call, { result, message });
+      resultWithoutCall(tick, call, { result, message }, reporter.agentId);
     if (call.unable !== undefined) return unmade("UNABLE_TO_RUN", call.unable);
     const behaviour = readBehaviour(call.tags);
     if (typeof behaviour === "string") return unmade("UNABLE_TO_RUN", behaviour);

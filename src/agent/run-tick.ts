@@ -7,7 +7,8 @@ import { createCallRunner } from "./run-call.ts";
 import type { CallRunnerSettings, RunCall } from "./run-call.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import type { RunControl } from "./run-workflow.ts";
-import { reportOf, resultWithoutCall } from "./report.ts";
+import { resultWithoutCall } from "../model/result-without-call.ts";
+import { reportOf } from "./report.ts";
 
 export interface TickRunner {
   /** Makes the calls, now. Rejects with the reason of `control.cancel` only. */
@@ -65,7 +66,7 @@ export function createTickRunner(settings: TickRunnerSettings): TickRunner {
         return report;
       }
       const results = tick.calls.map((call) =>
-        resultWithoutCall(reporter, tick, call, { result: "MISSED", message }),
+        resultWithoutCall(tick, call, { result: "MISSED", message }, reporter.agentId),
       );
       for (const result of results) lines.warn(logged(result, lateness_ms), "tick missed");
       return reportOf(reporter, tick, results);

@@ -8,7 +8,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
 import { createCookies } from "./http/cookie-jar.ts";
 import { createDeadline } from "./http/deadline.ts";
-import { resultWithoutCall } from "./report.ts";
+import { resultWithoutCall } from "../model/result-without-call.ts";
 import type { Reporter } from "./report.ts";
 import type { RunCall } from "./run-call.ts";
 import { reportOfWorkflow } from "./workflow-report.ts";
@@ -132,7 +132,7 @@ const skipped = (
 ): Result[] =>
   tick.calls
     .slice(reached)
-    .map((call) => resultWithoutCall(reporter, tick, call, { result: "SKIPPED", message }));
+    .map((call) => resultWithoutCall(tick, call, { result: "SKIPPED", message }, reporter.agentId));
 
 /** A run is late or in time as a whole: later calls are due when the ones before them ended. */
 const withLateness = (result: Result, is_late: boolean): Result =>

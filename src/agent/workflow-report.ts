@@ -1,6 +1,7 @@
 // What the agent says of a workflow's run as a whole.
 import { formatInstant } from "../model/instant.ts";
 import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
+import { workflowResultWithoutCalls } from "../model/result-without-call.ts";
 import type { Tick, TickWorkflow } from "../model/tick.ts";
 import { countsOfWorkflow } from "../model/workflow-result.ts";
 import { reportOf } from "./report.ts";
@@ -44,12 +45,12 @@ export const missedWorkflow = (
   reporter: Reporter,
   tick: WorkflowTick,
   message: string,
-): RunReport =>
-  reportOfWorkflow(reporter, tick, [], {
-    start_time: null,
-    end_time: null,
-    result: "MISSED",
-    result_category: null,
-    message,
-    is_late: false,
-  });
+): RunReport => ({
+  ...reportOf(reporter, tick, []),
+  workflow: workflowResultWithoutCalls(
+    tick,
+    tick.workflow,
+    { result: "MISSED", message },
+    reporter.agentId,
+  ),
+});

@@ -5,7 +5,7 @@ import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import { lockOutcomes, lockPending, removePending, storeOutcomes } from "./ledger-rows.ts";
 import type { Order, Outcome, StoredOutcome } from "./ledger-rows.ts";
-import { missedResult, missedWorkflow } from "./missed-outcome.ts";
+import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
 import type { MissedRun, Recorded } from "./ports/result-store.ts";
 import { stepIds } from "../runtime/ids.ts";
 
@@ -104,13 +104,19 @@ export async function recordMissedRuns(
 
 function missedOutcome(outcome: MissedRun, pending: ReadonlyMap<string, Order>): Outcome {
   const { run } = outcome;
-  const runId = run.result_id;
+  const { result_id: runId, target_id } = run;
   // The row knows the plan that the caller's copy may be older than.
   const order = pending.get(runId) ?? { ...run, call_ids: run.call_ids ?? [] };
   if (run.target_kind === "workflow")
-    return { runId, order, results: [], workflow: missedWorkflow(outcome) };
+    return {
+      runId,
+      order,
+      results: [],
+      workflow: workflowResultWithoutCalls(run, { workflow_id: target_id, name: "" }, outcome),
+    };
   const { owner } = run;
-  const result = missedResult(outcome);
+  const call = { result_id: runId, call_id: target_id, domain: "", request: { url: "" } };
+  const result = resultWithoutCall(run, call, outcome);
   const results = [{ owner, result, replaces: undefined }];
   return { runId, order, results, workflow: null };
 }

@@ -4,7 +4,7 @@ import type { Call } from "../../model/call.ts";
 import { ContentSchema } from "../../model/content.ts";
 import { ResultSchema } from "../../model/result.ts";
 import type { Result } from "../../model/result.ts";
-import { QUEUED, unmadeResult } from "../../model/unmade-result.ts";
+import { QUEUED, resultWithoutCall } from "../../model/result-without-call.ts";
 import type { Page } from "../../store/ports/document-store.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
 import type { Store } from "../../store/store.ts";
@@ -90,4 +90,8 @@ const resultsOf = (store: Store, call: Call, page: Page): Promise<Result[]> =>
   );
 
 const queuedResult = (run: PendingRun, { meta, request }: Call): Result =>
-  unmadeResult(run, QUEUED, { domain: meta.domain, url: request.url });
+  resultWithoutCall(
+    run,
+    { result_id: run.result_id, call_id: run.target_id, domain: meta.domain, request },
+    QUEUED,
+  );

@@ -8,7 +8,7 @@ import { parseInstant } from "../../model/instant.ts";
 import { WorkflowResultSchema } from "../../model/result.ts";
 import type { WorkflowResult } from "../../model/result.ts";
 import type { Workflow } from "../../model/workflow.ts";
-import { QUEUED, unmadeWorkflowResult } from "../../model/unmade-result.ts";
+import { QUEUED, workflowResultWithoutCalls } from "../../model/result-without-call.ts";
 import { stepIds } from "../../runtime/ids.ts";
 import type { Page, StoredDocument } from "../../store/ports/document-store.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
@@ -110,4 +110,8 @@ async function stepsOf(
 }
 
 const queuedResult = (run: PendingRun, { document }: StoredDocument): WorkflowResult =>
-  unmadeWorkflowResult(run, QUEUED, (document as Workflow).meta);
+  workflowResultWithoutCalls(
+    run,
+    { workflow_id: run.target_id, name: (document as Workflow).meta.name },
+    QUEUED,
+  );
