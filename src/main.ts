@@ -1,28 +1,55 @@
-// The command line: reads the arguments and the configuration, and does what was asked.
-import { ADMINISTRATION, administer } from "./commands/administer.ts";
-import { commandOf, parse, refuseForeignOptions } from "./commands/arguments.ts";
-import { loadConfig, readEnvironment, renderConfig } from "./config/config.ts";
-import { systemClock } from "./runtime/clock.ts";
+// The command line: parses the arguments, loads the configuration and runs the command.
+import { listAudit } from "./commands/audit.ts";
+import { findCommand, parse, refuseForeign } from "./commands/command.ts";
+import type { Command } from "./commands/command.ts";
+import { printConfig } from "./commands/config.ts";
+import { createKey, listKeys, revokeKey, rotateMaster } from "./commands/keys.ts";
+import { addLocation, listLocations, printAgentEnvironment } from "./commands/locations.ts";
+import { migrate } from "./commands/migrate.ts";
 import { listenForStop } from "./commands/stop-signal.ts";
+import { loadConfig, readEnvironment } from "./config/config.ts";
+import { systemClock } from "./runtime/clock.ts";
 import { VERSION } from "./version.ts";
 
-const USAGE = `sonde ${VERSION}: watches APIs from many places
+const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
 
   sonde serve [--roles api,scheduler,agent,aggregator] [--demo]
-                                runs the roles until a signal ends them
-  sonde migrate                 brings the database schema up to date
+                                run the roles until a signal ends them
+  sonde migrate                 bring the database schema up to date
   sonde keys create [--level VIEWER|EDITOR|OWNER] [--owner NAME] [--org NAME]
   sonde keys list
   sonde keys revoke ID
-  sonde keys rotate-master      encrypts everything anew: see docs/security.md
+  sonde keys rotate-master      re-encrypt all secrets: see docs/security.md
   sonde locations add ID [--label TEXT] [--region TEXT]
   sonde locations list
-  sonde locations env ID        what an agent of the location needs
+  sonde locations env ID        print the environment of the location's agents
   sonde audit list [--since TIME] [--owner NAME] [--limit N]
-  sonde config print            the settings in force, without secrets
+  sonde config print            print the effective settings, without secrets
 
 Settings are environment variables, SONDE_*: see docs/configuration.md.
 `;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    options: ["roles", "demo"],
+    async run(input) {
+      const stop = listenForStop(systemClock);
+      // The other commands start in half the time without the modules of the service.
+      const { serve } = await import("./commands/serve.ts");
+      await serve(input, stop);
+    },
+  },
+  migrate,
+  "keys create": createKey,
+  "keys list": listKeys,
+  "keys revoke": revokeKey,
+  "keys rotate-master": rotateMaster,
+  "locations add": addLocation,
+  "locations list": listLocations,
+  "locations env": printAgentEnvironment,
+  "audit list": listAudit,
+  "config print": printConfig,
+};
 
 const print = (text: string): void => void process.stdout.write(text);
 
@@ -30,26 +57,17 @@ async function run(args: string[]): Promise<void> {
   const { values, positionals } = parse(args);
   if (values.version) return print(`${VERSION}\n`);
   if (values.help || positionals.length === 0) return print(USAGE);
-  const { command, words } = commandOf(positionals);
-  refuseForeignOptions(command, values);
+  const found = findCommand(COMMANDS, positionals);
+  if (!found) throw new Error(`unknown command '${positionals.join(" ")}'\n\n${USAGE}`);
+  refuseForeign(found, values);
   const config = loadConfig(readEnvironment(), { SONDE_ROLES: values.roles });
-  if (command === "serve") {
-    const stop = listenForStop(systemClock);
-    // Everything that a service is made of: the other commands do without it, in half the time.
-    const { serve } = await import("./commands/serve.ts");
-    return serve({ config, demo: values.demo ?? false, print, stop });
-  }
-  if (command === "config print") return print(renderConfig(config));
-  const work = ADMINISTRATION[command];
-  if (work) return administer(work, { words, values }, { config, print });
-  throw new Error(`there is no command '${positionals.join(" ")}'\n\n${USAGE}`);
+  await found.command.run({ config, values, id: found.rest[0], print });
 }
 
 /**
- * Rejects where something that was printed cannot be written; that its reader has gone is fine: `…
- * | head`.
+ * Resolves when everything printed has been written; a reader that has gone (`… | head`) is fine.
  */
-const printed = (): Promise<void> =>
+const flushed = (): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write("", (cause?: NodeJS.ErrnoException | null) => {
       if (!cause || cause.code === "EPIPE") resolve();
@@ -57,13 +75,15 @@ const printed = (): Promise<void> =>
     });
   });
 
-process.stdout.on("error", () => undefined); // `printed` tells it
+// Files are readable by this user only: the database holds credentials.
+process.umask(0o077);
+process.stdout.on("error", () => undefined); // `flushed` reports it
 try {
   await run(process.argv.slice(2));
-  await printed();
+  await flushed();
   process.exitCode = 0;
 } catch (cause) {
   process.stderr.write(`sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`);
   process.exitCode = 1;
 }
-process.exit(); // a server that does not answer would keep it up, however much is closed
+process.exit(); // an unresponsive server could keep the process alive

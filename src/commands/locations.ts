@@ -1,17 +1,75 @@
-// `sonde locations env`: what an agent of a location needs to know.
+// `sonde locations`: adds and lists locations, and prints the environment of their agents.
 import { locationKeysOf } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
-import { openDataDir } from "../runtime/data-dir.ts";
 import { invalid } from "../model/errors.ts";
+import { locationIdValidator } from "../model/location.ts";
 import { show } from "../model/validate.ts";
+import { openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
-import type { ParsedOptions } from "./arguments.ts";
+import { ACTOR, withStore } from "./command.ts";
+import type { Command } from "./command.ts";
+
+export const addLocation: Command = {
+  takesId: true,
+  options: ["label", "region"],
+  run: ({ config, id, values, print }) =>
+    withStore(config, async (store) => {
+      if (id === undefined)
+        throw invalid("locations add needs an id, for example `sonde locations add paris`");
+      if (!locationIdValidator.accepts(id))
+        throw invalid(`${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`);
+      const { label = id, region = "" } = values;
+      if (!(await insertLocation(store, { id, label, region })))
+        throw invalid(`location ${show(id)} already exists; \`sonde locations list\` shows it`);
+      print(await agentEnvironment(store, config, id));
+    }),
+};
+
+export const listLocations: Command = {
+  run: ({ config, print }) =>
+    withStore(config, async (store) => {
+      for (const { id, label, region } of await store.locations.list())
+        print(`${JSON.stringify({ id, label, region })}\n`);
+    }),
+};
+
+export const printAgentEnvironment: Command = {
+  takesId: true,
+  run: ({ config, id = "", print }) =>
+    withStore(config, async (store) => {
+      const locations = await store.locations.list();
+      if (!locations.some((location) => location.id === id))
+        throw invalid(`no location ${show(id)}; \`sonde locations list\` shows them`);
+      print(await agentEnvironment(store, config, id));
+    }),
+};
+
+/** False when the location already exists. */
+async function insertLocation(
+  store: Store,
+  location: { readonly id: string; readonly label: string; readonly region: string },
+): Promise<boolean> {
+  const time = await store.now();
+  return store.transaction(async (within) => {
+    if (!(await within.locations.insert({ ...location, created: time }))) return false;
+    await within.audit.record({
+      time,
+      actor: ACTOR,
+      owner: null,
+      address: null,
+      action: "create",
+      kind: "location",
+      object_id: location.id,
+      fields: [],
+    });
+    return true;
+  });
+}
 
 /**
- * Rejects where this process does not have the master key of the store: the location's key would be
- * a wrong one.
+ * Rejects when this process lacks the store's master key, which would derive a wrong location key.
  */
-export async function agentEnvironment(store: Store, config: Config, id: string): Promise<string> {
+async function agentEnvironment(store: Store, config: Config, id: string): Promise<string> {
   await store.masterKeys.claim();
   const [key = new Uint8Array()] = locationKeysOf(
     { ...config, location: id, locationKeys: undefined },
@@ -29,23 +87,6 @@ export async function agentEnvironment(store: Store, config: Config, id: string)
   ].join("\n");
 }
 
-/** For a shell and for readers of environment files; only where it needs to be. */
+/** Quotes a value for shells and readers of environment files, if it needs quotes. */
 const quoted = (value: string): string =>
   /^[\w@%+:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
-
-export async function showLocation(
-  store: Store,
-  { words: [id = ""] }: ParsedOptions,
-  {
-    config,
-    print,
-  }: {
-    readonly config: Config;
-    readonly print: (text: string) => void;
-  },
-): Promise<void> {
-  const locations = await store.locations.list();
-  if (!locations.some((location) => location.id === id))
-    throw invalid(`there is no location ${show(id)}; \`sonde locations list\` shows them`);
-  print(await agentEnvironment(store, config, id));
-}

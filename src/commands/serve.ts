@@ -1,68 +1,56 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
+import { createDemo } from "../compose/demo.ts";
+import type { Demo } from "../compose/demo.ts";
+import { KEY_FILE } from "../compose/first-start.ts";
 import { compose } from "../compose/process.ts";
 import type { System } from "../compose/process.ts";
-import type { Config } from "../config/config.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
-import { KEY_FILE } from "../compose/first-start.ts";
 import { createLogger } from "../runtime/logger.ts";
 import { VERSION } from "../version.ts";
-import { createDemo } from "./demo.ts";
-import type { Demo } from "./demo.ts";
-
-export interface ServeOptions {
-  readonly config: Config;
-  readonly demo: boolean;
-  /** For people; the log goes its own way. */
-  readonly print: (text: string) => void;
-  /** Resolves when the end is wished for. */
-  readonly stop: Promise<NodeJS.Signals>;
-}
+import type { CommandInput } from "./command.ts";
 
 /**
- * Resolves when a signal asked for the end and everything has stopped; rejects when it could not
- * start or stop. A signal during the start ends it: the process, where servers are still awaited,
- * for nothing is begun by then.
+ * Resolves when `stop` has resolved and everything has stopped; rejects if a service cannot start or
+ * stop. A signal during startup stops what has started; while the process still waits for a server
+ * to connect to, the signal ends it immediately.
  */
-export async function serve(options: ServeOptions): Promise<void> {
-  const { config, print, stop } = options;
+export async function serve(
+  { config, values, print }: CommandInput,
+  stop: Promise<NodeJS.Signals>,
+): Promise<void> {
   const log = createLogger(config.logLevel);
   const dataDir = openDataDir(config.dataDir);
-  const demo = options.demo ? createDemo(dataDir) : undefined;
+  const demo = values.demo ? createDemo(dataDir) : undefined;
   let system: System | undefined;
   const start = async (): Promise<void> => {
-    system = await compose({
-      config,
-      dataDir,
-      log,
-      ...(demo && { companion: demo }),
-    });
+    system = await compose({ config, dataDir, log, ...(demo && { companion: demo }) });
     await system.lifecycle.start();
   };
   try {
     await Promise.race([start(), stop]);
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
-      // The first key is shown now or never, whatever becomes of the demo.
+      // Before the demo's calls: if those fail, the first key has been shown.
       print(greeting(system, dataDir, demo));
       await makeDemoCalls(demo, system, config.location);
     }
   } catch (cause) {
-    // Logged; what matters is why the start failed.
+    // A failed stop is logged; the caller needs to know why the start failed.
     await system?.lifecycle.stop().catch(() => undefined);
     throw cause;
   }
   const signal = await stop;
   if (system === undefined) {
-    log.info({ signal }, "stopped before it had started");
-    process.exit(0); // what is awaited would keep it up
+    log.info({ signal }, "stopped before startup completed");
+    process.exit(0); // a pending connection would keep the process alive
   }
   log.info({ signal }, "stopping");
   await system.lifecycle.stop();
   log.info("stopped");
 }
 
-/** For a process with the API, whom to talk to; else nothing. */
+/** The addresses and the first key, if this process runs the API. */
 function greeting(system: System, dataDir: DataDir, demo: Demo | undefined): string {
   const { api, ops } = system;
   if (!api) return "";
@@ -72,7 +60,7 @@ function greeting(system: System, dataDir: DataDir, demo: Demo | undefined): str
   return [
     "",
     `  Sonde is at        ${apiUrl}/api/2/`,
-    `  its documentation  ${apiUrl}/docs`,
+    `  documentation      ${apiUrl}/docs`,
     `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
     ...(demo
       ? [`  demo target        http://${demo.address()}/steady, /slow, /flaky, /failing, /cookies`]
@@ -80,7 +68,7 @@ function greeting(system: System, dataDir: DataDir, demo: Demo | undefined): str
     ...(key
       ? [
           "",
-          `  The first key, of level OWNER, shown only now and kept in ${dataDir.path(KEY_FILE)}:`,
+          `  The first key (level OWNER), shown only once and saved in ${dataDir.path(KEY_FILE)}:`,
           `  ${key}`,
           "",
           `  curl -H 'Authorization: Bearer ${key}' '${apiUrl}/api/2/calls/?debug=1'`,
@@ -91,7 +79,7 @@ function greeting(system: System, dataDir: DataDir, demo: Demo | undefined): str
   ].join("\n");
 }
 
-/** Where there is an API to make them through. */
+/** Does nothing unless this process runs the API that creates them. */
 async function makeDemoCalls(
   demo: Demo | undefined,
   { api, store }: System,

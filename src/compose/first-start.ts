@@ -1,17 +1,14 @@
 // What an empty store gets: its first location and its first key.
 import type { DataDir } from "../runtime/data-dir.ts";
-import { issueKey } from "./issue-key.ts";
 import type { Store } from "../store/store.ts";
+import { issueKey } from "./issue-key.ts";
 
 export const FIRST_OWNER = "owner";
-// One, whoever is first; and before every other in the order of creation, which is that of ids.
-const FIRST_KEY_ID = "0-first-key";
 export const KEY_FILE = "owner-key";
+// Fixed, so that only one process can issue it; ids are in order of creation, and this sorts first.
+const FIRST_KEY_ID = "0-first-key";
 
-/**
- * A store knows the location that its own process serves; an empty one, the location that this
- * process was told of.
- */
+/** Adds the location that this process serves, or in an empty store the one it is configured for. */
 export async function ensureLocation(
   store: Store,
   id: string,
@@ -29,8 +26,8 @@ export async function ensureLocation(
 }
 
 /**
- * Issues the first OWNER key of a store that has none, and keeps it in the data folder. Returns the
- * key when this call made it up; undefined when there was one already, or `preset` gave it.
+ * Issues the first OWNER key of a store that has none, and saves it in the data folder. Returns the
+ * key if this call generated it; undefined if a key existed or `preset` was used.
  */
 export async function ensureFirstKey(
   store: Store,
@@ -38,7 +35,7 @@ export async function ensureFirstKey(
   preset: string | undefined,
 ): Promise<string | undefined> {
   if ((await store.apiKeys.count()) > 0) return undefined;
-  // A key that could be kept nowhere is not issued: nobody would ever be told it.
+  // If the key cannot be saved, the transaction rolls back: nobody would ever learn it.
   const issued = await store.transaction(async (within) => {
     const made = await issueKey(within, "first start", {
       key_id: FIRST_KEY_ID,

@@ -1,4 +1,4 @@
-// The program as its user meets it: what it prints, how it ends, and what it leaves behind.
+// The program as its user meets it: its output, its exit code and what it leaves behind.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import type { TestFolder } from "../support/process.ts";
 
 const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;
 
-/** What a failed start says: one line, unless told otherwise. */
+/** Expects one line, as a failed start prints it. */
 const oneLine = (text: string): string => {
   expect(text.trimEnd().split("\n")).toHaveLength(1);
   return text.trimEnd();
@@ -23,7 +23,7 @@ const oneLine = (text: string): string => {
 
 describe("the command line", { timeout: 60_000 }, () => {
   it.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [[]]])(
-    "tells how it is used: %j",
+    "prints its usage: %j",
     async (args) => {
       const { code, stdout, stderr } = await runSonde(args);
       expect([code, stderr]).toEqual([0, ""]);
@@ -31,25 +31,25 @@ describe("the command line", { timeout: 60_000 }, () => {
     },
   );
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     const { code, stdout } = await runSonde(["--version"]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
 
   it.concurrent.each([
-    [["frob"], /^sonde: there is no command 'frob'\n\nsonde /],
-    [["keys"], /^sonde: there is no command 'keys'\n\nsonde /],
-  ])("refuses the unknown command %j with its usage", async (args, message) => {
+    [["frob"], /^sonde: unknown command 'frob'\n\nsonde /],
+    [["keys"], /^sonde: unknown command 'keys'\n\nsonde /],
+  ])("rejects the unknown command %j with the usage", async (args, message) => {
     const { code, stdout, stderr } = await runSonde(args);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(message);
   });
 
   it.concurrent.each([
-    [["serve", "--frob"], "sonde: Unknown option '--frob'; `sonde --help` shows what there is"],
+    [["serve", "--frob"], "sonde: Unknown option '--frob'; see `sonde --help`"],
     [
       ["keys", "create", "--level"],
-      "sonde: Option '--level <value>' argument missing; `sonde --help` shows what there is",
+      "sonde: Option '--level <value>' argument missing; see `sonde --help`",
     ],
     [["serve", "--level", "OWNER"], "sonde: serve does not take --level"],
     [["serve", "now"], "sonde: serve does not take 'now'"],
@@ -57,21 +57,24 @@ describe("the command line", { timeout: 60_000 }, () => {
       ["keys", "create", "--level", "ROOT"],
       "sonde: --level: 'ROOT' is not one of VIEWER, EDITOR, OWNER",
     ],
-    [["keys", "revoke"], "sonde: keys revoke needs the id of a key; `sonde keys list` shows them"],
-    [["keys", "revoke", "nope"], "sonde: 'nope' is no key in force; `sonde keys list` shows them"],
-    [["locations", "add"], "sonde: locations add needs an id, such as `sonde locations add paris`"],
+    [["keys", "revoke"], "sonde: keys revoke needs a key id; `sonde keys list` shows them"],
+    [["keys", "revoke", "nope"], "sonde: no active key 'nope'; `sonde keys list` shows them"],
+    [
+      ["locations", "add"],
+      "sonde: locations add needs an id, for example `sonde locations add paris`",
+    ],
     [
       ["locations", "add", "a b"],
       "sonde: 'a b' is not a location id (1 to 64 letters, digits, _ or -)",
     ],
-  ])("refuses %j with one line", async (args, message) => {
+  ])("rejects %j with one line", async (args, message) => {
     const { code, stdout, stderr } = await runSonde(args);
     expect([code, stdout]).toEqual([1, ""]);
     expect(oneLine(stderr)).toBe(message);
   });
 });
 
-it("prints an agent's environment that a shell reads as it is meant", async () => {
+it("quotes an agent's environment for the shell", async () => {
   using folder = makeFolder();
   const given = "nats://sonde:it's$1&more@nats:4222";
   const { code, stdout } = await runSonde(["locations", "add", "paris"], {
@@ -86,8 +89,8 @@ it("prints an agent's environment that a shell reads as it is meant", async () =
   expect(read).toBe(`paris ${given}`);
 });
 
-describe("a configuration that is not usable", { timeout: 60_000 }, () => {
-  it("is told whole, before anything listens or is made", async () => {
+describe("an invalid configuration", { timeout: 60_000 }, () => {
+  it("is reported in full, before anything listens or is created", async () => {
     using folder = makeFolder();
     const { code, stdout, stderr } = await runSonde(["serve", "--roles", "api,cook"], {
       folder: folder.path,
@@ -116,7 +119,7 @@ describe("a configuration that is not usable", { timeout: 60_000 }, () => {
     expect(existsSync(folder.dataDir)).toBe(false);
   });
 
-  it("is told for every command, and when roles need servers that are not named", async () => {
+  it("is reported by every command, and when roles need servers that are not configured", async () => {
     const { code, stderr } = await runSonde(["keys", "list"], {
       env: { SONDE_ROLES: "agent" },
     });
@@ -124,7 +127,7 @@ describe("a configuration that is not usable", { timeout: 60_000 }, () => {
     expect(stderr).toContain("set SONDE_NATS_URL");
   });
 
-  it("is shown without secrets by `config print` when it is usable", async () => {
+  it("is not reported by `config print`, which shows a valid one without secrets", async () => {
     const { code, stdout } = await runSonde(["config", "print"], {
       env: {
         SONDE_NATS_URL: "nats://ann:s3cret@nats:4222",
@@ -141,189 +144,185 @@ describe("a configuration that is not usable", { timeout: 60_000 }, () => {
   });
 });
 
-describe(
-  "a start that is not possible ends with one line and exit code 1",
-  { timeout: 60_000 },
-  () => {
-    it.concurrent.each([
-      [
-        "SONDE_OPS_PORT",
-        (port: number) =>
-          `sonde: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
-      ],
-      [
-        "SONDE_PORT",
-        (port: number) =>
-          `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
-      ],
-    ])("when the port of %s is in use", async (setting, message) => {
-      await using taken = await takePort();
-      const { code, stderr } = await runSonde(["serve"], {
-        env: { [setting]: String(taken.port) },
-      });
-      expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
+describe("a failed start ends with one line and exit code 1", { timeout: 60_000 }, () => {
+  it.concurrent.each([
+    [
+      "SONDE_OPS_PORT",
+      (port: number) =>
+        `sonde: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
+    ],
+    [
+      "SONDE_PORT",
+      (port: number) =>
+        `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
+    ],
+  ])("when the port of %s is in use", async (setting, message) => {
+    await using taken = await takePort();
+    const { code, stderr } = await runSonde(["serve"], {
+      env: { [setting]: String(taken.port) },
     });
+    expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
+  });
 
-    it("when the ops port is in use and the servers are there: no connection holds it", async () => {
-      await using nats = await startNatsServer();
-      await using taken = await takePort();
-      const { code, stderr } = await runSonde(["serve"], {
-        env: {
-          SONDE_OPS_PORT: String(taken.port),
-          SONDE_NATS_URL: nats.url,
-          SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
-        },
-      });
-      expect([code, oneLine(stderr)]).toEqual([1, expect.stringContaining("SONDE_OPS_PORT")]);
-    });
-
-    it.each([
-      ["a port in use", async () => takePort()],
-      ["a key file that cannot be written", async (folder: TestFolder) => takeKeyFile(folder)],
-    ])("and, after %s, shows the first key at the start that follows", async (_what, take) => {
-      using folder = makeFolder();
-      {
-        await using taken = await take(folder);
-        const { code } = await runSonde(["serve"], {
-          folder: folder.path,
-          env: { SONDE_PORT: String(taken.port) },
-        });
-        expect(code).toBe(1);
-      }
-      await using sonde = startSonde(["serve"], { folder: folder.path });
-      await sonde.ready();
-      await expect.poll(() => sonde.stdout()).toMatch(/^ {2}[A-Za-z0-9]{32}$/m);
-    });
-
-    it("when PostgreSQL cannot be reached, without its password", async () => {
-      const port = await freePort();
-      const { code, stdout, stderr } = await runSonde(["serve"], {
-        env: {
-          SONDE_DATABASE_URL: `postgres://ann:s3cret@127.0.0.1:${port}/sonde`,
-        },
-      });
-      expect([code, stdout]).toEqual([1, ""]);
-      expect(oneLine(stderr)).toMatch(
-        new RegExp(`^sonde: cannot reach PostgreSQL at 127.0.0.1:${port} .*SONDE_DATABASE_URL$`),
-      );
-      expect(stderr).not.toContain("s3cret");
-    });
-
-    it.each([
-      ["the user", (url: URL) => (url.username = "nobody")],
-      ["the database", (url: URL) => (url.pathname = "/nowhere")],
-    ])("when PostgreSQL does not know %s", async (_what, change) => {
-      const url = new URL(inject("postgresUrl"));
-      change(url);
-      const { code, stderr } = await runSonde(["serve"], {
-        env: { SONDE_DATABASE_URL: url.href },
-      });
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        expect.stringMatching(
-          `^sonde: PostgreSQL at ${url.host} refuses the connection \\(.* does not exist\\): correct SONDE_DATABASE_URL$`,
-        ),
-      ]);
-    });
-
-    it("when the database lacks a table, whatever else is connected by then", async () => {
-      const databaseUrl = await createDatabase(inject("postgresUrl"));
-      await using nats = await startNatsServer();
-      const env = {
-        SONDE_DATABASE_URL: databaseUrl,
+  it("when the ops port is in use, although connections to servers are open", async () => {
+    await using nats = await startNatsServer();
+    await using taken = await takePort();
+    const { code, stderr } = await runSonde(["serve"], {
+      env: {
+        SONDE_OPS_PORT: String(taken.port),
         SONDE_NATS_URL: nats.url,
-      };
-      expect((await runSonde(["migrate"], { env })).code).toBe(0);
-      {
-        await using database = openPostgres({ url: databaseUrl }).kysely;
-        await database.schema.dropTable("locations").execute();
-      }
-      const { code, stderr } = await runSonde(["serve"], { env });
-      expect([code, oneLine(stderr)]).toEqual([1, 'sonde: relation "locations" does not exist']);
+        SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
+      },
     });
+    expect([code, oneLine(stderr)]).toEqual([1, expect.stringContaining("SONDE_OPS_PORT")]);
+  });
 
-    it("when NATS cannot be reached, without its password", async () => {
-      const port = await freePort();
-      const { code, stdout, stderr } = await runSonde(["serve"], {
-        env: { SONDE_NATS_URL: `nats://ann:s3cret@127.0.0.1:${port}` },
+  it.each([
+    ["a port in use", async () => takePort()],
+    ["an unwritable key file", async (folder: TestFolder) => takeKeyFile(folder)],
+  ])("and after %s the next start shows the first key", async (_what, take) => {
+    using folder = makeFolder();
+    {
+      await using taken = await take(folder);
+      const { code } = await runSonde(["serve"], {
+        folder: folder.path,
+        env: { SONDE_PORT: String(taken.port) },
       });
-      expect([code, stdout]).toEqual([1, ""]);
-      expect(oneLine(stderr)).toMatch(
-        new RegExp(`^sonde: cannot reach NATS at nats://127.0.0.1:${port} .*SONDE_NATS_URL$`),
-      );
-      expect(stderr).not.toContain("s3cret");
-    });
+      expect(code).toBe(1);
+    }
+    await using sonde = startSonde(["serve"], { folder: folder.path });
+    await sonde.ready();
+    await expect.poll(() => sonde.stdout()).toMatch(/^ {2}[A-Za-z0-9]{32}$/m);
+  });
 
-    it("when the disk is full, with nothing left in the way of the next start", async () => {
-      using folder = makeFolder();
-      const options = { folder: folder.path };
-      const { code, stderr } = await runSonde(["migrate"], {
-        ...options,
-        maxFileBytes: 65_536,
-      });
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        `sonde: the database schema could not be brought up to date (the database cannot be used: disk I/O error); nothing was changed: make ${folder.dataDir}/sonde.db and its folder writable, with room in it, or set SONDE_DATA_DIR`,
-      ]);
-      await using sonde = startSonde(["serve"], options);
-      await sonde.ready();
+  it("when PostgreSQL cannot be reached, without its password", async () => {
+    const port = await freePort();
+    const { code, stdout, stderr } = await runSonde(["serve"], {
+      env: {
+        SONDE_DATABASE_URL: `postgres://ann:s3cret@127.0.0.1:${port}/sonde`,
+      },
     });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(oneLine(stderr)).toMatch(
+      new RegExp(`^sonde: cannot reach PostgreSQL at 127.0.0.1:${port} .*SONDE_DATABASE_URL$`),
+    );
+    expect(stderr).not.toContain("s3cret");
+  });
 
-    it.concurrent.each([
-      [
-        "below a file",
-        "file/data",
-        "the data folder FOLDER/file/data cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR",
-      ],
-      [
-        "a file",
-        "file",
-        "the data folder FOLDER/file is no folder: remove what is there, or set SONDE_DATA_DIR",
-      ],
-      [
-        "a link to nowhere",
-        "link",
-        "the data folder FOLDER/link is no folder: remove what is there, or set SONDE_DATA_DIR",
-      ],
-      [
-        "where the system makes no folders",
-        "/proc/sonde/data",
-        "the data folder /proc/sonde/data cannot be made (ENOENT): make it writable, or set SONDE_DATA_DIR",
-      ],
-      [
-        "where nothing can be written",
-        "/proc/self/task",
-        "cannot lock /proc/self/task/serve.lock (unable to open database file): make the folder writable, with room in it, or set SONDE_DATA_DIR",
-      ],
-      [
-        "one whose key cannot be read",
-        "no-key",
-        "FOLDER/no-key/master-key cannot be read (EISDIR): make it a file that this user may read, or set SONDE_DATA_DIR",
-      ],
-      [
-        "one whose database cannot be opened",
-        "no-file",
-        "cannot use the database FOLDER/no-file/sonde.db (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR",
-      ],
-      [
-        "one whose database is something else",
-        "no-database",
-        "cannot use the database FOLDER/no-database/sonde.db (file is not a database): restore it from a backup, or move it away, or set SONDE_DATA_DIR",
-      ],
-    ])("when the data folder is %s", async (_what, path, message) => {
-      using folder = makeFolder();
-      const { code, stderr } = await runSonde(["serve"], {
-        env: { SONDE_DATA_DIR: resolve(fillFolder(folder), path) },
-      });
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        `sonde: ${message.replace("FOLDER", folder.path)}`,
-      ]);
+  it.each([
+    ["the user", (url: URL) => (url.username = "nobody")],
+    ["the database", (url: URL) => (url.pathname = "/nowhere")],
+  ])("when PostgreSQL does not know %s", async (_what, change) => {
+    const url = new URL(inject("postgresUrl"));
+    change(url);
+    const { code, stderr } = await runSonde(["serve"], {
+      env: { SONDE_DATABASE_URL: url.href },
     });
-  },
-);
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      expect.stringMatching(
+        `^sonde: PostgreSQL at ${url.host} refuses the connection \\(.* does not exist\\): correct SONDE_DATABASE_URL$`,
+      ),
+    ]);
+  });
 
-/** Everything there that a data folder should not be. */
+  it("when the database lacks a table, although other connections are open", async () => {
+    const databaseUrl = await createDatabase(inject("postgresUrl"));
+    await using nats = await startNatsServer();
+    const env = {
+      SONDE_DATABASE_URL: databaseUrl,
+      SONDE_NATS_URL: nats.url,
+    };
+    expect((await runSonde(["migrate"], { env })).code).toBe(0);
+    {
+      await using database = openPostgres({ url: databaseUrl }).kysely;
+      await database.schema.dropTable("locations").execute();
+    }
+    const { code, stderr } = await runSonde(["serve"], { env });
+    expect([code, oneLine(stderr)]).toEqual([1, 'sonde: relation "locations" does not exist']);
+  });
+
+  it("when NATS cannot be reached, without its password", async () => {
+    const port = await freePort();
+    const { code, stdout, stderr } = await runSonde(["serve"], {
+      env: { SONDE_NATS_URL: `nats://ann:s3cret@127.0.0.1:${port}` },
+    });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(oneLine(stderr)).toMatch(
+      new RegExp(`^sonde: cannot reach NATS at nats://127.0.0.1:${port} .*SONDE_NATS_URL$`),
+    );
+    expect(stderr).not.toContain("s3cret");
+  });
+
+  it("when the disk is full, and the next start succeeds", async () => {
+    using folder = makeFolder();
+    const options = { folder: folder.path };
+    const { code, stderr } = await runSonde(["migrate"], {
+      ...options,
+      maxFileBytes: 65_536,
+    });
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      `sonde: the database schema could not be brought up to date (the database cannot be used: disk I/O error); nothing was changed: make ${folder.dataDir}/sonde.db and its folder writable, with room in it, or set SONDE_DATA_DIR`,
+    ]);
+    await using sonde = startSonde(["serve"], options);
+    await sonde.ready();
+  });
+
+  it.concurrent.each([
+    [
+      "below a file",
+      "file/data",
+      "the data folder FOLDER/file/data cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR",
+    ],
+    [
+      "a file",
+      "file",
+      "the data folder FOLDER/file is no folder: remove what is there, or set SONDE_DATA_DIR",
+    ],
+    [
+      "a link to nowhere",
+      "link",
+      "the data folder FOLDER/link is no folder: remove what is there, or set SONDE_DATA_DIR",
+    ],
+    [
+      "where the system creates no folders",
+      "/proc/sonde/data",
+      "the data folder /proc/sonde/data cannot be made (ENOENT): make it writable, or set SONDE_DATA_DIR",
+    ],
+    [
+      "where nothing can be written",
+      "/proc/self/task",
+      "cannot lock /proc/self/task/serve.lock (unable to open database file): make the folder writable, with room in it, or set SONDE_DATA_DIR",
+    ],
+    [
+      "a folder with an unreadable key",
+      "no-key",
+      "FOLDER/no-key/master-key cannot be read (EISDIR): make it a file that this user may read, or set SONDE_DATA_DIR",
+    ],
+    [
+      "a folder with an unopenable database",
+      "no-file",
+      "cannot use the database FOLDER/no-file/sonde.db (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR",
+    ],
+    [
+      "a folder with a file that is not a database",
+      "no-database",
+      "cannot use the database FOLDER/no-database/sonde.db (file is not a database): restore it from a backup, or move it away, or set SONDE_DATA_DIR",
+    ],
+  ])("when the data folder is %s", async (_what, path, message) => {
+    using folder = makeFolder();
+    const { code, stderr } = await runSonde(["serve"], {
+      env: { SONDE_DATA_DIR: resolve(fillFolder(folder), path) },
+    });
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      `sonde: ${message.replace("FOLDER", folder.path)}`,
+    ]);
+  });
+});
+
+/** Fills the folder with things that cannot serve as a data folder. */
 function fillFolder({ path }: TestFolder): string {
   writeFileSync(join(path, "file"), "");
   symlinkSync(join(path, "nowhere"), join(path, "link"));

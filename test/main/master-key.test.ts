@@ -1,4 +1,4 @@
-// The master key and the audit trail as an operator meets them, with the real program.
+// The master key, the audit trail and idempotency across a crash, with the real program.
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -49,8 +49,8 @@ const oneLine = (text: string): string => {
   return text.trimEnd();
 };
 
-describe("a master key that is not the database's", { timeout: 60_000 }, () => {
-  it("is refused with one line, and the right one finds everything as it was", async () => {
+describe("a master key other than the database's", { timeout: 60_000 }, () => {
+  it("is rejected with one line, and the right one still decrypts", async () => {
     using folder = makeFolder();
     const env = { SONDE_BOOTSTRAP_KEY: KEY };
     const options = { folder: folder.path, env };
@@ -81,7 +81,7 @@ describe("a master key that is not the database's", { timeout: 60_000 }, () => {
     expect(await getVariable(again, "A")).toBe(true);
   });
 
-  it("is refused where two processes on one database made up their own", async () => {
+  it("is rejected when two processes on one database each generated their own", async () => {
     const url = await createDatabase(inject("postgresUrl"));
     const env = { SONDE_DATABASE_URL: url, SONDE_BOOTSTRAP_KEY: KEY };
     const migrated = await runSonde(["migrate"], { env });
@@ -96,7 +96,7 @@ describe("a master key that is not the database's", { timeout: 60_000 }, () => {
   });
 });
 
-it("moves to a new master key while it serves", { timeout: 60_000 }, async () => {
+it("rotates to a new master key while it serves", { timeout: 60_000 }, async () => {
   using folder = makeFolder();
   const [before, after] = [newKey(), newKey()];
   const withKeys = (current: string, old?: string) => ({
@@ -124,7 +124,7 @@ it("moves to a new master key while it serves", { timeout: 60_000 }, async () =>
     expect(oneLine(early.stderr)).toContain("SONDE_MASTER_KEYS_OLD");
     const rotated = await runSonde(["keys", "rotate-master"], withKeys(after, before));
     expect([rotated.code, rotated.stderr]).toEqual([0, ""]);
-    expect(rotated.stdout).toContain("variable: 2 checked, 1 encrypted anew\n");
+    expect(rotated.stdout).toContain("variable: 2 checked, 1 re-encrypted\n");
     expect(await getVariable(sonde, "A")).toBe(true);
   }
   await using sonde = startSonde(["serve"], withKeys(after));
@@ -132,7 +132,7 @@ it("moves to a new master key while it serves", { timeout: 60_000 }, async () =>
   expect([await getVariable(sonde, "A"), await getVariable(sonde, "B")]).toEqual([true, true]);
 });
 
-it("audits what the command line changes, and lists it", { timeout: 60_000 }, async () => {
+it("audits changes made on the command line, and lists them", { timeout: 60_000 }, async () => {
   using folder = makeFolder();
   const sonde = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await runSonde(args, {
@@ -177,59 +177,55 @@ it("audits what the command line changes, and lists it", { timeout: 60_000 }, as
 it.each([
   [["--since", "yesterday"], "--since: 'yesterday' is not an ISO 8601 date or date-time"],
   [["--limit", "0"], "--limit: '0' is not a whole number from 1 to 100000"],
-])("refuses audit list %j", async (options, message) => {
+])("rejects audit list %j", async (options, message) => {
   const { code, stderr } = await runSonde(["audit", "list", ...options]);
   expect([code, oneLine(stderr)]).toEqual([1, `sonde: ${message}`]);
 });
 
-it(
-  "creates what was asked once, also when it was killed before it could answer",
-  { timeout: 60_000 },
-  async () => {
-    using folder = makeFolder();
-    const options = {
-      folder: folder.path,
-      env: { SONDE_BOOTSTRAP_KEY: KEY },
-    };
-    const create = (sonde: SondeProcess, n: number) =>
-      ask(sonde, "/calls/", {
-        method: "POST",
-        idempotencyKey: `create-${n}`,
-        body: {
-          meta: { name: `call ${n}` },
-          request: { method: "GET", url: "https://target.test/" },
-        },
-      });
-    const numbers = Array.from({ length: 40 }, (_, n) => n);
-    const answered = new Map<number, string>();
-    {
-      await using sonde = startSonde(["serve"], options);
-      await sonde.ready();
-      const requests = numbers.map(async (n) => {
-        const { status, text } = await create(sonde, n);
-        if (status === 201) answered.set(n, text);
-      });
-      const settled = Promise.allSettled(requests);
-      await Promise.race(requests.slice(5));
-      await sonde.kill9();
-      await settled;
-    }
+it("creates each call once, even when killed before answering", { timeout: 60_000 }, async () => {
+  using folder = makeFolder();
+  const options = {
+    folder: folder.path,
+    env: { SONDE_BOOTSTRAP_KEY: KEY },
+  };
+  const create = (sonde: SondeProcess, n: number) =>
+    ask(sonde, "/calls/", {
+      method: "POST",
+      idempotencyKey: `create-${n}`,
+      body: {
+        meta: { name: `call ${n}` },
+        request: { method: "GET", url: "https://target.test/" },
+      },
+    });
+  const numbers = Array.from({ length: 40 }, (_, n) => n);
+  const answered = new Map<number, string>();
+  {
     await using sonde = startSonde(["serve"], options);
     await sonde.ready();
-    for (const n of numbers) {
+    const requests = numbers.map(async (n) => {
       const { status, text } = await create(sonde, n);
-      expect(status, text).toBe(201);
-      expect(text).toBe(answered.get(n) ?? text);
-    }
-    const list = JSON.parse((await ask(sonde, "/calls/?limit=1000")).text) as {
-      results: { meta: { name: string } }[];
-    };
-    expect(list.results.map(({ meta }) => meta.name).toSorted()).toEqual(
-      numbers.map((n) => `call ${n}`).toSorted(),
-    );
-    const audit = await runSonde(["audit", "list", "--limit", "1000"], options);
-    const lines = audit.stdout.split("\n");
-    const created = lines.filter((line) => line.includes('"kind":"call"'));
-    expect(created).toHaveLength(numbers.length);
-  },
-);
+      if (status === 201) answered.set(n, text);
+    });
+    const settled = Promise.allSettled(requests);
+    await Promise.race(requests.slice(5));
+    await sonde.kill9();
+    await settled;
+  }
+  await using sonde = startSonde(["serve"], options);
+  await sonde.ready();
+  for (const n of numbers) {
+    const { status, text } = await create(sonde, n);
+    expect(status, text).toBe(201);
+    expect(text).toBe(answered.get(n) ?? text);
+  }
+  const list = JSON.parse((await ask(sonde, "/calls/?limit=1000")).text) as {
+    results: { meta: { name: string } }[];
+  };
+  expect(list.results.map(({ meta }) => meta.name).toSorted()).toEqual(
+    numbers.map((n) => `call ${n}`).toSorted(),
+  );
+  const audit = await runSonde(["audit", "list", "--limit", "1000"], options);
+  const lines = audit.stdout.split("\n");
+  const created = lines.filter((line) => line.includes('"kind":"call"'));
+  expect(created).toHaveLength(numbers.length);
+});

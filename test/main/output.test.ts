@@ -1,4 +1,4 @@
-// What the program prints, whatever reads it: all of it, or an exit code that says otherwise.
+// Output is complete, or the exit code reports that it is not.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync } from "node:fs";
@@ -10,7 +10,7 @@ import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
-it("reaches a reader that takes its time", async () => {
+it("reaches a slow reader in full", async () => {
   using folder = makeFolder();
   const options = { folder: folder.path };
   await runSonde(["migrate"], options);
@@ -26,7 +26,7 @@ it("reaches a reader that takes its time", async () => {
   expect(sonde.stdout().trimEnd().split("\n")).toHaveLength(entries);
 });
 
-it("that cannot be written is a failure: a key that nobody was shown", async () => {
+it("that cannot be written is a failure, since a new key would be lost", async () => {
   using folder = makeFolder();
   const child = spawn(process.execPath, [MAIN, "keys", "create"], {
     env: { PATH: process.env["PATH"], SONDE_DATA_DIR: folder.dataDir },
@@ -39,7 +39,7 @@ it("that cannot be written is a failure: a key that nobody was shown", async () 
   expect(await exited).toEqual([1, null]);
 });
 
-it("may lose its reader: the service goes on, and ends as ever", async () => {
+it("may lose its reader: the service keeps running and stops normally", async () => {
   using folder = makeFolder();
   const child = spawn(process.execPath, [MAIN, "serve"], {
     env: {

@@ -1,4 +1,4 @@
-// `sonde serve` and the commands beside it, on one data folder.
+// `sonde serve`, and other commands beside it on the same data folder.
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -29,7 +29,7 @@ const statusOf = async (url: string, key: string): Promise<number> => {
   return response.status;
 };
 
-/** The keys and other rows that a command prints, one JSON object a line. */
+/** Parses output of one JSON object per line. */
 const printed = (stdout: string): Record<string, string>[] =>
   stdout
     .trimEnd()
@@ -37,7 +37,7 @@ const printed = (stdout: string): Record<string, string>[] =>
     .map((line) => JSON.parse(line));
 
 describe("serve --demo", { timeout: 60_000 }, () => {
-  it("shows the address and the key once, monitors at once, and goes on at the next start", async () => {
+  it("shows the address, shows the key once, runs its calls immediately and resumes at the next start", async () => {
     using folder = await makeDemoFolder();
     let firstCalls: readonly ListedCall[];
     {
@@ -76,7 +76,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     expect(await callsOf(httpClient(api, keyFile(folder.dataDir)))).toEqual(firstCalls);
   });
 
-  it("shows the key and makes its calls first, where a signal comes meanwhile", async () => {
+  it("shows the key and creates its calls before it honors a signal", async () => {
     using folder = await makeDemoFolder();
     await using sonde = startSonde(["serve", "--demo"], {
       folder: folder.path,
@@ -88,7 +88,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     await expectWholeDemo(folder);
   });
 
-  it("makes the calls that a start which was killed has not made, but for showing the key", async () => {
+  it("completes the calls of a killed start without showing the key again", async () => {
     using folder = await makeDemoFolder();
     {
       await using sonde = startSonde(["serve", "--demo"], {
@@ -102,7 +102,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     await expectWholeDemo(folder);
   });
 
-  it("leaves the demo of another process, which is at work in the folder, as it is", async () => {
+  it("does not touch the demo of another process that runs in the folder", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path };
     await using first = startSonde(["serve", "--demo"], options);
@@ -118,7 +118,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     expect(demoFile(folder)).toBe(before);
   });
 
-  it("begins nothing beside another process without one", async () => {
+  it("starts no demo beside another process that has none", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path };
     await using first = startSonde(["serve"], options);
@@ -129,7 +129,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     expect(existsSync(join(folder.dataDir, "demo.json"))).toBe(false);
   });
 
-  it("says how to go on where its file is damaged", async () => {
+  it("explains how to recover from a damaged file", async () => {
     using folder = makeFolder();
     mkdirSync(folder.dataDir);
     writeFileSync(join(folder.dataDir, "demo.json"), "");
@@ -138,12 +138,12 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     });
     expect([code, stderr]).toEqual([
       1,
-      `sonde: the demo's file is damaged: delete ${folder.dataDir}/demo.json and the demo's calls to begin anew\n`,
+      `sonde: the demo's file is damaged: delete ${folder.dataDir}/demo.json and the demo's calls to start over\n`,
     ]);
   });
 });
 
-/** Its demo listens at a port that nobody else is given before the next start. */
+/** Reserves a port for the demo, so that it is still free at the next start. */
 async function makeDemoFolder(): Promise<TestFolder> {
   const folder = makeFolder();
   mkdirSync(folder.dataDir);
@@ -151,7 +151,7 @@ async function makeDemoFolder(): Promise<TestFolder> {
   return folder;
 }
 
-/** At the next start, and with no key left over. */
+/** Starts again and expects every call and deployment once, and no key but the first. */
 async function expectWholeDemo(folder: TestFolder): Promise<void> {
   const { path, dataDir } = folder;
   await using sonde = startSonde(["serve", "--demo"], { folder: path });
@@ -170,7 +170,7 @@ async function expectWholeDemo(folder: TestFolder): Promise<void> {
   expect(printed(stdout).map(({ access_level }) => access_level)).toEqual(["OWNER"]);
 }
 
-/** All its calls, and nothing is left to do. */
+/** Waits until seeding has finished. */
 const demoMade = (folder: TestFolder, client: Client): Promise<void> =>
   vi.waitFor(
     async () => {
@@ -188,7 +188,7 @@ const keyFile = (dataDir: string): string =>
   readFileSync(join(dataDir, "owner-key"), "utf8").trimEnd();
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
-/** The text for people has been printed: its last line names the documentation or the key. */
+/** Waits for the printed greeting. */
 const greeting = (sonde: SondeProcess): Promise<void> =>
   vi.waitFor(() => expect(sonde.stdout()).toMatch(/health, metrics {2}[^]+\n\n/), {
     timeout: 30_000,
@@ -205,7 +205,7 @@ async function callsOf(client: Client): Promise<readonly ListedCall[]> {
 }
 
 describe("beside a serving process", { timeout: 60_000 }, () => {
-  it("keys are issued and revoked with immediate effect, and locations added", async () => {
+  it("keys are issued and revoked with immediate effect, and locations are added", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path, env: { SONDE_BOOTSTRAP_KEY: KEY } };
     await using sonde = startSonde(["serve"], options);
@@ -232,14 +232,13 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     const { id = "", api_key = "" } = issued ?? {};
     expect(await statusOf(api, api_key)).toBe(200);
     const listed = await command("keys", "list");
-    // The first key, and then the one that came later.
     expect(printed(listed).map((key) => key["id"])).toEqual([
       expect.stringMatching("first-key"),
       id,
     ]);
     expect(listed).not.toContain(api_key);
 
-    expect(await command("keys", "revoke", id)).toBe(`key ${id} is revoked\n`);
+    expect(await command("keys", "revoke", id)).toBe(`key ${id} revoked\n`);
     expect(await statusOf(api, api_key)).toBe(401);
     expect(await command("keys", "list")).not.toContain(id);
 
@@ -258,7 +257,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     });
     expect([again.code, again.stderr]).toEqual([
       1,
-      "sonde: there is a location 'paris' already; `sonde locations list` shows them\n",
+      "sonde: location 'paris' already exists; `sonde locations list` shows it\n",
     ]);
     expect(await command("migrate")).toBe("the database schema is up to date\n");
     const client = httpClient(api, KEY);
@@ -266,7 +265,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     await client.deploy(call, { location_id: "paris" });
   });
 
-  it("has its data folder to itself, until it ends in whatever way", async () => {
+  it("no other process serves its data folder until it ends, even by a crash", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path };
     await using first = startSonde(["serve"], options);
@@ -279,7 +278,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     await third.ready();
   });
 
-  it("a location that was added before the first start does not hide the one that it serves", async () => {
+  it("a location added before the first start does not replace the served one", async () => {
     using folder = makeFolder();
     await runSonde(["locations", "add", "paris"], { folder: folder.path });
     await using sonde = startSonde(["serve"], {
@@ -290,11 +289,13 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     const client = httpClient(await sonde.api(), KEY);
     const call = await client.createCall("https://target.test/");
     await client.deploy(call, { location_id: "local" });
+    const { stdout } = await runSonde(["locations", "list"], { folder: folder.path });
+    expect(printed(stdout).map(({ id }) => id)).toEqual(["paris", "local"]);
   });
 });
 
-describe("its own agent", { timeout: 60_000 }, () => {
-  it("does not call what Sonde itself listens on, though its addresses are allowed", async () => {
+describe("its agent", { timeout: 60_000 }, () => {
+  it("does not call Sonde's own ports, even at allowed addresses", async () => {
     await using target = await startTarget();
     await using sonde = startSonde(["serve"], {
       env: { SONDE_BOOTSTRAP_KEY: KEY, SONDE_EGRESS_ALLOW: "127.0.0.0/8" },
@@ -316,11 +317,11 @@ describe("its own agent", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a signal during the start", { timeout: 60_000 }, () => {
+describe("a signal during startup", { timeout: 60_000 }, () => {
   it.each([
     ["SIGINT", "PostgreSQL", "SONDE_DATABASE_URL", "postgres://127.0.0.1:"],
     ["SIGTERM", "NATS", "SONDE_NATS_URL", "nats://127.0.0.1:"],
-  ] as const)("%s ends it while %s is awaited", async (signal, _server, setting, url) => {
+  ] as const)("%s ends it while it waits for %s", async (signal, _server, setting, url) => {
     await using silent = await startSilentServer();
     await using sonde = startSonde(["serve", "--demo"], {
       env: { [setting]: `${url}${silent.port}` },
@@ -329,10 +330,10 @@ describe("a signal during the start", { timeout: 60_000 }, () => {
     sonde.signal(signal);
     expect(await sonde.exited).toEqual({ code: 0, signal: null });
     expect(sonde.stderr()).toBe("");
-    expect(sonde.log()).toMatchObject([{ msg: "stopped before it had started", signal }]);
+    expect(sonde.log()).toMatchObject([{ msg: "stopped before startup completed", signal }]);
   });
 
-  it("ends it while another start has the lock on the schema", async () => {
+  it("ends it while another process holds the schema lock", async () => {
     const databaseUrl = await createDatabase(inject("postgresUrl"));
     await using other = openPostgres({ url: databaseUrl }).kysely;
     await using sonde = startSonde(["serve"], {
@@ -355,7 +356,7 @@ describe("a signal during the start", { timeout: 60_000 }, () => {
   });
 });
 
-/** Takes connections and never says a word. */
+/** Accepts connections and never answers. */
 async function startSilentServer() {
   const connected = Promise.withResolvers<void>();
   const sockets = new Set<Socket>();
@@ -365,7 +366,7 @@ async function startSilentServer() {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const untrack = track("a silent server");
+  const untrack = track("silent server");
   return {
     port: (server.address() as AddressInfo).port,
     connected: connected.promise,
@@ -392,7 +393,7 @@ describe("a signal", { timeout: 60_000 }, () => {
     expect(sonde.log().at(-1)?.msg).toBe("stopped");
   });
 
-  it("SIGINT ends it at once where the stop takes long and the user asks again", async () => {
+  it("a second SIGINT ends a slow stop immediately", async () => {
     await using target = await startTarget(() => undefined);
     await using sonde = startSonde(["serve"], {
       env: { SONDE_BOOTSTRAP_KEY: KEY, SONDE_EGRESS_ALLOW: target.authority },
@@ -407,7 +408,7 @@ describe("a signal", { timeout: 60_000 }, () => {
     clearInterval(again);
   });
 
-  it("ends it where PostgreSQL no longer answers", async () => {
+  it("ends it when PostgreSQL no longer answers", async () => {
     const databaseUrl = await createDatabase(inject("postgresUrl"));
     await using nats = await startNatsServer();
     await using sonde = startSonde(["serve", "--roles", "api"], {
@@ -419,7 +420,7 @@ describe("a signal", { timeout: 60_000 }, () => {
     expect(sonde.log().at(-1)?.msg).toBe("stopped");
   });
 
-  it("lets calls in flight finish and keeps their results, but starts none, however often a SIGTERM asks", async () => {
+  it("lets calls in flight finish and records them, but starts no more, however often SIGTERM is sent", async () => {
     const answer = Promise.withResolvers<void>();
     await using target = await startTarget((_, response) => {
       void answer.promise.then(() => response.end("ok"));
@@ -443,7 +444,7 @@ describe("a signal", { timeout: 60_000 }, () => {
       await client.send("POST", `/calls/${later}/run`, { run_delay: 3 });
       sonde.signal("SIGTERM");
       await sonde.logged(({ msg }) => msg === "stopping");
-      // By then the later run is due, and another signal is another wish.
+      // By then the later run is due, and the second signal counts as a new one.
       await systemClock.pause(3000);
       sonde.signal("SIGTERM");
       answer.resolve();
@@ -459,7 +460,7 @@ describe("a signal", { timeout: 60_000 }, () => {
   });
 });
 
-/** Its connections stay up, and nothing is done for them until the end. */
+/** Suspends every backend of the database until disposed; its connections stay open. */
 async function silence(databaseUrl: string): Promise<Disposable> {
   await using database = openPostgres({ url: databaseUrl }).kysely;
   const { rows } = await sql<{ pid: number }>`

@@ -1,41 +1,38 @@
-// The demo of `sonde serve --demo`: its target, and the calls of it that are made once. The data
-// folder keeps the port.
-import type { Companion } from "../compose/process.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
+// The demo of `sonde serve --demo`: its target, and the calls to it, created once. The data folder
+// keeps the target's port.
 import { createDemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
-import { FIRST_OWNER } from "../compose/first-start.ts";
-import { issueKey, revokeKey } from "../compose/issue-key.ts";
-import type { IssuedKey } from "../compose/issue-key.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Store } from "../store/store.ts";
+import { FIRST_OWNER } from "./first-start.ts";
+import { issueKey, revokeKey } from "./issue-key.ts";
+import type { IssuedKey } from "./issue-key.ts";
+import type { Companion } from "./process.ts";
 
 const FILE = "demo.json";
 
-interface Kept {
+interface Saved {
   readonly port: number;
-  /** The id of the key of a seeding that has begun and not ended. */
+  /** The id of the key that an unfinished seeding uses. */
   readonly seeding?: string;
 }
 
-/** The target listens at the port that it had before, if any: stored calls name it. */
+/** The target listens on the same port at each start, since stored calls name it. */
 export interface Demo extends Companion {
-  /** Makes the demo's calls where there are none, or a start that was ended has made some only. */
+  /** Creates the demo's calls, unless they exist. Completes them if an earlier start was cut off. */
   ensureCalls(
     store: Store,
     options: { readonly apiUrl: string; readonly locationId: string },
   ): Promise<void>;
 }
 
-/**
- * Its start rejects with one line for the operator when the data folder holds something else in the
- * demo's place.
- */
+/** Its start rejects with one line for the operator if the demo's file is damaged. */
 export function createDemo(dataDir: DataDir): Demo {
-  const renew = `delete ${dataDir.path(FILE)} and the demo's calls to begin anew`;
+  const reset = `delete ${dataDir.path(FILE)} and the demo's calls to start over`;
   const target = createDemoTarget();
-  let kept: Kept | undefined;
-  const keep = (more: Pick<Kept, "seeding">): void => {
+  let saved: Saved | undefined;
+  const save = (more: Pick<Saved, "seeding">): void => {
     const port = Number(target.address().split(":")[1]);
     dataDir.write(FILE, `${JSON.stringify({ port, ...more })}\n`);
   };
@@ -43,32 +40,31 @@ export function createDemo(dataDir: DataDir): Demo {
     name: "demo target",
     address: () => target.address(),
     async start() {
-      kept = readKept(dataDir, renew);
-      const hint = `stop what uses the port, or ${renew}`;
-      await target.start(kept?.port ?? 0, hint);
-      if (!kept) keep({});
+      saved = readSaved(dataDir, reset);
+      await target.start(saved?.port ?? 0, `stop the program that uses the port, or ${reset}`);
+      if (!saved) save({});
     },
     stop: () => target.stop(),
     async ensureCalls(store, options) {
-      const interrupted = kept?.seeding;
+      const interrupted = saved?.seeding;
       if (interrupted) await revokeKey(store, "demo", interrupted);
       else if (await hasCalls(store, target.address())) return;
       const key_id = newId(await store.now());
-      keep({ seeding: key_id });
+      save({ seeding: key_id });
       await withKey(store, key_id, (apiKey) =>
         seedDemo({ ...options, apiKey, target: target.address() }),
       );
-      keep({});
+      save({});
     },
   };
 }
 
-function readKept(dataDir: DataDir, renew: string): Kept | undefined {
+function readSaved(dataDir: DataDir, reset: string): Saved | undefined {
   const text = dataDir.read(FILE);
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as Kept);
+    return text === undefined ? undefined : (JSON.parse(text) as Saved);
   } catch (cause) {
-    throw new Error(`the demo's file is damaged: ${renew}`, { cause });
+    throw new Error(`the demo's file is damaged: ${reset}`, { cause });
   }
 }
 
@@ -77,7 +73,7 @@ async function hasCalls(store: Store, address: string): Promise<boolean> {
   return calls.some(({ document }) => JSON.stringify(document).includes(`http://${address}/`));
 }
 
-/** The key is in force for as long as the work takes. */
+/** Issues a key for the duration of the work. */
 async function withKey(
   store: Store,
   key_id: string,
@@ -90,7 +86,7 @@ async function withKey(
     access_level: "EDITOR",
   });
   try {
-    await work((issued as IssuedKey).api_key); // its id is new
+    await work((issued as IssuedKey).api_key); // a new id is never taken
   } finally {
     await revokeKey(store, "demo", key_id);
   }

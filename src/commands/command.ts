@@ -1,0 +1,96 @@
+// What a command is, how the command line names one, and the store that most of them work on.
+import { parseArgs } from "node:util";
+import { openConfiguredStore } from "../compose/store.ts";
+import type { Config } from "../config/config.ts";
+import { openDataDir } from "../runtime/data-dir.ts";
+import { createLogger } from "../runtime/logger.ts";
+import type { Store } from "../store/store.ts";
+
+const OPTIONS = {
+  roles: { type: "string" },
+  demo: { type: "boolean" },
+  level: { type: "string" },
+  owner: { type: "string" },
+  org: { type: "string" },
+  label: { type: "string" },
+  region: { type: "string" },
+  since: { type: "string" },
+  limit: { type: "string" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean" },
+} as const;
+
+type Values = ReturnType<typeof parse>["values"];
+
+export interface CommandInput {
+  readonly config: Config;
+  readonly values: Values;
+  /** The argument after the command's words, if any. */
+  readonly id: string | undefined;
+  /** Writes to stdout; the service logs separately. */
+  readonly print: (text: string) => void;
+}
+
+export interface Command {
+  readonly options?: readonly (keyof typeof OPTIONS)[];
+  /** Whether an id may follow. */
+  readonly takesId?: true;
+  run(input: CommandInput): Promise<void>;
+}
+
+/** How the audit trail names the author of what a command does. */
+export const ACTOR = "command line";
+
+export function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (cause) {
+    // Node goes on to explain how to pass an option as a positional argument.
+    const [fault] = (cause as Error).message.split(". ");
+    throw new Error(`${fault}; see \`sonde --help\``, { cause });
+  }
+}
+
+/** The command of one word or two that `positionals` begin with; undefined if there is none. */
+export function findCommand(
+  commands: Readonly<Record<string, Command>>,
+  positionals: readonly string[],
+) {
+  for (const words of [1, 2]) {
+    const name = positionals.slice(0, words).join(" ");
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (command) return { name, command, rest: positionals.slice(words) };
+  }
+  return undefined;
+}
+
+/** Throws if the command does not take one of the options or arguments. */
+export function refuseForeign(
+  { name, command, rest }: NonNullable<ReturnType<typeof findCommand>>,
+  values: Values,
+): void {
+  if (rest.length > (command.takesId ? 1 : 0))
+    throw new Error(`${name} does not take '${rest.join(" ")}'`);
+  const foreign = Object.keys(values).filter(
+    (option) => !command.options?.some((taken) => taken === option),
+  );
+  if (foreign.length > 0) throw new Error(`${name} does not take --${foreign.join(", --")}`);
+}
+
+/** Opens the configured store, migrates its schema, and closes it when the work is done. */
+export async function withStore(
+  config: Config,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
+  const store = await openConfiguredStore(
+    config,
+    openDataDir(config.dataDir),
+    createLogger("silent"),
+    { usesSecrets: false },
+  );
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
