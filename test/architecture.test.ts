@@ -58,13 +58,13 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: [],
   },
   "renewal/": {
-    ours: [...ROLE, "renewal/", ...STORE],
+    ours: [...ROLE, "renewal/", "net/", ...STORE],
     packages: ["undici"],
   },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
   "config/": { ours: ["model/", "config/"], packages: ["fastest-levenshtein"] },
   "net/": {
-    ours: [...ROLE, "net/", "agent/http/", "config/"],
+    ours: [...ROLE, "net/"],
     packages: ["ipaddr.js"],
   },
   "compose/": { ours: [""], packages: [] },

@@ -7,7 +7,7 @@ import { outcomeOfWorkflow, stopsWorkflow, timeOfCalls } from "../model/workflow
 import type { Clock } from "../runtime/clock.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
 import { createCookies } from "./http/cookie-jar.ts";
-import { createDeadline } from "./http/deadline.ts";
+import { createDeadline } from "../runtime/deadline.ts";
 import { resultWithoutCall } from "../model/result-without-call.ts";
 import type { Reporter } from "./report.ts";
 import type { RunCall } from "./run-call.ts";

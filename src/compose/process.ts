@@ -9,8 +9,7 @@ import { openConfiguredBus } from "./bus.ts";
 import { openConfiguredStore } from "./store.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
-import { createOwnNetwork } from "../net/own-network.ts";
-import { systemClock } from "../runtime/clock.ts";
+import { announcingPort, openOwnNetwork } from "./network.ts";
 import { createLifecycle } from "../runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -113,12 +112,7 @@ async function wire(
 ): Promise<System> {
   const { config, dataDir, log, companion } = options;
   const { registry, store, bus } = connections;
-  const own = await createOwnNetwork({
-    config,
-    clock: systemClock,
-    listeners: () => ({ ops: ops.address(), api: roles.api?.address() }),
-    announced: () => bus.announcedServers(),
-  });
+  const own = await openOwnNetwork(config, bus);
   const roles = composeRoles({
     ...options,
     ...connections,
@@ -145,7 +139,12 @@ async function wire(
     checks: readinessChecks(store, bus),
     log,
   });
-  const lifecycle = createLifecycle([...open, ops, ...services], log, STOP_DEADLINE_MS);
+  const opsListener = announcingPort(ops, own, () => ops.address()?.port);
+  const lifecycle = createLifecycle(
+    [...open, own, opsListener, ...services],
+    log,
+    STOP_DEADLINE_MS,
+  );
   return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
 }
 

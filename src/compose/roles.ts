@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { createAgent } from "../agent/agent.ts";
 import { parseEgressAllow } from "../net/egress.ts";
-import type { OwnNetwork } from "../net/egress.ts";
+import type { WatchedNetwork } from "../net/own-network.ts";
 import { createHostResolver } from "../net/resolve-host.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import { createAgentMetrics } from "../agent/metrics.ts";
@@ -18,7 +18,7 @@ import { locationKeysOf, masterKeyOf, tickSealerOf } from "./store.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import { createDispatcher } from "../dispatch/dispatch.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
-import { uplinkCheckOf } from "../net/own-network.ts";
+import { announcingPort, uplinkCheckOf } from "./network.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -40,7 +40,7 @@ export interface RoleParts {
   readonly registry: Registry;
   /** This process, among those of its kind. */
   readonly holder: string;
-  readonly own: OwnNetwork;
+  readonly own: WatchedNetwork;
   /** Addresses that may be called beyond those that the configuration allows. */
   readonly egressAllow: readonly string[];
 }
@@ -67,8 +67,16 @@ export function composeRoles(parts: RoleParts): Roles {
     services.push(schedulerOf(parts, store, dispatcher), renewalOf(parts, store, resolver));
   if (!has("api")) return { services, api: undefined };
   const api = apiOf(parts, store, dispatcher);
-  services.push(api, createAnswerPruning({ store, log: logOf(parts, "api") }));
+  services.push(
+    announcingPort(api, parts.own, () => portOf(api)),
+    createAnswerPruning({ store, log: logOf(parts, "api") }),
+  );
   return { services, api };
+}
+
+function portOf(api: Api): number | undefined {
+  const address = api.address();
+  return address === undefined ? undefined : Number(new URL(address).port);
 }
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });

@@ -1,6 +1,5 @@
-// Which addresses a call may connect to: public unicast ones, and what the operator names. Checked
-// on the address that is dialled, so that no spelling of a URL and no answer of a name server gets
-// around it.
+// Which addresses may be called: public unicast ones, and those that the operator names. The check
+// is on the address to dial, so no spelling of a URL and no answer of a name server gets around it.
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { invalid } from "../model/errors.ts";
@@ -20,14 +19,14 @@ export interface EgressRules {
 }
 
 /**
- * Where Sonde itself is: what a call reaches only where an entry names exactly its address and
- * port.
+ * Where Sonde itself is. A call gets there only if an entry names exactly that address and port.
+ * Both collections may grow while they are in use.
  */
 export interface OwnNetwork {
-  /** Ports where it listens on this machine, at whatever address. */
-  readonly ports: () => readonly number[];
-  /** The servers that it uses, on whatever machine. */
-  readonly servers: () => readonly ServerAddress[];
+  /** Ports on this machine, at any of its addresses. */
+  readonly ports: ReadonlySet<number>;
+  /** The servers that it uses, on any machine. */
+  readonly servers: ReadonlyMap<string, ServerAddress>;
 }
 
 export interface ServerAddress {
@@ -36,15 +35,15 @@ export interface ServerAddress {
   readonly port: number;
 }
 
-const NOWHERE: OwnNetwork = { ports: () => [], servers: () => [] };
+const NOWHERE: OwnNetwork = { ports: new Set(), servers: new Map() };
 
 /**
  * Entries are an address (`10.1.2.3`), a range (`10.0.0.0/8`), or one of them at a port
  * (`127.0.0.1:8080`, `[::1]:8080`); `localhost` stands for both loopback addresses. Throws
- * `invalid` naming the first entry that is none.
+ * `invalid` naming the first entry that is malformed.
  *
- * Loopback is opened only by an entry inside it, a metadata address only by itself: a wide range
- * opens neither. Nor does a range, or an address without its port, open what is Sonde's `own`.
+ * Only an entry inside loopback opens loopback, and only a metadata address itself opens it: a wide
+ * range opens neither. Only an address with its port opens a part of Sonde's `own` network.
  */
 export function parseEgressAllow(entries: readonly string[], own = NOWHERE): EgressRules {
   const rules = entries.flatMap(parseEntry);
@@ -93,12 +92,12 @@ function parseRange(text: string): Omit<Rule, "port"> | undefined {
     return { network: one, prefix: one.kind() === "ipv4" ? 32 : 128 };
   }
   if (!/^\d{1,3}$/.test(length) || Number(length) > widest) return undefined;
-  // Such a range would never match: what is in it is judged as an IPv4 address.
+  // Such a range would never match: its addresses are judged as IPv4.
   if (canonical(address) !== address) return undefined;
   return { network: address, prefix: Number(length) };
 }
 
-// Where clouds tell a machine its credentials.
+// Where clouds serve a machine's credentials.
 const METADATA = [
   "169.254.169.254", // most of them
   "169.254.170.2", // Amazon ECS
@@ -138,12 +137,12 @@ const isMetadata = (address: Address): boolean =>
 const isLoopback = (address: Address): boolean => address.range() === "loopback";
 
 const isOwn = (address: Address, port: number, { ports, servers }: OwnNetwork): boolean =>
-  (ports().includes(port) && isOwnMachine(address)) ||
-  servers().some(
+  (ports.has(port) && isOwnMachine(address)) ||
+  [...servers.values()].some(
     (one) => one.port === port && isSame(canonical(ipaddr.parse(one.address)), address),
   );
 
-/** Asked for own ports only, so that addresses may come and go. */
+/** Reads this machine's addresses each time, since they change; called for own ports only. */
 const isOwnMachine = (address: Address): boolean =>
   OWN_MACHINE.some(([network, length]) => within(address, network, length)) ||
   Object.values(networkInterfaces())
@@ -162,10 +161,7 @@ const isPublic = (address: Address): boolean =>
 
 const NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
 
-/**
- * An IPv4 address that is carried in IPv6 (mapped, RFC 4291; behind NAT64, RFC 6052) is judged as
- * itself.
- */
+/** An IPv4 address inside IPv6 (mapped, RFC 4291; behind NAT64, RFC 6052) is judged as itself. */
 function canonical(address: Address): Address {
   if (address instanceof ipaddr.IPv4) return address;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();
@@ -185,8 +181,8 @@ const PLACES = [
 ];
 
 /**
- * What a relay (6to4, RFC 3056) or a translator of the local network (NAT64, RFC 8215) may make of
- * an IPv6 address.
+ * The IPv4 addresses that a relay (6to4, RFC 3056) or a local translator (NAT64, RFC 8215) may
+ * derive from an IPv6 address.
  */
 function carried(address: Address): Address[] {
   if (within(address, ...SIX_TO_FOUR)) return [bytesAt(address, [2, 3, 4, 5])];

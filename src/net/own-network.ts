@@ -1,112 +1,88 @@
-// Where this process and its hub listen: what its agent does not call, and what it looks for to
-// know its network.
+// Where this process listens and which servers it uses: off limits to calls unless the operator
+// names the exact address and port. Egress rules read what is known so far; nothing is looked up
+// while a call waits.
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import type { OwnNetwork, ServerAddress } from "./egress.ts";
-import type { Config } from "../config/config.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { OwnNetwork, ServerAddress } from "./egress.ts";
 
-const NATS_PORT = 4222;
-const POSTGRES_PORT = 5432;
-const RENEW_AFTER_MS = 60_000;
-
-/** `host:port` of each server. */
-const natsAddresses = ({ natsUrls = [] }: Config): string[] =>
-  natsUrls.map((url) => {
-    const { hostname, port } = new URL(url);
-    return `${hostname}:${port || NATS_PORT}`;
-  });
-
-/** None where it is a file, or reached through a socket in a folder. */
-function databaseAddresses({ databaseUrl }: Config): string[] {
-  if (!databaseUrl) return [];
-  const { hostname, port, searchParams } = new URL(databaseUrl);
-  const host = searchParams.get("host") ?? decodeURIComponent(hostname);
-  return host === "" || host.startsWith("/") ? [] : [`${host}:${port || POSTGRES_PORT}`];
-}
-
-/**
- * What answers wherever the agent's network works; none where nobody named any and there is no hub
- * elsewhere.
- */
-export const uplinkCheckOf = (config: Config): readonly string[] =>
-  config.uplinkCheck.length > 0 ? config.uplinkCheck : natsAddresses(config);
-
-export interface Listeners {
-  readonly ops: { readonly port: number } | undefined;
-  /** As a URL. */
-  readonly api: string | undefined;
-}
+const ANNOUNCED_EVERY_MS = 1_000;
+const LOOK_UP_EVERY_MS = 60_000;
 
 export interface OwnNetworkOptions {
-  readonly config: Config;
   readonly clock: Clock;
-  readonly listeners: () => Listeners;
-  /** `host:port` of each NATS server that others have told of. */
+  /** Known ports of this process, and of servers that may run on this machine. */
+  readonly ports: readonly number[];
+  /** `host:port` of each server that this process uses. */
+  readonly servers: readonly string[];
+  /** `host:port` of the servers of the bus announced so far; read every second. */
   readonly announced: () => readonly string[];
   readonly find?: (name: string) => Promise<readonly LookupAddress[]>;
 }
 
+export interface WatchedNetwork extends OwnNetwork, Service {
+  /** Adds a port where this process listens. */
+  listensOn(port: number): void;
+}
+
 /**
- * Looks the servers up, and again in the background now and then: what is asked for is what was
- * found so far. What was announced once, and an address that was one of a name, stays known, for a
- * name may have others each time. Never rejects.
+ * Resolves once the servers have been looked up; never rejects. While it runs as a service, it adds
+ * announced servers and repeats the lookups. Nothing is forgotten: a name may get other addresses
+ * each time.
  */
 export async function createOwnNetwork({
-  config,
   clock,
-  listeners,
+  ports: knownPorts,
+  servers: knownServers,
   announced,
   find = (name) => lookup(name, { all: true }),
-}: OwnNetworkOptions): Promise<OwnNetwork> {
-  const database = databaseAddresses(config);
-  const nats = new Set<string>();
-  const natsPorts = new Set<number>();
-  const found = new Map<string, ServerAddress>();
-  let renewed = clock.monotonic();
+}: OwnNetworkOptions): Promise<WatchedNetwork> {
+  const names = new Set(knownServers);
+  const ports = new Set(knownPorts);
+  const servers = new Map<string, ServerAddress>();
+  const stopping = new AbortController();
 
-  const findOne = async (server: string): Promise<void> => {
+  const lookUp = async (server: string): Promise<void> => {
     const { name, port } = splitAddress(server);
-    for (const { address } of await find(name)) found.set(`${address} ${port}`, { address, port });
+    for (const { address } of await find(name))
+      servers.set(`${address} ${port}`, { address, port });
   };
-  const findAll = async (servers: readonly string[]): Promise<void> => {
-    await Promise.allSettled(servers.map(findOne));
-  };
-  const learn = (servers: readonly string[]): Promise<void> => {
-    const unknown = servers.filter((server) => !nats.has(server));
+  const lookUpAll = (all: Iterable<string>): Promise<unknown> =>
+    Promise.allSettled([...all].map(lookUp));
+  const learnAnnounced = (): Promise<unknown> => {
+    const unknown = announced().filter((server) => !names.has(server));
     for (const server of unknown) {
-      nats.add(server);
-      natsPorts.add(splitAddress(server).port);
+      names.add(server);
+      ports.add(splitAddress(server).port);
     }
-    return findAll(unknown);
+    return lookUpAll(unknown);
   };
-  const renew = (): Promise<void> => {
-    renewed = clock.monotonic();
-    return findAll([...nats, ...database]);
-  };
-  const refresh = (): void => {
-    void learn(announced());
-    if (clock.monotonic() - renewed > RENEW_AFTER_MS) void renew();
+  const watch = async (): Promise<void> => {
+    let lookedUp = clock.monotonic();
+    for (;;) {
+      await clock.pause(ANNOUNCED_EVERY_MS, stopping.signal);
+      void learnAnnounced();
+      if (clock.monotonic() - lookedUp < LOOK_UP_EVERY_MS) continue;
+      lookedUp = clock.monotonic();
+      void lookUpAll(names);
+    }
   };
 
-  await Promise.all([learn([...natsAddresses(config), ...announced()]), findAll(database)]);
+  await Promise.all([lookUpAll(names), learnAnnounced()]);
   return {
-    ports() {
-      refresh();
-      return [...listeningPorts(config, listeners()), ...natsPorts];
+    name: "own network",
+    ports,
+    servers,
+    listensOn: (port) => void ports.add(port),
+    async start() {
+      watch().catch(() => undefined); // ends with stop()
     },
-    servers() {
-      refresh();
-      return [...found.values()];
+    async stop() {
+      stopping.abort();
     },
   };
 }
-
-/** A listener has another port than configured where that is 0. */
-const listeningPorts = (config: Config, { ops, api }: Listeners): number[] => [
-  ops?.port ?? config.opsPort,
-  api === undefined ? config.port : Number(new URL(api).port),
-];
 
 const splitAddress = (server: string): { name: string; port: number } => {
   const [, name = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(server) ?? [];

@@ -1,30 +1,38 @@
-// Names to addresses. Asked of the name servers without the thread pool, so that slow ones hold up
-// nobody else. What they do not know is asked of the system, which occupies one of few threads
-// until it answers: one at a time, and not for long.
+// Host names to addresses: the hosts file, then DNS, then the system. DNS queries bypass the thread
+// pool, so slow name servers delay only their own lookups; a system lookup holds one of few threads,
+// so there is one at a time, with a short limit.
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Clock } from "../runtime/clock.ts";
-import { untilAborted } from "../agent/http/deadline.ts";
-import { createHostsFile } from "./hosts-file.ts";
+import { untilAborted } from "../runtime/deadline.ts";
 import { createSemaphore } from "../runtime/semaphore.ts";
-import { dnsFailure } from "../agent/http/failure.ts";
-import type { CallFailure } from "../agent/http/failure.ts";
 
 export interface HostResolver {
-  /** IPv4 addresses first. Rejects with a `CallFailure`. */
+  /** At least one address, IPv4 first. Rejects with a `LookupFailure`. */
   resolve(host: string): Promise<string[]>;
+}
+
+export type LookupFailureCode = "dns_not_found" | "dns_timeout" | "dns_failure";
+
+/** The message begins with the code and is for the user; `cause` is Node's error. */
+export class LookupFailure extends Error {
+  readonly code: LookupFailureCode;
+
+  constructor(code: LookupFailureCode, text: string, options?: ErrorOptions) {
+    super(`${code}: ${text}`, options);
+    this.name = "LookupFailure";
+    this.code = code;
+  }
 }
 
 export interface ResolverSettings {
   readonly clock: Clock;
-  /** `address:port` of the name servers; default: the system's. */
+  /** `address:port` of each name server; default: the system's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
-  /**
-   * Asked for a name that DNS does not know; default: the system, where the name servers are the
-   * system's.
-   */
+  /** Looks up a name that DNS does not know; default: the system, unless `servers` is given. */
   readonly system?: SystemLookup;
 }
 
@@ -34,9 +42,10 @@ const QUERY_TIMEOUT_MS = 3000;
 const QUERY_TRIES = 3;
 // How long IPv4 waits for IPv6: the resolution delay of RFC 8305 section 3.
 const WAIT_FOR_IPV6_MS = 50;
-// The other way round, because IPv4 is called first, and may be all that this machine has.
+// IPv6 waits longer for IPv4, which is dialled first and may be all that this machine has.
 const WAIT_FOR_IPV4_MS = 2000;
 const WAIT_FOR_SYSTEM_MS = 2000;
+const HOSTS_FILE_TTL_MS = 10_000;
 
 export function createHostResolver({
   clock,
@@ -44,17 +53,17 @@ export function createHostResolver({
   hostsFile = "/etc/hosts",
   system = servers ? async () => [] : askSystem,
 }: ResolverSettings): HostResolver {
-  const hosts = createHostsFile(hostsFile, clock);
-  const ask = inTurns(system);
+  const findInHostsFile = hostsFileReader(hostsFile, clock);
+  const ask = oneAtATime(system);
 
-  const find = async (name: string): Promise<string[]> => {
-    const known = (await hosts.find(name)) ?? specialName(name);
+  const find = async (name: string): Promise<readonly string[]> => {
+    const known = (await findInHostsFile(name)) ?? specialName(name);
     if (known) return known;
     const resolver = newResolver(servers);
     try {
       return await queryBoth(resolver, name);
     } catch (cause) {
-      return await throughSystem(ask, name, dnsFailure(cause, name));
+      return await throughSystem(ask, name, lookupFailure(cause, name));
     } finally {
       resolver.cancel(); // the query of the other family, with its socket
     }
@@ -68,24 +77,48 @@ export function createHostResolver({
   };
 }
 
+/** Finds the addresses of a lower-case name in the hosts file, which it rereads after 10 s. */
+function hostsFileReader(
+  path: string,
+  clock: Clock,
+): (name: string) => Promise<readonly string[] | undefined> {
+  let content: Promise<Map<string, string[]>> | undefined;
+  let readAt = 0;
+  return async (name) => {
+    const now = clock.monotonic();
+    if (!content || now - readAt > HOSTS_FILE_TTL_MS) {
+      readAt = now;
+      content = readFile(path, "utf8").then(parseHosts, () => new Map());
+    }
+    return (await content).get(name);
+  };
+}
+
+function parseHosts(text: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const line of text.split("\n")) {
+    const [address, ...names] = line.replace(/#.*/s, "").trim().split(/\s+/);
+    if (!address || isIP(address) === 0) continue;
+    for (const name of names.map((one) => one.toLowerCase()))
+      found.set(name, [...(found.get(name) ?? []), address]);
+  }
+  return found;
+}
+
 /**
- * One for each lookup. It reads the system's name servers, which may change; and one that was
- * answered quickly a few times waits for later answers only a fraction of its timeout, and passes
- * over the one that comes then.
+ * A new one for each lookup. It reads the system's list of name servers, which may change; and a
+ * resolver that got a few quick answers cuts its timeout for later ones to a fraction.
  */
 function newResolver(servers: readonly string[] | undefined): Resolver {
-  const resolver = new Resolver({
-    timeout: QUERY_TIMEOUT_MS,
-    tries: QUERY_TRIES,
-  });
+  const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
   if (servers) resolver.setServers(servers);
   return resolver;
 }
 
-/** RFC 6761 sections 6.3 and 6.4: never asked of a name server. */
+/** RFC 6761 sections 6.3 and 6.4: names that never go to a name server. */
 function specialName(name: string): string[] | undefined {
   if (name === "localhost" || name.endsWith(".localhost")) return ["127.0.0.1", "::1"];
-  if (name === "invalid" || name.endsWith(".invalid")) throw dnsFailure(noAddress(), name);
+  if (name === "invalid" || name.endsWith(".invalid")) throw lookupFailure(noAddress(), name);
   return undefined;
 }
 
@@ -95,7 +128,7 @@ async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
   try {
     await Promise.any([four, six]);
   } catch (cause) {
-    throw tellingCause(cause as AggregateError);
+    throw moreSpecific(cause as AggregateError);
   }
   return [
     ...(await within(AbortSignal.timeout(WAIT_FOR_IPV4_MS), four)),
@@ -103,7 +136,7 @@ async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
   ];
 }
 
-/** None where there is no answer in time. */
+/** Empty when there is no answer in time. */
 const within = <Found>(
   limit: AbortSignal,
   answer: Promise<readonly Found[]>,
@@ -111,31 +144,42 @@ const within = <Found>(
 
 const noAddress = (): Error => Object.assign(new Error("no address"), { code: "ENOTFOUND" });
 
-/** An alias that leads nowhere is answered without an address. */
+/** The answer for a dangling alias has no address. */
 function atLeastOne(addresses: string[]): string[] {
   if (addresses.length === 0) throw noAddress();
   return addresses;
 }
 
-/** That one family has no address says less than that the question for the other one failed. */
-const tellingCause = ({ errors }: AggregateError): unknown =>
-  errors.find((cause) => dnsFailure(cause, "").code !== "dns_not_found") ?? errors[0];
+/** A failed query for one family says more than the other family's lack of addresses. */
+const moreSpecific = ({ errors }: AggregateError): unknown =>
+  errors.find((cause) => lookupFailure(cause, "").code !== "dns_not_found") ?? errors[0];
+
+function lookupFailure(cause: unknown, host: string): LookupFailure {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+  if (["ENOTFOUND", "ENODATA", "EBADNAME"].includes(code))
+    return new LookupFailure("dns_not_found", `${host} has no address`, { cause });
+  if (["ETIMEOUT", "EAI_AGAIN", "ECANCELLED"].includes(code))
+    return new LookupFailure("dns_timeout", `the name server did not answer for ${host}`, {
+      cause,
+    });
+  return new LookupFailure("dns_failure", `${host} could not be looked up (${code})`, { cause });
+}
 
 const askSystem: SystemLookup = (name) => lookup(name, { all: true });
 
-type SystemLookupInTime = (name: string, limit: AbortSignal) => ReturnType<SystemLookup>;
+type LimitedLookup = (name: string, limit: AbortSignal) => ReturnType<SystemLookup>;
 
-/** One at a time: Node has two threads for lookups by default, and the other one is for the bus. */
-function inTurns(system: SystemLookup): SystemLookupInTime {
+/** By default Node has two threads for lookups; the bus needs the other one. */
+function oneAtATime(system: SystemLookup): LimitedLookup {
   const turns = createSemaphore(1);
   return (name, limit) => turns.run(limit, () => system(name));
 }
 
-/** What DNS does not know may be a name of the local network: a search list, multicast DNS. */
+/** A name that DNS does not know may be local: a search list, multicast DNS. */
 async function throughSystem(
-  ask: SystemLookupInTime,
+  ask: LimitedLookup,
   name: string,
-  failure: CallFailure,
+  failure: LookupFailure,
 ): Promise<string[]> {
   if (failure.code !== "dns_not_found") throw failure;
   const limit = AbortSignal.timeout(WAIT_FOR_SYSTEM_MS);

@@ -1,27 +1,18 @@
-// Asks a token endpoint: one request over a fresh connection, to addresses that the egress rules
-// allow, within bounds.
+// One request to a token endpoint, over a fresh connection to an address that the egress rules
+// allow, with limits on time and size.
 import type { LookupOptions } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 import { Agent, request } from "undici";
+import type { EgressRules } from "../net/egress.ts";
+import type { HostResolver } from "../net/resolve-host.ts";
 import type { TokenRequest } from "./token-request.ts";
-
-export interface EgressRules {
-  allows(address: string, port: number): boolean;
-}
-
-export interface HostResolver {
-  /**
-   * At least one address, in the order to try. Rejects with an error whose `code` is for the user.
-   */
-  resolve(host: string): Promise<readonly string[]>;
-}
 
 export interface TokenNetwork {
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
-  /** That a token endpoint has to answer, the lookup of its name included; default 10 s. */
+  /** Time for the lookup, the request and its answer; default 10 s. */
   readonly timeoutMs?: number;
 }
 
@@ -43,9 +34,9 @@ export async function askForToken(
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
   const deadline = AbortSignal.timeout(timeoutMs);
   const dispatcher = new Agent({
-    // So that the lookup is asked for all addresses.
+    // Makes Node ask the lookup for all addresses.
     autoSelectFamily: true,
-    // `destroy` waits for a connection that is being made, its lookup included.
+    // Ends a pending lookup or connection, which `destroy` waits for.
     connect: { lookup: permittedLookup(network, port), signal: deadline },
     maxResponseSize: MAX_ANSWER_BYTES,
   });
@@ -81,7 +72,7 @@ const unreachable = (code: string): string =>
 
 class EgressRefusal extends Error {}
 
-/** What is dialled is an address that was checked. */
+/** Returns checked addresses only, so no other is dialled. */
 const permittedLookup = ({ resolver, egress }: TokenNetwork, port: number): LookupFunction =>
   callbackify(async (host: string, _options: LookupOptions) => {
     const addresses = await resolver.resolve(host);
@@ -94,7 +85,7 @@ function read(status: number, text: string): TokenAnswer {
   const answer = parsed(text);
   if (status >= 200 && status <= 299)
     return answer ? { answer } : { reason: "the token endpoint answered something else than JSON" };
-  // RFC 6749 section 5.2: a code, not a text of any kind.
+  // RFC 6749 section 5.2: a code, never free text.
   const error = answer?.["error"];
   const code = typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error) ? ` (${error})` : "";
   return { reason: `the token endpoint answered ${status}${code}` };

@@ -3,8 +3,7 @@ import { connect } from "@nats-io/transport-node";
 import { expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { createOwnNetwork } from "../../src/net/own-network.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { openOwnNetwork } from "../../src/compose/network.ts";
 import { aTick, connectTo, newLocation } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
@@ -39,15 +38,10 @@ it("the agent calls no server of the cluster, though the address of one is all t
   await using stack = new AsyncDisposableStack();
   const [known, ...others] = await startCluster(stack);
   const bus = stack.use(await until(() => connectTo(known?.url ?? "")));
-  const egress = parseEgressAllow(
-    ["127.0.0.0/8"],
-    await createOwnNetwork({
-      config: loadConfig({ SONDE_NATS_URL: known?.url }),
-      clock: systemClock,
-      listeners: () => ({ ops: undefined, api: undefined }),
-      announced: () => bus.announcedServers(),
-    }),
-  );
+  const own = await openOwnNetwork(loadConfig({ SONDE_NATS_URL: known?.url }), bus);
+  const egress = parseEgressAllow(["127.0.0.0/8"], own);
+  stack.defer(() => own.stop());
+  await own.start();
   const elsewhere = await freePort();
   expect(egress.allows("127.0.0.1", elsewhere)).toBe(true);
   await until(() => {

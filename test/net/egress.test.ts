@@ -13,8 +13,8 @@ describe("a port where Sonde itself listens", () => {
     .find(({ internal }) => !internal)?.address;
   const allowsOwn = (address: string, port: number, allow: string[]): boolean =>
     parseEgressAllow(allow, {
-      ports: () => [4222, 9464],
-      servers: () => [],
+      ports: new Set([4222, 9464]),
+      servers: new Map(),
     }).allows(address, port);
 
   it.each([
@@ -43,12 +43,12 @@ describe("a port where Sonde itself listens", () => {
 describe("a server that Sonde uses on another machine", () => {
   const allowsServer = (address: string, port: number, allow: string[]) =>
     parseEgressAllow(allow, {
-      ports: () => [],
-      servers: () => [
-        { address: "10.0.0.5", port: 4222 },
-        { address: "8.8.4.4", port: 4222 },
-        { address: "fd12::5", port: 5432 },
-      ],
+      ports: new Set(),
+      servers: new Map([
+        ["nats", { address: "10.0.0.5", port: 4222 }],
+        ["another nats", { address: "8.8.4.4", port: 4222 }],
+        ["postgres", { address: "fd12::5", port: 5432 }],
+      ]),
     }).allows(address, port);
 
   it.each([

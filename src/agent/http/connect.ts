@@ -9,9 +9,9 @@ import type { EgressRules } from "../../net/egress.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import { secure } from "./secure.ts";
 import type { Trace } from "./trace.ts";
-import { CallFailure, connectFailure } from "./failure.ts";
+import { CallFailure, connectFailure, dnsFailure } from "./failure.ts";
 import type { FailureCode } from "./failure.ts";
-import { untilAborted } from "./deadline.ts";
+import { untilAborted } from "../../runtime/deadline.ts";
 
 export interface Network {
   readonly clock: Clock;
@@ -79,7 +79,9 @@ async function lookUp(
   if (isIP(host) !== 0) return [host];
   const started = clock.monotonic();
   const addresses = await untilAborted(
-    resolver.resolve(host),
+    resolver.resolve(host).catch((cause: unknown) => {
+      throw dnsFailure(cause);
+    }),
     signal,
     () => new CallFailure("dns_timeout", `${host} was not looked up in time`),
   );

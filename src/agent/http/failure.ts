@@ -2,6 +2,7 @@
 // sentence for the user.
 import { errors } from "undici";
 import type { ResultCode } from "../../model/result.ts";
+import { LookupFailure } from "../../net/resolve-host.ts";
 
 export type FailureCode =
   | "dns_not_found"
@@ -73,20 +74,10 @@ function shortage(cause: unknown): CallFailure | undefined {
   return text ? new CallFailure("agent_error", text, { cause }) : undefined;
 }
 
-export function dnsFailure(cause: unknown, host: string): CallFailure {
-  const code = codeOf(cause);
-  if (["ENOTFOUND", "ENODATA", "EBADNAME"].includes(code))
-    return new CallFailure("dns_not_found", `${host} has no address`, {
-      cause,
-    });
-  if (["ETIMEOUT", "EAI_AGAIN", "ECANCELLED"].includes(code))
-    return new CallFailure("dns_timeout", `the name server did not answer for ${host}`, { cause });
-  return (
-    shortage(cause) ??
-    new CallFailure("dns_failure", `${host} could not be looked up (${code || "unknown error"})`, {
-      cause,
-    })
-  );
+export function dnsFailure(cause: unknown): CallFailure {
+  if (!(cause instanceof LookupFailure)) return agentFailure(cause);
+  const { code, message } = cause;
+  return shortage(cause.cause) ?? new CallFailure(code, message.slice(code.length + 2), { cause });
 }
 
 export function connectFailure(cause: unknown, target: string): CallFailure {

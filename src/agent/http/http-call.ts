@@ -10,7 +10,7 @@ import { connect } from "./connect.ts";
 import type { Attempt, Network } from "./connect.ts";
 import { createCookies, setCookiesOf, withCookies } from "./cookie-jar.ts";
 import type { Cookies } from "./cookie-jar.ts";
-import { createDeadline } from "./deadline.ts";
+import { createDeadline } from "../../runtime/deadline.ts";
 import type { EgressRules } from "../../net/egress.ts";
 import { exchange } from "./exchange.ts";
 import { agentFailure, CallFailure } from "./failure.ts";

@@ -2,7 +2,7 @@
 // network may have made.
 import { connect, isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
-import { untilAborted } from "./deadline.ts";
+import { untilAborted } from "../../runtime/deadline.ts";
 import type { FailureCode } from "./failure.ts";
 import { CallFailure } from "./failure.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";

@@ -5,6 +5,7 @@ import {
   exchangeFailure,
   handshakeFailure,
 } from "../../../src/agent/http/failure.ts";
+import { LookupFailure } from "../../../src/net/resolve-host.ts";
 
 const withCode = (code: string): Error => Object.assign(new Error(), { code });
 
@@ -14,7 +15,7 @@ describe("what the agent's machine lacks", () => {
     (code) => {
       for (const failure of [
         connectFailure(withCode(code), "192.0.2.1:80"),
-        dnsFailure(withCode(code), "a.example"),
+        dnsFailure(new LookupFailure("dns_failure", "a.example", { cause: withCode(code) })),
         handshakeFailure(withCode(code)),
         exchangeFailure(withCode(code), false),
       ]) {

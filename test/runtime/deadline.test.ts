@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createDeadline, untilAborted } from "../../../src/agent/http/deadline.ts";
+import { createDeadline, untilAborted } from "../../src/runtime/deadline.ts";
 
 const listening = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 

@@ -1,12 +1,12 @@
-// The end that a call is given: all waits of a call share one signal.
+// A deadline as a signal that all waits of one piece of work share.
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** To be called when the work ended. */
+  /** Call it when the work has ended. */
   clear(): void;
 }
 
-/** Aborted after `ms`, or with `cancel`. */
+/** Aborts after `ms`, or with `cancel`. */
 export function createDeadline(ms: number, cancel?: AbortSignal): Deadline {
   const controller = new AbortController();
   const expire = (): void => controller.abort();
@@ -23,8 +23,8 @@ export function createDeadline(ms: number, cancel?: AbortSignal): Deadline {
 }
 
 /**
- * For work that cannot be cancelled: rejects with `failure()` when the signal comes first, and
- * drops what comes later.
+ * For work that cannot be cancelled: rejects with `failure()` when the signal aborts first, and
+ * drops the work's outcome.
  */
 export function untilAborted<Value>(
   work: Promise<Value>,

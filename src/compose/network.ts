@@ -1,0 +1,65 @@
+// What the configuration says about the network: the servers that this process uses and where it
+// listens.
+import type { Bus } from "../bus/bus.ts";
+import type { Config } from "../config/config.ts";
+import { createOwnNetwork } from "../net/own-network.ts";
+import type { WatchedNetwork } from "../net/own-network.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+
+const NATS_PORT = 4222;
+const POSTGRES_PORT = 5432;
+
+/** A NATS server counts as one on this machine too: it may be reached through a tunnel. */
+export const openOwnNetwork = (config: Config, bus: Bus): Promise<WatchedNetwork> =>
+  createOwnNetwork({
+    clock: systemClock,
+    ports: portsOf(config),
+    servers: serversOf(config),
+    announced: () => bus.announcedServers(),
+  });
+
+/** Port 0 is known only once its listener has started. */
+export const portsOf = (config: Config): number[] =>
+  [config.opsPort, config.port, ...natsServers(config).map(portOf)].filter((port) => port !== 0);
+
+/** `host:port` of the bus and the database. */
+export const serversOf = (config: Config): string[] => [
+  ...natsServers(config),
+  ...databaseServers(config),
+];
+
+/** `host:port` of what answers whenever the agent's network works; empty: no check. */
+export const uplinkCheckOf = (config: Config): readonly string[] =>
+  config.uplinkCheck.length > 0 ? config.uplinkCheck : natsServers(config);
+
+/** The listener, adding its port to the own network as soon as it listens. */
+export const announcingPort = (
+  listener: Service,
+  own: WatchedNetwork,
+  port: () => number | undefined,
+): Service => ({
+  name: listener.name,
+  async start() {
+    await listener.start();
+    const taken = port();
+    if (taken !== undefined) own.listensOn(taken);
+  },
+  stop: () => listener.stop(),
+});
+
+const natsServers = ({ natsUrls = [] }: Config): string[] =>
+  natsUrls.map((url) => {
+    const { hostname, port } = new URL(url);
+    return `${hostname}:${port || NATS_PORT}`;
+  });
+
+/** Empty for SQLite, and for a socket in a folder. */
+function databaseServers({ databaseUrl }: Config): string[] {
+  if (!databaseUrl) return [];
+  const { hostname, port, searchParams } = new URL(databaseUrl);
+  const host = searchParams.get("host") ?? decodeURIComponent(hostname);
+  return host === "" || host.startsWith("/") ? [] : [`${host}:${port || POSTGRES_PORT}`];
+}
+
+const portOf = (server: string): number => Number(server.slice(server.lastIndexOf(":") + 1));
