@@ -1,4 +1,4 @@
-// The folder that a process keeps things in.
+// The data folder of a process.
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
@@ -8,15 +8,21 @@ import { makeFolder } from "../support/process.ts";
 
 const FOLDERS = 300;
 
-/** Opens one folder after the other, each at the same moment as its peer. */
+/**
+ * Opens the folders one by one, each at the same moment as its peer: whoever arrives first sleeps
+ * until the other is there, and both then spin until they have seen each other.
+ */
 const OPENING = `
   const { parentPort, workerData } = require("node:worker_threads");
   const { source, base, folders, arrived } = workerData;
   import(source).then(({ openDataDir }) => {
     const failures = [];
     for (let n = 0; n < folders; n += 1) {
-      Atomics.add(arrived, 0, 1);
-      while (Atomics.load(arrived, 0) < 2 * (n + 1));
+      const isLast = Atomics.add(arrived, 0, 1) % 2 === 1;
+      if (isLast) Atomics.notify(arrived, 0);
+      else while (Atomics.load(arrived, 0) === 2 * n + 1) Atomics.wait(arrived, 0, 2 * n + 1);
+      Atomics.add(arrived, 1, 1);
+      while (Atomics.load(arrived, 1) < 2 * (n + 1));
       try {
         openDataDir(base + "/" + n + "/a/b/c/d");
       } catch (error) {
@@ -27,17 +33,17 @@ const OPENING = `
   });
 `;
 
-it("is opened by two at once that make the same folders above it", async () => {
+it("is opened by two threads at once, which create the same parent folders", async () => {
   using folder = makeFolder();
   const workerData = {
     source: new URL("../../src/runtime/data-dir.ts", import.meta.url).href,
     base: folder.path,
     folders: FOLDERS,
-    arrived: new Int32Array(new SharedArrayBuffer(4)),
+    arrived: new Int32Array(new SharedArrayBuffer(8)),
   };
   const open = async (): Promise<unknown> => {
     const worker = new Worker(OPENING, { eval: true, workerData });
-    const exited = once(worker, "exit"); // may come with the message
+    const exited = once(worker, "exit"); // may arrive with the message
     const [failures] = await once(worker, "message");
     await exited;
     return failures;
@@ -45,7 +51,7 @@ it("is opened by two at once that make the same folders above it", async () => {
   expect(await Promise.all([open(), open()])).toEqual([[], []]);
 });
 
-it("replaces a file in one step: who has the old one open reads it to its end", () => {
+it("replaces a file atomically: a reader of the old one reads it to its end", () => {
   using folder = makeFolder();
   const dataDir = openDataDir(folder.dataDir);
   dataDir.write("kept", "the old content");
@@ -61,7 +67,7 @@ it("replaces a file in one step: who has the old one open reads it to its end", 
   expect(readdirSync(folder.dataDir)).toEqual(["kept"]);
 });
 
-it("leaves nothing behind of a file that cannot be written", () => {
+it("leaves no temporary file behind when a file cannot be written", () => {
   using folder = makeFolder();
   const dataDir = openDataDir(folder.dataDir);
   mkdirSync(dataDir.path("kept"));
