@@ -1,37 +1,54 @@
-// The agent's clock: the machine's for as long as it agrees with the hub's, else the hub's time.
+// The agent's clock: the machine's while it agrees with the hub's, otherwise the hub's time, as
+// measured by its answers to heartbeats.
 import type { Clock } from "../runtime/clock.ts";
-import { bestOf, isRight, measure, withMeasurement } from "./clock-offset.ts";
-import type { HubAnswer, Measurement } from "./clock-offset.ts";
+
+/** An answer of the hub, and when it was asked for and received by the machine's monotonic clock. */
+export interface HubAnswer {
+  readonly sent: number;
+  readonly received: number;
+  /** Epoch milliseconds. */
+  readonly hubTime: number;
+}
+
+/**
+ * In milliseconds: the hub's time minus the machine's monotonic clock is `ahead`, plus or minus
+ * `error`.
+ */
+export interface Measurement {
+  /** Monotonic. */
+  readonly at: number;
+  readonly ahead: number;
+  readonly error: number;
+}
 
 export interface HubClock extends Clock {
   learn(answer: HubAnswer): void;
   /**
-   * Milliseconds that the hub's time is ahead of the machine's clock; 0 while the two agree as far
-   * as can be measured.
+   * Milliseconds by which the hub's time is ahead of the machine's clock; 0 while the two agree
+   * within the measurement error.
    */
   offset(): number;
   /**
-   * Whether the machine's clock was set, or stood still in its sleep, since this was last asked.
-   * What was learned is then to be learned anew; waits under way go by the new reading at once.
+   * Whether the machine's clock was set, or stopped during sleep, since the last call. If so, ask
+   * the hub again; waits under way adapt at once.
    */
   wasSet(): boolean;
 }
 
-/** A wait may end this much too late: to wake thousands of them takes longer. */
+/** A wait may end late by this much: waking thousands of waits takes longer. */
 const NOTABLE_MS = 25;
 
-/** More than slewing does in a second, or a pause between two readings. */
+/** More than slewing changes in a second, or than a pause between two readings. */
 const SET_MS = 100;
 
 /**
- * Without an answer of the hub, it is the machine's clock. A machine's clock that was found wrong
- * may be set at any moment: the hub's time is then carried on from answer to answer by the
- * monotonic clock, which nobody sets.
+ * Without an answer of the hub, it is the machine's clock. A wrong machine clock may be set at any
+ * moment: between answers, the monotonic clock, which nobody sets, continues the hub's time.
  */
 export function createHubClock(clock: Clock): HubClock {
   const skewNow = (): number => clock.now() - clock.monotonic();
   let measurements: readonly Measurement[] = [];
-  /** The hub's time less the monotonic clock, while the machine's clock is wrong. */
+  /** The hub's time minus the monotonic clock, while the machine's clock is wrong. */
   let ahead: number | undefined;
   let skew = skewNow();
   let changed = new AbortController();
@@ -71,9 +88,55 @@ export function createHubClock(clock: Clock): HubClock {
         signal?.throwIfAborted();
         if (now() >= instant) return;
         const ends = [changed.signal, ...(signal ? [signal] : [])];
-        // The next turn sees why the wait ended.
+        // The next iteration finds out why the wait ended.
         await clock.waitUntil(instant - offset(), AbortSignal.any(ends)).catch(() => undefined);
       }
     },
   };
 }
+
+/** Both clocks are read in whole milliseconds. */
+const RESOLUTION_MS = 1;
+/** Drift between two clocks, in ms per ms: PHI of RFC 5905 section 7.2. */
+const DRIFT = 15e-6;
+const MAX_MEASUREMENTS = 8;
+
+/** RFC 5905 section 8, with one reading of the hub, made between the two of the machine. */
+export function measure({ sent, received, hubTime }: HubAnswer): Measurement {
+  const at = (sent + received) / 2;
+  const error = (received - sent) / 2 + RESOLUTION_MS;
+  return { at, ahead: hubTime - at, error };
+}
+
+/**
+ * The measurements to use from now on, newest last. One that contradicts the earlier ones shows
+ * that a clock was set, or that the machine slept: it replaces them.
+ */
+export function withMeasurement(
+  kept: readonly Measurement[],
+  latest: Measurement,
+): readonly Measurement[] {
+  const best = bestOf(kept, latest.at);
+  const agrees = best && Math.abs(latest.ahead - best.ahead) <= latest.error + best.error;
+  return agrees ? [...kept, latest].slice(-MAX_MEASUREMENTS) : [latest];
+}
+
+/** The one with the least error, which grows with age: the clock filter of RFC 5905 section 10. */
+export function bestOf(kept: readonly Measurement[], monotonic: number): Measurement | undefined {
+  const [best] = kept
+    .map((each) => ({
+      ...each,
+      error: each.error + Math.max(0, monotonic - each.at) * DRIFT,
+    }))
+    .toSorted((a, b) => a.error - b.error);
+  return best;
+}
+
+/** A clock synchronized by NTP may be off by this much; correcting it would not help. */
+const TOLERATED_MS = 10;
+
+/** Whether a clock that shows `now` is right, within the measurement error and the tolerance. */
+export const isRight = (
+  { ahead, error }: Measurement,
+  { now, monotonic }: { readonly now: number; readonly monotonic: number },
+): boolean => Math.abs(monotonic + ahead - now) <= Math.max(error, TOLERATED_MS);
