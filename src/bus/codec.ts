@@ -1,5 +1,4 @@
-// What travels on the bus: ticks, reports and heartbeats as JSON, under ids by which what is sent
-// again is known.
+// Messages on the bus: ticks, reports and heartbeats as JSON. The same content has the same id.
 import { createHash } from "node:crypto";
 import type { Tick } from "../model/tick.ts";
 import { tickValidator } from "../model/tick.ts";
@@ -21,13 +20,10 @@ export interface EncodedMessage {
 
 export interface Encoded<T = unknown> {
   readonly messages: readonly (EncodedMessage & {
-    /** What it holds. */
     readonly items: readonly T[];
+    readonly runIds: readonly string[];
   })[];
-  /**
-   * Ids of the runs that are larger than a message may be, each on its own: in none of the
-   * messages.
-   */
+  /** Ids of the runs that fit into no message. */
   readonly tooLarge: readonly string[];
 }
 
@@ -42,10 +38,8 @@ export const encodeReports = (
 export const encodeHeartbeat = (heartbeat: Heartbeat): Uint8Array =>
   Buffer.from(JSON.stringify(heartbeat));
 
-/**
- * The decoders throw an error that names the fault but quotes nothing of the content, which may be
- * secret.
- */
+// The decoders throw an error that names the fault and quotes nothing: the content may be secret.
+
 export const decodeTicks = (data: Uint8Array, locationId: string): Tick[] =>
   unpack("ticks", data, tickValidator, locationId);
 
@@ -57,14 +51,15 @@ export const decodeHeartbeat = (data: Uint8Array, locationId: string): Heartbeat
 
 export const encodeHubTime = (now: number): Uint8Array => Buffer.from(JSON.stringify({ now }));
 
-/** Throws when it is none. */
+/** Throws for anything else. */
 export const decodeHubTime = (data: Uint8Array): number =>
   heartbeatAnswerValidator.parse(parse(data)).now;
 
-/** The one location of the items, fit to stand in a subject; throws when they are of several. */
+/** The location of the items, safe in a subject; throws for items of several locations. */
 export function locationOf(items: readonly { readonly location_id: string }[]): string {
   const [first, ...others] = new Set(items.map((item) => item.location_id));
-  if (others.length > 0) throw new Error("what is published together must be of one location");
+  if (others.length > 0)
+    throw new Error("items that are published together must be of one location");
   return locationIdValidator.parse(first);
 }
 
@@ -73,7 +68,7 @@ type Batch = "ticks" | "reports";
 interface Packing<T> {
   readonly name: Batch;
   readonly runIdOf: (item: T) => string;
-  /** What has the same key is the same, sent again. */
+  /** Identifies an item that is published again. */
   readonly keyOf: (item: T) => string;
 }
 
@@ -83,8 +78,8 @@ const TICKS: Packing<Tick> = {
   keyOf: ({ result_id }) => result_id,
 };
 
-// An agent says the same of a run each time; two may differ: one made the call, the other only came
-// too late for it.
+// An agent's reports of a run are the same. Those of two agents differ: one made the call, the other
+// came too late for it.
 const REPORTS: Packing<RunReport> = {
   name: "reports",
   runIdOf: ({ run_id }) => run_id,
@@ -97,13 +92,14 @@ function pack<T>(
   maxBytes: number,
 ): Encoded<T> {
   const envelopeBytes = `{"${name}":[]}`.length;
-  const messages: (EncodedMessage & { readonly items: T[] })[] = [];
+  const messages: Encoded<T>["messages"][number][] = [];
   const tooLarge: string[] = [];
   let [packed, parts, bytes]: [T[], string[], number] = [[], [], 0];
   const finish = (): void => {
     if (parts.length === 0) return;
     const data = Buffer.from(`{"${name}":[${parts.join(",")}]}`);
-    messages.push({ id: messageId(packed.map(keyOf)), data, items: packed });
+    const id = messageId(packed.map(keyOf));
+    messages.push({ id, data, items: packed, runIds: packed.map(runIdOf) });
     [packed, parts, bytes] = [[], [], 0];
   };
   for (const item of items) {
@@ -156,6 +152,6 @@ function checked<T extends { readonly location_id: string }>(
     throw new Error(`${what} does not fit its schema (${path})`);
   }
   if (item.location_id !== locationId)
-    throw new Error(`${what} is of another location than its subject`);
+    throw new Error(`${what} belongs to another location than its subject`);
   return item;
 }

@@ -1,42 +1,54 @@
-// What becomes of a message that an adapter took: decoded or dropped, handled, then acknowledged or
-// given back.
+// Delivers a message to its handler: decodes or drops it, then acknowledges it or gives it back.
 import { setTimeout as delay } from "node:timers/promises";
+import type { RunReport } from "../model/result.ts";
+import type { Tick } from "../model/tick.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { Heartbeat } from "../model/location.ts";
-import type { HeartbeatHandler } from "./bus.ts";
-import { redeliveryDelayMs } from "./bus.ts";
-import { decodeHeartbeat } from "./codec.ts";
+import { retryDelayMs } from "../runtime/retry.ts";
+import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
+import { decodeReports, decodeTicks } from "./codec.ts";
 
 export type MessageKind = "ticks" | "reports" | "heartbeat";
 
 export interface Delivery {
   readonly locationId: string;
   readonly data: Uint8Array;
-  /** 1 at first. */
+  /** 1 for the first delivery. */
   readonly attempt: number;
   acknowledge(): void;
   giveBack(afterMs: number): void;
-  /** Never to come again. */
+  /** The message is not delivered again. */
   discard(): void;
 }
 
 export interface Receiver {
   /** Resolves when the message is acknowledged, given back or discarded; never rejects. */
   receive(delivery: Delivery): Promise<void>;
-  /**
-   * No more is going to be received: nothing waits to be gathered, and what is not handled now is
-   * given back.
-   */
+  /** Nothing follows: gathers no more, and gives back what its handler then rejects. */
   stop(): void;
 }
 
-export interface Handling<T> {
+/** Sees what goes wrong with messages. */
+export interface Observer {
+  readonly log: Logger;
+  /** Called for each message that could not be decoded, or that nobody took in time. */
+  readonly onDropped: (kind: MessageKind) => void;
+}
+
+interface Handling<T> extends Observer {
   readonly kind: MessageKind;
   readonly decode: (data: Uint8Array, locationId: string) => T;
   readonly handler: (content: T) => Promise<void>;
-  readonly log: Logger;
-  readonly onDropped: (kind: MessageKind) => void;
 }
+
+export const receiveTicks = (
+  handler: (ticks: readonly Tick[]) => Promise<void>,
+  observer: Observer,
+): Receiver => receiveEach({ ...observer, kind: "ticks", decode: decodeTicks, handler });
+
+export const receiveReports = (
+  handler: (reports: readonly RunReport[]) => Promise<void>,
+  observer: Observer,
+): Receiver => receiveInBatches({ ...observer, kind: "reports", decode: decodeReports, handler });
 
 export function receiveEach<T>(handling: Handling<T>): Receiver {
   const stopped = new AbortController();
@@ -45,23 +57,28 @@ export function receiveEach<T>(handling: Handling<T>): Receiver {
       const content = decodeOrDiscard(handling, delivery);
       if (content === undefined) return;
       const { attempt } = delivery;
-      const handled = await isHandled(handling, content, attempt, stopped.signal);
-      if (handled) delivery.acknowledge();
-      else delivery.giveBack(redeliveryDelayMs(delivery.attempt));
+      const isHandled = await handle(handling, content, attempt, stopped.signal);
+      if (isHandled) delivery.acknowledge();
+      else delivery.giveBack(retryDelayMs(attempt));
     },
     stop: () => stopped.abort(),
   };
 }
 
-/** How long the first of a batch waits for others. */
+/** How long the first message of a batch waits for others. */
 const GATHER_MS = 20;
 
-// A message that was rejected this often comes alone, so that it cannot hold up what it was batched
-// with for ever.
+// A message that was rejected this often is handled alone, so that it does not hold up others.
 const ATTEMPTS_IN_COMPANY = 3;
 
-/** One batch is handled at a time; while they are rejected, the pauses between them grow. */
-export function receiveInBatches<T>(handling: Handling<readonly T[]>, maxItems: number): Receiver {
+interface Gathered<T> {
+  readonly items: readonly T[];
+  readonly delivery: Delivery;
+  readonly settled: () => void;
+}
+
+/** Handles one batch at a time, of up to 1000 items; the pauses between rejections grow. */
+function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver {
   const gathered: Gathered<T>[] = [];
   const stopped = new AbortController();
   let working = false;
@@ -73,15 +90,14 @@ export function receiveInBatches<T>(handling: Handling<readonly T[]>, maxItems: 
     working = true;
     let rejections = 0;
     while (gathered.length > 0) {
-      if (countItems(gathered) < maxItems) await pause(GATHER_MS);
-      const batch = takeBatch(gathered, maxItems);
+      if (countItems(gathered) < MAX_REPORTS_PER_BATCH) await pause(GATHER_MS);
+      const batch = takeBatch(gathered);
       const items = batch.flatMap((entry) => entry.items);
-      const attempt = batch[0]?.delivery.attempt ?? 1;
-      const handled = await isHandled(handling, items, attempt);
-      for (const entry of batch) settle(entry, handled);
-      rejections = handled ? 0 : rejections + 1;
-      if (handled) continue;
-      await pause(redeliveryDelayMs(rejections));
+      const isHandled = await handle(handling, items, batch[0]?.delivery.attempt ?? 1);
+      for (const entry of batch) settle(entry, isHandled);
+      rejections = isHandled ? 0 : rejections + 1;
+      if (isHandled) continue;
+      await pause(retryDelayMs(rejections));
       if (stopped.signal.aborted) for (const entry of gathered.splice(0)) settle(entry, false);
     }
     working = false;
@@ -100,60 +116,14 @@ export function receiveInBatches<T>(handling: Handling<readonly T[]>, maxItems: 
   };
 }
 
-export interface Listener {
-  /** Resolves when it is handled; never rejects. */
-  tell(locationId: string, data: Uint8Array, answer: (hubTime: number) => void): Promise<void>;
-  /** Resolves when what was told is handled. */
-  settled(): Promise<void>;
-}
-
-/** For heartbeats, which are told once: they are not kept, and do not come again. */
-export function createListener(
-  handler: HeartbeatHandler,
-  handling: Pick<Handling<Heartbeat>, "log" | "onDropped">,
-): Listener {
-  const underWay = new Set<Promise<void>>();
-  const nothing = (): void => undefined;
-  return {
-    tell(locationId, data, answer) {
-      const receiver = receiveEach({
-        ...handling,
-        kind: "heartbeat",
-        decode: decodeHeartbeat,
-        handler: (heartbeat) => handler(heartbeat, answer),
-      });
-      const work = receiver.receive({
-        locationId,
-        data,
-        attempt: 1,
-        acknowledge: nothing,
-        giveBack: nothing,
-        discard: nothing,
-      });
-      underWay.add(work);
-      void work.then(() => underWay.delete(work));
-      return work;
-    },
-    async settled() {
-      await Promise.all(underWay);
-    },
-  };
-}
-
-interface Gathered<T> {
-  readonly items: readonly T[];
-  readonly delivery: Delivery;
-  readonly settled: () => void;
-}
-
 const countItems = (entries: readonly Gathered<unknown>[]): number =>
   entries.reduce((count, { items }) => count + items.length, 0);
 
-function takeBatch<T>(gathered: Gathered<T>[], maxItems: number): Gathered<T>[] {
+function takeBatch<T>(gathered: Gathered<T>[]): Gathered<T>[] {
   let [taken, count] = [0, 0];
   for (const { items, delivery } of gathered) {
     const alone = delivery.attempt > ATTEMPTS_IN_COMPANY;
-    if (taken > 0 && (alone || count + items.length > maxItems)) break;
+    if (taken > 0 && (alone || count + items.length > MAX_REPORTS_PER_BATCH)) break;
     taken += 1;
     count += items.length;
     if (alone) break;
@@ -161,13 +131,14 @@ function takeBatch<T>(gathered: Gathered<T>[], maxItems: number): Gathered<T>[] 
   return gathered.splice(0, taken);
 }
 
-function settle({ delivery, settled }: Gathered<unknown>, ok: boolean): void {
-  if (ok) delivery.acknowledge();
-  else delivery.giveBack(redeliveryDelayMs(delivery.attempt));
+function settle({ delivery, settled }: Gathered<unknown>, isHandled: boolean): void {
+  if (isHandled) delivery.acknowledge();
+  else delivery.giveBack(retryDelayMs(delivery.attempt));
   settled();
 }
 
-async function isHandled<T>(
+/** False when the handler rejects. */
+async function handle<T>(
   { kind, handler, log }: Handling<T>,
   content: T,
   attempt: number,
@@ -177,9 +148,9 @@ async function isHandled<T>(
     await handler(content);
     return true;
   } catch (cause) {
-    // Who stops gives back what it has not begun: nothing to look into.
+    // A consumer that stops gives back what it has not started: nothing is wrong.
     const level = stopped?.aborted ? "debug" : "warn";
-    log[level]({ err: cause, kind, attempt }, "message was rejected");
+    log[level]({ err: cause, kind, attempt }, "message rejected");
     return false;
   }
 }
@@ -188,14 +159,12 @@ function decodeOrDiscard<T>(
   { kind, decode, log, onDropped }: Handling<T>,
   delivery: Delivery,
 ): T | undefined {
+  const { data, locationId } = delivery;
   try {
-    return decode(delivery.data, delivery.locationId);
+    return decode(data, locationId);
   } catch (cause) {
-    const { locationId, data } = delivery;
-    log.error(
-      { err: cause, kind, location_id: locationId, bytes: data.length },
-      "message was dropped",
-    );
+    const message = { kind, location_id: locationId, bytes: data.length };
+    log.error({ err: cause, ...message }, "message dropped: it cannot be decoded");
     onDropped(kind);
     delivery.discard();
     return undefined;

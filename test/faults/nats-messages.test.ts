@@ -53,7 +53,7 @@ describe("a message that is not what its subject promises", () => {
     expect(dropped).toEqual(["reports"]);
     await consumer.drain();
     await until(async () => expect(await storedIn(client, "SONDE_RESULTS")).toBe(0));
-    expect(lines.join()).toContain("message was dropped");
+    expect(lines.join()).toContain("message dropped");
     expect(lines.join()).not.toContain(secret);
   });
 
@@ -251,7 +251,7 @@ describe("the credential of a location's agents", () => {
     await using server = await startNatsServer({ config });
     const starting = connectTo(as(server.url, "agent"));
     await expect(starting).rejects.toThrow(
-      /^NATS at nats:\/\/127.0.0.1:\d+ does not allow this user what it needs \(.*Permissions Violation/,
+      /^NATS at nats:\/\/127.0.0.1:\d+ refuses requests that this user needs \(.*Permissions Violation/,
     );
   });
 

@@ -5,7 +5,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { openNatsLink } from "../../src/bus/nats/connection.ts";
-import { storeMessage } from "../../src/bus/nats/store-message.ts";
+import { storeMessage } from "../../src/bus/nats/publisher.ts";
 import { createTopology, tickSubject } from "../../src/bus/nats/topology.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -315,9 +315,9 @@ describe("at the start", () => {
       detail: `NATS at nats://127.0.0.1:${server.port}`,
     });
     await server.kill();
-    await until(() => expect(lines.join()).toContain("NATS connection was lost"));
+    await until(() => expect(lines.join()).toContain("NATS connection lost"));
     await server.restart();
-    await until(() => expect(lines.join()).toContain("NATS is back"));
+    await until(() => expect(lines.join()).toContain("NATS connection restored"));
     expect(lines.join()).not.toContain("s3cret");
   });
 });

@@ -1,14 +1,12 @@
-// The connection to NATS: addresses with or without credentials, errors that an operator
-// understands, and its true state.
+// The connection to NATS: addresses and credentials, errors with advice for the operator, and
+// whether the server answers.
 import { connect, credsAuthenticator, errors } from "@nats-io/transport-node";
 import type { NatsConnection, NodeConnectionOptions, Status } from "@nats-io/transport-node";
 import type { Logger } from "../../runtime/logger.ts";
 import { invalid, unavailable } from "../../model/errors.ts";
 
 export interface NatsLinkOptions {
-  /**
-   * `nats://` or `tls://` URLs; a user and password in the first that has them are used for all.
-   */
+  /** `nats://` or `tls://` URLs; the first user and password among them apply to all. */
   readonly servers: readonly string[];
   /** The content of a `.creds` file. */
   readonly credentials?: string;
@@ -19,27 +17,14 @@ export interface NatsLinkOptions {
   readonly log: Logger;
 }
 
-export interface NatsLink {
-  readonly connection: NatsConnection;
-  /** The servers, without credentials. */
-  readonly addresses: string;
-  /** Undefined while the server answers, else what is wrong. */
-  fault(): string | undefined;
-  /** Calls back each time the connection has been made anew; returns how to stop that. */
-  onReconnect(listener: () => void): () => void;
-  /** False when the connection does not come up in time. */
-  isUpWithin(ms: number): Promise<boolean>;
-  /** Everything that was sent before has reached the server, or the connection is not up. */
-  flush(): Promise<void>;
-}
+export type NatsLink = ReturnType<typeof followLink>;
 
 const CONNECT_TIMEOUT_MS = 5000;
 const RECONNECT_WAIT_MS = 250;
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Rejects, with a message that says what to do, when no server can be reached or the credentials
- * are refused.
+ * Rejects with advice for the operator when no server is in reach, or one refuses the credentials.
  */
 export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> {
   const servers = options.servers.map(parseServer);
@@ -66,7 +51,8 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
   return followLink(connection, addresses, options.log);
 }
 
-function followLink(connection: NatsConnection, addresses: string, log: Logger): NatsLink {
+/** `addresses`: the servers, without credentials. */
+function followLink(connection: NatsConnection, addresses: string, log: Logger) {
   let fault: string | undefined;
   let reconnecting = false;
   const reconnectListeners = new Set<() => void>();
@@ -76,18 +62,18 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger):
   const down = (reason: string): void => {
     if (fault === undefined) {
       up = Promise.withResolvers();
-      log.warn({ nats: addresses, reason }, "NATS connection was lost");
+      log.warn({ nats: addresses, reason }, "NATS connection lost; reconnecting");
     }
     fault = reason;
   };
   const restored = (): void => {
-    if (fault !== undefined) log.info({ nats: addresses }, "NATS is back");
+    if (fault !== undefined) log.info({ nats: addresses }, "NATS connection restored");
     fault = undefined;
     up.resolve();
   };
   const follow = (status: Status): void => {
-    // A ping is about to be sent; when it is the second under way, the first went a whole interval
-    // without an answer.
+    // The client is about to ping. With two pings under way, the first had no answer for a whole
+    // interval.
     if (status.type === "ping" && status.pendingPings > 1) down("the server does not answer");
     else if (status.type === "ping" && !reconnecting) restored();
     else if (status.type === "disconnect") {
@@ -98,25 +84,29 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger):
       restored();
       for (const listener of reconnectListeners) listener();
     } else if (status.type === "error")
-      log.warn({ nats: addresses, err: status.error }, "NATS refused");
+      log.warn({ nats: addresses, err: status.error }, "NATS reported an error");
   };
   void (async () => {
     for await (const status of connection.status()) follow(status);
     const cause = await connection.closed();
     fault = "closed";
-    if (cause) log.error({ nats: addresses, err: cause }, "NATS connection was given up");
+    if (cause) log.error({ nats: addresses, err: cause }, "NATS connection closed");
   })();
 
   return {
     connection,
     addresses,
-    fault: () => fault,
-    onReconnect(listener) {
+    /** Undefined while the server answers, else what is wrong. */
+    fault: (): string | undefined => fault,
+    /** Calls back after each reconnection; returns how to unsubscribe. */
+    onReconnect(listener: () => void): () => void {
       reconnectListeners.add(listener);
       return () => reconnectListeners.delete(listener);
     },
-    isUpWithin: (ms) => within(up.promise, ms),
-    async flush() {
+    /** False when the connection is not up in time. */
+    isUpWithin: (ms: number): Promise<boolean> => within(up.promise, ms),
+    /** Resolves when the server has everything that was sent, or the connection is down. */
+    async flush(): Promise<void> {
       if (fault === undefined && !connection.isClosed())
         await within(connection.flush(), FLUSH_TIMEOUT_MS);
     },
@@ -146,7 +136,7 @@ function parseServer(text: string): ServerAddress {
   const url = URL.parse(/^\w+:\/\//.test(text) ? text : `nats://${text}`);
   if (!url || !["nats:", "tls:"].includes(url.protocol) || url.hostname === "")
     throw invalid(
-      "an address of NATS is not of the form nats://host:port or tls://host:port (percent-encode special characters of a password)",
+      "a NATS address is not of the form nats://host:port or tls://host:port (percent-encode special characters in a password)",
     );
   const host = `${url.hostname}:${url.port || "4222"}`;
   return {

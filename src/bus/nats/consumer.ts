@@ -1,20 +1,81 @@
-// Pulls the messages of a durable JetStream consumer, as many as it may hold, and recovers by
+// The consumers of this process: each pulls from a durable JetStream consumer and recovers by
 // itself.
-import { setTimeout as delay } from "node:timers/promises";
-import type { Consumer as JetStreamConsumer, ConsumerMessages } from "@nats-io/jetstream";
+import type {
+  ConsumerMessages,
+  Consumer as JetStreamConsumer,
+  JetStreamClient,
+} from "@nats-io/jetstream";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Logger } from "../../runtime/logger.ts";
+import { retry } from "../../runtime/retry.ts";
 import type { Consumer } from "../bus.ts";
-import { redeliveryDelayMs } from "../bus.ts";
 import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
+import { textOf } from "./errors.ts";
 import { createHeldMessages } from "./held-messages.ts";
+import type { ConsumerSpec, Topology } from "./topology.ts";
 
-export interface PullOptions {
+export interface ConsumersOptions {
+  readonly link: NatsLink;
+  readonly client: JetStreamClient;
+  readonly topology: Topology;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ackWaitMs: number;
+}
+
+export function createConsumers(options: ConsumersOptions) {
+  const { client, topology, log } = options;
+  const consumers = new Set<Consumer>();
+  const faults = new Map<string, string>();
+
+  function noteFault(consumer: string, fault: unknown): void {
+    const known = faults.get(consumer);
+    if (fault === undefined) {
+      faults.delete(consumer);
+      if (known !== undefined) log.info({ consumer }, "consuming resumed");
+    } else if (textOf(fault) !== known) {
+      faults.set(consumer, textOf(fault));
+      log.warn({ consumer, err: fault }, "consuming interrupted; retrying");
+    }
+  }
+
+  const add = (consumer: Consumer): Consumer => {
+    consumers.add(consumer);
+    return consumer;
+  };
+
+  return {
+    /** Has the consumer drained with the others. */
+    add,
+    pull(spec: ConsumerSpec, receiver: Receiver): Consumer {
+      const name = `${spec.stream}/${spec.durable}`;
+      const consumer = startPulling({
+        ...options,
+        open: async () => client.consumers.getConsumerFromInfo(await topology.ensureConsumer(spec)),
+        receiver,
+        onFault: (fault) => noteFault(name, fault),
+      });
+      return add({
+        async drain() {
+          await consumer.drain();
+          faults.delete(name);
+        },
+      });
+    },
+    /** Why one of them cannot consume; undefined when all can. */
+    fault: (): string | undefined => [...faults.values()][0],
+    async drain(): Promise<void> {
+      await Promise.all([...consumers].map((consumer) => consumer.drain()));
+    },
+  };
+}
+
+interface PullOptions extends Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
   /** Makes the consumer on the server where it is missing. */
   readonly open: () => Promise<JetStreamConsumer>;
-  readonly link: NatsLink;
   readonly receiver: Receiver;
-  readonly ackWaitMs: number;
-  /** Told what keeps messages from coming, and undefined when they can come again. */
+  /** Called with what keeps messages from arriving, and with undefined once they can arrive. */
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -24,78 +85,60 @@ const MAX_UNDER_WAY = 1000;
 const REFILL_BELOW = 750;
 
 const PULL_MS = 30_000;
-// A request that reached no leader of a cluster is noticed by the silence: after two to three of
-// these.
+// Silence for two to three of these reveals a request that reached no leader of a cluster.
 const IDLE_HEARTBEAT_MS = 2000;
 
-export function startPulling(options: PullOptions): Consumer {
-  const { open, link, receiver, onFault } = options;
+function startPulling(options: PullOptions): Consumer {
+  const { open, link, clock, receiver, onFault } = options;
   const held = createHeldMessages(options);
-  const stopped = new AbortController();
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let consumer: JetStreamConsumer | undefined;
-  let pull: ConsumerMessages | undefined;
-  let draining: Promise<void> | undefined;
+  let messages: ConsumerMessages | undefined;
 
-  /**
-   * One request to the server; ends when it is satisfied or over, rejects when the consumer is out
-   * of reach.
-   */
-  async function pullOnce(consumer: JetStreamConsumer): Promise<void> {
-    pull = await consumer.fetch({
+  /** One request to the server; ends when it is satisfied or over. */
+  async function pull(): Promise<void> {
+    if (!(await link.isUpWithin(1000))) return;
+    consumer ??= await open();
+    onFault(undefined);
+    messages = await consumer.fetch({
       max_messages: MAX_UNDER_WAY - held.count(),
       expires: PULL_MS,
       idle_heartbeat: IDLE_HEARTBEAT_MS,
       bind: true, // the client's own recovery waits half a minute between attempts; ours is `open`
     });
-    if (stopped.signal.aborted) void pull.close();
-    for await (const message of pull) {
-      if (stopped.signal.aborted) message.nak();
+    if (signal.aborted) void messages.close();
+    for await (const message of messages) {
+      if (signal.aborted) message.nak();
       else held.take(message, receiver);
     }
+    await held.fewerThan(REFILL_BELOW);
   }
-
   async function run(): Promise<void> {
-    let failures = 0;
-    while (!stopped.signal.aborted) {
-      if (!(await link.isUpWithin(1000))) continue;
-      try {
-        consumer ??= await open();
-        onFault(undefined);
-        await pullOnce(consumer);
-        failures = 0;
-        await held.fewerThan(REFILL_BELOW);
-      } catch (cause) {
-        consumer = undefined;
-        failures += 1;
-        onFault(cause);
-        await pause(redeliveryDelayMs(failures), stopped.signal);
-      }
-    }
+    const onRetry = (cause: unknown): void => {
+      consumer = undefined;
+      onFault(cause);
+    };
+    while (!signal.aborted) await retry(pull, { clock, signal, onRetry });
   }
 
-  // The server may have come back without the consumer, and says nothing to a request for its
-  // messages.
+  // The server may be back without the consumer; it does not answer a request for its messages.
   const ignoreReconnects = link.onReconnect(() => {
     consumer = undefined;
-    void pull?.close();
+    void messages?.close();
   });
   const running = run();
-  return {
-    drain() {
-      draining ??= (async () => {
-        stopped.abort();
-        ignoreReconnects();
-        receiver.stop();
-        held.stopWaiting();
-        void pull?.close();
-        await running;
-        await held.settled();
-        await link.flush();
-      })();
-      return draining;
-    },
-  };
-}
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal }).catch(() => undefined);
+  async function drain(): Promise<void> {
+    stopping.abort();
+    ignoreReconnects();
+    receiver.stop();
+    held.stopWaiting();
+    void messages?.close();
+    await running.catch(() => undefined); // with the signal's reason
+    await held.settled();
+    await link.flush();
+  }
+  let draining: Promise<void> | undefined;
+  return { drain: () => (draining ??= drain()) };
+}

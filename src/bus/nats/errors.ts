@@ -1,4 +1,4 @@
-// What NATS says when it does not do as it is asked.
+// Tells the errors of NATS apart.
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
 
@@ -12,16 +12,16 @@ const hasCode = (cause: unknown, code: number): boolean =>
 export const isStreamMissing = (cause: unknown): boolean =>
   hasCode(cause, JetStreamApiCodes.StreamNotFound);
 
-/** A stream of the name exists, with other settings. */
+/** A stream with this name exists, with other settings. */
 export const isNameInUse = (cause: unknown): boolean => hasCode(cause, NAME_IN_USE);
 
-/** A consumer of the name exists, with other settings. */
+/** A consumer with this name exists, with other settings. */
 export const isConsumerDifferent = (cause: unknown): boolean => hasCode(cause, CONSUMER_DIFFERS);
 
 /** The message is larger than the `max_msg_size` of its stream. */
 export const isOverMaximum = (cause: unknown): boolean => hasCode(cause, MESSAGE_OVER_MAXIMUM);
 
-/** Nobody answers on the subject: there is no such stream or consumer, or no JetStream. */
+/** Nobody answers on the subject: the stream, the consumer or JetStream is missing. */
 export const isNoResponders = (cause: unknown): boolean =>
   isCausedBy(cause, errors.NoRespondersError);
 

@@ -1,19 +1,8 @@
-// The messages that a consumer is at work on: kept alive meanwhile, each handed over once.
+// The messages that a consumer works on: kept alive meanwhile, each handed over once.
 import type { JsMsg } from "@nats-io/jetstream";
 import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
 import { locationOfSubject } from "./topology.ts";
-
-export interface HeldMessages {
-  /** Hands it over, unless it is at work already: its end is then told of the newer delivery. */
-  take(message: JsMsg, receiver: Receiver): void;
-  count(): number;
-  /** Resolves when that many are not held any more, or at `stopWaiting`. */
-  fewerThan(limit: number): Promise<void>;
-  stopWaiting(): void;
-  /** Resolves when all are handled. */
-  settled(): Promise<void>;
-}
 
 export interface HeldMessagesOptions {
   readonly link: NatsLink;
@@ -26,7 +15,7 @@ interface Held {
   work: Promise<void>;
 }
 
-export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions): HeldMessages {
+export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions) {
   const held = new Map<string, Held>();
   let waiting: { limit: number; resolve: () => void } | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -47,13 +36,11 @@ export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions): He
   }
 
   return {
-    take(message, receiver) {
+    /** Hands the message over, or, while its handler works already, keeps its newer delivery. */
+    take(message: JsMsg, receiver: Receiver): void {
       const key = keyOf(message);
       const known = held.get(key);
-      if (known) {
-        known.message = message; // its handler is still at work: not a reason to hand it over twice
-        return;
-      }
+      if (known) return void (known.message = message);
       timer ??= setInterval(keepAlive, ackWaitMs / 3);
       const entry: Held = { message, work: Promise.resolve() };
       held.set(key, entry);
@@ -69,21 +56,23 @@ export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions): He
         .then(() => release(key));
     },
     count: () => held.size,
-    async fewerThan(limit) {
+    /** Resolves when fewer than `limit` messages are held, or at `stopWaiting`. */
+    async fewerThan(limit: number): Promise<void> {
       if (held.size < limit || stopped) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting = { limit, resolve };
       await promise;
     },
-    stopWaiting() {
+    stopWaiting(): void {
       stopped = true;
       waiting?.resolve();
     },
-    async settled() {
+    /** Resolves when all are handled. */
+    async settled(): Promise<void> {
       await Promise.all([...held.values()].map(({ work }) => work));
     },
   };
 }
 
-// The time is part of it because a stream that was made anew counts from 1 again.
+// With the time, because a stream that was made anew counts from 1 again.
 const keyOf = ({ info }: JsMsg): string => `${info.streamSequence}@${info.timestampNanos}`;

@@ -5,68 +5,63 @@ import type { Logger } from "../../runtime/logger.ts";
 import { locationIdValidator } from "../../model/location.ts";
 import type { Heartbeat } from "../../model/location.ts";
 import type { Bus, Consumer } from "../bus.ts";
-import { HEARTBEAT_ANSWER_MS, MAX_REPORTS_PER_BATCH } from "../bus.ts";
+import { HEARTBEAT_ANSWER_MS } from "../bus.ts";
 import {
   decodeHubTime,
-  decodeReports,
-  decodeTicks,
   encodeHeartbeat,
   encodeHubTime,
   encodeReports,
   encodeTicks,
   locationOf,
 } from "../codec.ts";
-import type { Listener, MessageKind } from "../delivery.ts";
-import { createListener, receiveEach, receiveInBatches } from "../delivery.ts";
+import type { MessageKind } from "../delivery.ts";
+import { receiveReports, receiveTicks } from "../delivery.ts";
+import { createHeartbeatListener } from "../heartbeats.ts";
+import type { HeartbeatListener } from "../heartbeats.ts";
 import type { NatsLink } from "./connection.ts";
 import { openNatsLink } from "./connection.ts";
-import { createConsumers } from "./consumer-set.ts";
-import { createPublisher } from "./publisher.ts";
-import { makeStreams, openJetStream } from "./start.ts";
+import { createConsumers } from "./consumer.ts";
+import { publish } from "./publisher.ts";
 import type { Topology } from "./topology.ts";
 import {
   HEARTBEAT_QUEUE,
   REPORT_CONSUMER,
+  createStreams,
   createTopology,
   heartbeatSubject,
   inboxPrefix,
   locationOfSubject,
+  openJetStream,
   reportSubject,
   tickConsumer,
   tickSubject,
 } from "./topology.ts";
 
 export interface NatsBusOptions {
-  /** `nats://` or `tls://` URLs, with user and password where they are needed. */
+  /** `nats://` or `tls://` URLs, with user and password where NATS requires them. */
   readonly servers: readonly string[];
   /** The content of a `.creds` file. */
   readonly credentials?: string;
-  /**
-   * Of an agent whose credential reaches this one location only (`agentPermissions` in
-   * nats-topology.ts).
-   */
+  /** For an agent whose credential reaches this location only (`agentPermissions`). */
   readonly locationId?: string;
   /** As the server's monitoring shows this process. */
   readonly name: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told of each message that could not be decoded. */
+  /** Called for each message that could not be decoded. */
   readonly onDropped?: (kind: MessageKind) => void;
-  /** Without a sign of life for this long, a message is delivered to another consumer. */
+  /** Without a sign of life for this long, a message is redelivered; default 10 s. */
   readonly ackWaitMs?: number;
-  /** A server that leaves a ping unanswered for this long is taken for lost. */
+  /** A server that leaves a ping unanswered for this long counts as lost; default 5 s. */
   readonly pingIntervalMs?: number;
 }
 
 const ACK_WAIT_MS = 10_000;
 const PING_INTERVAL_MS = 5000;
 
-const TICKS = { kind: "ticks", decode: decodeTicks } as const;
-const REPORTS = { kind: "reports", decode: decodeReports } as const;
-
 /**
- * Rejects, with a message for the operator, when NATS cannot be reached, refuses the credentials or
- * has no JetStream.
+ * Rejects with advice for the operator when NATS is out of reach, refuses the credentials or has no
+ * JetStream.
  */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   const { servers, credentials, locationId, name, log } = options;
@@ -87,8 +82,8 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
       clustered: link.connection.info?.cluster !== undefined,
       ackWaitMs: options.ackWaitMs ?? ACK_WAIT_MS,
     });
-    // The credential of an agent may not make streams.
-    if (locationId === undefined) await makeStreams(link, topology, options.clock);
+    // The credential of an agent may not create streams.
+    if (locationId === undefined) await createStreams(link, topology, options.clock);
     return createBus(options, link, manager, topology);
   } catch (cause) {
     await link.connection.close();
@@ -102,39 +97,39 @@ function createBus(
   manager: JetStreamManager,
   topology: Topology,
 ): Bus {
-  const { clock, log, onDropped = () => undefined } = options;
-  const told = { log, onDropped };
+  const { clock, log, onDropped = () => undefined, ackWaitMs = ACK_WAIT_MS } = options;
+  const observer = { log, onDropped };
   const client = manager.jetstream();
-  const publisher = createPublisher({ link, client, topology, clock });
-  const { ackWaitMs = ACK_WAIT_MS } = options;
-  const consumers = createConsumers({ link, client, topology, log, ackWaitMs });
+  const publisher = { link, client, topology, clock };
+  const consumers = createConsumers({ ...publisher, log, ackWaitMs });
+
+  async function close(): Promise<void> {
+    await consumers.drain();
+    await link.flush();
+    await link.connection.close();
+  }
   let closing: Promise<void> | undefined;
 
   return {
     durable: true,
     async publishTicks(ticks) {
       if (ticks.length === 0) return;
-      const subject = tickSubject(locationOf(ticks));
-      await publisher.publish(subject, ticks, encodeTicks);
+      await publish(publisher, tickSubject(locationOf(ticks)), ticks, encodeTicks);
     },
     async consumeTicks(locationId, handler) {
       const spec = tickConsumer(locationIdValidator.parse(locationId));
-      return consumers.pull(spec, receiveEach({ ...TICKS, ...told, handler }));
+      return consumers.pull(spec, receiveTicks(handler, observer));
     },
     async publishReports(reports) {
       if (reports.length === 0) return;
-      const subject = reportSubject(locationOf(reports));
-      await publisher.publish(subject, reports, encodeReports);
+      await publish(publisher, reportSubject(locationOf(reports)), reports, encodeReports);
     },
-    async consumeReports(handler) {
-      const handling = { ...REPORTS, ...told, handler };
-      const receiver = receiveInBatches(handling, MAX_REPORTS_PER_BATCH);
-      return consumers.pull(REPORT_CONSUMER, receiver);
-    },
+    consumeReports: async (handler) =>
+      consumers.pull(REPORT_CONSUMER, receiveReports(handler, observer)),
     reportsSafe: () => Promise.resolve(),
-    sendHeartbeat: (heartbeat) => askWith(link, heartbeat),
+    sendHeartbeat: (heartbeat) => sendHeartbeat(link, heartbeat),
     async consumeHeartbeats(handler) {
-      const listener = createListener(handler, told);
+      const listener = createHeartbeatListener(handler, observer);
       return consumers.add(listen(link, listener));
     },
     status() {
@@ -144,19 +139,12 @@ function createBus(
         : { connected: false, detail: `NATS at ${link.addresses}: ${fault}` };
     },
     announcedServers: () => link.connection.info?.connect_urls ?? [],
-    close() {
-      closing ??= (async () => {
-        await consumers.drain();
-        await link.flush();
-        await link.connection.close();
-      })();
-      return closing;
-    },
+    close: () => (closing ??= close()),
   };
 }
 
-/** Null where no hub is there, or one that does not answer. */
-async function askWith(link: NatsLink, heartbeat: Heartbeat): Promise<number | null> {
+/** Null when no hub answers. */
+async function sendHeartbeat(link: NatsLink, heartbeat: Heartbeat): Promise<number | null> {
   const subject = heartbeatSubject(locationOf([heartbeat]));
   if (link.fault() !== undefined) return null;
   const data = encodeHeartbeat(heartbeat);
@@ -169,13 +157,13 @@ async function askWith(link: NatsLink, heartbeat: Heartbeat): Promise<number | n
   }
 }
 
-function listen({ connection }: NatsLink, listener: Listener): Consumer {
+function listen({ connection }: NatsLink, listener: HeartbeatListener): Consumer {
   const subscription = connection.subscribe(heartbeatSubject("*"), {
     queue: HEARTBEAT_QUEUE,
     callback(err, message) {
       if (err) return; // the connection logs it
       const locationId = locationOfSubject(message.subject);
-      void listener.tell(locationId, message.data, (hubTime) =>
+      void listener.receive(locationId, message.data, (hubTime) =>
         message.respond(encodeHubTime(hubTime)),
       );
     },

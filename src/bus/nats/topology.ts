@@ -1,15 +1,26 @@
-// The streams, consumers and subjects of Sonde in NATS, made where they are missing.
+// The streams, consumers and subjects of Sonde in NATS, created where they are missing.
 import {
   AckPolicy,
   DeliverPolicy,
   DiscardPolicy,
   RetentionPolicy,
   StorageType,
+  jetstreamManager,
 } from "@nats-io/jetstream";
 import type { ConsumerInfo, JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
+import { unavailable } from "../../model/errors.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { retry } from "../../runtime/retry.ts";
 import { DEDUPLICATION_WINDOW_MS, REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "../bus.ts";
-import { isConsumerDifferent, isNameInUse, isStreamMissing } from "./errors.ts";
+import type { NatsLink } from "./connection.ts";
+import {
+  isConsumerDifferent,
+  isForbidden,
+  isNameInUse,
+  isStreamMissing,
+  textOf,
+} from "./errors.ts";
 
 const TICK_STREAM = "SONDE_TICKS";
 const REPORT_STREAM = "SONDE_RESULTS";
@@ -18,17 +29,17 @@ export const tickSubject = (locationId: string): string => `sonde.ticks.${locati
 export const reportSubject = (locationId: string): string => `sonde.results.${locationId}`;
 export const heartbeatSubject = (locationId: string): string => `sonde.heartbeats.${locationId}`;
 
-/** Those who take heartbeats share them. */
+/** Consumers of heartbeats share them. */
 export const HEARTBEAT_QUEUE = "aggregator";
 
-/** Every subject of ours ends in the location. */
+/** Every subject of Sonde ends in the location. */
 export const locationOfSubject = (subject: string): string =>
   subject.slice(subject.lastIndexOf(".") + 1);
 
-/** Where an agent receives answers: a prefix of its own, since answers carry ticks. */
+/** An agent receives answers under a prefix of its own, since answers carry ticks. */
 export const inboxPrefix = (locationId: string): string => `sonde.inbox.${locationId}`;
 
-/** What the credential of a location's agents has to allow, and all that it should. */
+/** The least permissions that a location's agents need. */
 export const agentPermissions = (
   locationId: string,
 ): { readonly publish: string[]; readonly subscribe: string[] } => {
@@ -42,7 +53,7 @@ export const agentPermissions = (
       `$JS.API.CONSUMER.INFO.${consumer}`,
       `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
       `$JS.ACK.${consumer}.>`,
-      `$JS.ACK.*.*.${consumer}.>`, // as later servers name it, with a domain and an account
+      `$JS.ACK.*.*.${consumer}.>`, // with a domain and an account, as later servers name it
     ],
     subscribe: [`${inboxPrefix(locationId)}.>`],
   };
@@ -66,31 +77,24 @@ export const REPORT_CONSUMER: ConsumerSpec = {
   filter: reportSubject("*"),
 };
 
-export interface Topology {
-  /**
-   * Leaves streams as they are where they exist: an operator may have given them limits or
-   * replicas.
-   */
-  ensureStreams(): Promise<void>;
-  /** Makes the streams too when they are missing. */
-  ensureConsumer(spec: ConsumerSpec): Promise<ConsumerInfo>;
-}
-
 export interface TopologyOptions {
   readonly manager: JetStreamManager;
-  /** The servers form a cluster: messages are kept on three of them. */
+  /** The servers form a cluster: three of them keep each message. */
   readonly clustered: boolean;
-  /** Without a sign of life for this long, a message is delivered again. */
+  /** Without a sign of life for this long, a message is redelivered. */
   readonly ackWaitMs: number;
 }
 
-// Of all consumers of a location, or of all aggregators, together.
+// For all consumers of a location, or all aggregators, together.
 const MAX_UNACKNOWLEDGED = 20_000;
 const REPLICAS_IN_CLUSTER = 3;
 
-export function createTopology({ manager, clustered, ackWaitMs }: TopologyOptions): Topology {
+export type Topology = ReturnType<typeof createTopology>;
+
+export function createTopology({ manager, clustered, ackWaitMs }: TopologyOptions) {
   let ensuring: Promise<void> | undefined;
 
+  /** Leaves existing streams as they are: an operator may have given them limits or replicas. */
   const ensureStreams = (): Promise<void> =>
     (ensuring ??= Promise.all([
       ensureStream(TICK_STREAM, tickSubject("*"), TICK_MAX_AGE_MS),
@@ -119,7 +123,8 @@ export function createTopology({ manager, clustered, ackWaitMs }: TopologyOption
 
   return {
     ensureStreams,
-    async ensureConsumer(spec) {
+    /** Creates the streams too when they are missing. */
+    async ensureConsumer(spec: ConsumerSpec): Promise<ConsumerInfo> {
       try {
         return await addConsumer(manager, spec, ackWaitMs);
       } catch (cause) {
@@ -162,3 +167,43 @@ async function addConsumer(
     return manager.consumers.update(stream, durable, config);
   }
 }
+
+const REQUEST_TIMEOUT_MS = 2000;
+
+/** Rejects with advice for the operator when NATS has no JetStream, or refuses this user. */
+export async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
+  try {
+    return await jetstreamManager(link.connection, { timeout: REQUEST_TIMEOUT_MS });
+  } catch (cause) {
+    if (isForbidden(cause)) throw forbidden(link, cause);
+    throw unavailable(
+      `NATS at ${link.addresses} does not offer JetStream (${textOf(cause)}): start nats-server with -js, or with a jetstream block in its configuration`,
+      { cause },
+    );
+  }
+}
+
+const START_PATIENCE_MS = 10_000;
+
+/**
+ * Retries for 10 s: a cluster that starts at the same time needs a moment to find its servers and
+ * elect a leader. Rejects with advice for the operator.
+ */
+export async function createStreams(link: NatsLink, topology: Topology, clock: Clock) {
+  try {
+    const isRetryable = (cause: unknown): boolean => !isForbidden(cause);
+    await retry(topology.ensureStreams, { clock, withinMs: START_PATIENCE_MS, isRetryable });
+  } catch (cause) {
+    if (isForbidden(cause)) throw forbidden(link, cause);
+    throw unavailable(
+      `NATS at ${link.addresses} did not create the streams of Sonde (${textOf(cause)}): check the limits of its JetStream, and that a cluster has three servers`,
+      { cause },
+    );
+  }
+}
+
+const forbidden = (link: NatsLink, cause: unknown): Error =>
+  unavailable(
+    `NATS at ${link.addresses} refuses requests that this user needs (${textOf(cause)}): check the permissions of the user`,
+    { cause },
+  );
