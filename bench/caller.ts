@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
 import { parseEgressAllow } from "../src/net/egress.ts";
 import { createHttpCaller } from "../src/agent/http/http-call.ts";
-import { createTickRunner } from "../src/agent/run-tick.ts";
+import { runTick } from "../src/agent/run-tick.ts";
 import { systemClock } from "../src/runtime/clock.ts";
 import { createLogger } from "../src/runtime/logger.ts";
 import { tickFor } from "./tick.ts";
@@ -69,7 +69,7 @@ function bareCall(url: string, secureContext: Context): () => Promise<void> {
 
 function agentCall(url: string, secureContext: Context): () => Promise<void> {
   const clock = systemClock;
-  const runner = createTickRunner({
+  const settings = {
     clock,
     log: createLogger("silent"),
     caller: createHttpCaller({
@@ -79,9 +79,9 @@ function agentCall(url: string, secureContext: Context): () => Promise<void> {
     }),
     reporter: { locationId: "local", agentId: "bench" },
     version: "bench",
-  });
+  };
   return async () => {
-    const { results } = await runner.run(tickFor(url, "run"));
+    const { results } = await runTick(settings, tickFor(url, "run"));
     if (results[0]?.meta.result !== "COMPLETE")
       throw new Error(results[0]?.meta.message ?? "failed");
   };

@@ -1,25 +1,22 @@
-// The agent role: takes the ticks of its location, makes the calls, and reports them.
+// The agent role: takes the ticks of its location, makes the calls, and reports the results.
 import type { Bus, Consumer } from "../bus/bus.ts";
-import type { Heartbeat } from "../model/location.ts";
+import { parseEgressAllow } from "../net/egress.ts";
+import type { OwnNetwork } from "../net/egress.ts";
+import type { HostResolver } from "../net/resolve-host.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { createDeliveries } from "./deliveries.ts";
-import { parseEgressAllow } from "../net/egress.ts";
-import type { OwnNetwork } from "../net/egress.ts";
+import { createSealer } from "../runtime/secrets.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http/http-call.ts";
-import type { HostResolver } from "../net/resolve-host.ts";
-import { createKeptReports } from "./reporting/kept-reports.ts";
 import { createHubClock } from "./hub-clock.ts";
 import type { HubClock } from "./hub-clock.ts";
+import { createIntake } from "./intake.ts";
 import type { AgentMetrics } from "./metrics.ts";
-import { createTickOpener } from "./open-tick.ts";
+import { createKeptReports } from "./reporting/kept-reports.ts";
 import { createReportPublisher } from "./reporting/report-publisher.ts";
-import { createTickRunner } from "./run-tick.ts";
-import type { TickRunner } from "./run-tick.ts";
 import { createSpool } from "./reporting/spool.ts";
-import { createTickRuns } from "./tick-runs.ts";
+import type { RunSettings } from "./run-tick.ts";
 
 export interface AgentSettings {
   readonly bus: Bus;
@@ -29,29 +26,25 @@ export interface AgentSettings {
   readonly locationId: string;
   readonly agentId: string;
   readonly version: string;
-  /**
-   * Of the location, newest first: what secrets of ticks are sealed with where they come from
-   * another process.
-   */
+  /** The keys of the location, newest first; 32 bytes each. They open the secrets of ticks. */
   readonly locationKeys?: readonly Uint8Array[];
   readonly egress: {
-    /** What may be called beyond public addresses; see `parseEgressAllow`. */
+    /** Targets allowed beyond public addresses; see `parseEgressAllow`. */
     readonly allow: readonly string[];
     readonly own?: OwnNetwork;
   };
-  /** Shared with what else of the process looks names up; default: the agent's own. */
+  /** Default: the agent's own. Pass one to share it within the process. */
   readonly resolver?: HostResolver;
   /**
-   * `host:port` of what answers wherever the agent's own network works; default none, which is not
-   * to check.
+   * `host:port` of servers that answer whenever the agent's own network works; default: no check.
    */
   readonly uplinkCheck?: readonly string[];
   /**
-   * A file for the reports that the bus does not take; without one, they wait in memory. Of no use
-   * with a bus inside the process, which is never away before the process is.
+   * A file for the reports that the bus does not take. Default: they wait in memory, which is
+   * enough for an in-process bus.
    */
   readonly spoolPath?: string;
-  /** Runs made at a time; default 500. */
+  /** Maximum runs at a time; default 500. */
   readonly concurrency?: number;
 }
 
@@ -67,26 +60,20 @@ export function createAgent(given: AgentSettings): Service {
     log: given.log.child({ location_id: locationId, agent_id: agentId }),
     concurrency: given.concurrency ?? DEFAULT_CONCURRENCY,
   };
-  const runner = createRunner(settings);
   const { spool, kept, publisher } = createReporting(settings);
-  const runs = createTickRuns({ ...settings, runner, publisher, kept });
-  const deliveries = createDeliveries(runs);
-  const heartbeats = createHeartbeats({
-    ...settings,
-    read: () => heartbeatOf(settings, runs.inFlight()),
-  });
+  const intake = createIntake({ ...settings, ...runSettings(settings), kept, publisher });
+  const heartbeats = createHeartbeats({ ...settings, inFlight: intake.inFlight });
   let consumer: Consumer | undefined;
 
   return {
     name: `agent of ${locationId}`,
     async start() {
-      // The first tick is to find the hub's time known.
-      await heartbeats.send();
+      await heartbeats.send(); // the first tick needs the hub's time
       spool?.open();
       try {
-        consumer = await bus.consumeTicks(locationId, (ticks) => deliveries.take(ticks));
+        consumer = await bus.consumeTicks(locationId, (ticks) => intake.take(ticks));
       } catch (cause) {
-        spool?.close(); // what did not start is not stopped
+        spool?.close(); // a service that failed to start is not stopped
         throw cause;
       }
       heartbeats.begin();
@@ -95,10 +82,10 @@ export function createAgent(given: AgentSettings): Service {
     async stop() {
       heartbeats.end();
       const drained = consumer?.drain();
-      deliveries.giveBack();
+      intake.stop();
       publisher.finish();
       const overdue = setTimeout(() => {
-        deliveries.cancel();
+        intake.cancel();
         publisher.abandon(new Error("the agent stopped before the bus answered"));
       }, STOP_WITHIN_MS);
       try {
@@ -112,30 +99,32 @@ export function createAgent(given: AgentSettings): Service {
   };
 }
 
-/** What the parts of one agent share: the hub's time, and lines that name the agent. */
+/** With the hub's time, and a log whose lines name the agent. */
 interface Settings extends AgentSettings {
   readonly clock: HubClock;
   readonly concurrency: number;
 }
 
-function createRunner(settings: Settings): TickRunner {
+function runSettings(settings: Settings): RunSettings {
   const { clock, log, locationId, agentId, version } = settings;
-  const { locationKeys = [], uplinkCheck = [], resolver } = settings;
+  const { uplinkCheck = [], resolver } = settings;
   const { allow, own } = settings.egress;
-  const egress = parseEgressAllow(allow, own);
-  return createTickRunner({
+  const [current, ...old] = settings.locationKeys ?? [];
+  return {
     clock,
     log,
+    // Redaction would cost up to a fifth of a call's CPU time.
+    resultLog: log.child({}, { redact: [] }),
     caller: createHttpCaller({
       clock,
-      egress,
+      egress: parseEgressAllow(allow, own),
       uplinkCheck,
       ...(resolver && { resolver }),
     }),
     reporter: { locationId, agentId },
     version,
-    openTick: createTickOpener(locationKeys),
-  });
+    ...(current && { sealer: createSealer({ current, old }) }),
+  };
 }
 
 function createReporting(settings: Settings) {
@@ -149,14 +138,3 @@ function createReporting(settings: Settings) {
   });
   return { spool, kept, publisher };
 }
-
-const heartbeatOf = (
-  { agentId, locationId, version, clock }: Settings,
-  in_flight: number,
-): Heartbeat => ({
-  agent_id: agentId,
-  location_id: locationId,
-  version,
-  in_flight,
-  sent: clock.now(),
-});

@@ -1,4 +1,4 @@
-// From a call's definition to the request that goes on the wire, or the reason why there is none.
+// From a call's definition to its request on the wire, or why it cannot be sent.
 import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import type { TickCall } from "../model/tick.ts";
@@ -7,15 +7,14 @@ import type { BuiltRequest } from "./http/http-request.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** Whether it can name a header or a method: RFC 9110 section 5.6.2. */
+/** RFC 9110 section 5.6.2: the form of header names and methods. */
 export const isToken = (text: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text);
 
-// RFC 9110 section 5.5: a tab is the only control character of a field value.
-const NO_VALUE = /[^\P{Cc}\t]/u;
+// RFC 9110 section 5.5: a field value may contain no control character but the tab.
+const CONTROL_CHARACTER = /[^\P{Cc}\t]/u;
 
-// The framing of the message is the agent's: with these a definition could smuggle a second
-// request.
-const FRAMING = new Set([
+// Reserved to the agent: with these, a definition could smuggle a second request.
+const FRAMING_HEADERS = new Set([
   "content-length",
   "transfer-encoding",
   "connection",
@@ -40,7 +39,7 @@ export function buildRequest(call: TickCall, version: string): BuiltRequest {
     request: {
       method,
       url,
-      headers: withOwnHeaders(call, url, version),
+      headers: withAgentHeaders(call, url, version),
       body: body === null || body === "" ? null : Buffer.from(body),
     },
   };
@@ -59,7 +58,7 @@ function buildUrl({ request: { url, parameters } }: TickCall): URL | string {
     : parsed;
 }
 
-// A lone surrogate has no encoding in UTF-8; it becomes U+FFFD as in every URL.
+// As in every URL, a lone surrogate becomes U+FFFD: UTF-8 has no encoding for it.
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 function headersFault(headers: readonly KeyValue[]): string | undefined {
@@ -67,9 +66,9 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
   for (const { key, value } of headers) {
     const shown = JSON.stringify(key);
     if (!isToken(key)) return `${shown} is not a valid header name`;
-    if (NO_VALUE.test(value))
+    if (CONTROL_CHARACTER.test(value))
       return `the value of header ${shown} has a control character (line break or NUL)`;
-    if (FRAMING.has(key.toLowerCase()))
+    if (FRAMING_HEADERS.has(key.toLowerCase()))
       return `the header ${shown} is set by the agent and cannot be given`;
     if (key.toLowerCase() === "host") hosts += 1;
     bytes += key.length + Buffer.byteLength(value) + 4;
@@ -80,16 +79,15 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
     : undefined;
 }
 
-/** Of ours, the one that a call cannot give: a target that finds it in its log can rely on it. */
+/** A call cannot set it, so that a target can rely on it. */
 const RUN_HEADER = "sonde-run";
 
-/**
- * Whether the header is the agent's alone, whatever a definition says of it. The name is in lower
- * case.
- */
-export const isOfAgent = (name: string): boolean => FRAMING.has(name) || name === RUN_HEADER;
+/** Whether only the agent may set the header. The name is in lower case. */
+export const isAgentHeader = (name: string): boolean =>
+  FRAMING_HEADERS.has(name) || name === RUN_HEADER;
 
-function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
+/** Adds defaults for the headers that the call does not set, and `Sonde-Run`. */
+function withAgentHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
   const given = call.request.headers.map(({ key, value }) => ({
     key,
     value: Buffer.from(value.trim()).toString("latin1"),
@@ -109,10 +107,7 @@ function withOwnHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
   ];
 }
 
-/**
- * W3C Trace Context: version 00, sampled; the ids follow from the result's, so that who has the one
- * finds the other.
- */
+/** W3C Trace Context, version 00, sampled. The ids derive from the result's: it leads to the trace. */
 function traceparentOf(resultId: string): string {
   const digest = hash("sha256", resultId);
   return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;

@@ -1,36 +1,28 @@
-// The agent's signs of life, and what it learns of the hub's time by their answers.
+// The agent's heartbeats. The hub's answers to them correct its clock.
 import type { Bus } from "../bus/bus.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
-import type { Heartbeat } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 
-export interface Heartbeats {
-  /** Resolves when it is answered, or is not going to be. One that fails is not repeated. */
-  send(): Promise<void>;
-  /** Sends regularly, and when the machine's clock was set, until `end`. */
-  begin(): void;
-  end(): void;
-}
-
-const WATCH_INTERVAL_MS = 1000;
-/** What an operator should know of. */
-const NOTABLE_OFFSET_MS = 1000;
-
-export function createHeartbeats({
-  bus,
-  clock,
-  log,
-  metrics,
-  read,
-}: {
+export interface HeartbeatSettings {
   readonly bus: Bus;
   readonly clock: HubClock;
   readonly log: Logger;
   readonly metrics: AgentMetrics;
-  readonly read: () => Heartbeat;
-}): Heartbeats {
+  readonly locationId: string;
+  readonly agentId: string;
+  readonly version: string;
+  /** Runs in flight. */
+  readonly inFlight: () => number;
+}
+
+const WATCH_INTERVAL_MS = 1000;
+/** An offset above this is logged. */
+const NOTABLE_OFFSET_MS = 1000;
+
+export function createHeartbeats(settings: HeartbeatSettings) {
+  const { bus, clock, log, metrics, locationId, agentId, version, inFlight } = settings;
   const timers: NodeJS.Timeout[] = [];
   let offset: number | undefined;
 
@@ -41,15 +33,20 @@ export function createHeartbeats({
     metrics.clockOffset.set(measured / 1000);
     if (isNotable === wasNotable) return;
     const fields = { clock_offset_ms: measured };
-    if (isNotable) log.warn(fields, "machine's clock is wrong, the hub's time is used");
+    if (isNotable) log.warn(fields, "machine's clock is wrong; using the hub's time");
     else log.info(fields, "machine's clock is right again");
   }
 
+  /** Resolves once it is answered or has failed; a failed heartbeat is not retried. */
   async function send(): Promise<void> {
     try {
       const sent = clock.monotonic();
       const hubTime = await bus.sendHeartbeat({
-        ...read(),
+        agent_id: agentId,
+        location_id: locationId,
+        version,
+        in_flight: inFlight(),
+        sent: clock.now(),
         ...(offset !== undefined && { clock_offset_ms: offset }),
       });
       if (hubTime === null) return;
@@ -62,7 +59,8 @@ export function createHeartbeats({
 
   return {
     send,
-    begin() {
+    /** Sends at intervals, and whenever the machine's clock was set, until `end`. */
+    begin(): void {
       timers.push(
         setInterval(() => void send(), HEARTBEAT_INTERVAL_MS),
         setInterval(() => {
@@ -70,7 +68,7 @@ export function createHeartbeats({
         }, WATCH_INTERVAL_MS),
       );
     },
-    end() {
+    end(): void {
       for (const timer of timers.splice(0)) clearInterval(timer);
     },
   };

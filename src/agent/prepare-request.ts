@@ -1,12 +1,13 @@
-// From a tick's call to the request with its variables filled in and its credentials added, or why
-// there is none.
-import { createMask } from "../model/mask.ts";
+// From a tick's call to its request, variables filled in and credentials added; or why it cannot be
+// made.
+import { randomUUID } from "node:crypto";
 import type { Authorization } from "../model/authorization.ts";
+import { VariableFault } from "../model/encode-value.ts";
 import type { KeyValue } from "../model/fields.ts";
+import { createMask } from "../model/mask.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { scopeOf } from "../model/variable-scope.ts";
 import type { CallFacts } from "../model/variable-scope.ts";
-import { VariableFault } from "../model/encode-value.ts";
 import { createExpansion, landingOfBody } from "../model/variables.ts";
 import type { Expansion } from "../model/variables.ts";
 import { authorize, credentialFault, manualPairs } from "./authorize/authorize.ts";
@@ -17,16 +18,14 @@ export interface Preparation {
   readonly version: string;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** A random UUID, another one each time. */
-  readonly newGuid: () => string;
 }
 
 export type Prepared =
   | {
       readonly request: HttpRequest;
-      /** Of this call, beside what the request itself shows to be a credential. */
+      /** Of this call, beside the credentials that the request itself shows. */
       readonly secrets: readonly string[];
-      /** What is worth saying though the call can be made. */
+      /** A warning for the user: the call can be made nevertheless. */
       readonly note: string | null;
     }
   | {
@@ -35,11 +34,8 @@ export type Prepared =
       readonly message: string;
     };
 
-/**
- * Of a message that quotes what was filled in. Cut when it is masked, so that no part of a secret
- * is left.
- */
-const LONGEST_MESSAGE = 2000;
+/** Characters of a message that quotes variables; cut after masking, so that no secret is split. */
+const MAX_MESSAGE = 2000;
 
 export async function prepareRequest(
   tick: Tick,
@@ -49,12 +45,12 @@ export async function prepareRequest(
   const authorization = call.authorization ?? null;
   const fault = authorization && credentialFault(authorization, preparation.now);
   if (fault) return { result: "SKIPPED", message: fault };
-  const expansion = createExpansion(scopeFor(tick, call, preparation));
+  const expansion = createExpansion(scopeFor(tick, call, preparation.now));
   const built = await build(call, expansion, preparation);
   const secrets = [...expansion.secrets, ...credentialsOf(authorization)];
   const note = noteOf(expansion);
   if ("request" in built) return { request: built.request, secrets, note };
-  const reason = createMask(secrets)(built.reason).slice(0, LONGEST_MESSAGE);
+  const reason = createMask(secrets)(built.reason).slice(0, MAX_MESSAGE);
   const message = [reason, note].filter(Boolean).join("; ");
   return { result: "UNABLE_TO_RUN", message };
 }
@@ -64,9 +60,9 @@ type Built = { readonly request: HttpRequest } | { readonly reason: string };
 async function build(
   call: TickCall,
   expansion: Expansion,
-  { version, now, newGuid }: Preparation,
+  { version, now }: Preparation,
 ): Promise<Built> {
-  const authorization = call.authorization ?? null;
+  const { authorization } = call;
   const expanded = expandRequest(call, expansion);
   if ("reason" in expanded) return expanded;
   const { confidential } = expanded;
@@ -75,20 +71,16 @@ async function build(
   const request = { ...built.request, ...(confidential && { confidential }) };
   if (!authorization) return { request };
   const isUsed = ownSecrets(authorization).some((value) => expansion.secrets.has(value));
-  const nonce = newGuid().replaceAll("-", "");
+  const nonce = randomUUID().replaceAll("-", "");
   return authorize(request, authorization, { now, nonce }, isUsed);
 }
 
-function scopeFor(
-  tick: Tick,
-  call: TickCall,
-  { now, newGuid }: Preparation,
-): ReturnType<typeof scopeOf> {
+function scopeFor(tick: Tick, call: TickCall, now: number): ReturnType<typeof scopeOf> {
   const { keys, token, settings } = call.authorization ?? {};
   let guid: string | undefined;
   const facts: CallFacts = {
     now,
-    guid: () => (guid ??= newGuid()),
+    guid: () => (guid ??= randomUUID()),
     result_id: call.result_id,
     run_id: tick.result_id,
     call_id: call.call_id,
@@ -119,29 +111,31 @@ type ExpandedRequest =
     }
   | { readonly reason: string };
 
-/** A token's MANUAL headers and parameters become part of the call. */
+const NO_PAIRS = { headers: [], parameters: [] };
+
+/** The headers and parameters of a MANUAL token become part of the call. */
 function expandRequest(
-  { request, authorization = null }: TickCall,
+  { request, authorization }: TickCall,
   expansion: Expansion,
 ): ExpandedRequest {
-  const manual = manualPairs(authorization);
+  const manual = authorization ? manualPairs(authorization) : NO_PAIRS;
   const pairs = (list: readonly KeyValue[]): ExpandedPair[] =>
     list.map((pair) => expandPair(pair, expansion));
-  const hidden = (list: readonly KeyValue[]): ExpandedPair[] =>
+  const secretPairs = (list: readonly KeyValue[]): ExpandedPair[] =>
     pairs(list).map((pair) => {
       expansion.hide(pair.value);
       return { ...pair, isSecret: true };
     });
   try {
-    const headers = [...pairs(request.headers), ...hidden(manual.headers)];
+    const headers = [...pairs(request.headers), ...secretPairs(manual.headers)];
     const url = expansion.expand(request.url, "url").text;
-    const parameters = [...pairs(request.parameters), ...hidden(manual.parameters)];
+    const parameters = [...pairs(request.parameters), ...secretPairs(manual.parameters)];
     const body = request.body
-      ? expansion.expand(request.body, landingOfBody(request.body, typeOf(headers)))
+      ? expansion.expand(request.body, landingOfBody(request.body, contentTypeOf(headers)))
       : { text: request.body, isSecret: false };
     return {
       request: { ...request, url, parameters, headers, body: body.text },
-      confidential: confidentialOf(headers, body),
+      confidential: confidentialOf(headers, body.isSecret),
     };
   } catch (cause) {
     if (cause instanceof VariableFault) return { reason: cause.message };
@@ -160,24 +154,21 @@ function expandPair(pair: KeyValue, expansion: Expansion): ExpandedPair {
   return { key: key.text, value: value.text, isSecret };
 }
 
-const typeOf = (headers: readonly KeyValue[]): string | undefined =>
+const contentTypeOf = (headers: readonly KeyValue[]): string | undefined =>
   headers.find(({ key }) => /^content-type$/i.test(key))?.value;
 
-/** Headers and a body that a secret was filled into go to no other host. */
+/** Headers and a body that contain a secret are sent to no other host. */
 function confidentialOf(
   headers: readonly ExpandedPair[],
-  body: { readonly isSecret: boolean },
+  isBodySecret: boolean,
 ): HttpRequest["confidential"] {
   const secret = headers.filter(({ isSecret }) => isSecret);
-  return secret.length > 0 || body.isSecret
-    ? {
-        headers: secret.map(({ key }) => key.toLowerCase()),
-        body: body.isSecret,
-      }
+  return secret.length > 0 || isBodySecret
+    ? { headers: secret.map(({ key }) => key.toLowerCase()), body: isBodySecret }
     : undefined;
 }
 
-/** What of a setting and its token variables may stand for. */
+/** All values that the variables of a setting and its token may have. */
 const ownSecrets = (authorization: Authorization): string[] => [
   ...credentialsOf(authorization),
   ...present([authorization.keys.client_id]),

@@ -1,73 +1,103 @@
-// What the agent says of a call: from what was observed to a result, secrets masked.
+// What the agent reports of a run: the results of its calls, secrets masked, and of its workflow.
+import type { Content } from "../model/content.ts";
 import { maskPairs, maskUrl } from "../model/credential-names.ts";
 import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { createMask, MASK } from "../model/mask.ts";
-import { categoryOf, LATE_AFTER_MS, NO_TIMING } from "../model/result.ts";
-import type { ReportedResult, Result, RunReport } from "../model/result.ts";
-import type { Tick, TickCall } from "../model/tick.ts";
-import { textOfHeader } from "./http/http-request.ts";
-import type { HttpRequest } from "./http/http-request.ts";
+import { categoryOf, NO_TIMING } from "../model/result.ts";
+import type { ReportedResult, Result, RunReport, WorkflowResult } from "../model/result.ts";
+import type { Tick, TickCall, TickWorkflow } from "../model/tick.ts";
+import { countsOfWorkflow, outcomeOfWorkflow } from "../model/workflow-result.ts";
 import { credentialsIn } from "./http/credentials.ts";
 import type { CallOutcome } from "./http/http-call.ts";
-import { withinMessage } from "./reporting/report-size.ts";
-import { maskedContent } from "./reported-content.ts";
+import { textOfHeader } from "./http/http-request.ts";
+import type { HttpRequest } from "./http/http-request.ts";
 import { timingOf } from "./http/trace.ts";
 import type { Trace } from "./http/trace.ts";
+import { withinMessage } from "./reporting/report-size.ts";
 
-/** Who reports. */
+/** The agent that reports. */
 export interface Reporter {
   readonly locationId: string;
   readonly agentId: string;
 }
 
+export type WorkflowTick = Tick & { readonly workflow: TickWorkflow };
+
 type Mask = (text: string) => string;
 
-/** A result keeps this much of a request's body. */
+/** Bytes of a request's body that a result keeps. */
 const MAX_KEPT_BODY = 8 * 1024;
-/** And this much of it is looked through for secrets. */
+/** Bytes of a request's body that are searched for secrets. */
 const MAX_MASKED_BODY = 1024 * 1024;
-// A character takes twelve bytes at most, as two escapes of JSON.
+// A character takes at most twelve bytes, as two JSON escapes.
 const MAX_SECRET = 12 * LIMITS.secret;
 
 export const reportOf = (
   { locationId, agentId }: Reporter,
   tick: Tick,
-  results: Result[],
+  results: readonly Result[],
+  workflow?: WorkflowResult,
 ): RunReport => ({
   run_id: tick.result_id,
   location_id: locationId,
   agent_id: agentId,
   results: withinMessage(results),
+  ...(workflow && { workflow }),
 });
 
-/**
- * `start` is in epoch milliseconds. The call ends where its last exchange does, whatever the agent
- * looked into then.
- */
+export const resultOfWorkflow = (
+  reporter: Reporter,
+  tick: WorkflowTick,
+  results: readonly Result[],
+  times: Pick<WorkflowResult["meta"], "start_time" | "end_time" | "is_late">,
+): WorkflowResult => ({
+  id: tick.result_id,
+  meta: {
+    workflow_id: tick.workflow.workflow_id,
+    name: tick.workflow.name,
+    ...originOf(reporter, tick),
+    ...times,
+    ...outcomeOfWorkflow(results),
+  },
+  counts: countsOfWorkflow(results),
+});
+
+export interface MadeCall {
+  readonly outcome: CallOutcome;
+  /** Epoch milliseconds. */
+  readonly start: number;
+  readonly isLate: boolean;
+  /** To be masked, beside the credentials that the requests show. */
+  readonly secrets: readonly string[];
+}
+
+/** A call ends with its last exchange: the uplink check after a failure is not part of it. */
 export function resultOfCall(
   reporter: Reporter,
   tick: Tick,
   call: TickCall,
-  { result, message, hops, last }: CallOutcome,
-  start: number,
-  secrets: readonly string[] = [],
+  { outcome, start, isLate, secrets }: MadeCall,
 ): ReportedResult {
+  const { result, message, hops, last } = outcome;
   const [first = last] = hops;
-  const traces = [...hops, last];
-  // Servers echo requests: what was sent as a credential may come back anywhere.
-  const sent = traces.flatMap(({ request }) => credentialsIn(request));
+  // Servers echo requests: any credential that was sent may come back anywhere.
+  const sent = [...hops, last].flatMap(({ request }) => credentialsIn(request));
   const mask = createMask([...secrets, ...sent]);
   const category = categoryOf(result);
   return {
     id: call.result_id,
     meta: {
-      ...originOf(reporter, tick, call),
+      call_id: call.call_id,
+      workflow_id: tick.workflow?.workflow_id ?? null,
+      workflow_result_id: tick.workflow ? tick.result_id : null,
+      ...originOf(reporter, tick),
       start_time: formatInstant(start),
       end_time: formatInstant(start + last.ended - first.started),
       result,
       result_category: category,
       message: message && mask(message),
+      domain: call.domain,
       url: mask(maskUrl(first.request.url.href)),
       http_code: last.response?.status_code ?? null,
       source_ip: last.sourceIp,
@@ -75,33 +105,27 @@ export function resultOfCall(
       request_size: last.requestSize,
       response_size: last.responseSize,
       redirects: hops.length,
-      is_late: start - tick.due_time > LATE_AFTER_MS,
+      is_late: isLate,
     },
     timing: category === null ? NO_TIMING : timingOf(last, first.started),
     request: shownRequest(last.request, mask),
     response: shownResponse(last.response, mask),
-    hops: hops.map((hop) => hopOf(hop, mask)),
+    hops: hops.map((hop) => shownHop(hop, mask)),
     certificate: last.certificate,
-    content: maskedContent(last.content, mask),
+    content: shownContent(last.content, mask),
   };
 }
 
-function originOf({ locationId, agentId }: Reporter, tick: Tick, call: TickCall) {
-  return {
-    call_id: call.call_id,
-    workflow_id: tick.workflow?.workflow_id ?? null,
-    workflow_result_id: tick.workflow ? tick.result_id : null,
-    deployment_id: tick.deployment_id,
-    location_id: locationId,
-    agent_id: agentId,
-    trigger: tick.trigger,
-    trigger_time: formatInstant(tick.trigger_time),
-    due_time: formatInstant(tick.due_time),
-    domain: call.domain,
-  };
-}
+const originOf = ({ locationId, agentId }: Reporter, tick: Tick) => ({
+  deployment_id: tick.deployment_id,
+  location_id: locationId,
+  agent_id: agentId,
+  trigger: tick.trigger,
+  trigger_time: formatInstant(tick.trigger_time),
+  due_time: formatInstant(tick.due_time),
+});
 
-const hopOf = (trace: Trace, mask: Mask): Result["hops"][number] => ({
+const shownHop = (trace: Trace, mask: Mask): Result["hops"][number] => ({
   url: mask(maskUrl(trace.request.url.href)),
   http_code: trace.response?.status_code ?? null,
   dest_ip: trace.destIp,
@@ -122,8 +146,8 @@ const shownRequest = (
 });
 
 /**
- * Masked before it is cut, so that no part of a secret is left; so the end of what was masked is
- * not shown.
+ * Masks before it cuts, so that no part of a secret remains. A secret may begin at the end of the
+ * part that was searched: that end is left out.
  */
 function shownBody(body: Buffer, mask: Mask): string {
   const start = body.subarray(0, MAX_MASKED_BODY);
@@ -145,4 +169,15 @@ const shownResponse = (response: Result["response"], mask: Mask): Result["respon
         /^(content-)?location$/i.test(key) ? maskUrl(textOfHeader(value)) : textOfHeader(value),
       ),
     })),
+  };
+
+// The secrets in a token server's answer (RFC 6749 section 5.1), and passwords.
+const SECRET_MEMBER =
+  /("(?:access_token|refresh_token|id_token|client_secret|password)"\s*:\s*")(?:[^"\\]|\\.)*"/gi;
+
+const shownContent = (content: Content | null, mask: Mask): Content | null =>
+  content && {
+    ...content,
+    content_type: content.content_type && mask(content.content_type),
+    content: content.content && mask(content.content).replace(SECRET_MEMBER, `$1${MASK}"`),
   };

@@ -3,7 +3,7 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
-import type { Tick, TickCall } from "./tick.ts";
+import type { Tick } from "./tick.ts";
 import { createValidator } from "./validate.ts";
 
 const TickSecretsSchema = Type.Object({
@@ -41,15 +41,15 @@ export function withoutSecrets(tick: Tick): Tick {
   };
 }
 
-/** One call of the tick, and the tick around it, with the secrets that they had. */
-export function withSecrets(
-  tick: Tick,
-  call: TickCall,
-  { environment, authorizations }: TickSecrets,
-): { readonly tick: Tick; readonly call: TickCall } {
-  const authorization = authorizations[call.result_id];
+/** The tick with its opened secrets in their places. */
+export function withSecrets(tick: Tick, { environment, authorizations }: TickSecrets): Tick {
+  const { sealed: _sealed, ...rest } = tick;
   return {
-    tick: environment ? { ...tick, environment } : tick,
-    call: authorization ? { ...call, authorization } : call,
+    ...rest,
+    ...(environment && { environment }),
+    calls: tick.calls.map((call) => {
+      const authorization = authorizations[call.result_id];
+      return authorization ? { ...call, authorization } : call;
+    }),
   };
 }

@@ -1,4 +1,4 @@
-// What the agent's tests share: ticks, and a caller whose egress rules allow the targets at hand.
+// Fixtures of the agent's tests: ticks, and callers whose egress rules allow loopback.
 import type { SecureContext } from "node:tls";
 import { DEFAULT_BEHAVIOUR } from "../../src/agent/http/behaviour.ts";
 import type { Behaviour } from "../../src/agent/http/behaviour.ts";
@@ -10,9 +10,11 @@ import type { CallOutcome } from "../../src/agent/http/http-call.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import type { HostResolver } from "../../src/net/resolve-host.ts";
 import { timingOf } from "../../src/agent/http/trace.ts";
+import type { RunSettings } from "../../src/agent/run-tick.ts";
 import type { Timing } from "../../src/model/result.ts";
 import type { Tick, TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
 
 export const newCall = (
   request: Partial<TickCall["request"]> = {},
@@ -49,6 +51,18 @@ export const newTick = (
   calls: [call],
   ...times,
 });
+
+export function newRunSettings(rest: Partial<RunSettings> = {}): RunSettings {
+  const { clock = systemClock } = rest;
+  return {
+    clock,
+    log: createLogger("silent"),
+    caller: createHttpCaller({ clock, egress: parseEgressAllow(["127.0.0.1"]) }),
+    reporter: { locationId: "here", agentId: "agent" },
+    version: "1.2.3",
+    ...rest,
+  };
+}
 
 export function requestOf(url: string, request: Partial<TickCall["request"]> = {}): HttpRequest {
   const built = buildRequest(newCall({ url, ...request }), "1.2.3");

@@ -1,16 +1,12 @@
 import { gzipSync } from "node:zlib";
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/net/egress.ts";
-import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { runTick } from "../../src/agent/run-tick.ts";
 import type { Content } from "../../src/model/content.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { TickCall } from "../../src/model/tick.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { createLogger } from "../../src/runtime/logger.ts";
 import { startTarget } from "../support/target-server.ts";
-import { newCall, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick } from "./calling.ts";
 
 const KIB = 1024;
 
@@ -19,21 +15,11 @@ async function contentOf(
   request: Partial<TickCall["request"]> = {},
 ): Promise<Content | null | undefined> {
   await using target = await startTarget(handler);
-  const runner = createTickRunner({
-    clock: systemClock,
-    log: createLogger("silent"),
-    caller: createHttpCaller({
-      clock: systemClock,
-      egress: parseEgressAllow(["127.0.0.1"]),
-    }),
-    reporter: { locationId: "here", agentId: "agent" },
-    version: "1.2.3",
-  });
   const call = newCall({
     ...request,
     url: `${target.url}${request.url ?? "/"}`,
   });
-  const report = await runner.run(newTick(call));
+  const report = await runTick(newRunSettings(), newTick(call));
   runReportValidator.parse(report);
   return report.results[0]?.content;
 }

@@ -150,7 +150,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       await expect.poll(shown).toBe(0);
       expect(heartbeats[1]).toMatchObject({ clock_offset_ms: -wrongBy });
       expect(system.told()).toEqual([
-        ["warn", "machine's clock is wrong, the hub's time is used", -wrongBy],
+        ["warn", "machine's clock is wrong; using the hub's time", -wrongBy],
         ["info", "machine's clock is right again", 0],
       ]);
     },

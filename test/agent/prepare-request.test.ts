@@ -2,17 +2,16 @@ import { createSecureContext } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { runTick } from "../../src/agent/run-tick.ts";
 import type { Authorization } from "../../src/model/authorization.ts";
 import type { ReportedResult } from "../../src/model/result.ts";
 import { tickValidator } from "../../src/model/tick.ts";
 import type { Tick, TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createLogger } from "../../src/runtime/logger.ts";
 import { createCertificates } from "../support/certificates.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newAuthorization, newToken } from "./authorize/authorizing.ts";
-import { newCall, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick } from "./calling.ts";
 
 interface Order {
   readonly request: Partial<TickCall["request"]>;
@@ -25,15 +24,11 @@ interface Order {
 const egress = parseEgressAllow(["127.0.0.0/8"]);
 
 async function run({ request, tick, caller, ...rest }: Order): Promise<ReportedResult> {
-  const runner = createTickRunner({
-    clock: systemClock,
-    log: createLogger("silent"),
-    caller: caller ?? createHttpCaller({ clock: systemClock, egress }),
-    reporter: { locationId: "here", agentId: "agent" },
-    version: "1.2.3",
-  });
   const given = { ...newTick(newCall(request, rest)), ...tick };
-  const report = await runner.run(tickValidator.parse(given));
+  const report = await runTick(
+    newRunSettings({ ...(caller && { caller }) }),
+    tickValidator.parse(given),
+  );
   return report.results[0] as ReportedResult;
 }
 

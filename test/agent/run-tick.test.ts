@@ -1,34 +1,27 @@
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { runTick } from "../../src/agent/run-tick.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { Result } from "../../src/model/result.ts";
 import type { TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createLogger } from "../../src/runtime/logger.ts";
 import { startBlackHole } from "../support/black-hole.ts";
 import { freePort } from "../support/free-port.ts";
 import { startTarget } from "../support/target-server.ts";
-import { newCall, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick } from "./calling.ts";
 
 async function run(
   request: Partial<TickCall["request"]>,
   rest: Partial<Omit<TickCall, "request">> = {},
   uplinkCheck: readonly string[] = [],
 ): Promise<Result> {
-  const runner = createTickRunner({
+  const caller = createHttpCaller({
     clock: systemClock,
-    log: createLogger("silent"),
-    caller: createHttpCaller({
-      clock: systemClock,
-      egress: parseEgressAllow(["127.0.0.1"]),
-      uplinkCheck,
-    }),
-    reporter: { locationId: "here", agentId: "agent" },
-    version: "1.2.3",
+    egress: parseEgressAllow(["127.0.0.1"]),
+    uplinkCheck,
   });
-  const report = await runner.run(newTick(newCall(request, rest)));
+  const report = await runTick(newRunSettings({ caller }), newTick(newCall(request, rest)));
   runReportValidator.parse(report);
   expect(report.results).toHaveLength(1);
   return report.results[0] as Result;

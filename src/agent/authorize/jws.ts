@@ -1,7 +1,7 @@
 // OAUTH2_JWS: a signature (RFC 7515) over the body in a header, next to the bearer token.
 import { settingOf } from "../../model/authorization.ts";
 import { SigningError, signingKeyOf, signJws } from "../../runtime/jws.ts";
-import { isOfAgent, isToken } from "../build-request.ts";
+import { isAgentHeader, isToken } from "../build-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
 import { authorizeBearer } from "./bearer.ts";
@@ -9,7 +9,7 @@ import { authorizeBearer } from "./bearer.ts";
 const DEFAULT_HEADER = "X-JWS-Signature";
 const TAKEN = /^(?:authorization|cookie|host|content-.*)$/;
 
-const isTaken = (name: string): boolean => TAKEN.test(name) || isOfAgent(name);
+const isTaken = (name: string): boolean => TAKEN.test(name) || isAgentHeader(name);
 
 export const authorizeJws: Authorizer = async (request, authorization, moment) => {
   const secret = authorization.keys.client_secret;

@@ -1,12 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createDeliveries } from "../../src/agent/deliveries.ts";
-import { parseEgressAllow } from "../../src/net/egress.ts";
-import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { createKeptReports } from "../../src/agent/reporting/kept-reports.ts";
+import { createIntake } from "../../src/agent/intake.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
+import { createKeptReports } from "../../src/agent/reporting/kept-reports.ts";
 import { createReportPublisher } from "../../src/agent/reporting/report-publisher.ts";
-import { createTickRunner } from "../../src/agent/run-tick.ts";
-import { createTickRuns } from "../../src/agent/tick-runs.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { RunReport } from "../../src/model/result.ts";
@@ -15,13 +11,10 @@ import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { startTarget } from "../support/target-server.ts";
-import { newCall, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick } from "./calling.ts";
 
-/**
- * Deliveries onto a bus that takes its time: a report is offered at once, and stored when the test
- * says so.
- */
-function newDeliveries({
+/** An intake on a slow bus, which gets each report at once and stores it when the test says so. */
+function newIntake({
   concurrency = 10,
   callsLimitMs,
 }: { readonly concurrency?: number; readonly callsLimitMs?: number } = {}) {
@@ -42,28 +35,16 @@ function newDeliveries({
       return bus.publishReports(reports);
     },
   };
-  const runs = createTickRuns({
-    clock,
+  const intake = createIntake({
+    ...newRunSettings({ clock, log, ...(callsLimitMs !== undefined && { callsLimitMs }) }),
     metrics,
     concurrency,
     publisher: createReportPublisher({ bus: slowBus, log, metrics }),
     kept: createKeptReports(clock),
-    runner: createTickRunner({
-      clock,
-      log,
-      caller: createHttpCaller({
-        clock,
-        egress: parseEgressAllow(["127.0.0.1"]),
-      }),
-      reporter: { locationId: "here", agentId: "agent" },
-      version: "1.2.3",
-      ...(callsLimitMs !== undefined && { callsLimitMs }),
-    }),
   });
   return {
     clock,
-    deliveries: createDeliveries(runs),
-    runs,
+    intake,
     offered,
     refuse: (reason: Error) => void (refusal = reason),
     storeAll: () => {
@@ -75,11 +56,9 @@ function newDeliveries({
 describe("a message of ticks", () => {
   it("is done only when its reports are stored", async () => {
     await using target = await startTarget();
-    const { deliveries, offered, storeAll } = newDeliveries();
+    const { intake, offered, storeAll } = newIntake();
     let done = false;
-    const taken = deliveries
-      .take([newTick(newCall({ url: target.url }))])
-      .then(() => (done = true));
+    const taken = intake.take([newTick(newCall({ url: target.url }))]).then(() => (done = true));
     await expect.poll(() => offered).toHaveLength(1);
     expect(done).toBe(false);
     storeAll();
@@ -89,9 +68,9 @@ describe("a message of ticks", () => {
 
   it("that comes again while it runs is not run twice", async () => {
     await using target = await startTarget();
-    const { deliveries, offered, storeAll } = newDeliveries();
+    const { intake, offered, storeAll } = newIntake();
     const tick = newTick(newCall({ url: target.url }));
-    const both = [deliveries.take([tick]), deliveries.take([tick])];
+    const both = [intake.take([tick]), intake.take([tick])];
     await expect.poll(() => offered).toHaveLength(1);
     storeAll();
     await Promise.all(both);
@@ -100,36 +79,36 @@ describe("a message of ticks", () => {
 
   it("that comes again after its reports are stored is done at once", async () => {
     await using target = await startTarget();
-    const { deliveries, offered, storeAll } = newDeliveries();
+    const { intake, offered, storeAll } = newIntake();
     const tick = newTick(newCall({ url: target.url }));
-    const taken = deliveries.take([tick]);
+    const taken = intake.take([tick]);
     await expect.poll(() => offered).toHaveLength(1);
     storeAll();
     await taken;
-    await deliveries.take([tick]);
+    await intake.take([tick]);
     expect(offered).toHaveLength(1);
     expect(target.requests).toHaveLength(1);
   });
 
   it("is given back when the bus does not take its reports", async () => {
     await using target = await startTarget();
-    const { deliveries, refuse } = newDeliveries();
+    const { intake, refuse } = newIntake();
     refuse(new Error("a bug"));
     const tick = newTick(newCall({ url: target.url }));
-    await expect(deliveries.take([tick])).rejects.toThrow("a bug");
-    await expect(deliveries.take([tick])).rejects.toThrow("a bug");
+    await expect(intake.take([tick])).rejects.toThrow("a bug");
+    await expect(intake.take([tick])).rejects.toThrow("a bug");
     expect(target.requests).toHaveLength(1);
   });
 
   it("is given back as a whole when a run is cancelled", async () => {
     await using target = await startTarget(() => undefined);
-    const { deliveries, runs } = newDeliveries();
-    const taken = deliveries.take([newTick(newCall({ url: target.url }))]);
+    const { intake } = newIntake();
+    const taken = intake.take([newTick(newCall({ url: target.url }))]);
     taken.catch(() => undefined);
     await expect.poll(() => target.requests).toHaveLength(1);
-    expect(runs.inFlight()).toBe(1);
-    deliveries.giveBack();
-    deliveries.cancel();
+    expect(intake.inFlight()).toBe(1);
+    intake.stop();
+    intake.cancel();
     await expect(taken).rejects.toThrow("stopped before the run ended");
     await expect.poll(() => target.open()).toBe(0);
   });
@@ -145,13 +124,13 @@ describe("a workflow that waits on a full agent", () => {
     const slow = await startTarget((_, response) => {
       answer = () => void response.end();
     });
-    const agent = newDeliveries({
+    const agent = newIntake({
       concurrency: 1,
       callsLimitMs: CALLS_LIMIT_MS,
     });
-    const { deliveries, clock } = agent;
+    const { intake, clock } = agent;
     const calls = ["one", "two"].map((result_id) => newCall({ url: target.url }, { result_id }));
-    const workflow = deliveries.take([
+    const workflow = intake.take([
       {
         ...newTick(newCall()),
         result_id: "run",
@@ -167,7 +146,7 @@ describe("a workflow that waits on a full agent", () => {
     ]);
     workflow.catch(() => undefined);
     await expect.poll(() => clock.waiting()).toEqual([1]);
-    const blocker = deliveries.take([newTick(newCall({ url: slow.url }))]);
+    const blocker = intake.take([newTick(newCall({ url: slow.url }))]);
     blocker.catch(() => undefined);
     await expect.poll(() => slow.requests).toHaveLength(1);
     await clock.advance(1);
@@ -197,10 +176,10 @@ describe("a workflow that waits on a full agent", () => {
 
   it("ends when the agent stops", async () => {
     await using waiting = await startWaiting();
-    const { target, deliveries, runs, workflow } = waiting;
-    deliveries.cancel();
+    const { target, intake, workflow } = waiting;
+    intake.cancel();
     await expect(workflow).rejects.toThrow("stopped before the run ended");
-    await expect.poll(() => runs.inFlight()).toBe(0);
+    await expect.poll(() => intake.inFlight()).toBe(0);
     expect(target.requests).toHaveLength(1);
   });
 });

@@ -1,42 +1,18 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/net/egress.ts";
-import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { createTickOpener } from "../../src/agent/open-tick.ts";
-import type { TickOpener } from "../../src/agent/open-tick.ts";
-import type { RunControl } from "../../src/agent/run-workflow.ts";
-import { createTickRunner } from "../../src/agent/run-tick.ts";
+import { missTick, runTick } from "../../src/agent/run-tick.ts";
+import type { RunControl, RunSettings } from "../../src/agent/run-tick.ts";
 import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import type { Clock } from "../../src/runtime/clock.ts";
-import { createLogger } from "../../src/runtime/logger.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { startRawTarget, silent, startTarget } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { newAuthorization } from "./authorize/authorizing.ts";
-import { newCall, newTick } from "./calling.ts";
-
-interface Setting {
-  readonly clock?: Clock;
-  readonly callsLimitMs?: number;
-  readonly openTick?: TickOpener;
-}
-
-const newRunner = ({ clock = systemClock, ...rest }: Setting = {}) =>
-  createTickRunner({
-    clock,
-    log: createLogger("silent"),
-    caller: createHttpCaller({
-      clock,
-      egress: parseEgressAllow(["127.0.0.1"]),
-    }),
-    reporter: { locationId: "here", agentId: "agent" },
-    version: "1.2.3",
-    ...rest,
-  });
+import { newCall, newRunSettings, newTick } from "./calling.ts";
 
 const stepOf = (url: string, step: number, rest: Partial<TickCall> = {}): TickCall =>
   newCall(
@@ -61,9 +37,9 @@ const workflowTick = (calls: readonly TickCall[], workflow: Partial<TickWorkflow
 
 async function run(
   tick: Tick,
-  { control, ...setting }: Setting & { readonly control?: RunControl } = {},
+  { control, ...settings }: Partial<RunSettings> & { readonly control?: RunControl } = {},
 ): Promise<RunReport> {
-  const report = await newRunner(setting).run(tick, control);
+  const report = await runTick(newRunSettings(settings), tick, control);
   return runReportValidator.parse(report);
 }
 
@@ -215,7 +191,7 @@ describe("a workflow's run", () => {
       {
         clock,
         control: {
-          async aside(wait) {
+          async withoutPlace(wait) {
             waits.push("lent");
             await wait();
             waits.push("taken");
@@ -274,7 +250,7 @@ describe("a workflow's run", () => {
     expect(made).toBe(1);
     expect(codesOf(report)).toEqual(["COMPLETE", "SKIPPED", "SKIPPED", "SKIPPED"]);
     expect(report.results[2]?.meta.message).toBe(
-      "workflow_timeout: the time of 1 s for the workflow's calls was over",
+      "workflow_timeout: the workflow's calls exceeded 1 s",
     );
     expect(report.workflow?.meta.result).toBe("SKIPPED");
     await expect.poll(() => stuck.open()).toBe(0);
@@ -327,7 +303,7 @@ describe("a workflow's run", () => {
 
   it("that is missed has no results of its calls", () => {
     const tick = workflowTick([stepOf("http://target.example/", 0)]);
-    const report = runReportValidator.parse(newRunner().miss(tick));
+    const report = runReportValidator.parse(missTick(newRunSettings(), tick));
     expect(report.results).toEqual([]);
     expect(report.workflow).toMatchObject({
       id: "run",
@@ -353,12 +329,15 @@ describe("sealed secrets", () => {
       stepOf(`${target.url}/{{path}}`, n, { authorization: userOf(user) }),
     );
     const tick = { ...workflowTick(calls), environment: { path: "home" } };
-    const open = createTickOpener([key]);
+    const sealer = createSealer({ current: key });
     let opened = 0;
     await run(await seal(tick), {
-      openTick(...given) {
-        opened += 1;
-        return open(...given);
+      sealer: {
+        ...sealer,
+        open(...given) {
+          opened += 1;
+          return sealer.open(...given);
+        },
       },
     });
     expect(
@@ -424,9 +403,9 @@ describe("cookies", () => {
 
   it("are not shared between runs", async () => {
     await using target = await startTarget(login);
-    const runner = newRunner();
-    await runner.run(visit(target.url, true));
-    await runner.run(visit(target.url, true));
+    const settings = newRunSettings();
+    await runTick(settings, visit(target.url, true));
+    await runTick(settings, visit(target.url, true));
     const cookies = target.requests.map(({ headers }) => headers.cookie);
     expect(cookies).toEqual([undefined, "session=abc", undefined, "session=abc"]);
   });
@@ -445,7 +424,10 @@ describe("cookies", () => {
         });
       response.end();
     });
-    const { results } = await newRunner().run(newTick(newCall({ url: `${target.url}/in` })));
+    const { results } = await runTick(
+      newRunSettings(),
+      newTick(newCall({ url: `${target.url}/in` })),
+    );
     expect(results[0]?.meta.result).toBe("COMPLETE");
     const cookies = target.requests.map(({ headers }) => headers.cookie);
     expect(cookies).toEqual([undefined, "session=abc", "session=def"]);
