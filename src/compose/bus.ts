@@ -1,4 +1,4 @@
-// Connects the bus that the configuration names: NATS, or the one inside the process.
+// The configured bus: NATS, or the one in this process.
 import type { Bus } from "../bus/bus.ts";
 import { createInProcessBus } from "../bus/in-process.ts";
 import { createNatsBus } from "../bus/nats/nats-bus.ts";
@@ -16,7 +16,7 @@ export async function openConfiguredBus(
 ): Promise<Bus> {
   const dropped = new Counter({
     name: "sonde_bus_dropped_messages_total",
-    help: "Messages that could not be decoded, or that nobody took in time.",
+    help: "Messages dropped because they could not be decoded or were not consumed in time.",
     labelNames: ["kind"],
     registers: [registry],
   });

@@ -1,5 +1,4 @@
-// What the configuration says about the network: the servers that this process uses and where it
-// listens.
+// The configured network: the servers that this process uses and the ports where it listens.
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
 import { createOwnNetwork } from "../net/own-network.ts";
@@ -10,7 +9,6 @@ import type { Service } from "../runtime/lifecycle.ts";
 const NATS_PORT = 4222;
 const POSTGRES_PORT = 5432;
 
-/** A NATS server counts as one on this machine too: it may be reached through a tunnel. */
 export const openOwnNetwork = (config: Config, bus: Bus): Promise<WatchedNetwork> =>
   createOwnNetwork({
     clock: systemClock,
@@ -19,7 +17,10 @@ export const openOwnNetwork = (config: Config, bus: Bus): Promise<WatchedNetwork
     announced: () => bus.announcedServers(),
   });
 
-/** Port 0 is known only once its listener has started. */
+/**
+ * Includes the ports of NATS servers, which may be tunnelled to this machine. Port 0 is known only
+ * once its listener has started.
+ */
 export const portsOf = (config: Config): number[] =>
   [config.opsPort, config.port, ...natsServers(config).map(portOf)].filter((port) => port !== 0);
 
@@ -29,11 +30,11 @@ export const serversOf = (config: Config): string[] => [
   ...databaseServers(config),
 ];
 
-/** `host:port` of what answers whenever the agent's network works; empty: no check. */
+/** `host:port` of hosts that answer whenever the agent's network works; empty: no check. */
 export const uplinkCheckOf = (config: Config): readonly string[] =>
   config.uplinkCheck.length > 0 ? config.uplinkCheck : natsServers(config);
 
-/** The listener, adding its port to the own network as soon as it listens. */
+/** The listener; adds its port to the own network as soon as it listens. */
 export const announcingPort = (
   listener: Service,
   own: WatchedNetwork,

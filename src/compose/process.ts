@@ -1,15 +1,10 @@
-// The composition root: what a process opens, starts and stops, and in which order.
+// The composition root: what a process opens, wires and starts, and in which order.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Api } from "../api/server.ts";
 import type { Bus } from "../bus/bus.ts";
-import { composeRoles } from "./roles.ts";
 import type { Config } from "../config/config.ts";
-import { openConfiguredBus } from "./bus.ts";
-import { openConfiguredStore } from "./store.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
-import { ensureFirstKey, ensureLocation } from "./first-start.ts";
-import { announcingPort, openOwnNetwork } from "./network.ts";
 import { createLifecycle } from "../runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -20,20 +15,23 @@ import type { OpsServer, ReadinessCheck } from "../runtime/ops-server.ts";
 import { lockForProcess } from "../store/process-lock.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
+import { openConfiguredBus } from "./bus.ts";
+import { ensureFirstKey, ensureLocation } from "./first-start.ts";
+import { announcingPort, openOwnNetwork } from "./network.ts";
+import { composeRoles } from "./roles.ts";
+import { openConfiguredStore } from "./store.ts";
 
-/**
- * Token endpoints have 10 s to answer, and runs in flight then 10 s to finish; what follows them
- * needs a moment more.
- */
+/** Requests to token endpoints may take 10 s, then runs in flight 10 s, then the rest a moment. */
 const STOP_DEADLINE_MS = 25_000;
 
 export interface System {
   readonly lifecycle: Lifecycle;
   readonly ops: OpsServer;
-  /** Of the roles that this process has. */
+  /** Undefined when this process does not run the API. */
   readonly api: Api | undefined;
+  /** Undefined when this process runs only an agent. */
   readonly store: Store | undefined;
-  /** The first key of the store, where this start made it up. */
+  /** The store's first key, if this start generated it. */
   firstKey(): string | undefined;
 }
 
@@ -45,108 +43,116 @@ export interface ComposeOptions {
 }
 
 /**
- * A server that goes along with the roles: it starts once the data folder is this process's own,
- * and stops last but for that, also where its start failed. The agent may call it, whatever the
- * configuration allows.
+ * A server that accompanies the roles. It starts once this process holds the data folder and stops
+ * just before releasing it, even after a failed start. The agent may always call it.
  */
 export interface Companion extends Service {
-  /** As `host:port`, once it has started. */
+  /** `host:port`, once started. */
   address(): string;
 }
 
 /**
- * Connects what the roles need and wires them. Rejects, with nothing left open, when something
- * cannot be reached.
+ * Connects to the servers and wires the roles; `lifecycle.start` then starts them. Rejects, with
+ * nothing left open, if a server cannot be reached.
  */
 export async function compose(options: ComposeOptions): Promise<System> {
-  const open: Service[] = [];
+  const opened: Service[] = [];
   try {
-    return await wire(options, await connect(options, open), open);
+    const connections = await openConnections(options, opened);
+    return await wire(options, connections, opened);
   } catch (cause) {
-    const opened = createLifecycle(open, options.log, STOP_DEADLINE_MS);
-    await opened.start();
-    await opened.stop().catch(() => undefined); // logged; what matters is why it was not composed
+    const lifecycle = createLifecycle(opened, options.log, STOP_DEADLINE_MS);
+    await lifecycle.start();
+    await lifecycle.stop().catch(() => undefined); // logged; the caller needs the first cause
     throw cause;
   }
 }
 
 interface Connections {
   readonly registry: Registry;
-  /** This process, among those of its kind. */
+  /** Identifies this process to the others. */
   readonly holder: string;
   readonly store: Store | undefined;
   readonly bus: Bus;
 }
 
-/** Each that is open stands in `open` at once, with what closes it. */
-async function connect(
+/** Adds each part to `opened` as soon as it is open, as a service that closes it. */
+async function openConnections(
   { config, dataDir, log, companion }: ComposeOptions,
-  open: Service[],
+  opened: Service[],
 ): Promise<Connections> {
-  const opened = (name: string, stop: Service["stop"]): unknown =>
-    open.push({ name, start: async () => undefined, stop });
-  const registry = createRegistry({ version: VERSION });
-  const holder = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const closeLater = (name: string, stop: Service["stop"]): void =>
+    void opened.push({ name, start: async () => undefined, stop });
   const needsStore = config.roles.some((role) => role !== "agent");
   if (needsStore && !config.databaseUrl) {
     const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
-    opened("data folder", async () => unlock());
+    closeLater("data folder", async () => unlock());
   }
-  if (companion) opened(companion.name, () => companion.stop());
-  await companion?.start();
+  if (companion) {
+    closeLater(companion.name, () => companion.stop());
+    await companion.start();
+  }
   const store = needsStore ? await openConfiguredStore(config, dataDir, log) : undefined;
-  if (store) opened("store", () => store.close());
+  if (store) closeLater("store", () => store.close());
+  const registry = createRegistry({ version: VERSION });
+  const holder = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const bus = await openConfiguredBus(config, log, registry, holder);
-  opened("bus", () => bus.close());
-  const served = config.roles.includes("agent");
-  if (store) await ensureLocation(store, config.location, { served });
-  if (store && !bus.durable) await store.pendingRuns.markAllUnpublished();
+  closeLater("bus", () => bus.close());
+  if (store) await prepareStore(store, bus, config);
   return { registry, holder, store, bus };
 }
 
-/** What is open stands in front of what starts: whatever fails to start, it is closed. */
+async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
+  await ensureLocation(store, location, { served: roles.includes("agent") });
+  // Messages of an in-memory bus are lost with the process.
+  if (!bus.durable) await store.pendingRuns.markAllUnpublished();
+}
+
+/** `opened` comes first in the lifecycle: it is closed last, also when a later service fails. */
 async function wire(
   options: ComposeOptions,
   connections: Connections,
-  open: readonly Service[],
+  opened: readonly Service[],
 ): Promise<System> {
-  const { config, dataDir, log, companion } = options;
-  const { registry, store, bus } = connections;
+  const { config, log, companion } = options;
+  const { store, bus } = connections;
   const own = await openOwnNetwork(config, bus);
-  const roles = composeRoles({
-    ...options,
-    ...connections,
-    own,
-    egressAllow: companion ? [companion.address()] : [],
-  });
-  const services = [...roles.services];
-  let firstKey: string | undefined;
-  if (store && roles.api)
-    services.push({
-      // Last, so that a start that fails leaves it to the next one to show the key; ready means
-      // that there is one.
-      name: "first key",
-      async start() {
-        firstKey = await ensureFirstKey(store, dataDir, config.bootstrapKey);
-      },
-      stop: async () => undefined,
-    });
-  const ops: OpsServer = createOpsServer({
+  const egressAllow = companion ? [companion.address()] : [];
+  const { services, api } = composeRoles({ ...options, ...connections, own, egressAllow });
+  const firstKey = store && api ? firstKeyOf(store, options) : undefined;
+  const ops: OpsServer = opsServerOf(options, connections, () => lifecycle.state());
+  const opsListener = announcingPort(ops, own, () => ops.address()?.port);
+  const started = [own, opsListener, ...services, ...(firstKey ? [firstKey] : [])];
+  const lifecycle = createLifecycle([...opened, ...started], log, STOP_DEADLINE_MS);
+  return { lifecycle, ops, api, store, firstKey: () => firstKey?.generated() };
+}
+
+/** Starts last: a ready process has a key, and a failed start leaves it to the next one to show. */
+function firstKeyOf(store: Store, { config, dataDir }: ComposeOptions) {
+  let generated: string | undefined;
+  return {
+    name: "first key",
+    generated: () => generated,
+    async start() {
+      generated = await ensureFirstKey(store, dataDir, config.bootstrapKey);
+    },
+    stop: async () => undefined,
+  };
+}
+
+const opsServerOf = (
+  { config, log }: ComposeOptions,
+  { store, bus, registry }: Connections,
+  state: Lifecycle["state"],
+): OpsServer =>
+  createOpsServer({
     host: config.host,
     port: config.opsPort,
     registry,
-    state: () => lifecycle.state(),
+    state,
     checks: readinessChecks(store, bus),
     log,
   });
-  const opsListener = announcingPort(ops, own, () => ops.address()?.port);
-  const lifecycle = createLifecycle(
-    [...open, own, opsListener, ...services],
-    log,
-    STOP_DEADLINE_MS,
-  );
-  return { lifecycle, ops, api: roles.api, store, firstKey: () => firstKey };
-}
 
 function readinessChecks(store: Store | undefined, bus: Bus): ReadinessCheck[] {
   const busCheck = {

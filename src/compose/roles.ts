@@ -1,82 +1,86 @@
 // The roles of a process, each wired to what it needs.
 import { createHmac } from "node:crypto";
 import { createAgent } from "../agent/agent.ts";
-import { parseEgressAllow } from "../net/egress.ts";
-import type { WatchedNetwork } from "../net/own-network.ts";
-import { createHostResolver } from "../net/resolve-host.ts";
-import type { HostResolver } from "../net/resolve-host.ts";
 import { createAgentMetrics } from "../agent/metrics.ts";
 import { createAggregator } from "../aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
-import { createApiMetrics } from "../api/metrics.ts";
 import { createAnswerPruning } from "../api/answer-pruning.ts";
+import { createApiMetrics } from "../api/metrics.ts";
 import { createApi } from "../api/server.ts";
 import type { Api } from "../api/server.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Config, Role } from "../config/config.ts";
-import { locationKeysOf, masterKeyOf, tickSealerOf } from "./store.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
 import { createDispatcher } from "../dispatch/dispatch.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
-import { announcingPort, uplinkCheckOf } from "./network.ts";
+import { parseEgressAllow } from "../net/egress.ts";
+import type { WatchedNetwork } from "../net/own-network.ts";
+import { createHostResolver } from "../net/resolve-host.ts";
+import type { HostResolver } from "../net/resolve-host.ts";
+import { createRenewalMetrics } from "../renewal/metrics.ts";
+import { createRenewalService } from "../renewal/renewal.ts";
 import { systemClock } from "../runtime/clock.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Registry } from "../runtime/metrics.ts";
-import { createRenewalMetrics } from "../renewal/metrics.ts";
-import { createRenewalService } from "../renewal/renewal.ts";
 import { createSchedulerMetrics } from "../scheduler/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
+import { announcingPort, uplinkCheckOf } from "./network.ts";
+import { locationKeysOf, masterKeyOf, tickSealerOf } from "./store.ts";
 
 export interface RoleParts {
   readonly config: Config;
   readonly dataDir: DataDir;
   readonly log: Logger;
-  /** Undefined where no role needs it. */
+  /** Undefined when no role needs it. */
   readonly store: Store | undefined;
   readonly bus: Bus;
   readonly registry: Registry;
-  /** This process, among those of its kind. */
+  /** Identifies this process to the others. */
   readonly holder: string;
   readonly own: WatchedNetwork;
-  /** Addresses that may be called beyond those that the configuration allows. */
+  /** Allowed targets in addition to the configured ones. */
   readonly egressAllow: readonly string[];
 }
 
+/** The parts of the roles that use the store. */
+interface HubParts extends RoleParts {
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+}
+
 export interface Roles {
-  /** In the order to start: what takes results before what makes them, what orders runs last. */
+  /** In start order: those that take results, then those that make them, then those that order runs. */
   readonly services: readonly Service[];
   readonly api: Api | undefined;
 }
 
-/** Of the roles that the configuration names. */
+/** Composes the roles that the configuration names. */
 export function composeRoles(parts: RoleParts): Roles {
-  const { config, dataDir, bus, store } = parts;
-  const has = (role: Role): boolean => config.roles.includes(role);
-  const services: Service[] = [];
-  // One for all: each may occupy one of the few threads that look names up.
+  const has = (role: Role): boolean => parts.config.roles.includes(role);
+  const hub = hubPartsOf(parts);
+  // Shared, because each resolver can occupy one of the few threads that look up names.
   const resolver = createHostResolver({ clock: systemClock });
-  if (store && has("aggregator")) services.push(aggregatorOf(parts, store));
+  const services: Service[] = [];
+  if (hub && has("aggregator")) services.push(aggregatorOf(hub));
   if (has("agent")) services.push(agentOf(parts, resolver));
-  if (!store) return { services, api: undefined };
-  const sealTick = tickSealerOf(config, dataDir);
-  const dispatcher = createDispatcher({ store, bus, sealTick });
-  if (has("scheduler"))
-    services.push(schedulerOf(parts, store, dispatcher), renewalOf(parts, store, resolver));
-  if (!has("api")) return { services, api: undefined };
-  const api = apiOf(parts, store, dispatcher);
-  services.push(
-    announcingPort(api, parts.own, () => portOf(api)),
-    createAnswerPruning({ store, log: logOf(parts, "api") }),
-  );
+  if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub, resolver));
+  const api = hub && has("api") ? apiOf(hub) : undefined;
+  if (hub && api)
+    services.push(
+      announcingPort(api, parts.own, () => portOf(api)),
+      createAnswerPruning({ store: hub.store, log: logOf(parts, "api") }),
+    );
   return { services, api };
 }
 
-function portOf(api: Api): number | undefined {
-  const address = api.address();
-  return address === undefined ? undefined : Number(new URL(address).port);
+function hubPartsOf(parts: RoleParts): HubParts | undefined {
+  const { config, dataDir, store, bus } = parts;
+  if (!store) return undefined;
+  const sealTick = tickSealerOf(config, dataDir);
+  return { ...parts, store, dispatcher: createDispatcher({ store, bus, sealTick }) };
 }
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });
@@ -86,10 +90,10 @@ const egressOf = ({ config, egressAllow, own }: RoleParts) => ({
   own,
 });
 
-const aggregatorOf = (parts: RoleParts, store: Store): Service =>
+const aggregatorOf = (parts: HubParts): Service =>
   createAggregator({
     bus: parts.bus,
-    store,
+    store: parts.store,
     clock: systemClock,
     log: logOf(parts, "aggregator"),
     metrics: createAggregatorMetrics(parts.registry),
@@ -105,9 +109,7 @@ function agentOf(parts: RoleParts, resolver: HostResolver): Service {
     locationId: config.location,
     agentId: holder,
     version: VERSION,
-    locationKeys: locationKeysOf(config, dataDir, {
-      hasMaster: store !== undefined,
-    }),
+    locationKeys: locationKeysOf(config, dataDir, { hasMaster: store !== undefined }),
     egress: egressOf(parts),
     resolver,
     uplinkCheck: uplinkCheckOf(config),
@@ -116,19 +118,19 @@ function agentOf(parts: RoleParts, resolver: HostResolver): Service {
   });
 }
 
-const schedulerOf = (parts: RoleParts, store: Store, dispatcher: Dispatcher): Service =>
+const schedulerOf = (parts: HubParts): Service =>
   createScheduler({
-    store,
-    dispatcher,
+    store: parts.store,
+    dispatcher: parts.dispatcher,
     holder: parts.holder,
     log: logOf(parts, "scheduler"),
     metrics: createSchedulerMetrics(parts.registry),
   });
 
-function renewalOf(parts: RoleParts, store: Store, resolver: HostResolver): Service {
+function renewalOf(parts: HubParts, resolver: HostResolver): Service {
   const { allow, own } = egressOf(parts);
   return createRenewalService({
-    store,
+    store: parts.store,
     egress: parseEgressAllow(allow, own),
     resolver,
     log: logOf(parts, "scheduler"),
@@ -136,14 +138,14 @@ function renewalOf(parts: RoleParts, store: Store, resolver: HostResolver): Serv
   });
 }
 
-function apiOf(parts: RoleParts, store: Store, dispatcher: Dispatcher): Api {
-  const { config, dataDir, registry } = parts;
+function apiOf(parts: HubParts): Api {
+  const { config, dataDir } = parts;
   return createApi({
-    store,
-    dispatcher,
+    store: parts.store,
+    dispatcher: parts.dispatcher,
     clock: systemClock,
     log: logOf(parts, "api"),
-    metrics: createApiMetrics(registry),
+    metrics: createApiMetrics(parts.registry),
     config: {
       host: config.host,
       port: config.port,
@@ -152,4 +154,9 @@ function apiOf(parts: RoleParts, store: Store, dispatcher: Dispatcher): Api {
       version: VERSION,
     },
   });
+}
+
+function portOf(api: Api): number | undefined {
+  const address = api.address();
+  return address === undefined ? undefined : Number(new URL(address).port);
 }

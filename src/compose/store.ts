@@ -1,10 +1,9 @@
-// The store that the configuration names, the master key that its secrets are sealed with, and the
-// keys made from that.
+// The configured store, the master key that encrypts its secrets, and the keys derived from that.
 import type { Config } from "../config/config.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
 import { createTickSealer } from "../dispatch/seal-tick.ts";
 import type { TickSealer } from "../dispatch/seal-tick.ts";
 import { systemClock } from "../runtime/clock.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
 import { locationKeyOf } from "../runtime/location-key.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createSealer } from "../runtime/secrets.ts";
@@ -28,13 +27,12 @@ export const openConfiguredStore = (
     usesSecrets,
     onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
     onUnreadable: ({ kind, id, unreadable: err }) =>
-      log.warn({ err, kind, id }, "secrets could not be decrypted"),
+      log.warn({ err, kind, id }, "cannot decrypt secrets"),
   });
 
 /**
- * Of the location that this process serves: what its agent opens the credentials in its ticks with,
- * newest first. With `hasMaster`, this process has the master key even where its configuration does
- * not name one.
+ * The keys, newest first, with which this process's agent opens the credentials in its ticks.
+ * `hasMaster`: this process has the master key, whether or not its configuration names one.
  */
 export function locationKeysOf(
   config: Config,
@@ -48,12 +46,12 @@ export function locationKeysOf(
   return config.locationKeys ?? masters.map((master) => locationKeyOf(master, config.location));
 }
 
-/** Within the process nothing is sealed. */
+/** Ticks that stay within the process are not sealed. */
 export const tickSealerOf = (config: Config, dataDir: DataDir): TickSealer =>
   config.natsUrls
     ? createTickSealer((location) => locationKeyOf(masterKeyOf(config, dataDir), location))
     : async (tick) => tick;
 
-/** Made in the data folder on first use, where the configuration has none. */
+/** The configured key, or the one in the data folder, generated on first use. */
 export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>
   config.masterKey ?? dataDir.key("master-key");

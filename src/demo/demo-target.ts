@@ -1,5 +1,5 @@
-// The demo's target: a small HTTP server on loopback that is steady, slow, flaky, failing, or sets
-// cookies.
+// The demo's target: a small HTTP server on loopback whose paths are steady, slow, flaky, failing or
+// set a cookie.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -11,12 +11,9 @@ const SLOW_MS = 800;
 const FLAKY_FAILS_EVERY = 4;
 
 export interface DemoTarget {
-  /** Where it listens, as `host:port`; "" while it does not. */
+  /** `host:port`; "" while it does not listen. */
   address(): string;
-  /**
-   * `port` 0 asks for a free one. A port in use rejects with one line that says what to do, `hint`
-   * last.
-   */
+  /** Port 0 asks for a free one. If the port is in use, rejects with one line that ends in `hint`. */
   start(port: number, hint: string): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Fills a service with calls of the demo target, through the API like every other client.
+// Creates and deploys the demo's calls through the API, like any other client.
 
 const DEMO_TAG = "sonde-demo";
 
@@ -10,14 +10,13 @@ const DEMO_CALLS = [
   { path: "/cookies", name: "Demo: sets a cookie" },
 ] as const;
 
-/** An API that is there answers at once. */
-const ANSWER_WITHIN_MS = 10_000;
+const ANSWER_TIMEOUT_MS = 10_000;
 
 export interface DemoOptions {
-  /** Of the API, without a path. */
+  /** The API's URL without a path. */
   readonly apiUrl: string;
   readonly apiKey: string;
-  /** Of the demo target, as `host:port`. */
+  /** The demo target's `host:port`. */
   readonly target: string;
   readonly locationId: string;
 }
@@ -37,8 +36,8 @@ interface DemoCall extends Made {
 type Send = <T>(method: string, path: string, body?: object) => Promise<T>;
 
 /**
- * Makes a call and a one-minute deployment for each path of the demo target, and runs each call
- * once at once. What is there already stays as it is.
+ * Creates a call and a one-minute deployment for each path of the demo target, and runs each new
+ * call immediately. Leaves existing calls and deployments unchanged.
  */
 export async function seedDemo(options: DemoOptions): Promise<void> {
   const { target, locationId: location_id } = options;
@@ -55,7 +54,7 @@ export async function seedDemo(options: DemoOptions): Promise<void> {
         meta: {
           name,
           tags: [DEMO_TAG],
-          description: `${url}, of the demo target in this process`,
+          description: `${url}, on the demo target in this process`,
         },
         request: { method: "GET", url },
       }));
@@ -78,11 +77,11 @@ const clientOf =
         ...(body && { "content-type": "application/json" }),
       },
       ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     });
     const answer = (await response.json()) as T & {
       readonly error_msg?: string;
     };
-    if (!response.ok) throw new Error(`the demo could not be set up: ${answer.error_msg}`);
+    if (!response.ok) throw new Error(`cannot set up the demo: ${answer.error_msg}`);
     return answer;
   };

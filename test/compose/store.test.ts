@@ -1,3 +1,4 @@
+// The configured store: an agent's location keys, and the log of undecryptable secrets.
 import { expect, it } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { locationKeysOf, openConfiguredStore } from "../../src/compose/store.ts";
@@ -14,9 +15,9 @@ const own = Buffer.alloc(32, 3);
 const base64 = (key: Buffer): string => key.toString("base64");
 
 it.each([
-  ["none without a key", {}, []],
+  ["none without a master key", {}, []],
   [
-    "those of its master keys",
+    "derived from its master keys",
     {
       SONDE_MASTER_KEY: base64(master),
       SONDE_MASTER_KEYS_OLD: base64(old),
@@ -24,11 +25,11 @@ it.each([
     [locationKeyOf(master, "paris"), locationKeyOf(old, "paris")],
   ],
   [
-    "its own before all others",
+    "its configured key only",
     { SONDE_MASTER_KEY: base64(master), SONDE_LOCATION_KEY: base64(own) },
     [own],
   ],
-])("an agent in a process of its own has location keys: %s", (_what, keys, expected) => {
+])("an agent in its own process has location keys: %s", (_what, keys, expected) => {
   using folder = makeFolder();
   const config = loadConfig({
     ...keys,
@@ -42,7 +43,7 @@ it.each([
   expect(found.map((key) => Buffer.from(key))).toEqual(expected.map((key) => Buffer.from(key)));
 });
 
-it("logs once of each object, and not of others, that its secrets cannot be decrypted", async () => {
+it("logs each object with undecryptable secrets once", async () => {
   using folder = makeFolder();
   const lines: string[] = [];
   const log = createLogger("info", {
@@ -66,11 +67,11 @@ it("logs once of each object, and not of others, that its secrets cannot be decr
       );
     const logged = lines
       .map((line) => JSON.parse(line) as { readonly id: string })
-      .toSorted((a, b) => (a.id < b.id ? -1 : 1)); // they are opened side by side
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1)); // decrypted concurrently
     expect(logged).toMatchObject(
       damaged.toSorted().map((id) => ({
         level: "warn",
-        msg: "secrets could not be decrypted",
+        msg: "cannot decrypt secrets",
         kind: "token",
         id,
         err: {
