@@ -1,7 +1,8 @@
-// Who is asking: finds the key in a request, and whom it acts as.
+// Who is asking: the key in a request, the caller behind it, and whether its level suffices.
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../model/errors.ts";
-import type { Principal } from "../model/access.ts";
+import { hasLevel } from "../model/access.ts";
+import type { AccessLevel, Principal } from "../model/access.ts";
 import { hashApiKey, isApiKey } from "../runtime/api-key.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
@@ -9,15 +10,16 @@ import type { Store } from "../store/store.ts";
 export interface Credentialed {
   readonly headers: IncomingHttpHeaders;
   readonly query: Readonly<Record<string, unknown>>;
-  /** The address it comes from. */
+  /** Client address. */
   readonly ip: string;
 }
 
 /**
- * Rejects with `unauthenticated`, or `too_many` after a flood of wrong keys from one address. A key
- * that is right works all the while: nobody can lock out those who share an address.
+ * Rejects with `unauthenticated` without an active key, `forbidden` for a key below `level`, and
+ * `too_many` after a flood of wrong keys from one address. A valid key works throughout: nobody can
+ * lock out the others behind an address.
  */
-export type Authenticate = (request: Credentialed) => Promise<Principal>;
+export type Authenticate = (request: Credentialed, level: AccessLevel) => Promise<Principal>;
 
 const WRONG_KEYS_PER_MINUTE = 600;
 
@@ -30,16 +32,16 @@ export function createAuthenticate({
   readonly clock: Clock;
   readonly tokenInQuery: boolean;
 }): Authenticate {
-  const wrongKeys = createMinuteCounter(clock);
-  return async ({ headers, query, ip }) => {
+  const countWrongKey = perMinute(clock);
+  return async ({ headers, query, ip }, level) => {
     const given = keyOf(headers) ?? (tokenInQuery ? query["_token"] : undefined);
     if (given === undefined) throw unauthenticated();
-    const key =
+    const principal =
       typeof given === "string" && isApiKey(given)
         ? await store.apiKeys.findByHash(hashApiKey(given))
         : undefined;
-    if (key) return key;
-    if (wrongKeys.count(ip) <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
+    if (principal) return withLevel(principal, level);
+    if (countWrongKey(ip) <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
     throw new AppError("too_many", "Too many requests with a wrong API key");
   };
 }
@@ -51,21 +53,25 @@ function keyOf(headers: IncomingHttpHeaders): unknown {
   return bearer ?? headers["x-api-key"];
 }
 
-/** Counts by name, from one anew each minute. */
-function createMinuteCounter(clock: Clock): {
-  readonly count: (name: string) => number;
-} {
+function withLevel(principal: Principal, needed: AccessLevel): Principal {
+  if (hasLevel(principal, needed)) return principal;
+  throw new AppError(
+    "forbidden",
+    `This needs a key of access level ${needed}; yours is ${principal.access_level}`,
+  );
+}
+
+/** Counts calls by name; starts over every minute. */
+function perMinute(clock: Clock): (name: string) => number {
   const counts = new Map<string, number>();
   let began = clock.monotonic();
-  return {
-    count(name) {
-      if (clock.monotonic() - began >= 60_000) {
-        counts.clear();
-        began = clock.monotonic();
-      }
-      const count = (counts.get(name) ?? 0) + 1;
-      counts.set(name, count);
-      return count;
-    },
+  return (name) => {
+    if (clock.monotonic() - began >= 60_000) {
+      counts.clear();
+      began = clock.monotonic();
+    }
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count;
   };
 }

@@ -1,63 +1,106 @@
-// What a request changes: one transaction, audited, and carried out once however often the request
-// is repeated.
+// A change that a request makes: one transaction, in which every change of a document leaves a row
+// in the audit trail.
 import type { Principal } from "../model/access.ts";
-import { invalid } from "../model/errors.ts";
-import { show } from "../model/validate.ts";
+import type { AuditAction, AuditEntry } from "../store/ports/audit-store.ts";
+import type { DocumentStore } from "../store/ports/document-store.ts";
 import type { Store } from "../store/store.ts";
-import { auditedStore, createAudit } from "./audited-store.ts";
-import type { Audit } from "./audited-store.ts";
-import { KEPT_FOR_MS } from "./idempotency.ts";
+import { once } from "./idempotency.ts";
 import type { Repeatable } from "./idempotency.ts";
-
-export interface Changes {
-  /**
-   * At most once a request. Documents that `work` changes in its store are audited; what else it
-   * changes, it tells `audit`. Its value is the request's answer: when the request was carried out
-   * before, `work` is not called and that answer is returned.
-   */
-  change<T>(work: (store: Store, audit: Audit) => Promise<T>): Promise<T>;
-  /** The change was taken back: the request, repeated, is carried out again. */
-  forget(): Promise<void>;
-}
 
 export interface Caller {
   readonly principal: Principal;
-  /** That the request comes from. */
+  /** Client address. */
   readonly address: string;
   readonly repeatable: Repeatable | undefined;
 }
 
-export function createChanges(store: Store, { principal, address, repeatable }: Caller): Changes {
-  const { key_id: actor, owner } = principal;
+/** Adds an audit entry for a change of anything but a document. */
+export type Audit = (
+  action: AuditAction,
+  kind: string,
+  objectId: string,
+  fields?: readonly string[],
+) => Promise<void>;
+
+/** `ApiRequest.change`, which documents it. */
+export const carryOut = <T>(
+  store: Store,
+  { principal, address, repeatable }: Caller,
+  work: (store: Store, audit: Audit) => Promise<T>,
+): Promise<T> =>
+  store.transaction(async (within) => {
+    const time = await within.now();
+    const actor = { actor: principal.key_id, owner: principal.owner, address, time };
+    const change = () => work(auditedStore(within, actor), auditIn(within, actor));
+    return repeatable ? once(within, repeatable, time, change) : change();
+  });
+
+/** Who acts, on whose behalf, from where and when. */
+type Actor = Pick<AuditEntry, "actor" | "owner" | "address" | "time">;
+
+const auditIn =
+  (store: Store, actor: Actor): Audit =>
+  (action, kind, object_id, fields = []) =>
+    store.audit.record({ ...actor, action, kind, object_id, fields });
+
+const auditedStore = (store: Store, actor: Actor): Store => ({
+  ...store,
+  documents: auditedDocuments(store.documents, auditIn(store, actor)),
+  transaction: (work) => store.transaction((inner) => work(auditedStore(inner, actor))),
+});
+
+function auditedDocuments(documents: DocumentStore, audit: Audit): DocumentStore {
+  const locked = new Map<string, unknown>();
   return {
-    change: (work) =>
-      store.transaction(async (within) => {
-        const time = await within.now();
-        const carryOut = () => {
-          const by = { actor, owner, address, time };
-          return work(auditedStore(within, by), createAudit(within, by));
-        };
-        return repeatable ? once(within, repeatable, time, carryOut) : carryOut();
-      }),
-    async forget() {
-      if (repeatable) await store.answers.forget(repeatable.id);
+    ...documents,
+    async getForUpdate(kind, id) {
+      const found = await documents.getForUpdate(kind, id);
+      if (found) locked.set(`${kind}/${id}`, found.document);
+      return found;
+    },
+    async insert(document) {
+      const isNew = await documents.insert(document);
+      if (isNew) await audit("create", document.kind, document.id);
+      return isNew;
+    },
+    async replace(document) {
+      const { kind, id } = document;
+      const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id))?.document;
+      await documents.replace(document);
+      locked.set(`${kind}/${id}`, document.document);
+      await audit("update", kind, id, changedPaths(before, document.document));
+    },
+    async remove(kind, id) {
+      await documents.remove(kind, id);
+      await audit("delete", kind, id);
     },
   };
 }
 
-async function once<T>(
-  store: Store,
-  { key, id, fingerprint }: Repeatable,
-  now: number,
-  carryOut: () => Promise<T>,
-): Promise<T> {
-  const kept = await store.answers.claim(id, now, now - KEPT_FOR_MS);
-  if (!kept) {
-    const answer = await carryOut();
-    await store.answers.keep(id, { fingerprint, answer });
-    return answer;
-  }
-  if (kept.fingerprint !== fingerprint)
-    throw invalid(`Idempotency-Key: ${show(key)} was given before, with another body`);
-  return kept.answer as T;
+/** Every update sets one of them. */
+const ALWAYS_CHANGED = ["meta.last_update", "meta.updated"];
+
+/**
+ * The paths that differ, in alphabetical order, never their values. Objects are compared field by
+ * field, arrays as a whole.
+ */
+export const changedPaths = (before: unknown, after: unknown): string[] =>
+  differences(before, after, "")
+    .filter((path) => !ALWAYS_CHANGED.includes(path))
+    .toSorted();
+
+function differences(before: unknown, after: unknown, path: string): string[] {
+  if (!isObject(before) || !isObject(after))
+    return JSON.stringify(before) === JSON.stringify(after) ? [] : [path];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].flatMap((name) =>
+    differences(
+      Object.hasOwn(before, name) ? before[name] : undefined,
+      Object.hasOwn(after, name) ? after[name] : undefined,
+      path === "" ? name : `${path}.${name}`,
+    ),
+  );
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,77 +1,172 @@
-// Create, read, update, delete and list of any owned resource, one transaction a change.
-import type { Static, TObject } from "typebox";
-import type { Resource } from "../model/resource.ts";
+// Create, update, delete, get and list: the endpoints of every owned resource.
+import { Type } from "typebox";
+import type { TObject, TSchema } from "typebox";
 import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/ports/document-store.ts";
-import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
-import { listPage } from "./lists.ts";
-import type { List } from "./lists.ts";
-import { createOwnedDocuments, visible } from "./owned-documents.ts";
-import type { DocumentHooks } from "./owned-documents.ts";
-import type { LIST_PAGING } from "./http/parameters.ts";
-import { assertReadable } from "./unreadable.ts";
+import { defineEndpoint } from "./http/endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps, PathParams } from "./http/endpoint.ts";
+import { listOf, listPage } from "./http/paging.ts";
+import type { List, ListRequest } from "./http/paging.ts";
+import { LIST_PAGING } from "./http/parameters.ts";
+import type { Parameters, Values } from "./http/parameters.ts";
+import { named } from "./openapi/openapi.ts";
+import { answerSchema, assertReadable, lock, shown, visible, write } from "./owned-documents.ts";
+import type { Owned } from "./owned-documents.ts";
 
-type ObjectRequest = ApiRequest<"/:id/">;
+export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
 
-export interface Crud {
-  create(request: ApiRequest): Promise<unknown>;
-  get(request: ObjectRequest): Promise<unknown>;
-  update(request: ObjectRequest): Promise<unknown>;
-  remove(request: ObjectRequest): Promise<{ readonly status: "OK" }>;
-  list(request: ApiRequest<string, typeof LIST_PAGING>, filters: Filters): Promise<List<unknown>>;
+/** A resource as the API serves it. */
+export interface Served<S extends TObject> extends Owned<S> {
+  readonly deps: EndpointDeps;
+  /** Ends in a slash. */
+  readonly path: string;
+  readonly tag: string;
+  /** Operation ids contain them: "Call" and "Calls". */
+  readonly noun: string;
+  readonly nouns: string;
+  /** As in a sentence: "an API Call" and "API Calls". */
+  readonly one: string;
+  readonly many: string;
+  /** Where answers differ from the whole object. */
+  readonly answer?: TSchema;
 }
 
-export function createCrud<S extends TObject>(
-  { store, cursors }: EndpointDeps,
-  resource: Resource<S>,
-  hooks: DocumentHooks<Static<S>> = {},
-): Crud {
-  const { kind, label } = resource;
-  const owned = createOwnedDocuments(resource, hooks);
+const answerOf = <S extends TObject>({ resource, noun, answer }: Served<S>): TSchema =>
+  named(noun, answerSchema(answer ?? resource.schema));
 
-  return {
-    async create(request) {
-      const { principal, body } = request;
-      const now = await store.now();
-      const { owner } = principal;
-      const made = resource.create(body, { id: newId(now), owner, now });
-      return request.change((within) =>
-        owned.write("insert", { store: within, principal, now }, made),
-      );
+export const writeEndpoints = <S extends TObject>(
+  served: Served<S>,
+): [create: Endpoint, update: Endpoint, remove: Endpoint] => [
+  createEndpoint(served),
+  updateEndpoint(served),
+  deleteEndpoint(served),
+];
+
+const createEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
+  defineEndpoint({
+    operationId: `create${served.noun}`,
+    methods: ["POST", "PUT"],
+    path: served.path,
+    tag: served.tag,
+    summary: `Create ${served.one}`,
+    level: "EDITOR",
+    body: named(`New${served.noun}`, served.resource.createBody),
+    status: 201,
+    answer: answerOf(served),
+    versioned: true,
+    async handle({ principal, body, change }) {
+      const now = await served.deps.store.now();
+      const made = served.resource.create(body, { id: newId(now), owner: principal.owner, now });
+      return change((store) => write(served, "insert", { store, principal, now }, made));
     },
+  });
 
-    async get({ principal, params }) {
-      const stored = await store.documents.get(kind, params.id);
-      const found = visible(label, stored, principal);
-      return (await owned.shown(store, principal, [found]))[0];
-    },
-
-    update: (request) =>
-      request.change(async (within) => {
-        const before = await owned.lock(within, request);
-        assertReadable(`this ${label}`, before);
-        const now = await within.now();
-        const made = resource.update(before.document, request.body, now);
-        const { principal } = request;
-        return owned.write("replace", { store: within, principal, now }, made, before);
+const updateEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
+  defineEndpoint({
+    operationId: `update${served.noun}`,
+    methods: ["PUT", "POST"],
+    path: `${served.path as ""}:id/`,
+    tag: served.tag,
+    summary: `Change ${served.one}; properties left out of the body stay, arrays are replaced`,
+    level: "EDITOR",
+    body: named(`${served.noun}Change`, served.resource.updateBody),
+    answer: answerOf(served),
+    versioned: true,
+    conditional: true,
+    handle: (request) =>
+      request.change(async (store) => {
+        const { principal, body } = request;
+        const before = await lock(served, store, request);
+        assertReadable(`this ${served.resource.label}`, before);
+        const now = await store.now();
+        const made = served.resource.update(before.document, body, now);
+        return write(served, "replace", { store, principal, now }, made, before);
       }),
+  });
 
-    remove: (request) =>
-      request.change(async (within) => {
-        const { id } = await owned.lock(within, request);
-        await hooks.removed?.(within, id);
-        await within.documents.remove(kind, id);
+const deleteEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
+  defineEndpoint({
+    operationId: `delete${served.noun}`,
+    methods: ["DELETE"],
+    path: `${served.path as ""}:id/`,
+    tag: served.tag,
+    summary: `Delete ${served.one}`,
+    level: "EDITOR",
+    answer: StatusSchema,
+    conditional: true,
+    handle: (request) =>
+      request.change(async (store) => {
+        const { id } = await lock(served, store, request);
+        await served.hooks?.removed?.(store, id);
+        await store.documents.remove(served.resource.kind, id);
         return { status: "OK" };
       }),
+  });
 
-    async list(request, filters) {
-      const { meta, results } = await listPage(cursors, request, (page) =>
-        store.documents.list(kind, request.principal, filters, page),
-      );
-      return {
-        meta,
-        results: await owned.shown(store, request.principal, results),
-      };
+export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
+  defineEndpoint({
+    operationId: `get${served.noun}`,
+    methods: ["GET"],
+    path: `${served.path as ""}:id/`,
+    tag: served.tag,
+    summary: `Get ${served.one}`,
+    level: "VIEWER",
+    answer: answerOf(served),
+    versioned: true,
+    async handle({ principal, params }) {
+      const { store } = served.deps;
+      const { kind, label } = served.resource;
+      const found = visible(label, await store.documents.get(kind, params.id), principal);
+      return (await shown(served, store, principal, [found]))[0];
     },
-  };
+  });
+
+export const listEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
+  filteredList(served, {
+    operationId: `list${served.nouns}`,
+    path: served.path,
+    summary: `List the ${served.many} that you may read`,
+    filters: () => ({}),
+  });
+
+export interface FilteredList<Path extends string, P extends Parameters> {
+  readonly operationId: string;
+  readonly path: Path;
+  readonly summary: string;
+  /** Beside those of paging. */
+  readonly query?: P;
+  readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters;
+}
+
+/** A list by what its path and its query name. */
+export const filteredList = <
+  S extends TObject,
+  const Path extends string,
+  const P extends Parameters = Record<string, never>,
+>(
+  served: Served<S>,
+  { filters, query, ...list }: FilteredList<Path, P>,
+): Endpoint =>
+  defineEndpoint({
+    ...list,
+    methods: ["GET"],
+    tag: served.tag,
+    level: "VIEWER",
+    query: { ...LIST_PAGING, ...query },
+    answer: listOf(answerOf(served)),
+    handle: (request) =>
+      readList(served, request, filters(request.params, request.query as Values<P>)),
+  });
+
+async function readList<S extends TObject>(
+  served: Served<S>,
+  request: Pick<ApiRequest, "principal"> & ListRequest,
+  filters: Filters,
+): Promise<List<unknown>> {
+  const { store, cursors } = served.deps;
+  const { principal } = request;
+  const { meta, results } = await listPage(cursors, request, (page) =>
+    store.documents.list(served.resource.kind, principal, filters, page),
+  );
+  return { meta, results: await shown(served, store, principal, results) };
 }

@@ -1,21 +1,25 @@
-// Repeated requests: the header Idempotency-Key, and what makes two requests the same.
+// Repeated requests: the header Idempotency-Key, and the answers kept for it.
 import { createHash } from "node:crypto";
 import type { Principal } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
+import { createCron } from "../runtime/cron.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Store } from "../store/store.ts";
 
-/** How long an answer is kept for whoever repeats the request. */
-export const KEPT_FOR_MS = 24 * 3_600_000;
+const KEPT_FOR_MS = 24 * 3_600_000;
+const HOURLY = "23 * * * *";
 
-/** The others do no more when they are repeated. */
+/** The other methods are idempotent by themselves. */
 export const isRepeatable = (method: string): boolean => method === "POST" || method === "PUT";
 
 export interface Repeatable {
   /** As the caller gave it. */
   readonly key: string;
-  /** Of the caller's key together with the caller and what is asked for. */
+  /** Hash of the key, the caller and the operation. */
   readonly id: string;
-  /** Of the body. */
+  /** Hash of the body. */
   readonly fingerprint: string;
 }
 
@@ -27,13 +31,11 @@ export interface Asked {
   readonly body: unknown;
 }
 
-/** Undefined without the header. Throws `invalid`. */
+/** Throws `invalid`. */
 export function toRepeatable(
-  header: string | string[] | undefined,
+  key: string,
   { method, operationId, params, principal, body }: Asked,
-): Repeatable | undefined {
-  if (header === undefined) return undefined;
-  const key = String(header);
+): Repeatable {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalid(`Idempotency-Key: ${show(key)} is not 1 to 255 visible ASCII characters`);
   const asked = [principal.key_id, method, operationId, sorted(params), key];
@@ -43,7 +45,7 @@ export function toRepeatable(
 const hash = (value: unknown): string =>
   createHash("sha256").update(JSON.stringify(value)).digest("hex");
 
-/** The order of names tells no two objects apart. */
+/** With names in order, which makes no difference between objects. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
@@ -53,3 +55,38 @@ function sorted(value: unknown): unknown {
       .map(([name, inner]) => [name, sorted(inner)]),
   );
 }
+
+/** The kept answer; without one, that of `work`, which is kept. Part of the change's transaction. */
+export async function once<T>(
+  store: Store,
+  { key, id, fingerprint }: Repeatable,
+  now: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const kept = await store.answers.claim(id, now, now - KEPT_FOR_MS);
+  if (!kept) {
+    const answer = await work();
+    await store.answers.keep(id, { fingerprint, answer });
+    return answer;
+  }
+  if (kept.fingerprint !== fingerprint)
+    throw invalid(`Idempotency-Key: ${show(key)} was used with another body`);
+  return kept.answer as T;
+}
+
+export const forget = (store: Store, { id }: Repeatable): Promise<void> => store.answers.forget(id);
+
+/** Deletes expired answers, hourly. */
+export const createAnswerPruning = ({
+  store,
+  log,
+}: {
+  readonly store: Store;
+  readonly log: Logger;
+}): Service =>
+  createCron({
+    name: "answer pruning",
+    expression: HOURLY,
+    log,
+    work: async () => store.answers.prune((await store.now()) - KEPT_FOR_MS),
+  });

@@ -1,34 +1,38 @@
-// The documents of a resource: who may see and change them, and what goes along with a change.
-import type { Static, TObject } from "typebox";
-import { AppError, notFound } from "../model/errors.ts";
+// The documents of a resource: reading, writing and locking them for a caller, with whatever else a
+// change involves. One whose secrets cannot be decrypted is shown without them, marked, and not
+// changed.
+import { Type } from "typebox";
+import type { Static, TObject, TSchema } from "typebox";
+import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
 import { canRead, canWrite } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
+import { mark, nullable } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
+import { hasSecrets } from "../model/secrets.ts";
+import { createValidator } from "../model/validate.ts";
 import type { NewDocument, StoredDocument } from "../store/ports/document-store.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiRequest } from "./http/endpoint.ts";
-import { assertMatches } from "./http/entity-tag.ts";
-import { assertReadable, marked } from "./unreadable.ts";
 
 /** A change under way. */
 export interface Change {
-  /** Of the transaction. */
+  /** The transaction. */
   readonly store: Store;
   readonly principal: Principal;
   readonly now: number;
 }
 
-/**
- * What a resource does beside storing its document, in the same transaction. `before` is undefined
- * on creation.
- */
+/** What a resource does beside storing its document, in the same transaction. */
 export interface DocumentHooks<D> {
-  /** Last checks, which need the store; returns the document to store. */
+  /**
+   * Checks that need the store; resolves to the document to store. `before` is undefined on
+   * creation.
+   */
   readonly prepare?: (change: Change, document: D, before?: D) => Promise<D>;
   readonly written?: (change: Change, document: D, before?: D) => Promise<void>;
   readonly removed?: (store: Store, id: string) => Promise<void>;
-  /** What of documents that may be read their reader is shown. */
+  /** The parts of each document that the reader may see. */
   readonly shown?: (
     store: Store,
     reader: Principal,
@@ -36,90 +40,66 @@ export interface DocumentHooks<D> {
   ) => Promise<readonly unknown[]>;
 }
 
-export interface OwnedDocuments<D> {
-  /** What the reader is shown of documents that it may read. */
-  shown(
-    store: Store,
-    reader: Principal,
-    found: readonly StoredDocument[],
-  ): Promise<readonly unknown[]>;
-  /** Returns what its writer is shown of it. */
-  write(
-    verb: "insert" | "replace",
-    change: Change,
-    made: D,
-    before?: StoredDocument<D>,
-  ): Promise<unknown>;
-  /** For a change by its owner; throws where the caller is not, or expects another version. */
-  lock(store: Store, request: ApiRequest<"/:id/">): Promise<StoredDocument<D>>;
+export interface Owned<S extends TObject> {
+  readonly resource: Resource<S>;
+  readonly hooks?: DocumentHooks<Static<S>>;
 }
 
-export function createOwnedDocuments<S extends TObject>(
-  resource: Resource<S>,
-  hooks: DocumentHooks<Static<S>>,
-): OwnedDocuments<Static<S>> {
-  type Document = Static<S>;
-  const { kind, label } = resource;
-
-  const shown = async (
-    within: Store,
-    reader: Principal,
-    found: readonly StoredDocument[],
-  ): Promise<readonly unknown[]> => {
-    const documents = hooks.shown
-      ? await hooks.shown(within, reader, found as StoredDocument<Document>[])
-      : found.map(({ document }) => document);
-    return found.map((stored, n) => marked(documents[n], stored));
-  };
-
-  const write = async (
-    verb: "insert" | "replace",
-    change: Change,
-    made: Document,
-    before?: StoredDocument<Document>,
-  ): Promise<unknown> => {
-    const { store: within, principal } = change;
-    const document = hooks.prepare ? await hooks.prepare(change, made, before?.document) : made;
-    const { owner, owner_org } = before ?? {
-      owner: principal.owner,
-      owner_org: principal.org,
-    };
-    const row = toRow(resource, { owner, owner_org }, document);
-    await within.documents[verb](row);
-    await hooks.written?.(change, document, before?.document);
-    return (await shown(within, principal, [row]))[0];
-  };
-
-  const lock = async (
-    within: Store,
-    { principal, params, ifMatch }: ApiRequest<"/:id/">,
-  ): Promise<StoredDocument<Document>> => {
-    const stored = await within.documents.getForUpdate(kind, params.id);
-    const found = visible(label, stored, principal);
-    if (!canWrite(principal, found))
-      throw new AppError("forbidden", `Only its owner may change or delete this ${label}`);
-    assertMatches(ifMatch, (await shown(within, principal, [found]))[0]);
-    return found as StoredDocument<Document>;
-  };
-
-  return { shown, write, lock };
+/** Documents that the reader may read, as answers show them. */
+export async function shown<S extends TObject>(
+  { hooks }: Owned<S>,
+  store: Store,
+  reader: Principal,
+  found: readonly StoredDocument[],
+): Promise<readonly unknown[]> {
+  const documents = hooks?.shown
+    ? await hooks.shown(store, reader, found as StoredDocument<Static<S>>[])
+    : found.map(({ document }) => document);
+  return found.map((stored, n) => marked(documents[n], stored));
 }
 
-/** Every resource's schema has an id. */
-interface Identified {
-  readonly id: string;
+/** Resolves to the document as the answer shows it. */
+export async function write<S extends TObject>(
+  owned: Owned<S>,
+  verb: "insert" | "replace",
+  change: Change,
+  made: Static<S>,
+  before?: StoredDocument<Static<S>>,
+): Promise<unknown> {
+  const { resource, hooks } = owned;
+  const { store, principal } = change;
+  const document = hooks?.prepare ? await hooks.prepare(change, made, before?.document) : made;
+  const owner = before ?? { owner: principal.owner, owner_org: principal.org };
+  const row = toRow(resource, owner, document);
+  await store.documents[verb](row);
+  await hooks?.written?.(change, document, before?.document);
+  return (await shown(owned, store, principal, [row]))[0];
+}
+
+/** For a change by the owner; throws for any other caller, and if `If-Match` does not match. */
+export async function lock<S extends TObject>(
+  owned: Owned<S>,
+  store: Store,
+  { principal, params, assertMatches }: ApiRequest<"/:id/">,
+): Promise<StoredDocument<Static<S>>> {
+  const { kind, label } = owned.resource;
+  const found = visible(label, await store.documents.getForUpdate(kind, params.id), principal);
+  if (!canWrite(principal, found))
+    throw new AppError("forbidden", `Only its owner may change or delete this ${label}`);
+  assertMatches((await shown(owned, store, principal, [found]))[0]);
+  return found as StoredDocument<Static<S>>;
 }
 
 function toRow<S extends TObject>(
   resource: Resource<S>,
-  owned: Pick<StoredDocument, "owner" | "owner_org">,
+  { owner, owner_org }: Pick<StoredDocument, "owner" | "owner_org">,
   document: Static<S>,
 ): NewDocument {
   return {
-    id: (document as Identified).id,
+    id: (document as { readonly id: string }).id,
     kind: resource.kind,
-    owner: owned.owner,
-    owner_org: owned.owner_org,
+    owner,
+    owner_org,
     document,
     filters: resource.filters(document),
     ...(resource.callIds && { callIds: resource.callIds(document) }),
@@ -132,8 +112,8 @@ interface Dated {
 }
 
 /**
- * A change that another object's change or removal brings with it: whoever owns the document, and
- * unchecked. `before` was read for update.
+ * Changes a document because another object changed or went, whoever owns it, without checks.
+ * `before` was read for update.
  */
 export async function follow<S extends TObject>(
   store: Store,
@@ -145,14 +125,29 @@ export async function follow<S extends TObject>(
   const document = change(before.document as Static<S>) as Static<S> & Dated;
   const last_update = formatInstant(await store.now());
   await store.documents.replace(
-    toRow(resource, before, {
-      ...document,
-      meta: { ...document.meta, last_update },
-    }),
+    toRow(resource, before, { ...document, meta: { ...document.meta, last_update } }),
   );
 }
 
-/** A document that may not be read is answered like one that does not exist. */
+const LABELS = { call: "API Call", token: "Token" } as const;
+
+/** Throws `invalid` while documents of these kinds name the object, and counts them. */
+export async function assertUnused(
+  store: Store,
+  what: string,
+  field: "auth_id" | "token_id",
+  id: string,
+  kinds: readonly (keyof typeof LABELS)[],
+): Promise<void> {
+  const uses: string[] = [];
+  for (const kind of kinds) {
+    const count = await store.documents.count(kind, field, id);
+    if (count > 0) uses.push(`${count} ${LABELS[kind]}${count === 1 ? "" : "s"}`);
+  }
+  if (uses.length > 0) throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
+}
+
+/** Throws the same `not_found` for a document that is missing and for one that may not be read. */
 export function visible(
   label: string,
   stored: StoredDocument | undefined,
@@ -160,4 +155,32 @@ export function visible(
 ): StoredDocument {
   if (!stored || !canRead(principal, stored)) throw notFound(label);
   return stored;
+}
+
+const MARK = mark(Type.Boolean(), {
+  description: "true if the object's secrets cannot be decrypted and are null here; else absent",
+});
+
+/** For readers: the document's schema, with null allowed for every secret. */
+export function answerSchema(schema: TSchema): TSchema {
+  if (!hasSecrets(schema)) return schema;
+  const { properties, ...rest } = withNulls(schema) as { properties: object };
+  return { ...rest, properties: { ...properties, unreadable: MARK } };
+}
+
+function withNulls(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withNulls);
+  if (typeof node !== "object" || node === null) return node;
+  if ("secret" in node && node.secret === true)
+    return createValidator(node).accepts(null) ? node : nullable(node);
+  return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, withNulls(inner)]));
+}
+
+/** What readers are shown of the stored document, marked if it is unreadable. */
+export const marked = (document: unknown, stored: StoredDocument): unknown =>
+  stored.unreadable ? { ...(document as object), unreadable: true } : document;
+
+/** Call it before a change, which would overwrite unreadable secrets with null. */
+export function assertReadable(what: string, { unreadable: cause }: StoredDocument): void {
+  if (cause) throw unreadable(what, { cause });
 }

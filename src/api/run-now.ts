@@ -1,12 +1,16 @@
-// "Run now": hands a run that was ordered to the bus at once, and where asked to, waits for its
-// end.
+// "Run now": orders a run, hands it to the bus at once and, if asked to, waits for its end.
 import { Type } from "typebox";
+import { manualRun } from "../dispatch/pending-run.ts";
+import { canRun } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
+import { AppError, invalid } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
 import type { TargetKind } from "../model/tick.ts";
 import type { PendingRun } from "../store/ports/run-store.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { integer } from "./http/parameters.ts";
+import { visible } from "./owned-documents.ts";
+import { resolveLocation } from "./routes/locations.ts";
 
 const MAX_WAIT_SECONDS = 60;
 const FIRST_POLL_MS = 50;
@@ -32,31 +36,75 @@ export const RUN_PARAMETERS = {
   ),
 };
 
+export interface RunTarget {
+  readonly kind: TargetKind;
+  readonly label: string;
+}
+
+/** A validated body. */
+export interface RunOrder {
+  readonly location_id?: string;
+  readonly context?: Readonly<Record<string, unknown>>;
+  readonly run_delay?: number;
+  readonly between_calls_delay?: number;
+}
+
+/** The run that the caller orders, not stored yet. Throws unless the caller may run the target. */
+export async function orderRun(
+  { store }: EndpointDeps,
+  { principal, params }: ApiRequest<"/:id/">,
+  { kind, label }: RunTarget,
+  order: RunOrder,
+): Promise<PendingRun> {
+  const target = visible(label, await store.documents.get(kind, params.id), principal);
+  if (!canRun(principal, target))
+    throw new AppError(
+      "forbidden",
+      `Only the owner of this ${label}, and its organization where it is shared with it, may run it`,
+    );
+  const { location_id = "", context = {} } = order;
+  const location = await resolveLocation(store, "location_id", location_id);
+  if ("fault" in location) throw invalid(location.fault);
+  return manualRun({
+    target_id: target.id,
+    target_kind: kind,
+    between_calls_delay: order.between_calls_delay ?? 0,
+    location_id: location.id,
+    owner: principal.owner,
+    context: inUpperCase(context),
+    run_delay: order.run_delay ?? 0,
+    now: await store.now(),
+  });
+}
+
+const inUpperCase = (context: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]));
+
 export interface Started<Answer> {
   readonly answer: Answer;
-  /** Of the run that is answered. */
+  /** The id of the run in the answer. */
   readonly idOf: (answer: Answer) => string;
   /** Seconds. */
   readonly wait: number;
 }
 
 /**
- * A run that the bus did not take is forgotten again: its caller is told, and may repeat the
- * request.
+ * Stores, dispatches and awaits the run. If the bus does not take it, it is deleted, and the caller
+ * may repeat the request.
  */
 export async function runNow<Answer>(
   deps: EndpointDeps,
   request: ApiRequest,
   run: PendingRun,
-  started: Started<Answer>,
+  { answer: given, idOf, wait }: Started<Answer>,
 ): Promise<Answer> {
   const { store, dispatcher } = deps;
   const answer = await request.change(async (within, audit) => {
     await within.pendingRuns.insert([run]);
     await audit("run", run.target_kind, run.target_id);
-    return started.answer;
+    return given;
   });
-  const id = started.idOf(answer);
+  const id = idOf(answer);
   const isRepeated = id !== run.result_id;
   if (!isRepeated)
     try {
@@ -66,23 +114,16 @@ export async function runNow<Answer>(
       await request.forget();
       throw cause;
     }
-  const awaited = { kind: run.target_kind, id, seconds: started.wait };
-  await endOf(deps, awaited, request.ended);
+  await endOf(deps, run.target_kind, id, wait, request.ended);
   return answer;
 }
 
-/** Resolves when the run has an outcome, `seconds` are over, or nobody waits any more. */
+/** Resolves when the run has an outcome, after `seconds`, or when `ended` aborts. */
 async function endOf(
   { store, clock }: EndpointDeps,
-  {
-    kind,
-    id,
-    seconds,
-  }: {
-    readonly kind: TargetKind;
-    readonly id: string;
-    readonly seconds: number;
-  },
+  kind: TargetKind,
+  id: string,
+  seconds: number,
   ended: AbortSignal,
 ): Promise<void> {
   const outcomes = kind === "call" ? store.results : store.workflowResults;
@@ -92,7 +133,7 @@ async function endOf(
     const left = deadline - clock.monotonic();
     if (left <= 0 || ended.aborted) return;
     if (await outcomes.get(id)) return;
-    // Rejects when `ended` aborts, which the next turn sees.
+    // Rejects when `ended` aborts; the next turn returns.
     await clock.pause(Math.min(pause, left), ended).catch(() => undefined);
     pause = Math.min(pause * 1.5, SLOWEST_POLL_MS);
   }

@@ -1,6 +1,6 @@
-// The HTTP API as a service: composes its endpoints on one server and owns its listener.
+// The HTTP API as a service: its endpoints, the server they run on, and its listener.
 import fastify from "fastify";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { Clock } from "../runtime/clock.ts";
@@ -10,15 +10,14 @@ import type { Dispatcher } from "../dispatch/dispatch.ts";
 import type { Store } from "../store/store.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import type { Endpoint } from "./http/endpoint.ts";
-import { answerClientError, answerErrors } from "./http/error-answers.ts";
+import { answerClientError, answerError, withoutRoute } from "./http/error-answers.ts";
 import { HttpError } from "./http/errors.ts";
-import { acceptJsonBodies } from "./http/content-types.ts";
-import type { ApiMetrics } from "./metrics.ts";
-import { prettyPrintOnRequest } from "./http/pretty-print.ts";
-import { openApiOptions, sharedSchemas } from "./openapi/openapi.ts";
+import { acceptJsonBodies } from "./http/json-body.ts";
 import { createCursors } from "./http/paging.ts";
-import { observeRequests } from "./http/request-log.ts";
 import { API_PREFIX, serveEndpoint } from "./http/serve-endpoint.ts";
+import { observeRequests } from "./metrics.ts";
+import type { ApiMetrics } from "./metrics.ts";
+import { openApiOptions, sharedSchemas } from "./openapi/openapi.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
 import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
@@ -28,7 +27,7 @@ import { insightEndpoints } from "./routes/insights.ts";
 import { locationEndpoints } from "./routes/locations.ts";
 import { reportEndpoints } from "./routes/reports.ts";
 import { resultEndpoints } from "./routes/results.ts";
-import { runEndpoints } from "./routes/runs.ts";
+import { callRunEndpoints } from "./routes/runs.ts";
 import { statEndpoints } from "./routes/stats.ts";
 import { tokenEndpoints } from "./routes/tokens.ts";
 import { workflowEndpoints } from "./routes/workflows.ts";
@@ -38,9 +37,9 @@ export interface ApiConfig {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Whether a key may be given as the query parameter `_token`. */
+  /** Whether to accept a key as the query parameter `_token`. */
   readonly tokenInQuery: boolean;
-  /** Signs cursors; the same in every process that serves the API. */
+  /** Signs cursors; shared by all processes that serve the API. */
   readonly cursorKey: Uint8Array;
   readonly version: string;
 }
@@ -57,19 +56,20 @@ export interface ApiDeps {
 export interface Api extends Service {
   readonly app: FastifyInstance;
   readonly endpoints: readonly Endpoint[];
-  /** Where it listens, as a URL; undefined while it does not. */
+  /** The URL it listens on; undefined while stopped. */
   address(): string | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 60_000;
 const MAX_PARAM_LENGTH = 1024;
+const DOCS_STYLE = ".swagger-ui .topbar { display: none }";
 
 export function createApi(deps: ApiDeps): Api {
   const { store, dispatcher, clock, log, config } = deps;
   const cursors = createCursors(config.cursorKey);
   const endpoints = [
     callEndpoints,
-    runEndpoints,
+    callRunEndpoints,
     statEndpoints,
     resultEndpoints,
     workflowEndpoints,
@@ -108,46 +108,30 @@ function createServer(
   endpoints: readonly Endpoint[],
   stopping: AbortSignal,
 ): FastifyInstance {
-  const answers = answerErrors(log, endpoints);
+  const onError = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
+    answerError(log, error, request, reply);
   const app = fastify({
-    routerOptions: {
-      ignoreTrailingSlash: true,
-      maxParamLength: MAX_PARAM_LENGTH,
-    },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false,
-    frameworkErrors: answers.onError,
+    frameworkErrors: onError,
     clientErrorHandler: answerClientError,
   });
-  // Handlers check what they are given, once; the schemas of routes are for the OpenAPI document.
+  // Handlers validate; fastify reads the schemas of routes for the OpenAPI document only.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler(answers.onError);
+  app.setErrorHandler(onError);
   app.addHook("onRequest", async (request, reply) => {
     if (stopping.aborted) {
       void reply.header("connection", "close");
       throw new HttpError(503, "The service is shutting down");
     }
-    if (request.is404) throw answers.unknown(request);
+    if (request.is404) throw withoutRoute(endpoints, request);
   });
   observeRequests(app, { clock, log, metrics });
   acceptJsonBodies(app);
-  prettyPrintOnRequest(app);
-  for (const schema of sharedSchemas(endpoints)) app.addSchema(schema);
-  void app.register(swagger, openApiOptions(config.version, config.tokenInQuery, endpoints));
-  void app.register(swaggerUi, {
-    routePrefix: "/docs",
-    theme: {
-      title: "Sonde API",
-      css: [
-        {
-          filename: "sonde.css",
-          content: ".swagger-ui .topbar { display: none }",
-        },
-      ],
-    },
-    staticCSP: "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
-  });
+  prettyPrintOnDemand(app);
+  serveDocs(app, endpoints, config);
   void app.register(async (scope) => {
     scope.get(`${API_PREFIX}/openapi.json`, { schema: { hide: true } }, async () => app.swagger());
     const { tokenInQuery } = config;
@@ -156,6 +140,32 @@ function createServer(
       serveEndpoint(scope, endpoint, { store, authenticate, stopping });
   });
   return app;
+}
+
+/** `debug=1` in the query indents the JSON of the answer. */
+function prettyPrintOnDemand(app: FastifyInstance): void {
+  app.addHook("onSend", async (request, reply, payload) => {
+    const { debug } = request.query as { readonly debug?: unknown };
+    const isJson = String(reply.getHeader("content-type")).startsWith("application/json");
+    return debug === "1" && isJson && typeof payload === "string"
+      ? `${JSON.stringify(JSON.parse(payload), null, 2)}\n`
+      : payload;
+  });
+}
+
+/** The OpenAPI document of the routes registered later, and the page that shows it. */
+function serveDocs(
+  app: FastifyInstance,
+  endpoints: readonly Endpoint[],
+  { version, tokenInQuery }: ApiConfig,
+): void {
+  for (const schema of sharedSchemas(endpoints)) app.addSchema(schema);
+  void app.register(swagger, openApiOptions(version, tokenInQuery, endpoints));
+  void app.register(swaggerUi, {
+    routePrefix: "/docs",
+    theme: { title: "Sonde API", css: [{ filename: "sonde.css", content: DOCS_STYLE }] },
+    staticCSP: "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
+  });
 }
 
 async function listen(app: FastifyInstance, { host, port }: ApiConfig): Promise<string> {
@@ -167,8 +177,6 @@ async function listen(app: FastifyInstance, { host, port }: ApiConfig): Promise<
       code === "EADDRINUSE"
         ? "the port is in use; choose another with SONDE_PORT"
         : `${code || (cause as Error).message}; see SONDE_HOST and SONDE_PORT`;
-    throw new Error(`the API cannot listen on ${host}:${port}: ${advice}`, {
-      cause,
-    });
+    throw new Error(`the API cannot listen on ${host}:${port}: ${advice}`, { cause });
   }
 }

@@ -4,7 +4,7 @@ import { createAgent } from "../agent/agent.ts";
 import { createAgentMetrics } from "../agent/metrics.ts";
 import { createAggregator } from "../aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
-import { createAnswerPruning } from "../api/answer-pruning.ts";
+import { createAnswerPruning } from "../api/idempotency.ts";
 import { createApiMetrics } from "../api/metrics.ts";
 import { createApi } from "../api/server.ts";
 import type { Api } from "../api/server.ts";

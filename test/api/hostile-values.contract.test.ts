@@ -19,7 +19,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
   it.each<[string, string]>([
     ["NUL", "%00"],
     ["NUL among letters", "a%00b"],
-    ["half a surrogate pair", "%ED%A0%BD"],
+    ["a lone surrogate", "%ED%A0%BD"],
     ["no UTF-8", "%ff"],
     ["no escape", "%"],
     ["a long one", "x".repeat(1024)],

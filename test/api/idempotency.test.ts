@@ -47,7 +47,7 @@ it("refuses the same key with another body, naming it", async () => {
   expect([answer.status, answer.body]).toEqual([
     400,
     {
-      error_msg: "Idempotency-Key: 'k1' was given before, with another body",
+      error_msg: "Idempotency-Key: 'k1' was used with another body",
       error: 400,
     },
   ]);

@@ -106,7 +106,7 @@ it("answers 503 while the bus does not take it, and forgets the run", async () =
   expect([answer.status, answer.body]).toEqual([
     503,
     {
-      error_msg: "the bus cannot be used just now; try again in 5 s",
+      error_msg: "the bus is unavailable; try again in 5 s",
       error: 503,
     },
   ]);

@@ -67,7 +67,7 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
       status: 503,
       retryAfter: "5",
       body: {
-        error_msg: "the database cannot be used just now; try again in 5 s",
+        error_msg: "the database is unavailable; try again in 5 s",
         error: 503,
       },
     });

@@ -44,7 +44,7 @@ it("is unavailable to a transaction that collided with others each time it was r
 
 const isToldAsUnusable = (error: unknown): boolean =>
   isUnavailable(error) &&
-  toAnswer(error).body.error_msg === "the database cannot be used just now; try again in 5 s";
+  toAnswer(error).body.error_msg === "the database is unavailable; try again in 5 s";
 
 const raising = (code: string): string =>
   `do $$ begin raise exception using errcode = '${code}'; end $$`;

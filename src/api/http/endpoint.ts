@@ -1,17 +1,17 @@
 // An endpoint as data: what the server registers, what the OpenAPI document says, and what it does.
-// Knows no HTTP server.
+// Independent of the HTTP server.
 import type { TSchema } from "typebox";
 import type { AccessLevel, Principal } from "../../model/access.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Dispatcher } from "../../dispatch/dispatch.ts";
 import type { Store } from "../../store/store.ts";
-import type { Changes } from "../change.ts";
+import type { Audit } from "../change.ts";
 import type { Cursors } from "./paging.ts";
 import type { Parameters, Values } from "./parameters.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** What endpoints work with. */
+/** What handlers use. */
 export interface EndpointDeps {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
@@ -26,23 +26,29 @@ export type PathParams<Path extends string> = Path extends `${string}:${infer Na
     ? Readonly<Record<Name, string>>
     : unknown;
 
-export interface ApiRequest<
-  Path extends string = string,
-  P extends Parameters = Parameters,
-> extends Changes {
+export interface ApiRequest<Path extends string = string, P extends Parameters = Parameters> {
   readonly principal: Principal;
   readonly params: PathParams<Path>;
   readonly query: Values<P>;
-  /** Parsed, not validated; `{}` where there is none. */
+  /** Parsed, not validated; `{}` without a body. */
   readonly body: unknown;
-  readonly ifMatch: string | undefined;
-  /** Aborted when the caller has gone or the server stops: what waits, ends. */
+  /** Aborted when the caller leaves or the server stops. */
   readonly ended: AbortSignal;
-  /** Identifies the list that this request pages through: same path and filters, same caller. */
+  /** Identifies the list that this request pages through: path, filters and caller. */
   readonly scope: string;
+  /**
+   * Runs `work` in a transaction and resolves to its value, the answer to the request. Call it at
+   * most once. A repeated request gets the answer of the first; `work` does not run again. Changes
+   * of documents leave audit entries; report any other change to `audit`.
+   */
+  readonly change: <T>(work: (store: Store, audit: Audit) => Promise<T>) => Promise<T>;
+  /** Drops the kept answer, after the change was undone: a repeated request runs again. */
+  readonly forget: () => Promise<void>;
+  /** Throws `precondition_failed` when `If-Match` names another version of the document. */
+  readonly assertMatches: (document: unknown) => void;
 }
 
-/** An answer with the status that it is sent with. */
+/** An answer and its status. */
 export interface Reply {
   readonly status: 200 | 201;
   readonly answer: unknown;
@@ -50,9 +56,9 @@ export interface Reply {
 
 interface EndpointShape<Path extends string, P extends Parameters> {
   readonly operationId: string;
-  /** The first is the documented way; the others do the same. */
+  /** The first is the documented one; the others do the same. */
   readonly methods: readonly [Method, ...Method[]];
-  /** Below `/api/2`, with its trailing slash where it has one. */
+  /** Below `/api/2`, with its trailing slash if it has one. */
   readonly path: Path;
   /** Other paths of the same endpoint, with the same parameters. */
   readonly aliases?: readonly string[];
@@ -61,10 +67,10 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly level: AccessLevel;
   readonly query?: P;
   readonly body?: TSchema;
-  /** "of the answer": the handler gives a `Reply`. */
+  /** "of the answer": the handler returns a `Reply`. */
   readonly status?: 200 | 201 | "of the answer";
   readonly answer: TSchema;
-  /** The answer is an object of which several versions may exist. */
+  /** The answer carries an ETag. */
   readonly versioned?: boolean;
   /** Honours `If-Match`. */
   readonly conditional?: boolean;
@@ -74,7 +80,7 @@ export interface Endpoint extends EndpointShape<string, Parameters> {
   handle(request: ApiRequest): Promise<unknown>;
 }
 
-/** Checks the handler against the path and the query parameters, and forgets their types. */
+/** Checks the handler against the path and the query parameters, then drops their types. */
 export const defineEndpoint = <
   const Path extends string,
   const P extends Parameters = Record<string, never>,

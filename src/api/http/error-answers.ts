@@ -1,53 +1,43 @@
-// Sends error answers: of handlers, of unknown paths and methods, and of what is not even HTTP.
+// Sends error answers: for handlers, for unknown paths and methods, and for invalid HTTP.
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../model/errors.ts";
 import type { Logger } from "../../runtime/logger.ts";
-import { MAX_BODY_BYTES } from "./content-types.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { HttpError, toAnswer } from "./errors.ts";
+import { MAX_BODY_BYTES } from "./json-body.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
-export interface ErrorAnswers {
-  readonly onError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
-  /** For a request that no route takes: 405 where the path is known, otherwise 404. */
-  readonly unknown: (request: FastifyRequest) => Error;
+/** Sends the error to the caller; logs it if it is a fault of ours. */
+export function answerError(
+  log: Logger,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const { status, headers, body } = toAnswer(reworded(error));
+  const { method, routeOptions } = request;
+  const line = { err: error, method, route: routeOptions.url, status };
+  if (status === 500) log.error(line, "request failed");
+  else if (status > 500) log.warn(line, "request could not be served");
+  void reply.code(status).headers(headers).send(body);
 }
 
-export function answerErrors(log: Logger, endpoints: readonly Endpoint[]): ErrorAnswers {
-  const served = [...endpoints, OPENAPI];
-  const paths = served.flatMap(({ path, aliases = [], methods }) =>
-    [path, ...aliases].map((one) => ({
-      pattern: stepsOf(`${API_PREFIX}${one}`),
-      methods,
-    })),
+/** The error for a request without a route: 405 if the path is known, otherwise 404. */
+export function withoutRoute(
+  endpoints: readonly Endpoint[],
+  { url, method }: FastifyRequest,
+): Error {
+  const steps = stepsOf(url.split("?", 1)[0] ?? "");
+  const methods = [...endpoints, OPENAPI].flatMap(({ path, aliases = [], methods: of }) =>
+    [path, ...aliases].some((one) => covers(stepsOf(`${API_PREFIX}${one}`), steps)) ? of : [],
   );
-  return {
-    onError(error, request, reply) {
-      const { status, headers, body } = toAnswer(inOurWords(error));
-      if (status >= 500) {
-        const { method, routeOptions } = request;
-        const line = { err: error, method, route: routeOptions.url, status };
-        if (status === 500) log.error(line, "request failed");
-        else log.warn(line, "request could not be served");
-      }
-      void reply.code(status).headers(headers).send(body);
-    },
-    unknown({ url, method }) {
-      const steps = stepsOf(url.split("?", 1)[0] ?? "");
-      const allowed = paths
-        .filter(({ pattern }) => covers(pattern, steps))
-        .flatMap(({ methods }) => methods);
-      if (allowed.length === 0) return notFound("Path");
-      const allow = [
-        ...new Set(allowed.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : one))),
-      ].join(", ");
-      return new HttpError(405, `Method ${method} is not allowed here; allowed: ${allow}`, {
-        allow,
-      });
-    },
-  };
+  if (methods.length === 0) return notFound("Path");
+  const allow = [
+    ...new Set(methods.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : one))),
+  ].join(", ");
+  return new HttpError(405, `Method ${method} is not allowed here; allowed: ${allow}`, { allow });
 }
 
 const OPENAPI: Pick<Endpoint, "path" | "aliases" | "methods"> = {
@@ -57,18 +47,18 @@ const OPENAPI: Pick<Endpoint, "path" | "aliases" | "methods"> = {
 
 const stepsOf = (path: string): string[] => path.replace(/\/$/, "").split("/");
 
-const covers = (pattern: readonly string[], steps: readonly string[]) =>
+const covers = (pattern: readonly string[], steps: readonly string[]): boolean =>
   pattern.length === steps.length &&
   pattern.every((step, n) => step.startsWith(":") || step === steps[n]);
 
-/** Errors of the HTTP server whose own words would not help a caller. */
-function inOurWords(error: unknown): unknown {
+/** Rewords errors of the HTTP server whose messages would not help a caller. */
+function reworded(error: unknown): unknown {
   const { code } = error as { readonly code?: unknown };
   switch (code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new HttpError(413, `The body is larger than ${MAX_BODY_BYTES} bytes (1 MiB)`);
     case "FST_ERR_BAD_URL":
-      return new HttpError(400, "The path is not validly percent-encoded");
+      return new HttpError(400, "The percent-encoding of the path is not valid");
     case "FST_ERR_MAX_PARAM_LENGTH":
       return notFound("Path");
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
@@ -83,7 +73,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request took too long to arrive"],
 };
 
-/** The request could not be read, so its answer is written to the socket itself. */
+/** The request could not be parsed: the answer goes to the socket directly. */
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -1,4 +1,4 @@
-// Turns whatever was thrown into the one shape of error answers.
+// Turns anything thrown into an error answer.
 import { AppError, UnavailableError } from "../../model/errors.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 
@@ -26,7 +26,7 @@ const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   503: { "retry-after": String(RETRY_AFTER_SECONDS) },
 };
 
-/** A fault of the HTTP request itself, which no other way of calling would know. */
+/** An error of the HTTP request itself. */
 export class HttpError extends Error {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -41,10 +41,7 @@ export class HttpError extends Error {
 
 export function toAnswer(error: unknown): ErrorAnswer {
   if (error instanceof UnavailableError)
-    return answer(
-      503,
-      `${error.part} cannot be used just now; try again in ${RETRY_AFTER_SECONDS} s`,
-    );
+    return answer(503, `${error.part} is unavailable; try again in ${RETRY_AFTER_SECONDS} s`);
   if (error instanceof AppError) return answer(STATUS[error.code], error.message);
   if (error instanceof HttpError) return answer(error.statusCode, error.message, error.headers);
   const status = statusOf(error);
@@ -63,7 +60,7 @@ const answer = (
   body: { error_msg, error: status },
 });
 
-/** Errors of fastify carry the status they stand for; anything else is a fault of ours. */
+/** Errors of fastify carry their status; any other error is a fault of ours. */
 function statusOf(error: unknown): number {
   const { statusCode } = error as { readonly statusCode?: unknown };
   return error instanceof Error && typeof statusCode === "number" ? statusCode : 500;

@@ -1,14 +1,32 @@
-// Reads request bodies: JSON objects in UTF-8, with everything refused that readers are known to
+// Request bodies: JSON objects in UTF-8, up to a size limit. Refuses everything that JSON parsers
 // disagree on.
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { invalid } from "../../model/errors.ts";
 import { show } from "../../model/validate.ts";
+import { HttpError } from "./errors.ts";
 
+export const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_DEPTH = 32;
 
-// They mean something to JavaScript itself.
+// These mean something to JavaScript itself.
 const FORBIDDEN_NAMES = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Undefined for an empty body. A byte order mark is passed over. Throws `invalid`. */
+/** Makes the server parse JSON bodies, and refuse any other type unless the body is empty. */
+export function acceptJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  const options = { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES } as const;
+  app.addContentTypeParser("application/json", options, async (_request: unknown, body: Buffer) =>
+    parseJsonBody(body),
+  );
+  // Some clients name a type, such as that of a form, and then send nothing.
+  app.addContentTypeParser("*", options, async (request: FastifyRequest, body: Buffer) => {
+    if (body.length === 0) return undefined;
+    const given = request.headers["content-type"] ?? "";
+    throw new HttpError(415, `Content-Type ${show(given)} is not supported; send application/json`);
+  });
+}
+
+/** Undefined for an empty body. Ignores a byte order mark. Throws `invalid`. */
 export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> | undefined {
   if (bytes.length === 0) return undefined;
   const text = decode(bytes);
@@ -31,18 +49,13 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw invalid(`the body is not valid JSON: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw invalid(`the body is not valid JSON: ${(cause as Error).message}`, { cause });
   }
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
-/**
- * What parsing hides or lets pass: duplicate names, depth, and strings that not every database can
- * hold.
- */
+/** Checks what JSON.parse hides or accepts: names, depth, and strings that PostgreSQL rejects. */
 function checkTokens(json: string): void {
   const open: (Set<string> | undefined)[] = [];
   let last = "";
@@ -63,12 +76,12 @@ const toText = (token: string): string =>
 
 function checkName(seen: Set<string> | undefined, name: string): void {
   if (FORBIDDEN_NAMES.has(name))
-    throw invalid(`${show(name)} is not allowed as the name of a property`);
+    throw invalid(`Additional properties are not allowed (${show(name)} was unexpected)`);
   if (seen?.has(name)) throw invalid(`the property ${show(name)} is given more than once`);
   seen?.add(name);
 }
 
 function checkText(text: string): void {
-  if (text.includes("\0")) throw invalid("a string of the body contains a NUL character");
-  if (!text.isWellFormed()) throw invalid("a string of the body contains half a surrogate pair");
+  if (text.includes("\0")) throw invalid("a string in the body contains a NUL character");
+  if (!text.isWellFormed()) throw invalid("a string in the body contains a lone surrogate");
 }

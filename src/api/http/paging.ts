@@ -1,18 +1,21 @@
-// Cursors of lists: opaque to their holder, and signed, so that none can be made up, edited or used
-// elsewhere.
+// Lists in pages: the envelope of their answers, and their cursors. A cursor is opaque, and signed,
+// so that nobody can forge or edit one, or use it on another list.
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { Type } from "typebox";
+import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
 import { show } from "../../model/validate.ts";
+import type { Page } from "../../store/ports/document-store.ts";
 
-/** Where a list goes on. */
+/** Where the next page starts. */
 export type Position = readonly (string | number | null)[];
 
-export interface Cursors {
-  /** `scope` is whatever makes the list what it is: route, filters, caller. */
-  encode(scope: string, position: Position): string;
-  /** Throws `invalid` for anything but a cursor of this scope. */
-  decode(scope: string, cursor: string): Position;
-}
+export type Cursors = ReturnType<typeof createCursors>;
+
+export const PageMetaSchema = Type.Object({
+  more: Type.Boolean({ description: "false on the last page" }),
+  next_cursor: Type.String({ description: '"" on the last page' }),
+});
 
 export interface PageMeta {
   readonly more: boolean;
@@ -22,15 +25,17 @@ export interface PageMeta {
 
 const MAX_LENGTH = 1000;
 
-export function createCursors(key: Uint8Array): Cursors {
+export function createCursors(key: Uint8Array) {
   const sign = (scope: string, payload: string): Buffer =>
     createHmac("sha256", key).update(`${scope}\0${payload}`).digest().subarray(0, 16);
   return {
-    encode(scope, position) {
+    /** `scope` identifies the list: path, filters, caller. */
+    encode(scope: string, position: Position): string {
       const payload = Buffer.from(JSON.stringify(position));
       return Buffer.concat([sign(scope, payload.toString()), payload]).toString("base64url");
     },
-    decode(scope, cursor) {
+    /** Throws `invalid` for anything but a cursor of this scope. */
+    decode(scope: string, cursor: string): Position {
       const bytes = Buffer.from(cursor.slice(0, MAX_LENGTH), "base64url");
       const [signature, payload] = [bytes.subarray(0, 16), bytes.subarray(16)];
       const genuine =
@@ -48,7 +53,7 @@ export interface Paged<T> {
   readonly items: readonly T[];
 }
 
-/** Cuts what was fetched (one more than `limit`, where there is more) to a page. */
+/** Cuts `fetched`, which holds one item beyond `limit` if there are more, to a page. */
 export function toPage<T>(
   fetched: readonly T[],
   limit: number,
@@ -61,4 +66,31 @@ export function toPage<T>(
     meta: { more, next_cursor: more ? cursorAfter(last) : "" },
     items,
   };
+}
+
+export const listOf = (item: TSchema): TSchema =>
+  Type.Object({ meta: PageMetaSchema, results: Type.Array(item) });
+
+export interface List<T> {
+  readonly meta: PageMeta;
+  readonly results: readonly T[];
+}
+
+/** What a list reads of its request. */
+export interface ListRequest {
+  readonly query: { readonly cursor: string | undefined; readonly limit: number };
+  readonly scope: string;
+}
+
+/** One page of a list ordered by id. `fetch` reads a page of rows from the store. */
+export async function listPage<T extends { readonly id: string }>(
+  cursors: Cursors,
+  { query, scope }: ListRequest,
+  fetch: (page: Page) => Promise<readonly T[]>,
+): Promise<List<T>> {
+  const { cursor, limit } = query;
+  const after = cursor === undefined ? "" : cursors.decode(scope, cursor)[0];
+  const rows = await fetch({ after: String(after), limit: limit + 1 });
+  const { meta, items } = toPage(rows, limit, (last) => cursors.encode(scope, [last.id]));
+  return { meta, results: items };
 }

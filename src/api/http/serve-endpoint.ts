@@ -1,15 +1,15 @@
-// Puts an endpoint on the HTTP server: who asks, what with, and how the answer is sent.
+// Serves an endpoint over HTTP: authenticates, reads the request, calls the handler, sends the
+// answer.
+import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, notFound } from "../../model/errors.ts";
-import { hasLevel } from "../../model/access.ts";
-import type { AccessLevel, Principal } from "../../model/access.ts";
+import type { Principal } from "../../model/access.ts";
 import type { Store } from "../../store/store.ts";
 import type { Authenticate } from "../authenticate.ts";
-import { createChanges } from "../change.ts";
-import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
-import { entityTag } from "./entity-tag.ts";
-import { isRepeatable, toRepeatable } from "../idempotency.ts";
+import { carryOut } from "../change.ts";
+import { forget, isRepeatable, toRepeatable } from "../idempotency.ts";
 import { describe } from "../openapi/openapi.ts";
+import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
 import { readParameters } from "./parameters.ts";
 
 export const API_PREFIX = "/api/2";
@@ -21,6 +21,7 @@ export interface Serving {
   readonly stopping: AbortSignal;
 }
 
+/** Registers every method and path of the endpoint. */
 export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving: Serving): void {
   const principals = new WeakMap<FastifyRequest, Principal>();
   for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
@@ -29,22 +30,17 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         method,
         url: `${API_PREFIX}${path}`,
         schema: describe(endpoint, method, path),
-        // Before the body is read: a stranger is not made to send it, nor we to parse it.
+        // Before the body: a caller without a key need not send it, and we need not parse it.
         async onRequest(request) {
-          const principal = await serving.authenticate({
-            headers: request.headers,
-            query: request.query as Record<string, unknown>,
-            ip: request.ip,
-          });
-          assertLevel(principal, endpoint.level);
-          principals.set(request, principal);
+          const { headers, ip } = request;
+          const query = request.query as Record<string, unknown>;
+          const given = { headers, query, ip };
+          principals.set(request, await serving.authenticate(given, endpoint.level));
         },
         async handler(request, reply) {
           const principal = principals.get(request) as Principal;
-          const { status, answer } = toReply(
-            endpoint,
-            await endpoint.handle(toApiRequest(endpoint, request, reply, principal, serving)),
-          );
+          const asked = toApiRequest(endpoint, request, reply, principal, serving);
+          const { status, answer } = toReply(endpoint, await endpoint.handle(asked));
           if (endpoint.versioned) void reply.header("etag", entityTag(answer));
           return reply.code(status).send(answer);
         },
@@ -53,14 +49,6 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
 
 const toReply = ({ status = 200 }: Endpoint, answer: unknown): Reply =>
   status === "of the answer" ? (answer as Reply) : { status, answer };
-
-function assertLevel(principal: Principal, needed: AccessLevel): void {
-  if (!hasLevel(principal, needed))
-    throw new AppError(
-      "forbidden",
-      `This needs a key of access level ${needed}; yours is ${principal.access_level}`,
-    );
-}
 
 function toApiRequest(
   endpoint: Endpoint,
@@ -71,28 +59,25 @@ function toApiRequest(
 ): ApiRequest {
   const params = request.params as Readonly<Record<string, string>>;
   const query = request.query as Readonly<Record<string, unknown>>;
-  // No id that we made has one, and not every database can be asked for it.
+  // No id contains NUL, and PostgreSQL rejects it.
   if (Object.values(params).some((value) => value.includes("\0"))) throw notFound("Object");
   const body = request.body ?? {};
   const { method, headers, ip: address } = request;
+  const key = headers["idempotency-key"];
   const { operationId } = endpoint;
-  const repeatable = isRepeatable(method)
-    ? toRepeatable(headers["idempotency-key"], {
-        method,
-        operationId,
-        params,
-        principal,
-        body,
-      })
-    : undefined;
+  const repeatable =
+    key !== undefined && isRepeatable(method)
+      ? toRepeatable(String(key), { method, operationId, params, principal, body })
+      : undefined;
   return {
-    ...createChanges(store, { principal, address, repeatable }),
     principal,
     params,
-    query: readParameters(endpoint.query ?? {}, query),
+    query: endpoint.query ? readParameters(endpoint.query, query) : {},
     body,
-    ifMatch: headers["if-match"],
     scope: scopeOf(endpoint, params, query, principal),
+    change: (work) => carryOut(store, { principal, address, repeatable }, work),
+    forget: async () => repeatable && forget(store, repeatable),
+    assertMatches: (document) => assertMatches(headers["if-match"], document),
     get ended() {
       return AbortSignal.any([stopping, closeOf(reply)]);
     },
@@ -109,6 +94,20 @@ function scopeOf(
     .filter((name) => name !== "cursor" && name !== "limit")
     .map((name) => [name, query[name] ?? ""]);
   return JSON.stringify([operationId, params, filters, owner, org]);
+}
+
+/** RFC 9110 section 8.8.3: changes whenever the object does. */
+const entityTag = (document: unknown): string =>
+  `"${createHash("sha256").update(JSON.stringify(document)).digest("base64url").slice(0, 22)}"`;
+
+function assertMatches(ifMatch: string | undefined, document: unknown): void {
+  if (ifMatch === undefined || ifMatch.trim() === "*") return;
+  const tags = ifMatch.split(",").map((tag) => tag.trim());
+  if (!tags.includes(entityTag(document)))
+    throw new AppError(
+      "precondition_failed",
+      "The object has changed since you read it (If-Match names another version)",
+    );
 }
 
 function closeOf({ raw }: FastifyReply): AbortSignal {

@@ -64,12 +64,12 @@ export const ERROR_EXAMPLES: Readonly<Record<number, string>> = {
   401: "Unauthorized",
   403: "This needs a key of access level EDITOR; yours is VIEWER",
   404: "API Call not found",
-  412: "The object was changed since it was read (If-Match names another version)",
+  412: "The object has changed since you read it (If-Match names another version)",
   413: "The body is larger than 1048576 bytes (1 MiB)",
   415: "Content-Type 'text/plain' is not supported; send application/json",
   429: "Too many requests with a wrong API key",
   500: "Internal error",
-  503: "the database cannot be used just now; try again in 5 s",
+  503: "the database is unavailable; try again in 5 s",
 };
 
 const TIME = "2026-10-01T12:00:00.000000Z";

@@ -45,7 +45,7 @@ const ERRORS: Readonly<Record<number, string>> = {
   415: "The body is not application/json",
   429: "Too many requests with a wrong key",
   500: "A fault of the service",
-  503: "The database or the bus cannot be used just now",
+  503: "The database or the bus is unavailable",
 };
 
 export const openApiOptions = (

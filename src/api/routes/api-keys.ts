@@ -1,4 +1,4 @@
-// API keys of the caller's owner. A key is shown when it is made, and never again.
+// API keys of the caller's owner. A key is shown once, when it is issued.
 import { Type } from "typebox";
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
@@ -8,11 +8,11 @@ import { createValidator } from "../../model/validate.ts";
 import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { ApiKey } from "../../store/ports/api-key-store.ts";
-import { StatusSchema } from "../crud-endpoints.ts";
+import { StatusSchema } from "../crud.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf, listPage } from "../lists.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { named } from "../openapi/openapi.ts";
+import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 
 const AccessLevelSchema = Type.Enum([...ACCESS_LEVELS]);
@@ -36,11 +36,11 @@ const NewKeySchema = named(
   "NewApiKey",
   Type.Object({
     ...known,
-    api_key: Type.String({ description: "shown this once" }),
+    api_key: Type.String({ description: "shown only here" }),
   }),
 );
 
-// Only an OWNER key reaches these, so none is issued above its issuer's level.
+// The level OWNER is the highest: nobody can issue a key above their own.
 const common = { tag: "API keys", level: "OWNER" } as const;
 
 export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
@@ -53,33 +53,14 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
     body: KeyBody,
     status: 201,
     answer: NewKeySchema,
-    async handle(request) {
-      const { principal, body } = request;
-      const { access_level = "VIEWER" } = keyBody.parse(body);
-      const now = await store.now();
-      const api_key = newApiKey();
-      const key: ApiKey = {
-        key_id: newId(now),
-        owner: principal.owner,
-        org: principal.org,
-        access_level,
-        created: now,
-        last_update: now,
-        revoked: false,
-      };
-      return request.change(async (within, audit) => {
-        await within.apiKeys.insert(key, hashApiKey(api_key));
-        await audit("issue", "api_key", key.key_id);
-        return { ...toAnswer(key), api_key };
-      });
-    },
+    handle: async (request) => issue(request, await store.now()),
   }),
   defineEndpoint({
     ...common,
     operationId: "listApiKeys",
     methods: ["GET"],
     path: "/api_keys/",
-    summary: "List the keys in force",
+    summary: "List the active keys",
     query: LIST_PAGING,
     answer: listOf(KeySchema),
     handle: (request) =>
@@ -94,17 +75,37 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
     path: "/api_keys/:id/",
     summary: "Revoke a key, at once",
     answer: StatusSchema,
-    handle: (request) =>
-      request.change(async (within, audit) => {
-        const { id } = request.params;
-        const { owner } = request.principal;
-        if (!(await within.apiKeys.revoke(id, owner, await within.now())))
-          throw notFound("API key");
-        await audit("revoke", "api_key", id);
-        return { status: "OK" };
-      }),
+    handle: revoke,
   }),
 ];
+
+async function issue({ principal, body, change }: ApiRequest, now: number): Promise<unknown> {
+  const { access_level = "VIEWER" } = keyBody.parse(body);
+  const { owner, org } = principal;
+  const api_key = newApiKey();
+  const key: ApiKey = {
+    key_id: newId(now),
+    owner,
+    org,
+    access_level,
+    created: now,
+    last_update: now,
+    revoked: false,
+  };
+  return change(async (within, audit) => {
+    await within.apiKeys.insert(key, hashApiKey(api_key));
+    await audit("issue", "api_key", key.key_id);
+    return { ...toAnswer(key), api_key };
+  });
+}
+
+const revoke = ({ principal, params: { id }, change }: ApiRequest<"/:id/">): Promise<unknown> =>
+  change(async (within, audit) => {
+    if (!(await within.apiKeys.revoke(id, principal.owner, await within.now())))
+      throw notFound("API key");
+    await audit("revoke", "api_key", id);
+    return { status: "OK" };
+  });
 
 const toAnswer = (key: ApiKey) => ({
   id: key.key_id,

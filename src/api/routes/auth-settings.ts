@@ -1,4 +1,4 @@
-// Authentication Settings. Tokens copy what they need of theirs, and follow its changes.
+// Authentication Settings. A token copies fields of its setting, and follows their changes.
 import { Type } from "typebox";
 import {
   AuthSettingSchema,
@@ -10,34 +10,34 @@ import type { AuthSetting } from "../../model/auth-setting.ts";
 import { nullable } from "../../model/fields.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Store } from "../../store/store.ts";
-import { createCrud } from "../crud.ts";
-import { follow } from "../owned-documents.ts";
-import type { DocumentHooks } from "../owned-documents.ts";
-import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
+import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { assertUnused } from "../references.ts";
+import { assertUnused, follow } from "../owned-documents.ts";
+import type { DocumentHooks } from "../owned-documents.ts";
 
-const names = {
-  path: "/auth/",
-  tag: "Authentication Settings",
-  noun: "AuthSetting",
-  nouns: "AuthSettings",
-  one: "an Authentication Setting",
-  many: "Authentication Settings",
-  answer: Type.Object({
-    ...AuthSettingSchema.properties,
-    keys: nullable(AuthSettingSchema.properties.keys),
-  }),
-} as const;
+const answer = Type.Object({
+  ...AuthSettingSchema.properties,
+  keys: nullable(AuthSettingSchema.properties.keys),
+});
 
 export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
-  const crud = createCrud(deps, authSettingResource, hooks);
-  const { get, list } = readEndpoints(authSettingResource, crud, names);
+  const settings = {
+    deps,
+    resource: authSettingResource,
+    hooks,
+    path: "/auth/",
+    tag: "Authentication Settings",
+    noun: "AuthSetting",
+    nouns: "AuthSettings",
+    one: "an Authentication Setting",
+    many: "Authentication Settings",
+    answer,
+  };
   return [
-    ...writeEndpoints(authSettingResource, crud, names),
-    get,
-    list,
-    listBy(authSettingResource, crud, names, {
+    ...writeEndpoints(settings),
+    getEndpoint(settings),
+    listEndpoint(settings),
+    filteredList(settings, {
       operationId: "listAuthSettingsOfDomain",
       path: "/auth/domain/:domain/",
       summary: "List the Authentication Settings of a domain",

@@ -1,69 +1,109 @@
 // API Calls. `GET calls/<id>/` answers with statistics instead when the query has `kind`.
+import type { Static, TObject } from "typebox";
+import { canRead } from "../../model/access.ts";
 import { callResource } from "../../model/call.ts";
-import { createCrud } from "../crud.ts";
-import type { Crud } from "../crud.ts";
-import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
-import { defineEndpoint } from "../http/endpoint.ts";
+import type { Call } from "../../model/call.ts";
+import { invalid } from "../../model/errors.ts";
+import { reportResource, withRows } from "../../model/report.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Token } from "../../model/token.ts";
+import { show } from "../../model/validate.ts";
+import { withoutCall, workflowResource } from "../../model/workflow.ts";
+import type { Store } from "../../store/store.ts";
+import { filteredList, getEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf } from "../lists.ts";
-import { named } from "../openapi/openapi.ts";
-import { LIST_PAGING, text } from "../http/parameters.ts";
-import { assertCredentials, forgetCall } from "../references.ts";
+import { text } from "../http/parameters.ts";
+import { follow } from "../owned-documents.ts";
+import type { Change } from "../owned-documents.ts";
+import { removeDeploymentsOf } from "./deployments.ts";
 import { callOrStat } from "./stats.ts";
 
-const names = {
-  path: "/calls/",
-  tag: "API Calls",
-  noun: "Call",
-  nouns: "Calls",
-  one: "an API Call",
-  many: "API Calls",
-} as const;
-
 export function callEndpoints(deps: EndpointDeps): Endpoint[] {
-  const crud = createCrud(deps, callResource, {
-    async prepare(change, call, before) {
-      await assertCredentials(change, call, before);
-      return call;
-    },
-    removed: forgetCall,
-  });
+  const calls = {
+    deps,
+    resource: callResource,
+    hooks: { prepare: withCredentials, removed: forgetCall },
+    path: "/calls/",
+    tag: "API Calls",
+    noun: "Call",
+    nouns: "Calls",
+    one: "an API Call",
+    many: "API Calls",
+  };
   return [
-    ...writeEndpoints(callResource, crud, names),
-    callOrStat(deps, readEndpoints(callResource, crud, names).get),
-    ...lists(crud),
+    ...writeEndpoints(calls),
+    callOrStat(deps, getEndpoint(calls)),
+    filteredList(calls, {
+      operationId: "listCalls",
+      path: "/calls/",
+      summary: "List the API Calls that you may read",
+      query: { domain: text("only calls to this host") },
+      filters: (_params, { domain }) =>
+        domain === undefined ? {} : { domain: domain.toLowerCase() },
+    }),
+    filteredList(calls, {
+      operationId: "listCallsOfAuthSetting",
+      path: "/calls/auth/:auth_id/",
+      summary: "List the API Calls that use an Authentication Setting",
+      filters: ({ auth_id }) => ({ auth_id }),
+    }),
   ];
 }
 
-const CALL_LIST = listOf(named(names.noun, callResource.schema));
+/**
+ * Throws `invalid` unless the caller may use the call's setting, and its token belongs to that
+ * setting. References are checked only when they change, so that an object stays open to other
+ * changes. Whatever it names is locked until its own row is there: a concurrent deletion sees it.
+ */
+async function withCredentials(
+  { store, principal }: Change,
+  call: Call,
+  before?: Call,
+): Promise<Call> {
+  const { auth_id, token_id } = call.request;
+  const [authBefore = null, tokenBefore = null] = [
+    before?.request.auth_id,
+    before?.request.token_id,
+  ];
+  if (auth_id === authBefore && token_id === tokenBefore) return call;
+  if (auth_id === null && token_id === null) return call;
+  if (auth_id === null)
+    throw invalid(`request.token_id: ${show(token_id)} is given without request.auth_id`);
+  const setting = await store.documents.getForUpdate("auth_setting", auth_id);
+  if (!setting || !canRead(principal, setting))
+    throw invalid(
+      `request.auth_id: ${show(auth_id)} is not an Authentication Setting that you may read`,
+    );
+  if (token_id === null) return call;
+  const token = await store.documents.getForUpdate("token", token_id);
+  const isOfSetting =
+    token && canRead(principal, token) && (token.document as Token).meta.auth_id === auth_id;
+  if (isOfSetting) return call;
+  throw invalid(
+    `request.token_id: ${show(token_id)} is not a Token of yours for the Authentication Setting ${show(auth_id)}`,
+  );
+}
 
-const lists = (crud: Crud): Endpoint[] => [
-  defineEndpoint({
-    operationId: "listCalls",
-    methods: ["GET"],
-    path: "/calls/",
-    tag: names.tag,
-    summary: "List the API Calls that you may read",
-    level: "VIEWER",
-    query: {
-      ...LIST_PAGING,
-      domain: text("only calls to this host"),
-    },
-    answer: CALL_LIST,
-    handle: (request) => {
-      const { domain } = request.query;
-      return crud.list(request, domain === undefined ? {} : { domain: domain.toLowerCase() });
-    },
-  }),
-  defineEndpoint({
-    operationId: "listCallsOfAuthSetting",
-    methods: ["GET"],
-    path: "/calls/auth/:auth_id/",
-    tag: names.tag,
-    summary: "List the API Calls that use an Authentication Setting",
-    level: "VIEWER",
-    query: LIST_PAGING,
-    answer: CALL_LIST,
-    handle: (request) => crud.list(request, { auth_id: request.params.auth_id }),
-  }),
-];
+/** Deletes the call's deployments, and removes it from workflows and reports. */
+async function forgetCall(store: Store, callId: string): Promise<void> {
+  await removeDeploymentsOf(store, callId);
+  await changeThoseNaming(store, callId, workflowResource, (workflow) =>
+    withoutCall(workflow, callId),
+  );
+  await changeThoseNaming(store, callId, reportResource, (report) =>
+    withRows(report, ({ call_id }) => call_id !== callId),
+  );
+}
+
+async function changeThoseNaming<S extends TObject>(
+  store: Store,
+  callId: string,
+  resource: Resource<S>,
+  change: (document: Static<S>) => Static<S>,
+): Promise<void> {
+  const { kind } = resource;
+  for (const { id } of await store.documents.listAll(kind, "call_id", callId)) {
+    const found = await store.documents.getForUpdate(kind, id);
+    if (found) await follow(store, resource, found, change);
+  }
+}

@@ -1,39 +1,38 @@
-// Deployments: documents whose schedule is kept beside them, for the scheduler.
+// Deployments. Their schedules are stored beside them, for the scheduler.
 import { canRun } from "../../model/access.ts";
 import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
 import type { Store } from "../../store/store.ts";
-import { createCrud } from "../crud.ts";
-import type { Change, DocumentHooks } from "../owned-documents.ts";
-import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
+import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { resolveLocation } from "../locations.ts";
-
-const names = {
-  path: "/deployments/",
-  tag: "Deployments",
-  noun: "Deployment",
-  nouns: "Deployments",
-  one: "a Deployment",
-  many: "Deployments",
-} as const;
+import type { Change, DocumentHooks } from "../owned-documents.ts";
+import { resolveLocation } from "./locations.ts";
 
 export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
-  const crud = createCrud(deps, deploymentResource, hooks);
-  const { get, list } = readEndpoints(deploymentResource, crud, names);
+  const deployments = {
+    deps,
+    resource: deploymentResource,
+    hooks,
+    path: "/deployments/",
+    tag: "Deployments",
+    noun: "Deployment",
+    nouns: "Deployments",
+    one: "a Deployment",
+    many: "Deployments",
+  };
   return [
-    ...writeEndpoints(deploymentResource, crud, names),
-    get,
-    list,
-    listBy(deploymentResource, crud, names, {
+    ...writeEndpoints(deployments),
+    getEndpoint(deployments),
+    listEndpoint(deployments),
+    filteredList(deployments, {
       operationId: "listDeploymentsOfCall",
       path: "/deployments/call/:call_id/",
       summary: "List the Deployments of an API Call",
       filters: ({ call_id }) => ({ target_id: call_id }),
     }),
-    listBy(deploymentResource, crud, names, {
+    filteredList(deployments, {
       operationId: "listDeploymentsOfWorkflow",
       path: "/deployments/workflow/:workflow_id/",
       summary: "List the Deployments of a Workflow",
@@ -73,8 +72,8 @@ const hooks: DocumentHooks<Deployment> = {
 };
 
 /**
- * Locks the target, so that it cannot be deleted before its new deployment is there to be deleted
- * with it. What may not be run is looked for as long as what does not exist.
+ * Locks the target until its new deployment is stored: a concurrent deletion then deletes both. A
+ * target that the caller may not run takes as many look-ups as one that does not exist.
  */
 async function faultOfTarget(
   { store, principal }: Change,
@@ -87,7 +86,7 @@ async function faultOfTarget(
   return `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
 }
 
-/** Part of deleting a call or workflow: nothing stays that would run it. */
+/** Part of deleting a call or workflow. */
 export async function removeDeploymentsOf(store: Store, targetId: string): Promise<void> {
   const deployments = await store.documents.listAll("deployment", "target_id", targetId);
   for (const { id } of deployments) {

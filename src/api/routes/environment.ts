@@ -1,5 +1,5 @@
-// Environment variables of the caller's organization, or of the owner where there is none: all of
-// its members set them.
+// Environment variables of the caller's organization, which every member sets, or of an owner
+// without one.
 import { Type } from "typebox";
 import {
   VariableName,
@@ -16,13 +16,14 @@ import { createValidator, summarizeFaults } from "../../model/validate.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { NewDocument, StoredDocument } from "../../store/ports/document-store.ts";
 import type { Store } from "../../store/store.ts";
-import { StatusSchema } from "../crud-endpoints.ts";
+import { StatusSchema } from "../crud.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../http/endpoint.ts";
-import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi/openapi.ts";
+import { listOf, listPage } from "../http/paging.ts";
+import type { Cursors, List } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { answerSchema, assertReadable, marked } from "../unreadable.ts";
+import { answerSchema, assertReadable, marked } from "../owned-documents.ts";
 
 const Body = Type.Object({ value: VariableValue }, { additionalProperties: false });
 const bodyValidator = createValidator(Body);
@@ -46,14 +47,7 @@ export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint
     level: "VIEWER",
     query: LIST_PAGING,
     answer: listOf(schema),
-    async handle(request) {
-      const { principal, params } = request;
-      const filters = { workspace: workspaceKey(principal, params.workspace) };
-      const { meta, results } = await listPage(cursors, request, (page) =>
-        store.documents.list("variable", principal, filters, page),
-      );
-      return { meta, results: results.map(shown) };
-    },
+    handle: (request) => listVariables(store, cursors, request),
   }),
   defineEndpoint({
     ...common,
@@ -67,7 +61,7 @@ export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint
     ...common,
     operationId: "setVariable",
     methods: ["POST", "PUT"],
-    summary: "Set a variable; it and its workspace are made where they are not",
+    summary: "Set a variable; creates it and its workspace if they do not exist",
     level: "EDITOR",
     body: Body,
     status: "of the answer",
@@ -80,14 +74,22 @@ export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint
     summary: "Delete a variable",
     level: "EDITOR",
     answer: StatusSchema,
-    handle: (request) =>
-      request.change(async (within) => {
-        const { id } = await findVariable(within, request);
-        await within.documents.remove("variable", id);
-        return { status: "OK" };
-      }),
+    handle: deleteVariable,
   }),
 ];
+
+async function listVariables(
+  store: Store,
+  cursors: Cursors,
+  request: ApiRequest<"/:workspace", typeof LIST_PAGING>,
+): Promise<List<unknown>> {
+  const { principal, params } = request;
+  const filters = { workspace: workspaceKey(principal, params.workspace) };
+  const { meta, results } = await listPage(cursors, request, (page) =>
+    store.documents.list("variable", principal, filters, page),
+  );
+  return { meta, results: results.map(shown) };
+}
 
 async function findVariable(store: Store, request: OfVariable): Promise<StoredDocument> {
   const found = await lookUp(store, request);
@@ -125,7 +127,7 @@ async function setVariable(request: OfVariable): Promise<Reply> {
         return { status: 201, answer: made };
       const there = await lookUp(within, request);
       const found = there && (await within.documents.getForUpdate("variable", there.id));
-      if (!found) continue; // deleted in between
+      if (!found) continue; // deleted meanwhile
       assertReadable("this environment variable", found);
       const answer = changed(found.document as Variable, value, now);
       await within.documents.replace(toRow(request.principal, answer, found));
@@ -133,6 +135,13 @@ async function setVariable(request: OfVariable): Promise<Reply> {
     }
   });
 }
+
+const deleteVariable = (request: OfVariable): Promise<unknown> =>
+  request.change(async (within) => {
+    const { id } = await findVariable(within, request);
+    await within.documents.remove("variable", id);
+    return { status: "OK" };
+  });
 
 const newVariable = (
   { params: { workspace, variable_name } }: OfVariable,

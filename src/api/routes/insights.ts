@@ -5,8 +5,8 @@ import { Timestamp } from "../../model/fields.ts";
 import { periodStart } from "../../model/periods.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf, listPage } from "../lists.ts";
 import { named } from "../openapi/openapi.ts";
+import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING, truth } from "../http/parameters.ts";
 import { callSharing } from "../shared-calls.ts";
 

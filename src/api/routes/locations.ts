@@ -1,14 +1,16 @@
-// Locations, and the agents that serve them.
+// Locations and their agents, and the location that a request means.
 import { Type } from "typebox";
+import { Timestamp } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
+import { show } from "../../model/validate.ts";
 import type { StoredAgent, StoredLocation } from "../../store/ports/location-store.ts";
+import type { Store } from "../../store/store.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf, listPage } from "../lists.ts";
-import { Timestamp } from "../../model/fields.ts";
-import { named } from "../openapi/openapi.ts";
+import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
+import { named } from "../openapi/openapi.ts";
 
 const tag = "Locations";
 
@@ -18,7 +20,7 @@ const AgentSchema = named(
     agent_id: Type.String(),
     location_id: Type.String(),
     version: Type.String(),
-    online: Type.Boolean({ description: "heard of within three heartbeats" }),
+    online: Type.Boolean({ description: "seen within three heartbeats" }),
     last_seen: Timestamp,
     in_flight: Type.Integer({ description: "runs under way" }),
   }),
@@ -115,3 +117,24 @@ const toAgent = (agent: StoredAgent, now: number) => ({
   last_seen: formatInstant(agent.last_seen),
   in_flight: agent.in_flight,
 });
+
+type Choice = { readonly id: string } | { readonly fault: string };
+
+/** The id of the location, or a fault for the caller. `""` is the default location: the oldest. */
+export const resolveLocation = async (
+  store: Store,
+  field: string,
+  wanted: string,
+): Promise<Choice> => chooseLocation(await knownLocations(store), field, wanted);
+
+/** Ids, oldest first. */
+export const knownLocations = async (store: Store): Promise<string[]> =>
+  (await store.locations.list()).map(({ id }) => id);
+
+/** `resolveLocation` among `known` locations. */
+export function chooseLocation(known: readonly string[], field: string, wanted: string): Choice {
+  const id = wanted === "" ? known[0] : known.find((one) => one === wanted);
+  if (id !== undefined) return { id };
+  const allowed = known.map((one) => show(one)).join(", ");
+  return { fault: `${field}: ${show(wanted)} is not one of [${allowed}]` };
+}

@@ -1,28 +1,27 @@
-// Reports. Their readers are shown the rows of calls whose statistics they may see.
+// Reports. A reader sees the rows of calls whose statistics it may see.
 import { invalid } from "../../model/errors.ts";
 import { callIdsOf, reportResource, withRows } from "../../model/report.ts";
 import type { Report } from "../../model/report.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
-import { createCrud } from "../crud.ts";
-import type { Change, DocumentHooks } from "../owned-documents.ts";
-import { readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
+import { getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { chooseLocation, knownLocations } from "../locations.ts";
+import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { callsSharing } from "../shared-calls.ts";
-
-const names = {
-  path: "/reports/",
-  tag: "Reports",
-  noun: "Report",
-  nouns: "Reports",
-  one: "a Report",
-  many: "Reports",
-} as const;
+import { chooseLocation, knownLocations } from "./locations.ts";
 
 export function reportEndpoints(deps: EndpointDeps): Endpoint[] {
-  const crud = createCrud(deps, reportResource, hooks);
-  const { get, list } = readEndpoints(reportResource, crud, names);
-  return [...writeEndpoints(reportResource, crud, names), get, list];
+  const reports = {
+    deps,
+    resource: reportResource,
+    hooks,
+    path: "/reports/",
+    tag: "Reports",
+    noun: "Report",
+    nouns: "Reports",
+    one: "a Report",
+    many: "Reports",
+  };
+  return [...writeEndpoints(reports), getEndpoint(reports), listEndpoint(reports)];
 }
 
 const hooks: DocumentHooks<Report> = {
@@ -36,8 +35,8 @@ const hooks: DocumentHooks<Report> = {
 };
 
 /**
- * With every location by its id. Throws `invalid` for calls and locations that are new to the
- * report and not known.
+ * Resolves every location to its id. Throws `invalid` for unknown locations, and for calls that are
+ * new to the report and whose statistics the caller may not see.
  */
 async function withKnownRows(
   { store, principal }: Change,

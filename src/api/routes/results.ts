@@ -1,7 +1,10 @@
-// Results of runs.
+// Results of calls, and what lists of results share with those of workflows.
+import { Type } from "typebox";
 import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
+import type { Principal } from "../../model/access.ts";
 import { ContentSchema } from "../../model/content.ts";
+import type { Content } from "../../model/content.ts";
 import { ResultSchema } from "../../model/result.ts";
 import type { Result } from "../../model/result.ts";
 import { QUEUED, resultWithoutCall } from "../../model/result-without-call.ts";
@@ -10,14 +13,18 @@ import type { PendingRun } from "../../store/ports/run-store.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
-import { listOf, listPage } from "../lists.ts";
-import { named } from "../openapi/openapi.ts";
+import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { listWithQueued } from "../queued-results.ts";
+import { named } from "../openapi/openapi.ts";
 import { callSharing } from "../shared-calls.ts";
 
 const tag = "Results";
+
+/** Without the request, which may be large. */
+export const ListedResultSchema = Type.Omit(ResultSchema, ["request"]);
+
+export const withoutRequest = ({ request: _request, ...rest }: Result): Omit<Result, "request"> =>
+  rest;
 
 export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
   defineEndpoint({
@@ -47,15 +54,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     summary: "Get a result, with the request that was made",
     level: "VIEWER",
     answer: named("Result", ResultSchema),
-    async handle({ principal, params }) {
-      const { store } = deps;
-      const pending = await store.pendingRuns.get(params.result_id);
-      const result = await store.results.get(params.result_id);
-      const callId = result?.meta.call_id ?? pending?.target_id ?? "";
-      const call = await callSharing("results", store, principal, callId);
-      if (!call) throw notFound("Result");
-      return result ?? queuedResult(pending as PendingRun, call);
-    },
+    handle: ({ principal, params }) => resultOf(deps.store, principal, params.result_id),
   }),
   defineEndpoint({
     operationId: "getResultContent",
@@ -65,16 +64,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     summary: "Get the body of the response, as far as it was kept",
     level: "VIEWER",
     answer: named("ResultContent", ContentSchema),
-    async handle({ principal, params }) {
-      const { store } = deps;
-      const result = await store.results.get(params.result_id);
-      const callId = result?.meta.call_id ?? "";
-      const call = await callSharing("results", store, principal, callId);
-      if (!call) throw notFound("Result");
-      const content = await store.results.content(params.result_id);
-      if (!content) throw notFound("Content");
-      return content;
-    },
+    handle: ({ principal, params }) => contentOf(deps.store, principal, params.result_id),
   }),
 ];
 
@@ -89,9 +79,53 @@ const resultsOf = (store: Store, call: Call, page: Page): Promise<Result[]> =>
     page,
   );
 
+async function resultOf(store: Store, principal: Principal, id: string): Promise<Result> {
+  const pending = await store.pendingRuns.get(id);
+  const result = await store.results.get(id);
+  const callId = result?.meta.call_id ?? pending?.target_id ?? "";
+  const call = await callSharing("results", store, principal, callId);
+  if (!call) throw notFound("Result");
+  return result ?? queuedResult(pending as PendingRun, call);
+}
+
+async function contentOf(store: Store, principal: Principal, id: string): Promise<Content> {
+  const result = await store.results.get(id);
+  const call = await callSharing("results", store, principal, result?.meta.call_id ?? "");
+  if (!call) throw notFound("Result");
+  const content = await store.results.content(id);
+  if (!content) throw notFound("Content");
+  return content;
+}
+
 const queuedResult = (run: PendingRun, { meta, request }: Call): Result =>
   resultWithoutCall(
     run,
     { result_id: run.result_id, call_id: run.target_id, domain: meta.domain, request },
     QUEUED,
   );
+
+export interface ListedRuns<R> {
+  readonly targetId: string;
+  readonly recorded: (page: Page) => Promise<R[]>;
+  readonly queued: (run: PendingRun) => R;
+}
+
+/**
+ * A page of a target's results; a run without an outcome yet appears as QUEUED, in its place.
+ * Pending runs are read first: a run that ends meanwhile is read twice, never missed.
+ */
+export async function listWithQueued<R extends { readonly id: string }>(
+  store: Store,
+  { targetId, recorded, queued }: ListedRuns<R>,
+  page: Page,
+): Promise<R[]> {
+  const pending = await store.pendingRuns.listOfCall(targetId, page);
+  const results = await recorded(page);
+  const known = new Set(results.map(({ id }) => id));
+  return pending
+    .filter(({ result_id }) => !known.has(result_id))
+    .map(queued)
+    .concat(results)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(0, page.limit);
+}

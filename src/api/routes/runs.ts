@@ -1,42 +1,47 @@
-// Runs of a call at a caller's request.
+// Runs of calls and workflows at a caller's request.
 import { Type } from "typebox";
+import type { Static } from "typebox";
+import { DelaySeconds } from "../../model/deployment.ts";
 import { Id } from "../../model/fields.ts";
 import { createValidator } from "../../model/validate.ts";
+import { workflowResource } from "../../model/workflow.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { named } from "../openapi/openapi.ts";
-import { orderRun } from "../order-run.ts";
-import { RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
+import { RUN_FIELDS, RUN_PARAMETERS, orderRun, runNow } from "../run-now.ts";
 
-const TARGET = { kind: "call", label: "API Call" } as const;
+const CallRunBody = Type.Object(RUN_FIELDS, { additionalProperties: false });
+const WorkflowRunBody = Type.Object(
+  { ...RUN_FIELDS, between_calls_delay: Type.Optional(DelaySeconds) },
+  { additionalProperties: false },
+);
+const callRunBody = createValidator(CallRunBody);
+const workflowRunBody = createValidator(WorkflowRunBody);
 
-const RunBody = Type.Object(RUN_FIELDS, { additionalProperties: false });
-const runBody = createValidator(RunBody);
-
-const RunSchema = named(
-  "Run",
-  Type.Object({
-    call_id: Id,
-    result_id: Id,
-    location_id: Type.String(),
-    context: Type.Record(Type.String(), Type.Unknown()),
-  }),
+const place = {
+  location_id: Type.String(),
+  context: Type.Record(Type.String(), Type.Unknown()),
+};
+const CallRunSchema = named("Run", Type.Object({ call_id: Id, result_id: Id, ...place }));
+const WorkflowRunSchema = named(
+  "WorkflowRun",
+  Type.Object({ workflow_id: Id, workflow_result_id: Id, ...place }),
 );
 
-export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
+const common = { methods: ["POST"], level: "EDITOR", query: RUN_PARAMETERS } as const;
+
+export const callRunEndpoints = (deps: EndpointDeps): Endpoint[] => [
   defineEndpoint({
+    ...common,
     operationId: "runCall",
-    methods: ["POST"],
     path: "/calls/:id/run",
     tag: "API Calls",
     summary: "Run an API Call now, once",
-    level: "EDITOR",
-    query: RUN_PARAMETERS,
-    body: RunBody,
-    answer: RunSchema,
+    body: CallRunBody,
+    answer: CallRunSchema,
     async handle(request) {
-      const order = runBody.parse(request.body);
-      const run = await orderRun(deps, request, TARGET, order);
+      const order = callRunBody.parse(request.body);
+      const run = await orderRun(deps, request, { kind: "call", label: "API Call" }, order);
       const { target_id: call_id, result_id, location_id, context } = run;
       return runNow(deps, request, run, {
         answer: { call_id, result_id, location_id, context: { ...context } },
@@ -46,3 +51,58 @@ export const runEndpoints = (deps: EndpointDeps): Endpoint[] => [
     },
   }),
 ];
+
+/** `update`: the endpoint that changes a workflow. */
+export const workflowRunEndpoints = (deps: EndpointDeps, update: Endpoint): Endpoint[] => [
+  defineEndpoint({
+    ...common,
+    operationId: "runWorkflow",
+    path: "/workflows/:id/run",
+    tag: "Workflows",
+    summary: "Run a Workflow now, once",
+    body: WorkflowRunBody,
+    answer: WorkflowRunSchema,
+    handle: (request) => runWorkflow(deps, request, request.query.wait),
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "changeOrRunWorkflow",
+    path: "/workflows/:id/",
+    tag: "Workflows",
+    summary:
+      "Run a Workflow now, once; with `meta`, `workflow` or `access` in the body, change it instead",
+    body: Type.Union([WorkflowRunBody, workflowResource.updateBody]),
+    answer: Type.Union([WorkflowRunSchema, update.answer]),
+    versioned: true,
+    conditional: true,
+    handle: (request) =>
+      isChange(request.body)
+        ? update.handle(request)
+        : runWorkflow(deps, request, request.query.wait),
+  }),
+];
+
+const isChange = (body: unknown): boolean =>
+  typeof body === "object" &&
+  body !== null &&
+  ["meta", "workflow", "access"].some((name) => Object.hasOwn(body, name));
+
+async function runWorkflow(
+  deps: EndpointDeps,
+  request: ApiRequest<"/:id/">,
+  wait: number,
+): Promise<Static<typeof WorkflowRunSchema>> {
+  const order = workflowRunBody.parse(request.body);
+  const run = await orderRun(deps, request, { kind: "workflow", label: "Workflow" }, order);
+  const { target_id, result_id, location_id, context } = run;
+  return runNow(deps, request, run, {
+    answer: {
+      workflow_id: target_id,
+      workflow_result_id: result_id,
+      location_id,
+      context: { ...context },
+    },
+    idOf: (answer) => answer.workflow_result_id,
+    wait,
+  });
+}

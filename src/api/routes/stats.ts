@@ -23,7 +23,7 @@ import {
   STAT_PARAMETERS,
   STATS_PARAMETERS,
   StatsSchema,
-} from "../stat-schemas.ts";
+} from "./stat-schemas.ts";
 
 const tag = "Statistics";
 

@@ -1,33 +1,32 @@
-// Tokens. They are their owner's alone, whatever their setting shares.
+// Tokens. Only their owner sees them, whatever their setting shares.
 import { canRead } from "../../model/access.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { invalid } from "../../model/errors.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
 import { show } from "../../model/validate.ts";
-import { createCrud } from "../crud.ts";
-import type { DocumentHooks } from "../owned-documents.ts";
-import { listBy, readEndpoints, writeEndpoints } from "../crud-endpoints.ts";
+import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { assertUnused } from "../references.ts";
-
-const names = {
-  path: "/tokens/",
-  tag: "Tokens",
-  noun: "Token",
-  nouns: "Tokens",
-  one: "a Token",
-  many: "Tokens",
-} as const;
+import { assertUnused } from "../owned-documents.ts";
+import type { DocumentHooks } from "../owned-documents.ts";
 
 export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
-  const crud = createCrud(deps, tokenResource, hooks);
-  const { get, list } = readEndpoints(tokenResource, crud, names);
+  const tokens = {
+    deps,
+    resource: tokenResource,
+    hooks,
+    path: "/tokens/",
+    tag: "Tokens",
+    noun: "Token",
+    nouns: "Tokens",
+    one: "a Token",
+    many: "Tokens",
+  };
   return [
-    ...writeEndpoints(tokenResource, crud, names),
-    get,
-    list,
-    listBy(tokenResource, crud, names, {
+    ...writeEndpoints(tokens),
+    getEndpoint(tokens),
+    listEndpoint(tokens),
+    filteredList(tokens, {
       operationId: "listTokensOfAuthSetting",
       path: "/tokens/auth/:auth_id/",
       summary: "List the Tokens of an Authentication Setting",
@@ -45,7 +44,7 @@ const hooks: DocumentHooks<Token> = {
       throw invalid(
         `meta.auth_id: ${show(auth_id)} is not an Authentication Setting that you may read`,
       );
-    // Calls that name it would name a token of another setting than theirs.
+    // Calls that use it name its present setting too.
     if (before) await assertUnused(store, "Token", "token_id", token.id, ["call"]);
     return ofSetting(token, setting.document as AuthSetting);
   },

@@ -1,4 +1,4 @@
-// Results of a workflow's runs.
+// Results of workflows.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { canRead } from "../../model/access.ts";
@@ -13,15 +13,14 @@ import { stepIds } from "../../runtime/ids.ts";
 import type { Page, StoredDocument } from "../../store/ports/document-store.ts";
 import type { PendingRun } from "../../store/ports/run-store.ts";
 import type { Store } from "../../store/store.ts";
-import { visible } from "../owned-documents.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { ListedResultSchema, withoutRequest } from "../listed-result.ts";
-import { listOf, listPage } from "../lists.ts";
-import { named } from "../openapi/openapi.ts";
+import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { listWithQueued } from "../queued-results.ts";
+import { named } from "../openapi/openapi.ts";
+import { visible } from "../owned-documents.ts";
 import { callsSharing } from "../shared-calls.ts";
+import { ListedResultSchema, listWithQueued, withoutRequest } from "./results.ts";
 
 const tag = "Results";
 
@@ -31,7 +30,7 @@ const WithSteps = named(
     ...WorkflowResultSchema.properties,
     results: Type.Array(ListedResultSchema, {
       description:
-        "of its calls, in order; others than the owner of the Workflow see those of the calls whose results they may read",
+        "of its calls, in order; anyone but the owner of the Workflow sees those of calls whose results they may read",
     }),
   }),
 );
@@ -93,7 +92,7 @@ async function resultOf(
   return { ...recorded, results };
 }
 
-/** A workflow may be shared more widely than its calls are. */
+/** Filtered, since a workflow may be shared more widely than its calls. */
 async function stepsOf(
   store: Store,
   principal: Principal,

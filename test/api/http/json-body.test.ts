@@ -43,17 +43,17 @@ it.each([
   [
     "a prototype",
     bytes('{"__proto__": {}}'),
-    "'__proto__' is not allowed as the name of a property",
+    "Additional properties are not allowed ('__proto__' was unexpected)",
   ],
   [
     "a prototype in disguise",
     bytes(String.raw`{"a": {"\u005f_proto__": 1}}`),
-    "'__proto__' is not allowed as the name of a property",
+    "Additional properties are not allowed ('__proto__' was unexpected)",
   ],
   [
     "a constructor",
     bytes('{"constructor": 1}'),
-    "'constructor' is not allowed as the name of a property",
+    "Additional properties are not allowed ('constructor' was unexpected)",
   ],
   [
     "a name given twice",
@@ -68,17 +68,17 @@ it.each([
   [
     "NUL in a value",
     bytes(String.raw`{"a": ["\u0000"]}`),
-    "a string of the body contains a NUL character",
+    "a string in the body contains a NUL character",
   ],
   [
     "NUL in a name",
     bytes(String.raw`{"\u0000": 1}`),
-    "a string of the body contains a NUL character",
+    "a string in the body contains a NUL character",
   ],
   [
-    "half a surrogate pair",
+    "a lone surrogate",
     bytes(String.raw`{"a": "\ud83d"}`),
-    "a string of the body contains half a surrogate pair",
+    "a string in the body contains a lone surrogate",
   ],
 ])("refuses %s", (_what, given, message) => {
   expect(() => parseJsonBody(given)).toThrow(message);

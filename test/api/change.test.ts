@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { changedPaths } from "../../src/model/changes.ts";
+import { changedPaths } from "../../src/api/change.ts";
 
 it.each([
   ["nothing", { a: 1 }, { a: 1 }, []],
@@ -15,6 +15,6 @@ it.each([
     { meta: { last_update: "2", updated: "2" } },
     [],
   ],
-])("tells what an update changed: %s", (_, before, after, paths) => {
+])("names what an update changed: %s", (_, before, after, paths) => {
   expect(changedPaths(before, after)).toEqual(paths);
 });

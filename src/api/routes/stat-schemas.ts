@@ -1,12 +1,12 @@
 // How statistics are asked for, and the shapes of what is answered.
 import { Type } from "typebox";
-import { nullable, Timestamp } from "../model/fields.ts";
-import { PERIOD_KINDS } from "../model/periods.ts";
-import { STAT_TYPES } from "../model/stat.ts";
-import { PHASES } from "../model/summary.ts";
-import { choice, CURSOR, instant, integer, optional, text } from "./http/parameters.ts";
-import { named } from "./openapi/openapi.ts";
-import { PageMetaSchema } from "./lists.ts";
+import { nullable, Timestamp } from "../../model/fields.ts";
+import { PERIOD_KINDS } from "../../model/periods.ts";
+import { STAT_TYPES } from "../../model/stat.ts";
+import { PHASES } from "../../model/summary.ts";
+import { choice, CURSOR, instant, integer, optional, text } from "../http/parameters.ts";
+import { PageMetaSchema } from "../http/paging.ts";
+import { named } from "../openapi/openapi.ts";
 
 /** All locations together: how it may be asked for, and how answers name it. */
 export const ALL_LOCATIONS = "__ALL__";
