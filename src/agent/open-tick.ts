@@ -1,7 +1,6 @@
 // Opens the secrets of a tick that was sealed for this location.
-import { placeOf, tickSecretsValidator, withSecrets } from "../model/tick-secrets.ts";
-import type { TickSecrets } from "../model/tick-secrets.ts";
-import type { Tick } from "../model/tick.ts";
+import { placeOf, tickSecretsValidator, withSecrets } from "../model/tick.ts";
+import type { Tick, TickSecrets } from "../model/tick.ts";
 import { SealError } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 

@@ -1,5 +1,5 @@
 // Seals the secrets of a tick for the agents of its location.
-import { placeOf, secretsOf, withoutSecrets } from "../model/tick-secrets.ts";
+import { placeOf, secretsOf, withoutSecrets } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
 import { createSealer } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";

@@ -90,3 +90,10 @@ function deriveKey(master: Uint8Array): Key {
     secret: createSecretKey(derive("encryption at rest", 32)),
   };
 }
+
+/**
+ * The key that seals the secrets in a location's ticks: 32 bytes, derived from the master key
+ * without revealing it.
+ */
+export const locationKeyOf = (master: Uint8Array, locationId: string): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", master, "", `sonde location ${locationId}`, 32));

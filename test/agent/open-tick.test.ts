@@ -2,11 +2,9 @@ import { describe, expect, it } from "vitest";
 import { openTick } from "../../src/agent/open-tick.ts";
 import type { SealedTick } from "../../src/agent/open-tick.ts";
 import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
-import { tickValidator } from "../../src/model/tick.ts";
+import { placeOf, tickValidator } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";
-import { placeOf } from "../../src/model/tick-secrets.ts";
-import { locationKeyOf } from "../../src/runtime/location-key.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer, locationKeyOf } from "../../src/runtime/secrets.ts";
 import { newAuthorization, newToken } from "./authorize/authorizing.ts";
 import { newCall, newTick } from "./calling.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { locationKeysOf, openConfiguredStore } from "../../src/compose/store.ts";
 import { openDataDir } from "../../src/runtime/data-dir.ts";
-import { locationKeyOf } from "../../src/runtime/location-key.ts";
+import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { makeFolder } from "../support/process.ts";
 import { aCall } from "../support/runs.ts";

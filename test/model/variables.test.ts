@@ -2,14 +2,14 @@ import { assert, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VariableFault } from "../../src/model/encode-value.ts";
 import type { Landing } from "../../src/model/encode-value.ts";
-import { scopeOf } from "../../src/model/variable-scope.ts";
-import type { CallFacts } from "../../src/model/variable-scope.ts";
 import {
+  MAX_EXPANDED_LENGTH,
   createExpansion,
   environmentNames,
   landingOfBody,
-  MAX_EXPANDED_LENGTH,
+  scopeOf,
 } from "../../src/model/variables.ts";
+import type { CallFacts } from "../../src/model/variables.ts";
 
 const FACTS: CallFacts = {
   now: Date.UTC(2026, 6, 9, 19, 29, 43, 492),

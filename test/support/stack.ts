@@ -10,7 +10,7 @@ import { createApi } from "../../src/api/server.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createDispatcher } from "../../src/dispatch/dispatch.ts";
 import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
-import { locationKeyOf } from "../../src/runtime/location-key.ts";
+import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
