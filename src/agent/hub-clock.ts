@@ -63,9 +63,8 @@ export function createHubClock(clock: Clock): HubClock {
   }
 
   return {
+    ...clock, // `monotonic` and `pause` as they are
     now,
-    monotonic: () => clock.monotonic(),
-    pause: (ms, signal) => clock.pause(ms, signal),
     offset,
     learn(answer) {
       measurements = withMeasurement(measurements, measure(answer));
