@@ -67,7 +67,7 @@ async function startAgent(system: System, settings: Partial<AgentSettings> = {})
   return { stop, registry };
 }
 
-/** The bus while it cannot be reached for reports: they are refused until `back` is called. */
+/** The bus, but unavailable for reports until `back` is called. */
 function unreachable(bus: Bus): Bus & { back(): void; refused(): number } {
   let [away, refused] = [true, 0];
   return {
@@ -91,7 +91,7 @@ const tickFor = (url: string, id = "run-1", times: Parameters<typeof newTick>[1]
     ...times,
   });
 
-/** A target whose answers wait for `release`. */
+/** A target that answers when `release` is called. */
 async function startHeldTarget() {
   const held: (() => void)[] = [];
   const target = await startTarget((_, response) => {
@@ -144,7 +144,7 @@ describe("an agent", () => {
     expect(system.results()[0]?.meta.start_time).toBe("2026-10-01T12:00:12.000000Z");
   });
 
-  it("does not start a tick that comes too late", async () => {
+  it("reports a tick that arrives too late as MISSED", async () => {
     await using target = await startTarget();
     const system = newSystem();
     await startAgent(system);
@@ -186,7 +186,7 @@ describe("an agent", () => {
     expect(target.connections()).toBe(1);
   });
 
-  it("makes 500 runs at a time unless told otherwise", async () => {
+  it("makes 500 runs at a time by default", async () => {
     await using target = await startHeldTarget();
     const system = newSystem();
     await startAgent(system);
@@ -200,7 +200,7 @@ describe("an agent", () => {
     await expect.poll(() => system.results().length).toBe(501);
   });
 
-  it("lends the place of a workflow between its calls", async () => {
+  it("frees the place of a workflow between its calls", async () => {
     await using target = await startTarget();
     const system = newSystem();
     await startAgent(system, { concurrency: 1 });
@@ -226,7 +226,7 @@ describe("an agent", () => {
     expect(system.reports[1]?.workflow?.meta.result).toBe("COMPLETE");
   });
 
-  it("does not let a slow target hold up a fast one", async () => {
+  it("does not delay a fast target behind a slow one", async () => {
     await using slow = await startHeldTarget();
     await using fast = await startTarget();
     const system = newSystem();
@@ -257,7 +257,7 @@ describe("an agent", () => {
       .toEqual(ids.toSorted());
   });
 
-  it("answers a tick from the spool that comes again after a restart, and delivers what is there", async () => {
+  it("answers a redelivered tick from the spool after a restart, and delivers the spool", async () => {
     await using target = await startTarget();
     using folder = makeFolder();
     const spoolPath = join(folder.path, "spool.db");
@@ -270,13 +270,13 @@ describe("an agent", () => {
     await expect.poll(() => first.registry.metrics()).toContain("sonde_agent_spooled_reports 3");
     const stopping = performance.now();
     await first.stop();
-    // What waits for the bus is given up after ten seconds.
+    // Reports that wait for the bus are abandoned after ten seconds.
     expect(performance.now() - stopping).toBeLessThan(5000);
 
     const agentId = "agent-2";
     const next = await startAgent({ ...system, bus }, { spoolPath, agentId });
     expect(await next.registry.metrics()).toContain("sonde_agent_spooled_reports 3");
-    // As another message, or the bus would know it.
+    // In another message: the bus would drop a duplicate.
     await bus.publishTicks([ticks[0] as Tick]);
     await expect
       .poll(() => next.registry.metrics())
@@ -294,7 +294,7 @@ describe("an agent", () => {
     expect(target.requests).toHaveLength(3);
   });
 
-  it("leaves its spool to others when it cannot start", async () => {
+  it("closes its spool when it fails to start", async () => {
     using folder = makeFolder();
     const spoolPath = join(folder.path, "spool.db");
     const system = newSystem();
@@ -311,7 +311,7 @@ describe("an agent", () => {
     await stop();
   });
 
-  it("tells of itself in heartbeats", async () => {
+  it("sends heartbeats", async () => {
     const system = newSystem();
     const heard: Heartbeat[] = [];
     await system.bus.consumeHeartbeats(async (heartbeat) => void heard.push(heartbeat));
@@ -364,14 +364,14 @@ describe("an agent", () => {
     expect(metrics).toContain("sonde_agent_reports_unpublished 0");
   });
 
-  it("is not made with an egress entry that is none", () => {
+  it("rejects an invalid egress entry", () => {
     const egress = { allow: ["10.0.0.0/8", "10.0.0.0/99"] };
     expect(() => newAgent(newSystem(), { egress })).toThrow(/10\.0\.0\.0\/99/);
   });
 });
 
 describe("an agent that stops", () => {
-  it("gives back what has not started, for another agent to run", async () => {
+  it("gives back ticks that have not started, for another agent to run", async () => {
     await using target = await startTarget();
     const system = newSystem();
     const { stop } = await startAgent(system);
@@ -382,14 +382,14 @@ describe("an agent that stops", () => {
     await system.clock.advance(5000);
     await expect
       .poll(async () => {
-        await system.clock.advance(1000); // a message that was given back comes again after a while
+        await system.clock.advance(1000); // a message that was given back is redelivered after a delay
         return system.reports.map(({ agent_id }) => agent_id);
       })
       .toEqual(["agent-2"]);
     expect(target.connections()).toBe(1);
   });
 
-  it("finishes and reports what runs", async () => {
+  it("finishes and reports the runs in flight", async () => {
     await using target = await startHeldTarget();
     const system = newSystem();
     const { stop } = await startAgent(system);

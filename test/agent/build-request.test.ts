@@ -44,19 +44,19 @@ describe("the URL of a request", () => {
     ["http://a b/", "the URL is not a valid http or https URL"],
     ["http://a.example:65536/", "the URL is not a valid http or https URL"],
     ["http://user:pass@a.example/", "the URL contains credentials"],
-  ])("%s makes no request", (url, reason) => {
+  ])("%s is rejected", (url, reason) => {
     expect(build({ url })).toBe(reason);
   });
 });
 
-it("a URL of more than 32 KiB makes no request", () => {
+it("a URL longer than 32 KiB is rejected", () => {
   expect(build({ url: `http://a.example/${"x".repeat(33_000)}` })).toBe(
     "the URL is longer than 32768 characters",
   );
 });
 
 describe("the headers of a request", () => {
-  it("are the agent's own and those of the call", () => {
+  it("are the agent's defaults and those of the call", () => {
     const { headers } = built({
       url: "http://a.example:8080/",
       headers: [pair("X-One", "1"), pair("x-one", "2")],
@@ -73,7 +73,7 @@ describe("the headers of a request", () => {
     ]);
   });
 
-  it("give way to those of the call", () => {
+  it("of the call replace the agent's, except Sonde-Run", () => {
     const { headers } = built({
       headers: [
         pair("host", "virtual.example"),
@@ -92,7 +92,7 @@ describe("the headers of a request", () => {
     ]);
   });
 
-  it("carry other characters than ASCII as UTF-8", () => {
+  it("are sent in UTF-8", () => {
     const { headers } = built({ headers: [pair("X-Name", "Grüße €")] });
     const value = headers.at(-1)?.value ?? "";
     expect(Buffer.from(value, "latin1").toString()).toBe("Grüße €");
@@ -123,11 +123,11 @@ describe("the headers of a request", () => {
     ["Keep-Alive", "1", 'the header "Keep-Alive" is set by the agent and cannot be given'],
     ["Expect", "100-continue", 'the header "Expect" is set by the agent and cannot be given'],
     ["X-Big", "x".repeat(70_000), "the headers are larger than 65536 bytes"],
-  ])("%j: %.20j makes no request", (key, value, reason) => {
+  ])("%j: %.20j is rejected", (key, value, reason) => {
     expect(build({ headers: [pair(key, value)] })).toBe(reason);
   });
 
-  it("name one host at most", () => {
+  it("contain at most one Host", () => {
     expect(
       build({
         headers: [pair("Host", "a.example"), pair("host", "b.example")],
@@ -136,14 +136,14 @@ describe("the headers of a request", () => {
   });
 });
 
-describe("the rest of a request", () => {
+describe("the method and body of a request", () => {
   it.each([
     ["GET", null, null],
     ["POST", "", null],
     ["POST", "{}", "{}"],
     ["GET", "body", "body"],
     ["PURGE", "ü", "ü"],
-  ])("is the method %s and the body %j", (method, body, expected) => {
+  ])("are %s and %j", (method, body, expected) => {
     const request = built({ method, body });
     expect(request.method).toBe(method);
     expect(request.body?.toString() ?? null).toBe(expected);
@@ -153,7 +153,7 @@ describe("the rest of a request", () => {
     ["GET /", "the method is not an HTTP token"],
     ["G\r\n", "the method is not an HTTP token"],
     ["CONNECT", "CONNECT asks for a tunnel, which is not a call"],
-  ])("is not made for the method %j", (method, reason) => {
+  ])("with the method %j are rejected", (method, reason) => {
     expect(build({ method })).toBe(reason);
   });
 });

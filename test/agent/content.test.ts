@@ -45,7 +45,7 @@ describe("the body of a response", () => {
     ],
     ["nothing", "text/plain", Buffer.alloc(0), "utf-8"],
     ["32 KB of text", "text/plain", Buffer.alloc(32 * KIB, "x"), "utf-8"],
-  ])("is kept if it is %s", async (_, type, body, encoding) => {
+  ])("is reported if it is %s", async (_, type, body, encoding) => {
     expect(await contentOf(answering(type, body))).toEqual({
       content_type: type ?? null,
       encoding,
@@ -60,8 +60,8 @@ describe("the body of a response", () => {
     ["text/plain", "with NUL", Buffer.from("a\0b"), "binary"],
     ["text/plain", "not UTF-8", Buffer.from([0x61, 0xff, 0x62]), "binary"],
     ["image/png", "an image", Buffer.from("\x89PNG\r\n\x1a\n"), "binary"],
-    ["text/plain; charset=none", "in no known code", "text", "binary"],
-  ])("of type %s is only named if it is %s", async (type, _, body, reason) => {
+    ["text/plain; charset=none", "in an unknown charset", "text", "binary"],
+  ])("of type %s is not reported if it is %s", async (type, _, body, reason) => {
     expect(await contentOf(answering(type, body))).toEqual({
       content_type: type,
       encoding: null,
@@ -71,7 +71,7 @@ describe("the body of a response", () => {
     });
   });
 
-  it("is kept decoded, and measured so", async () => {
+  it("is decoded, and its size is the decoded one", async () => {
     const text = "hello ".repeat(1000);
     expect(await contentOf(answering("text/plain", gzipSync(text), "gzip"))).toMatchObject({
       size: text.length,
@@ -79,7 +79,7 @@ describe("the body of a response", () => {
     });
   });
 
-  it("is that of the last response", async () => {
+  it("is that of the last response after a redirect", async () => {
     const content = await contentOf((request, response) => {
       if (request.url === "/") response.writeHead(302, { location: "/next" });
       response.end(request.url);
@@ -87,7 +87,7 @@ describe("the body of a response", () => {
     expect(content).toMatchObject({ content: "/next" });
   });
 
-  it("is not kept of a response that did not come whole", async () => {
+  it("is not reported for an incomplete response", async () => {
     const content = await contentOf((_, response) => {
       response.writeHead(200, { "content-length": "10" });
       response.write("abc", () => response.destroy());
@@ -95,7 +95,7 @@ describe("the body of a response", () => {
     expect(content).toBeNull();
   });
 
-  it("hides the credentials that were sent, wherever they come back", async () => {
+  it("has the sent credentials masked wherever they come back", async () => {
     const content = await contentOf(
       (request, response) => response.end(JSON.stringify([request.headers, request.url])),
       {
@@ -111,7 +111,7 @@ describe("the body of a response", () => {
     expect(content?.content).toContain('"x-shown":"shown"');
   });
 
-  it("hides the tokens that a token server gives", async () => {
+  it("has the tokens of a token server's answer masked", async () => {
     const body = { access_token: 'a"b', token_type: "Bearer", expires_in: 60 };
     const content = await contentOf(answering("application/json", JSON.stringify(body)));
     expect(JSON.parse(content?.content ?? "")).toEqual({

@@ -13,8 +13,8 @@ const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
 const TEN_MINUTES = 600_000;
 
 /**
- * A machine whose clock is wrong by so much, and the hub, which answers at once unless told
- * otherwise.
+ * A machine whose clock is wrong by `wrongBy` ms, and a hub that answers after a round trip of
+ * `tripMs`.
  */
 function newMachine(wrongBy: number) {
   const machine = createManualClock(NOW + wrongBy);
@@ -31,7 +31,7 @@ function newMachine(wrongBy: number) {
 }
 
 describe("the agent's clock", () => {
-  it("is the machine's as long as the hub did not answer", async () => {
+  it("is the machine's until the hub answers", async () => {
     const { machine, clock } = newMachine(TEN_MINUTES);
     await machine.setNow(NOW + 1234);
     expect([clock.now(), clock.offset()]).toEqual([NOW + 1234, 0]);
@@ -44,10 +44,10 @@ describe("the agent's clock", () => {
     ["within the error of a slow answer", 20, 40, 0],
     ["beyond the error of a slow answer", 22, 40, -22],
     ["right", 0, 0, 0],
-    ["off by what cannot be read", 1, 0, 0],
-    ["off by what clocks that are kept by NTP may be", 10, 0, 0],
-    ["off by more", 11, 0, -11],
-  ])("is moved when the machine's is %s", async (_, wrongBy, trip, offset) => {
+    ["off by less than the resolution", 1, 0, 0],
+    ["off by what NTP leaves", 10, 0, 0],
+    ["off by more than NTP leaves", 11, 0, -11],
+  ])("is corrected when the machine's is %s", async (_, wrongBy, trip, offset) => {
     const { machine, clock, ask } = newMachine(wrongBy);
     await ask(trip);
     expect(clock.offset()).toBe(offset);
@@ -64,7 +64,7 @@ describe("the agent's clock", () => {
     }
   });
 
-  it("is the machine's again when that is right again", async () => {
+  it("is the machine's again once that is right", async () => {
     const { machine, clock, hubNow, ask } = newMachine(TEN_MINUTES);
     await ask();
     await machine.setNow(hubNow());
@@ -74,7 +74,7 @@ describe("the agent's clock", () => {
     expect(clock.now()).toBe(NOW + 5000);
   });
 
-  it("says once that the machine's was set", async () => {
+  it("reports once that the machine's was set", async () => {
     const { machine, clock } = newMachine(0);
     await machine.advance(86_400_000);
     expect(clock.wasSet()).toBe(false);
@@ -82,7 +82,7 @@ describe("the agent's clock", () => {
     expect([clock.wasSet(), clock.wasSet()]).toEqual([true, false]);
   });
 
-  it("is not early in whole milliseconds", () => {
+  it("rounds down to whole milliseconds", () => {
     const machine = createManualClock(0);
     const clock = createHubClock(machine);
     clock.learn({ sent: 0, received: 0, hubTime: NOW + 0.9 });
@@ -115,7 +115,7 @@ describe("a wait for an instant", () => {
   );
 
   it.each([TEN_MINUTES, -TEN_MINUTES])(
-    "follows an answer that comes while it waits (%i ms)",
+    "follows an answer that arrives meanwhile (%i ms)",
     async (wrongBy) => {
       const { machine, clock, hubNow, ask } = newMachine(wrongBy);
       const wait = startWait(clock, NOW + Math.max(wrongBy, 0) + 90_000);
@@ -129,7 +129,7 @@ describe("a wait for an instant", () => {
     },
   );
 
-  it("sleeps on when answers differ by what does not matter", async () => {
+  it("is not woken by answers that differ by little", async () => {
     const { machine, clock, hubNow, ask } = newMachine(TEN_MINUTES);
     await ask(10);
     const wait = startWait(clock, NOW + 60_000);
@@ -143,7 +143,7 @@ describe("a wait for an instant", () => {
     expect(wait.startedAt).toBeLessThan(NOW + 60_025);
   });
 
-  it("ends at once when an answer tells that the instant has passed", async () => {
+  it("ends at once when an answer shows that the instant has passed", async () => {
     const { clock, ask } = newMachine(-TEN_MINUTES);
     const wait = startWait(clock, NOW - 1);
     await ask();
@@ -166,7 +166,7 @@ describe("a wait for an instant", () => {
     },
   );
 
-  it("is over at an instant of the past", async () => {
+  it("ends at once for an instant in the past", async () => {
     const { machine, clock } = newMachine(0);
     await clock.waitUntil(NOW);
     expect(machine.waiting()).toEqual([]);
@@ -184,7 +184,7 @@ describe("a wait for an instant", () => {
 });
 
 it.each([TEN_MINUTES, -TEN_MINUTES])(
-  "a pause takes as long as it is to, when the hub's time is learned meanwhile (%i ms)",
+  "a pause keeps its length when the hub answers meanwhile (%i ms)",
   async (wrongBy) => {
     const { machine, clock, ask } = newMachine(wrongBy);
     let isOver = false;
@@ -206,7 +206,7 @@ describe("an answer of the hub", () => {
     ["after 10 ms", { sent: 100, received: 110, hubTime: HUB + 105 }, HUB, 6],
     ["all of it on the way there", { sent: 0, received: 10, hubTime: 10 }, 5, 6],
     ["all of it on the way back", { sent: 0, received: 10, hubTime: 0 }, -5, 6],
-  ])("%s tells its time to half of the round trip", (_, answer, ahead, error) => {
+  ])("%s is exact to half of the round trip", (_, answer, ahead, error) => {
     expect(measure(answer)).toMatchObject({ ahead, error });
   });
 });
@@ -219,12 +219,12 @@ const at = (at: number, ahead: number, error: number): Measurement => ({
 
 describe("of several measurements", () => {
   it.each<[string, Measurement[], number | undefined]>([
-    ["none is best among none", [], undefined],
-    ["one is the best", [at(0, 7, 5)], 7],
-    ["that of the least round trip is", [at(0, 7, 5), at(10, 8, 3), at(20, 9, 4)], 8],
-    ["the earlier one of two that are equal is when none is aged", [at(0, 7, 5), at(0, 8, 5)], 7],
+    ["there is none without any", [], undefined],
+    ["the only one is best", [at(0, 7, 5)], 7],
+    ["that of the shortest round trip is", [at(0, 7, 5), at(10, 8, 3), at(20, 9, 4)], 8],
+    ["of two equal ones the earlier is", [at(0, 7, 5), at(0, 8, 5)], 7],
     [
-      "a new one is when the old one's error has grown with its age",
+      "a new one is once the error of the old one has grown with age",
       [at(0, 7, 5), at(100_000, 8, 6)],
       8,
     ],
@@ -234,14 +234,14 @@ describe("of several measurements", () => {
 
   it.each<[string, Measurement[], Measurement, number[]]>([
     ["the first is kept", [], at(0, 7, 5), [7]],
-    ["those that agree are kept together", [at(0, 7, 5)], at(1, 16, 4), [7, 16]],
+    ["ones that agree are kept together", [at(0, 7, 5)], at(1, 16, 4), [7, 16]],
     [
-      "one that contradicts them stands alone, also when it is worse",
+      "one that contradicts them replaces them, even if less exact",
       [at(0, 7, 5), at(1, 8, 5)],
       at(2, 31, 17),
       [31],
     ],
-    ["it is the best one that counts", [at(0, 90, 90), at(1, 7, 5)], at(2, 60, 5), [60]],
+    ["only the best one is compared", [at(0, 90, 90), at(1, 7, 5)], at(2, 60, 5), [60]],
   ])("%s", (_, kept, latest, expected) => {
     const after = withMeasurement(kept, latest);
     expect(after.map(({ ahead }) => ahead)).toEqual(expected);

@@ -1,4 +1,4 @@
-// An agent on a machine whose clock is wrong, and a hub that it learns the time from.
+// An agent on a machine whose clock is wrong, corrected by the hub.
 import { describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { authorizeAmazon } from "../../src/agent/authorize/amazon.ts";
@@ -24,7 +24,7 @@ const TEN_MINUTES = 600_000;
 const WRONG_BY = [TEN_MINUTES, -TEN_MINUTES];
 
 interface SystemOptions {
-  /** What the clock of the agent's machine shows beyond the hub's; default 0. */
+  /** Milliseconds by which the agent's machine is ahead of the hub; default 0. */
   readonly wrongBy?: number;
   /** Default: true. */
   readonly hubAnswers?: boolean;
@@ -67,7 +67,7 @@ async function startSystem({ start }: Adapter, { wrongBy = 0, hubAnswers = true 
     heartbeats,
     results,
     registry,
-    told: () =>
+    logged: () =>
       lines
         .map((line) => JSON.parse(line) as Record<string, unknown>)
         .filter(({ msg }) => /clock/.test(String(msg)))
@@ -85,7 +85,7 @@ const tickFor = (url: string, due_time: number, authorization?: Authorization): 
 const setting = (auth_type: string, rest: Partial<Authorization> = {}) =>
   newAuthorization(auth_type, { domain: "127.0.0.1", ...rest });
 
-/** A workflow that makes the call twice, and handles cookies. */
+/** A workflow that makes the call twice and handles cookies. */
 const twice = (tick: Tick): Tick => ({
   ...tick,
   calls: [...tick.calls, ...tick.calls],
@@ -98,7 +98,7 @@ const twice = (tick: Tick): Tick => ({
   },
 });
 
-/** Makes one call, due now, and returns what the target received and what was reported. */
+/** Makes one call, due now; returns the request that the target received and the result. */
 async function callNow(
   system: Awaited<ReturnType<typeof startSystem>>,
   target: HttpTarget,
@@ -111,7 +111,7 @@ async function callNow(
 
 describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   it.each(WRONG_BY)(
-    "starts a run at the hub's moment and reports in the hub's time, its own clock being wrong by %i ms",
+    "starts runs and reports them in the hub's time when its clock is wrong by %i ms",
     async (wrongBy) => {
       await using system = await startSystem(adapter, { wrongBy });
       const { machine, results } = system;
@@ -137,7 +137,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   );
 
   it.each(WRONG_BY)(
-    "tells of a clock that is wrong by %i ms, and when it is right again",
+    "reports a clock that is wrong by %i ms, and when it is right again",
     async (wrongBy) => {
       await using system = await startSystem(adapter, { wrongBy });
       const { machine, heartbeats, registry } = system;
@@ -149,7 +149,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       await machine.setNow(system.hubNow());
       await expect.poll(shown).toBe(0);
       expect(heartbeats[1]).toMatchObject({ clock_offset_ms: -wrongBy });
-      expect(system.told()).toEqual([
+      expect(system.logged()).toEqual([
         ["warn", "machine's clock is wrong; using the hub's time", -wrongBy],
         ["info", "machine's clock is right again", 0],
       ]);
@@ -157,7 +157,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   );
 
   it.each(WRONG_BY)(
-    "measures a run right during which its clock is set by %i ms, and the next one too",
+    "measures correctly during and after a change of its clock by %i ms",
     async (change) => {
       await using system = await startSystem(adapter, {});
       const { machine, results, hubNow } = system;
@@ -168,7 +168,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
           .then(() => response.end("ok"));
       });
       await callNow(system, target);
-      await expect.poll(() => system.told()).toHaveLength(1);
+      await expect.poll(() => system.logged()).toHaveLength(1);
       const due = hubNow() + 5000;
       await system.bus.publishTicks([tickFor(target.url, due)]);
       await expect.poll(() => machine.waiting()).toEqual([due + change]);
@@ -182,7 +182,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   );
 
   it.each(WRONG_BY)(
-    "holds a tick for the hub's moment while its clock, wrong by %i ms, is set right",
+    "holds a tick until the hub's instant while its clock, wrong by %i ms, is corrected",
     async (wrongBy) => {
       await using target = await startTarget();
       await using system = await startSystem(adapter, { wrongBy });
@@ -198,7 +198,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   );
 
   it.each(WRONG_BY)(
-    "signs by OAUTH1 at the hub's moment, its own clock being wrong by %i ms",
+    "signs OAUTH1 in the hub's time when its clock is wrong by %i ms",
     async (wrongBy) => {
       await using target = await startTarget();
       await using system = await startSystem(adapter, { wrongBy });
@@ -223,7 +223,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   );
 
   it.each(WRONG_BY)(
-    "signs by AMAZON at the hub's moment, its own clock being wrong by %i ms",
+    "signs AMAZON in the hub's time when its clock is wrong by %i ms",
     async (wrongBy) => {
       await using target = await startTarget();
       await using system = await startSystem(adapter, { wrongBy });
@@ -245,7 +245,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     ["in a minute", TEN_MINUTES, NOW + 60_000, "COMPLETE"],
     ["a minute ago", -TEN_MINUTES, NOW - 60_000, "SKIPPED"],
   ])(
-    "judges a token that expires %s by the hub's time",
+    "checks a token that expires %s by the hub's time",
     async (_, wrongBy, expires_at, expected) => {
       await using target = await startTarget();
       await using system = await startSystem(adapter, { wrongBy });
@@ -261,7 +261,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   ];
 
   it.each(cookies)(
-    "judges a cookie that expires %s by the hub's time",
+    "checks a cookie that expires %s by the hub's time",
     async (_, wrongBy, expires, expected) => {
       const date = new Date(expires).toUTCString();
       await using target = await startTarget(({ url }, response) => {
@@ -276,7 +276,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
   );
 
   it.each(cookies)(
-    "judges a workflow's cookie that expires %s by the hub's time",
+    "checks a workflow's cookie that expires %s by the hub's time",
     async (_, wrongBy, expires, expected) => {
       const date = new Date(expires).toUTCString();
       await using target = await startTarget((_request, response) => {
@@ -289,7 +289,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     },
   );
 
-  it("goes by its own clock where the hub does not answer", async () => {
+  it("uses its own clock if the hub does not answer", async () => {
     await using target = await startTarget();
     await using system = await startSystem(adapter, {
       wrongBy: TEN_MINUTES,
@@ -302,6 +302,6 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     await machine.advance(12_000);
     await expect.poll(() => results).toHaveLength(1);
     expect(results[0]?.meta.start_time).toBe("2026-10-01T12:10:12.000000Z");
-    expect(system.told()).toEqual([]);
+    expect(system.logged()).toEqual([]);
   });
 });

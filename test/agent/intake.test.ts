@@ -54,7 +54,7 @@ function newIntake({
 }
 
 describe("a message of ticks", () => {
-  it("is done only when its reports are stored", async () => {
+  it("is done only once its reports are stored", async () => {
     await using target = await startTarget();
     const { intake, offered, storeAll } = newIntake();
     let done = false;
@@ -66,7 +66,7 @@ describe("a message of ticks", () => {
     expect(done).toBe(true);
   });
 
-  it("that comes again while it runs is not run twice", async () => {
+  it("that is redelivered while it runs joins the run", async () => {
     await using target = await startTarget();
     const { intake, offered, storeAll } = newIntake();
     const tick = newTick(newCall({ url: target.url }));
@@ -77,7 +77,7 @@ describe("a message of ticks", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  it("that comes again after its reports are stored is done at once", async () => {
+  it("that is redelivered after its reports are stored is done at once", async () => {
     await using target = await startTarget();
     const { intake, offered, storeAll } = newIntake();
     const tick = newTick(newCall({ url: target.url }));
@@ -90,7 +90,7 @@ describe("a message of ticks", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  it("is given back when the bus does not take its reports", async () => {
+  it("is given back when the bus rejects its reports, which are kept", async () => {
     await using target = await startTarget();
     const { intake, refuse } = newIntake();
     refuse(new Error("a bug"));
@@ -100,7 +100,7 @@ describe("a message of ticks", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  it("is given back as a whole when a run is cancelled", async () => {
+  it("is given back whole when a run is cancelled", async () => {
     await using target = await startTarget(() => undefined);
     const { intake } = newIntake();
     const taken = intake.take([newTick(newCall({ url: target.url }))]);
@@ -114,10 +114,10 @@ describe("a message of ticks", () => {
   });
 });
 
-describe("a workflow that waits on a full agent", () => {
+describe("a workflow that waits for a place", () => {
   const CALLS_LIMIT_MS = 1500;
 
-  /** Its first call is made, its delay over, and its place taken by a call that is not answered. */
+  /** Its first call is made, its delay is over, and a call without an answer holds its place. */
   async function startWaiting() {
     const target = await startTarget();
     let answer = (): void => undefined;
@@ -161,7 +161,7 @@ describe("a workflow that waits on a full agent", () => {
     };
   }
 
-  it("goes on when it has a place again, however long that took", async () => {
+  it("continues once it has a place again, however long that takes", async () => {
     await using waiting = await startWaiting();
     const { target, answer, offered, storeAll, workflow } = waiting;
     await systemClock.pause(CALLS_LIMIT_MS + 100);
@@ -174,7 +174,7 @@ describe("a workflow that waits on a full agent", () => {
     await workflow;
   });
 
-  it("ends when the agent stops", async () => {
+  it("ends when it is cancelled", async () => {
     await using waiting = await startWaiting();
     const { target, intake, workflow } = waiting;
     intake.cancel();

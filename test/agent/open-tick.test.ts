@@ -33,9 +33,9 @@ const openWith =
   };
 
 describe("a sealed tick", () => {
-  it("shows no secret, and all else", async () => {
+  it("contains no secret, and everything else", async () => {
     const sealed = tickValidator.parse(await seal(tick));
-    // Longer than what a ciphertext may hold by chance.
+    // Too long to occur in a ciphertext by chance.
     expect(JSON.stringify(sealed)).not.toMatch(/hush-(token|value)/);
     expect(sealed).toEqual({
       ...newTick(plain),
@@ -44,13 +44,13 @@ describe("a sealed tick", () => {
     });
   });
 
-  it("is not sealed where it has no secrets", async () => {
+  it("is left as it is without secrets", async () => {
     expect(await seal(newTick(plain))).toEqual(newTick(plain));
   });
 
   it.each([
     ["the key of its location", openWith(MASTER)],
-    ["an older key beside the one in force", openWith(OTHER, MASTER)],
+    ["an older key beside the current one", openWith(OTHER, MASTER)],
   ])("is opened with %s", async (_, open) => {
     expect(await open(await seal(tick))).toEqual(tick);
   });
@@ -69,7 +69,7 @@ describe("a sealed tick", () => {
   });
 
   it.each(["{}", "not JSON", '{"authorizations":{"r":{"kind":"NEW"}}}'])(
-    "is not opened where %s was sealed",
+    "is not opened if it contains %s",
     async (text) => {
       const sealer = createSealer({ current: locationKeyOf(MASTER, "here") });
       const sealed = await sealer.seal(text, placeOf(tick));
@@ -79,7 +79,7 @@ describe("a sealed tick", () => {
     },
   );
 
-  it("does not open in the place of another run's", async () => {
+  it("does not open in another run", async () => {
     const { sealed = "" } = await seal(tick);
     const other = { ...(await seal(tick)), result_id: "other", sealed };
     expect(await openWith(MASTER)(other)).toMatch(/^wrong_location_key/);

@@ -38,7 +38,7 @@ const setting = (auth_type: string, rest: Partial<Authorization> = {}) =>
   newAuthorization(auth_type, { domain: "127.0.0.1", ...rest });
 
 describe("the variables of a call", () => {
-  it("are filled in everywhere, and the secret ones are masked in its result", async () => {
+  it("are filled in everywhere, and masked in its result if secret", async () => {
     await using target = await startTarget((request, response) =>
       response.setHeader("X-Echo", request.url ?? "").end(),
     );
@@ -79,7 +79,7 @@ describe("the variables of a call", () => {
       { url: "http://{{gone}}/" },
       "the host of the URL is incomplete; unknown_variable: {{gone}} has no value",
     ],
-  ])("make no request of %j", async (request, message) => {
+  ])("reject the request %j", async (request, message) => {
     const context = { LINES: "a\r\nX-Evil: b" };
     const result = await run({ request, tick: { context } });
     expect(result.meta).toMatchObject({ result: "UNABLE_TO_RUN", message });
@@ -107,25 +107,22 @@ describe("the variables of a call", () => {
     );
   });
 
-  it.each([4000, 60_000])(
-    "of %i characters leave no part of themselves in a body of megabytes",
-    async (length) => {
-      await using target = await startTarget();
-      const result = await run({
-        request: {
-          method: "POST",
-          url: target.url,
-          headers: [pair("Content-Type", "text/plain")],
-          body: "{{key}}".repeat(60),
-        },
-        tick: { environment: { key: "hush".repeat(length / 4) } },
-      });
-      expect(target.requests[0]?.body).toHaveLength(60 * length);
-      expect(result.request?.body).toMatch(/^\**… \(\d+ bytes\)$/);
-    },
-  );
+  it.each([4000, 60_000])("of %i characters leave no trace in a large body", async (length) => {
+    await using target = await startTarget();
+    const result = await run({
+      request: {
+        method: "POST",
+        url: target.url,
+        headers: [pair("Content-Type", "text/plain")],
+        body: "{{key}}".repeat(60),
+      },
+      tick: { environment: { key: "hush".repeat(length / 4) } },
+    });
+    expect(target.requests[0]?.body).toHaveLength(60 * length);
+    expect(result.request?.body).toMatch(/^\**… \(\d+ bytes\)$/);
+  });
 
-  it("are masked in whatever a target or a failure makes of them", async () => {
+  it("are masked however a target or a failure repeats them", async () => {
     await using target = await startTarget((request, response) => {
       const key = String(request.headers["x-key"]);
       if (request.url?.startsWith("/?")) {
@@ -157,7 +154,7 @@ describe("the variables of a call", () => {
     expect(JSON.stringify(result)).not.toMatch(/nt.o.*R|tenant/i);
   });
 
-  it("are masked in the host of a URL and in a message, which spell them small", async () => {
+  it("are masked in the lower-case host of a URL and of a message", async () => {
     const location = `http://LocalHost:1/`;
     await using target = await startTarget((_, response) => {
       response.writeHead(307, { location }).end();
@@ -178,7 +175,7 @@ describe("the variables of a call", () => {
     expect(JSON.stringify(result)).not.toMatch(/localhost/i);
   });
 
-  it("leave no part of a secret where a message is cut", async () => {
+  it("leave no part of a secret in a cut message", async () => {
     const key = "hush ".repeat(1000);
     const result = await run({
       request: { headers: [pair("{{key}}", "a"), pair("X", "b")] },
@@ -190,7 +187,7 @@ describe("the variables of a call", () => {
     });
   });
 
-  it("beyond ASCII are shown as text in headers", async () => {
+  it("beyond ASCII appear as text in headers", async () => {
     await using target = await startTarget((request, response) => {
       response.setHeader("X-Echo", String(request.headers["x-city"]));
       response.setHeader("X-Latin", "gr\u00fcn").end();
@@ -205,7 +202,7 @@ describe("the variables of a call", () => {
     );
   });
 
-  it("stand in the headers and parameters of a token", async () => {
+  it("are filled into the headers and parameters of a token", async () => {
     await using target = await startTarget();
     const result = await run({
       request: { url: target.url },
@@ -302,7 +299,7 @@ describe("the credentials of a call", () => {
     expect(target.connections()).toBe(0);
   });
 
-  it("that have expired make no call, and it is not the target's fault", async () => {
+  it("skip the call once expired, without blame for the target", async () => {
     await using target = await startTarget();
     const result = await run({
       request: { url: target.url },
@@ -348,29 +345,26 @@ describe("the credentials of a call", () => {
     ["application/xml", "<a>{{key}}</a>", "a&b<c>d"],
     ["application/json", '{"n":{{key}}}', "7"],
     ["application/x-www-form-urlencoded", "a={{key}}", "a b"],
-  ])(
-    "in a body stop a redirect that would take it to another host: %s, %s",
-    async (type, body, key) => {
-      await using other = await startTarget();
-      await using target = await startTarget((_, response) => {
-        response.writeHead(308, { location: other.url }).end();
-      });
-      const result = await run({
-        request: {
-          url: target.url,
-          method: "POST",
-          headers: [pair("Content-Type", type)],
-          body,
-        },
-        tick: { environment: { key } },
-      });
-      expect(result.meta).toMatchObject({
-        result: "HTTP_REDIRECT_ERROR",
-        message: `redirect_invalid: the redirect leads to ${other.authority}, where the secret in the body must not go`,
-      });
-      expect(other.connections()).toBe(0);
-    },
-  );
+  ])("in a body stop a redirect to another host: %s, %s", async (type, body, key) => {
+    await using other = await startTarget();
+    await using target = await startTarget((_, response) => {
+      response.writeHead(308, { location: other.url }).end();
+    });
+    const result = await run({
+      request: {
+        url: target.url,
+        method: "POST",
+        headers: [pair("Content-Type", type)],
+        body,
+      },
+      tick: { environment: { key } },
+    });
+    expect(result.meta).toMatchObject({
+      result: "HTTP_REDIRECT_ERROR",
+      message: `redirect_invalid: the redirect leads to ${other.authority}, where the secret in the body must not go`,
+    });
+    expect(other.connections()).toBe(0);
+  });
 });
 
 describe("a client certificate", () => {
@@ -383,7 +377,7 @@ describe("a client certificate", () => {
   });
   const tls = { ...good, ca: authority.cert, requestCert: true };
 
-  it("is shown to the hosts of its domain", async () => {
+  it("is presented to the hosts of its domain", async () => {
     await using target = await startTarget(undefined, { tls });
     const result = await run({
       request: { url: target.url },
@@ -395,7 +389,7 @@ describe("a client certificate", () => {
     expect(result.meta).toMatchObject({ result: "COMPLETE", message: null });
   });
 
-  it("that cannot be read makes no call", async () => {
+  it("that cannot be read prevents the call", async () => {
     await using target = await startTarget(undefined, { tls });
     const result = await run({
       request: { url: target.url },

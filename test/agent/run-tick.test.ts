@@ -27,7 +27,7 @@ async function run(
   return report.results[0] as Result;
 }
 
-it("a call that the agent fails at is told of, and not tried for ever", async () => {
+it("a fault of the agent is reported rather than retried forever", async () => {
   await using target = await startTarget();
   // No schema lets it through.
   const tags = null as unknown as string[];
@@ -69,18 +69,18 @@ describe("a result", () => {
     expect(target.requests[0]?.headers.authorization).toBe("Bearer hush");
   });
 
-  it("ends with the call, not with the look at the agent's own network after it", async () => {
+  it("ends with the call, before the uplink check", async () => {
     await using hole = await startBlackHole();
     const nobody = `http://127.0.0.1:${await freePort()}`;
     const result = await run({ url: nobody }, {}, [`127.0.0.1:${hole.port}`]);
     const { message, start_time, end_time } = result.meta;
     expect(message).toMatch(/^uplink_down: /);
     const took = Date.parse(end_time ?? "") - Date.parse(start_time ?? "");
-    // The look takes two seconds.
+    // The uplink check takes two seconds.
     expect(took).toBeLessThan(1500);
   });
 
-  it("masks what a redirect that is not followed leads to", async () => {
+  it("masks the target of a redirect that is not followed", async () => {
     await using target = await startTarget((_, response) => {
       response.writeHead(302, { location: "/next?token=hush" }).end();
     });
@@ -115,7 +115,7 @@ describe("a result", () => {
       ["timeout:none"],
       "the tag 'timeout:none' does not give a number of seconds above 0 (at most 120)",
     ],
-  ])("of %j with the tags %j says why it could not run", async (request, tags, message) => {
+  ])("of %j with the tags %j says why it is UNABLE_TO_RUN", async (request, tags, message) => {
     const result = await run(request, { tags });
     expect(result).toMatchObject({
       meta: {

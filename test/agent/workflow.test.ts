@@ -51,7 +51,7 @@ const byPath: RequestListener = (request, response) => {
 };
 
 describe("a workflow's run", () => {
-  it("makes its calls in order and tells of each and of the whole", async () => {
+  it("makes its calls in order and reports each and the whole", async () => {
     await using target = await startTarget();
     const report = await run(
       workflowTick(["/a", "/b", "/c"].map((path, n) => stepOf(target.url + path, n))),
@@ -110,7 +110,7 @@ describe("a workflow's run", () => {
     [false, [404, 500, 200], [bad, worse, ok], worse],
     [false, [200, 200, 404], [ok, ok, bad], bad],
   ])(
-    "with stop_on_failure %s and answers %j has the results %j and ends as %s",
+    "with stop_on_failure %s and answers %j has the results %j and ends in %s",
     async (stop_on_failure, answers, codes, whole) => {
       await using target = await startTarget(byPath);
       const calls = answers.map((status, n) => stepOf(`${target.url}/${status}`, n));
@@ -130,8 +130,8 @@ describe("a workflow's run", () => {
 
   it.each<[string, (url: string) => Partial<TickCall>, string]>([
     ["that cannot be built", () => ({ tags: ["timeout:none"] }), "UNABLE_TO_RUN"],
-    ["that is gone", () => ({ unable: "it was deleted" }), "UNABLE_TO_RUN"],
-  ])("goes on after a call %s", async (_what, change, code) => {
+    ["that was deleted", () => ({ unable: "it was deleted" }), "UNABLE_TO_RUN"],
+  ])("continues after a call %s", async (_what, change, code) => {
     await using target = await startTarget();
     const report = await run(
       workflowTick([stepOf(target.url, 0, change(target.url)), stepOf(target.url, 1)]),
@@ -143,7 +143,7 @@ describe("a workflow's run", () => {
     });
   });
 
-  it("tells its calls of the run, and each of the one before it", async () => {
+  it("gives its calls the run's ids and the outcome of the previous call", async () => {
     await using target = await startTarget(byPath);
     const url = (path: string): string =>
       `${target.url}/${path}?code=%%HTTP_CODE%%&was=%%RESULT%%&run=%%WORKFLOW_RESULT_ID%%&own=%%RESULT_ID%%&user=%%USER%%`;
@@ -167,7 +167,7 @@ describe("a workflow's run", () => {
     ]);
   });
 
-  it("tells its calls what was given with the run rather than of the one before", async () => {
+  it("prefers the context given with the run to the previous outcome", async () => {
     await using target = await startTarget(byPath);
     const url = `${target.url}/404?code=%%HTTP_CODE%%&was=%%RESULT%%`;
     const tick = workflowTick([stepOf(url, 0), stepOf(url, 1)], {
@@ -179,7 +179,7 @@ describe("a workflow's run", () => {
     );
   });
 
-  it("waits between its calls, and lends its place meanwhile", async () => {
+  it("waits between its calls without its place", async () => {
     await using target = await startTarget();
     const clock = createManualClock(systemClock.now());
     const waits: string[] = [];
@@ -192,7 +192,7 @@ describe("a workflow's run", () => {
         clock,
         control: {
           async withoutPlace(wait) {
-            waits.push("lent");
+            waits.push("freed");
             await wait();
             waits.push("taken");
           },
@@ -208,11 +208,11 @@ describe("a workflow's run", () => {
       await clock.advance(1);
     }
     expect(codesOf(await running)).toEqual(["COMPLETE", "COMPLETE", "COMPLETE"]);
-    expect(waits).toEqual(["lent", "taken", "lent", "taken"]);
+    expect(waits).toEqual(["freed", "taken", "freed", "taken"]);
   });
 
   it.each([-3_600_000, 3_600_000])(
-    "waits as long between its calls when the clock is set by %i ms meanwhile",
+    "keeps the delay between its calls when the clock is set by %i ms",
     async (by) => {
       await using target = await startTarget();
       const clock = createManualClock(systemClock.now());
@@ -232,7 +232,7 @@ describe("a workflow's run", () => {
     },
   );
 
-  it("is stopped by its deadline in the middle of a call", async () => {
+  it("ends at its time limit in the middle of a call", async () => {
     await using target = await startTarget((_, response) => {
       setTimeout(() => response.end(), 600);
     });
@@ -256,7 +256,7 @@ describe("a workflow's run", () => {
     await expect.poll(() => stuck.open()).toBe(0);
   });
 
-  it("ends with the reason of its cancellation, also while it waits", async () => {
+  it("rejects with the reason of its cancellation, even during a delay", async () => {
     await using target = await startTarget();
     const cancel = new AbortController();
     const running = run(
@@ -270,7 +270,7 @@ describe("a workflow's run", () => {
     await expect(running).rejects.toThrow("stopping");
   });
 
-  it("is reported within what a message may hold, however much its calls sent and received", async () => {
+  it("fits into a message, however much its calls sent and received", async () => {
     await using target = await startTarget((_, response) => {
       response.setHeader("x-much", "x".repeat(14_000));
       response.end("y".repeat(20_000));
@@ -301,7 +301,7 @@ describe("a workflow's run", () => {
     });
   });
 
-  it("that is missed has no results of its calls", () => {
+  it("that is missed has no call results", () => {
     const tick = workflowTick([stepOf("http://target.example/", 0)]);
     const report = runReportValidator.parse(missTick(newRunSettings(), tick));
     expect(report.results).toEqual([]);
@@ -323,7 +323,7 @@ describe("sealed secrets", () => {
       keys: { client_id, client_secret: "hush" },
     });
 
-  it("are opened once, for each call its own", async () => {
+  it("are opened once, and each call gets its own", async () => {
     await using target = await startTarget();
     const calls = ["ann", "bob", "cy"].map((user, n) =>
       stepOf(`${target.url}/{{path}}`, n, { authorization: userOf(user) }),
@@ -349,7 +349,7 @@ describe("sealed secrets", () => {
     expect(opened).toBe(1);
   });
 
-  it("that cannot be opened are told of by each call that could have been made", async () => {
+  it("that cannot be opened fail every call that could have been made", async () => {
     const url = "http://127.0.0.1/";
     const calls = [
       stepOf(url, 0, { authorization: userOf("ann") }),
@@ -386,7 +386,7 @@ describe("cookies", () => {
       { handle_cookies },
     );
 
-  it("are carried from call to call where the workflow handles them", async () => {
+  it("are carried from call to call if the workflow handles them", async () => {
     await using target = await startTarget(login);
     const report = await run(visit(target.url, true));
     const cookies = target.requests.map(({ headers }) => headers.cookie);
@@ -394,7 +394,7 @@ describe("cookies", () => {
     expect(JSON.stringify(report)).not.toContain("abc");
   });
 
-  it("are not carried where it does not", async () => {
+  it("are not carried if it does not", async () => {
     await using target = await startTarget(login);
     await run(visit(target.url, false));
     const cookies = target.requests.map(({ headers }) => headers.cookie);
@@ -410,7 +410,7 @@ describe("cookies", () => {
     expect(cookies).toEqual([undefined, "session=abc", undefined, "session=abc"]);
   });
 
-  it("are kept from redirect to redirect within one call", async () => {
+  it("are kept across the redirects of one call", async () => {
     await using target = await startTarget((request, response) => {
       if (request.url === "/in")
         response.writeHead(302, {

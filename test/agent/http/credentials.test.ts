@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { credentialsIn } from "../../src/agent/http/credentials.ts";
+import { credentialsIn } from "../../../src/agent/http/credentials.ts";
 
 it.each([
   ["Authorization", "Bearer Y9x4-and-more", ["Y9x4-and-more"]],
   ["Authorization", 'Token token="Y9x4-and-more"', ["Y9x4-and-more"]],
   ["Cookie", "a=accepted; session=Y9x4-and-more", ["Y9x4-and-more"]],
   ["X-Api-Key", "one=Y9x4-and-more, two", ["Y9x4-and-more"]],
-])("in %s: %s are the credentials %j, among others", (key, value, expected) => {
+])("%s: %s contains the credentials %j", (key, value, expected) => {
   const found = credentialsIn(sending(key, value));
   expect(found).toEqual(expect.arrayContaining(expected));
 });
@@ -14,7 +14,7 @@ it.each([
 it.each([
   "AWS4-HMAC-SHA256 Credential=AKID/20150830/us-east-1/s3/aws4_request, SignedHeaders=content-type;host;user-agent, Signature=0123456789abcdef",
   'OAuth oauth_consumer_key="dpf43f3p2l4k3l03", oauth_signature_method="HMAC-SHA1", oauth_signature="MdpQcU8iPSUjWoN"',
-])("words of a signature are none: %s", (value) => {
+])("the parts of a signature are no credentials: %s", (value) => {
   const rest = value.slice(value.indexOf(" ") + 1);
   expect(new Set(credentialsIn(sending("Authorization", value)))).toEqual(new Set([rest]));
 });
