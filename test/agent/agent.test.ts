@@ -307,7 +307,7 @@ describe("an agent", () => {
     const agent = newAgent({ ...system, bus }, { spoolPath });
     await expect(agent.start()).rejects.toThrow("there is no stream");
     const { stop } = await startAgent(system, { spoolPath });
-    expect(system.lines.join("")).not.toContain("spool cannot be used");
+    expect(system.lines.join("")).not.toContain("spool unavailable");
     await stop();
   });
 

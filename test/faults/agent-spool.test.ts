@@ -180,12 +180,12 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     await nats.kill();
     const fault = await agent.logged(({ level }) => level === "error");
     expect(fault).toMatchObject({
-      msg: "spool cannot be used: reports wait in memory only",
+      msg: "spool unavailable: reports wait in memory",
     });
     await until(() => expect(target.requests).toHaveLength(TICKS));
     expect(errorsOf(agent)).toEqual([fault]);
     limitFiles(agent, "unlimited");
-    await agent.logged(({ msg }) => msg === "spool can be used again");
+    await agent.logged(({ msg }) => msg === "spool available again");
     await untilSpooled(agent, target, TICKS);
     await agent.kill9();
 

@@ -1,110 +1,158 @@
-// Reports on their way to the bus: offered to it, and kept, in the spool where there is one, until
-// it has them.
-import { setTimeout as delay } from "node:timers/promises";
-import { redeliveryDelayMs } from "../../bus/bus.ts";
+// Reports on their way to the bus: published in batches, and spooled while the bus is away.
 import { isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
-import { publishFitting } from "./publish-fitting.ts";
-import type { FittingSettings } from "./publish-fitting.ts";
-import { createReportBatches } from "./report-batches.ts";
-import type { Batch } from "./report-batches.ts";
-import { createSpooledReports } from "./spooled-reports.ts";
-import type { SpooledReportsSettings } from "./spooled-reports.ts";
+import { retry } from "../../runtime/retry.ts";
+import { publishFitting } from "./report-size.ts";
+import type { FittingSettings } from "./report-size.ts";
+import { createSpoolDelivery } from "./spool-delivery.ts";
+import type { Waiting } from "./spool-delivery.ts";
+import type { Spool } from "./spool.ts";
 
-/**
- * While the bus takes reports, nothing is written to disk. A report that it has not taken after
- * `SPOOL_AFTER_MS` goes to the spool, and the others straight after it, until the bus takes one
- * again. So a process that is killed loses the reports of its last three seconds or so: such a tick
- * was not acknowledged, and is run again while it is timely.
- */
-export interface ReportPublisher {
-  /** Delivers what an earlier process left in the spool, which is open. */
-  begin(): void;
-  /**
-   * Resolves when the tick can be acknowledged: the bus has stored the report, or the spool has and
-   * the bus can be told, or the bus can never carry it, which is logged. For as long as neither
-   * takes it, it is tried again.
-   */
-  publish(report: RunReport): Promise<void>;
-  /** From now on a report that is in the spool waits for nothing. */
-  finish(): void;
-  /** Rejects what neither bus nor spool has taken, with the reason. */
-  abandon(reason: Error): void;
-  /** Delivers no more from the spool. */
-  end(): void;
+export interface ReportPublisherSettings extends FittingSettings {
+  /** Without one, reports wait in memory. */
+  readonly spool?: Spool;
+  /** Called for each report that the bus has taken from the spool. */
+  readonly onDelivered?: (report: RunReport) => void;
 }
 
+export type ReportPublisher = ReturnType<typeof createReportPublisher>;
+
+interface Batch {
+  readonly waiting: readonly Waiting[];
+  /** Whether the spool has it, too. */
+  spooled: boolean;
+}
+
+const BATCH_REPORTS = 50;
+const GATHER_MS = 20;
+/** Batches under way at a time: over 1000 reports a second where an answer takes 600 ms. */
+const PIPELINED = 16;
 /** Longer than the bus gives one attempt: over a bad line, the answer to it comes in time. */
 const SPOOL_AFTER_MS = 3000;
 
-export function createReportPublisher(settings: SpooledReportsSettings): ReportPublisher {
-  const spooled = createSpooledReports(settings);
+/**
+ * While the bus takes reports, nothing is written to disk. A report that it has not taken after
+ * `SPOOL_AFTER_MS` goes to the spool, and so do those behind it, until the bus takes one again. A
+ * killed process thus loses the reports of its last three seconds at most: their ticks were not
+ * acknowledged, and run again while they are timely.
+ */
+export function createReportPublisher(settings: ReportPublisherSettings) {
+  const { metrics, spool } = settings;
   const abandoned = new AbortController();
+  let away = false;
+  const delivery =
+    spool &&
+    createSpoolDelivery({ ...settings, spool, onAttempt: (isAvailable) => (away = !isAvailable) });
 
+  const putAside = (batch: Batch): boolean => {
+    away = true;
+    batch.spooled ||= delivery?.put(batch.waiting, "offered") ?? false;
+    line.flush();
+    return batch.spooled;
+  };
+  const taken = ({ waiting, spooled }: Batch): void => {
+    if (spooled) spool?.remove(waiting.map(({ report }) => report.run_id));
+    for (const { resolve } of waiting) resolve();
+    if (away) delivery?.acknowledge();
+    away = false;
+  };
   const send = async (batch: Batch): Promise<void> => {
-    const putAside = (): boolean => {
-      const inSpool = spooled.putAside(batch);
-      batches.flush();
-      return inSpool;
-    };
-    const slow = setTimeout(putAside, SPOOL_AFTER_MS);
-    const reports = batch.map(({ report }) => report);
+    const { waiting } = batch;
+    const slow = setTimeout(() => putAside(batch), SPOOL_AFTER_MS);
     try {
-      if (await offer(reports, settings, putAside, abandoned.signal)) spooled.taken(batch);
+      if (await offer(batch, settings, putAside, abandoned.signal)) taken(batch);
     } catch (cause) {
-      for (const { reject } of batch) reject(cause);
+      for (const { reject } of waiting) reject(cause);
     }
     clearTimeout(slow);
-    spooled.ended(batch);
+    if (batch.spooled) delivery?.offerEnded();
+    else metrics.unpublishedReports.dec(waiting.length);
   };
-
-  const batches = createReportBatches({
-    divert: (line) => spooled.divert(line),
-    send,
-  });
+  const line = createLine((waiting) => away && (delivery?.put(waiting, "fresh") ?? false), send);
 
   return {
-    begin: () => spooled.begin(),
-    publish(report) {
-      settings.metrics.unpublishedReports.inc();
-      return new Promise((resolve, reject) => batches.add({ report, resolve, reject }));
+    /** Delivers what an earlier process left in the spool. Open that first. */
+    begin: () => delivery?.wake(),
+    /**
+     * Resolves when the tick can be acknowledged: the bus has stored the report, or the spool has
+     * and the bus is connected, or no message of the bus can carry it, which is logged. Until then,
+     * it retries.
+     */
+    publish(report: RunReport): Promise<void> {
+      metrics.unpublishedReports.inc();
+      return new Promise((resolve, reject) => line.add({ report, resolve, reject }));
     },
-    finish: () => spooled.finish(),
-    abandon(reason) {
+    /** From now on, no report in the spool waits for the bus. */
+    finish: () => delivery?.finish(),
+    /** Rejects with the reason whatever neither bus nor spool has taken. */
+    abandon(reason: Error): void {
       abandoned.abort(reason);
-      batches.flush();
+      line.flush();
     },
-    end: () => spooled.end(),
+    /** Stops the delivery from the spool. */
+    end: () => delivery?.stop(),
   };
 }
 
 /**
- * Until the bus takes the reports, or `putAside` says that they are safe: then false. Rejects when
- * the bus refuses them for another reason than its absence, and with the signal's reason.
+ * Gathers reports into batches, and sends so many of them at a time. `divert` is offered all that
+ * wait before each send, and returns whether it took them. `send` never rejects.
  */
-async function offer(
-  reports: readonly RunReport[],
-  settings: FittingSettings,
-  putAside: () => boolean,
-  abandoned: AbortSignal,
-): Promise<boolean> {
-  const { log, metrics } = settings;
-  for (let failures = 1; ; failures += 1) {
-    abandoned.throwIfAborted();
-    try {
-      await publishFitting(settings, reports);
-      return true;
-    } catch (cause) {
-      if (!isUnavailable(cause)) throw cause;
-      metrics.publishRetries.inc();
-      const spooled = putAside();
-      log.warn({ err: cause, reports: reports.length, spooled }, "reports not taken by the bus");
-      if (spooled) return false;
+function createLine(
+  divert: (waiting: readonly Waiting[]) => boolean,
+  send: (batch: Batch) => Promise<void>,
+) {
+  const line: Waiting[] = [];
+  let gathering: NodeJS.Timeout | undefined;
+  let underWay = 0;
+  const flush = (): void => {
+    clearTimeout(gathering);
+    gathering = undefined;
+    if (line.length > 0 && divert(line)) line.length = 0;
+    while (line.length > 0 && underWay < PIPELINED) {
+      underWay += 1;
+      void send({ waiting: line.splice(0, BATCH_REPORTS), spooled: false }).finally(() => {
+        underWay -= 1;
+        flush();
+      });
     }
-    await pause(redeliveryDelayMs(failures), abandoned);
-  }
+  };
+  return {
+    add(waiting: Waiting): void {
+      line.push(waiting);
+      if (line.length >= BATCH_REPORTS) flush();
+      else gathering ??= setTimeout(flush, GATHER_MS);
+    },
+    /** Does not wait until a batch is full. */
+    flush,
+  };
 }
 
-/** Ends early when the signal is aborted. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal }).catch(() => undefined);
+/**
+ * Retries until the bus has taken the batch, or the spool has: then it resolves with false. Rejects
+ * when the bus refuses the batch, and with the signal's reason.
+ */
+const offer = (
+  batch: Batch,
+  settings: FittingSettings,
+  putAside: (batch: Batch) => boolean,
+  signal: AbortSignal,
+): Promise<boolean> =>
+  retry(
+    async () => {
+      const reports = batch.waiting.map(({ report }) => report);
+      try {
+        await publishFitting(settings, reports);
+        return true;
+      } catch (cause) {
+        if (!isUnavailable(cause)) throw cause;
+        settings.metrics.publishRetries.inc();
+        const spooled = putAside(batch);
+        const facts = { err: cause, reports: reports.length, spooled };
+        settings.log.warn(facts, "bus did not take reports");
+        if (spooled) return false;
+        throw cause;
+      }
+    },
+    { signal, isRetryable: isUnavailable },
+  );

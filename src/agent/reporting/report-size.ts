@@ -1,19 +1,24 @@
-// What of a run's results a message to the hub has room for. How each call ended is always told.
+// Fits reports into messages of the bus. The outcome and the times of each call are always
+// reported, details as far as there is room.
+import type { Bus } from "../../bus/bus.ts";
+import { TooLargeError } from "../../bus/bus.ts";
 import { withoutText } from "../../model/content.ts";
 import type { ReportedResult, RunReport } from "../../model/result.ts";
+import type { Logger } from "../../runtime/logger.ts";
+import type { AgentMetrics } from "../metrics.ts";
 
-// In JSON text. A message of the bus holds 1 MB, and what is always told takes up to 3 KB a call.
+// Of JSON text. A message of the bus holds 1 MB; outcome and times take up to 3 KB a call.
 const CONTENT_BYTES = 256 * 1024;
 const DETAILS_BYTES = 512 * 1024;
 
-/** Of what else a server may make long. Characters. */
+/** Characters of any other text that a server may make long. */
 const LONGEST_TEXT = 200;
 
 const NOTE = "the report had no room for its details";
 
 /**
- * Contents, and details of what was sent and received, that do not fit any more are left out: the
- * last ones first.
+ * Leaves out contents, and details of what was sent and received, that exceed a message: the last
+ * ones first.
  */
 export function withinMessage(results: readonly ReportedResult[]): ReportedResult[] {
   if (surelyFits(results)) return [...results];
@@ -27,19 +32,57 @@ export function withinMessage(results: readonly ReportedResult[]): ReportedResul
   });
 }
 
-/** For a bus whose messages are smaller: how the calls ended. */
+export interface FittingSettings {
+  readonly bus: Bus;
+  readonly log: Logger;
+  readonly metrics: AgentMetrics;
+}
+
+/**
+ * Publishes reports; those too large for the bus go bare. Resolves with the ids of the runs that
+ * are still too large, which it logs and counts. Rejects as `Bus.publishReports` does otherwise.
+ */
+export async function publishFitting(
+  { bus, log, metrics }: FittingSettings,
+  reports: readonly RunReport[],
+): Promise<readonly string[]> {
+  const large = await publish(bus, reports);
+  if (!large) return [];
+  const named = reports.filter(({ run_id }) => large.runIds.includes(run_id));
+  const never = await publish(bus, named.map(bareReport));
+  if (!never) {
+    log.warn({ err: large }, "reports too large: delivered without details");
+    return [];
+  }
+  log.error({ err: never }, "reports too large even without details: dropped");
+  metrics.spoolDropped.inc({ reason: "too_large" }, never.runIds.length);
+  return never.runIds;
+}
+
+/** The bus has stored the reports that the returned error does not name. */
+async function publish(
+  bus: Bus,
+  reports: readonly RunReport[],
+): Promise<TooLargeError | undefined> {
+  try {
+    await bus.publishReports(reports);
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof TooLargeError) return cause;
+    throw cause;
+  }
+}
+
+/** Outcomes and times only, for a bus whose messages are smaller. */
 export const bareReport = (report: RunReport): RunReport => ({
   ...report,
   results: report.results.map((result) => withoutDetails(withoutContent(result))),
 });
 
-// Of a character, in UTF-8 or escaped.
+// A character, in UTF-8 or escaped.
 const MOST_BYTES = 6;
 
-/**
- * Told from lengths alone: as a rule it is so, and to write all of it down only to see that costs
- * ten times more.
- */
+/** Judges by lengths alone, which most reports pass: serializing costs ten times more. */
 function surelyFits(results: readonly ReportedResult[]): boolean {
   const most = (values: readonly unknown[]): number =>
     MOST_BYTES * values.reduce<number>((sum, value) => sum + jsonLength(value), 0);
@@ -49,12 +92,10 @@ function surelyFits(results: readonly ReportedResult[]): boolean {
   );
 }
 
-// Of a member, with what stands around it. None of a report's is longer.
+// A member's name with the characters around it. No member of a report has a longer one.
 const NAME_LENGTH = 28;
 
-/**
- * Characters of its JSON text, without escapes, or somewhat more; it is not written down for that.
- */
+/** An upper bound of the characters of its JSON text, escapes aside. */
 export function jsonLength(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 24;

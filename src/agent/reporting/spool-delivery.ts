@@ -1,90 +1,141 @@
-// From the spool to the bus: the oldest first, one batch at a time, with pauses that leave the bus
-// to fresh reports.
-import { setTimeout as delay } from "node:timers/promises";
+// From the spool to the bus: the oldest reports first, one batch at a time, paced so that fresh
+// reports come through.
 import type { Bus } from "../../bus/bus.ts";
-import { redeliveryDelayMs } from "../../bus/bus.ts";
 import { isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
-import type { Logger } from "../../runtime/logger.ts";
-import type { AgentMetrics } from "../metrics.ts";
-import { publishFitting } from "./publish-fitting.ts";
-import type { FittingSettings } from "./publish-fitting.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import { retryDelayMs } from "../../runtime/retry.ts";
+import { publishFitting } from "./report-size.ts";
+import type { FittingSettings } from "./report-size.ts";
 import type { Spool } from "./spool.ts";
 
-export interface SpoolDelivery {
-  /**
-   * Delivers what is there, when it can be opened, and what comes meanwhile; does nothing while it
-   * is at it.
-   */
-  wake(): void;
-  /** Does not wait for the bus: what it takes now may be delivered again by the next process. */
-  stop(): void;
+/** A report, and what its tick waits for. */
+export interface Waiting {
+  readonly report: RunReport;
+  readonly resolve: () => void;
+  readonly reject: (cause: unknown) => void;
 }
 
-export interface SpoolDeliverySettings {
-  readonly bus: Bus;
+export interface SpoolDeliverySettings extends FittingSettings {
   readonly spool: Spool;
-  readonly log: Logger;
-  readonly metrics: AgentMetrics;
-  /** Told after each attempt what the bus took: undefined when it could not be reached. */
-  readonly onAttempt: (taken: readonly RunReport[] | undefined) => void;
+  /** Called for each report that the bus has taken. */
+  readonly onDelivered?: (report: RunReport) => void;
+  /** Called after each attempt. */
+  readonly onAttempt: (isAvailable: boolean) => unknown;
 }
 
-/** At most 5000 reports in a second. */
+/** At most 5000 reports a second. */
 const PACE_MS = 20;
 
-export function createSpoolDelivery(settings: SpoolDeliverySettings): SpoolDelivery {
-  const { spool, log, metrics, onAttempt } = settings;
+/** Resolves a spooled report's tick as soon as the bus can acknowledge it. */
+export function createSpoolDelivery(settings: SpoolDeliverySettings) {
+  const { spool, metrics } = settings;
   const stopped = new AbortController();
+  const unacknowledged = createUnacknowledged(settings.bus);
+  /** Spooled batches that the bus may still take directly. */
+  let offered = 0;
   let running = false;
-  /** Since it was woken. */
-  let delivered = 0;
 
-  /** False when the bus could not be reached. */
-  const deliver = async (reports: readonly RunReport[]): Promise<boolean> => {
-    try {
-      const taken = await publish(settings, reports);
-      onAttempt(taken);
-      spool.remove(reports.map(({ run_id }) => run_id));
-      delivered += taken.length;
-      return true;
-    } catch (cause) {
-      metrics.publishRetries.inc();
-      log.warn({ err: cause, reports: spool.size() }, "spooled reports not taken by the bus");
-      onAttempt(undefined);
-      return false;
-    }
+  const store = (waiting: readonly Waiting[]): boolean => {
+    if (!spool.put(waiting.map(({ report }) => report))) return false;
+    metrics.unpublishedReports.dec(waiting.length);
+    unacknowledged.add(waiting);
+    return true;
   };
-
-  const pause = (ms: number): Promise<void> =>
-    delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
-
-  const run = async (): Promise<void> => {
-    let failures = 0;
-    while (spool.size() !== 0 && !stopped.signal.aborted) {
-      const reports = spool.oldest();
-      const done = reports.length > 0 && (await deliver(reports));
-      failures = done ? 0 : failures + 1;
-      await pause(done ? PACE_MS : redeliveryDelayMs(failures));
-    }
-    running = false;
-    if (delivered > 0) log.info({ reports: delivered }, "spooled reports delivered");
-    delivered = 0;
+  const wake = (): void => {
+    if (running || offered > 0 || stopped.signal.aborted) return;
+    running = true;
+    const onAttempt = (isAvailable: boolean): void => {
+      settings.onAttempt(isAvailable);
+      unacknowledged.settle(isAvailable);
+    };
+    void deliverAll({ ...settings, onAttempt }, stopped.signal).finally(() => {
+      running = false;
+      if (spool.size()) wake(); // put meanwhile
+    });
   };
 
   return {
-    wake() {
-      if (running || stopped.signal.aborted) return;
-      running = true;
-      void run();
+    /** Delivers what is in the spool and what comes meanwhile; does nothing while it does that. */
+    wake,
+    /**
+     * Returns whether the spool has stored the reports. Nothing is delivered between putting
+     * offered ones, which the bus may still take, and `offerEnded`.
+     */
+    put(waiting: readonly Waiting[], kind: "fresh" | "offered"): boolean {
+      if (!store(waiting)) return false;
+      if (kind === "offered") offered += 1;
+      wake();
+      return true;
     },
+    offerEnded(): void {
+      offered -= 1;
+      wake();
+    },
+    /** The bus has taken reports: it is available, whatever its status. */
+    acknowledge: () => unacknowledged.settle(true),
+    /** From now on, no spooled report waits for the bus. */
+    finish: () => unacknowledged.finish(),
+    /** Does not wait for the bus: the next process may deliver again what it takes now. */
     stop: () => stopped.abort(),
   };
 }
 
-/**
- * Returns those that the bus has; the others it never takes. Rejects while it cannot be reached.
- */
+/** Spooled reports whose ticks wait for the bus to acknowledge them. */
+function createUnacknowledged(bus: Bus) {
+  const all: Waiting[] = [];
+  let finishing = false;
+  const settle = (isAvailable: boolean): void => {
+    if (!finishing && !isAvailable && !bus.status().connected) return;
+    for (const { resolve } of all.splice(0)) resolve();
+  };
+  return {
+    add(waiting: readonly Waiting[]): void {
+      all.push(...waiting);
+      settle(false);
+    },
+    settle,
+    finish(): void {
+      finishing = true;
+      settle(false);
+    },
+  };
+}
+
+/** Resolves when the spool is empty, or at the signal. */
+async function deliverAll(settings: SpoolDeliverySettings, signal: AbortSignal): Promise<void> {
+  const { spool, log, onAttempt, onDelivered } = settings;
+  let [delivered, failures] = [0, 0];
+  while (spool.size() !== 0 && !signal.aborted) {
+    const reports = spool.oldest();
+    const taken = reports.length > 0 ? await deliver(settings, reports) : undefined;
+    for (const report of taken ?? []) onDelivered?.(report);
+    if (reports.length > 0) onAttempt(taken !== undefined);
+    if (taken) spool.remove(reports.map(({ run_id }) => run_id));
+    delivered += taken?.length ?? 0;
+    failures = taken ? 0 : failures + 1;
+    const pauseMs = taken ? PACE_MS : retryDelayMs(failures);
+    await systemClock.pause(pauseMs, signal).catch(() => undefined);
+  }
+  if (delivered > 0) log.info({ reports: delivered }, "spooled reports delivered");
+}
+
+/** Resolves with the reports that the bus has taken; undefined if it is unavailable. */
+async function deliver(
+  settings: SpoolDeliverySettings,
+  reports: readonly RunReport[],
+): Promise<readonly RunReport[] | undefined> {
+  try {
+    return await publish(settings, reports);
+  } catch (cause) {
+    const { spool, log, metrics } = settings;
+    metrics.publishRetries.inc();
+    log.warn({ err: cause, reports: spool.size() }, "bus did not take spooled reports");
+    return undefined;
+  }
+}
+
+/** Drops what the bus can never take. Rejects if it is unavailable. */
 async function publish(
   settings: FittingSettings,
   reports: readonly RunReport[],
@@ -96,13 +147,13 @@ async function publish(
   } catch (cause) {
     if (isUnavailable(cause)) throw cause;
     if (reports.length > 1) return publishHalves(settings, reports);
-    log.error({ err: cause }, "spooled report refused: it was dropped");
+    log.error({ err: cause }, "bus refused a spooled report: dropped it");
     metrics.spoolDropped.inc({ reason: "refused" });
     return [];
   }
 }
 
-/** So that one that is refused does not hold up the others. */
+/** So that a report that the bus refuses does not hold up the others. */
 async function publishHalves(
   settings: FittingSettings,
   reports: readonly RunReport[],

@@ -1,179 +1,237 @@
-// The SQLite file of the spool: for this user alone, and held by one process.
-import { closeSync, openSync } from "node:fs";
+// The SQLite file of the spool: private to its user, locked by one process.
+import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { checkStructure, openingFault } from "./spool-damage.ts";
-import { rowOf } from "./spool-row.ts";
-import type { SpoolRow, StoredRow, Values } from "./spool-row.ts";
-import { prepareStatements, SETTINGS } from "./spool-statements.ts";
+import type { SQLOutputValue } from "node:sqlite";
 
-/**
- * Each method throws SQLite's error when the file cannot be used, which then holds what it held
- * before.
- */
-export interface SpoolFile {
-  /**
-   * Passes over runs that are there, and deletes the oldest rows, of whichever location, that are
-   * beyond so many bytes; all in one transaction. Returns how many it deleted.
-   */
-  insert(rows: readonly SpoolRow[], maxBytes: number): number;
-  /** By due time, up to so many rows and bytes, but one at least; without those of some runs. */
-  oldest(most: number, maxBytes: number, exceptRunIds: readonly string[]): StoredRow[];
-  find(runId: string): StoredRow | undefined;
-  /**
-   * Rows of these runs, also where only their places, as they were once read, find them. Returns
-   * how many there were.
-   */
-  deleteOf(runIds: readonly string[], seqs: readonly number[]): number;
-  /** Rows at places that were read in the same use of the file. Returns how many there were. */
-  deleteAt(seqs: readonly number[]): number;
-  count(): number;
-  /** What is there of other locations. */
-  others(): { readonly location_id: string; readonly reports: number }[];
-  close(): void;
+export interface Row {
+  readonly run_id: string;
+  readonly report: Uint8Array;
 }
 
-/**
- * Of the columns, and of what a report is; another version's file is not ours to read or to write.
- */
-export const SPOOL_VERSION = 1;
-
-export class OtherVersionError extends Error {}
-
-/**
- * Throws when it cannot be used, an `OtherVersionError` among others. `oldest` and `count` see the
- * rows of this location only.
- */
-export function openSpoolFile(path: string, locationId: string): SpoolFile {
-  closeSync(openSync(path, "a", 0o600));
-  const database = new DatabaseSync(path);
-  try {
-    // Until it is closed, so that no second process has it; the index of the log then needs no file
-    // of its own.
-    database.exec("pragma locking_mode = exclusive");
-    const version = versionOf(database);
-    if (version !== 0 && version !== SPOOL_VERSION)
-      throw new OtherVersionError(`version ${version}`);
-    database.exec(SETTINGS);
-    // A full disk is no reason not to read what is there.
-    if (version === 0) database.exec(`pragma user_version = ${SPOOL_VERSION}`);
-    checkStructure(database);
-    return createFile(database, locationId);
-  } catch (cause) {
-    database.close();
-    throw openingFault(cause);
-  }
+export interface NewRow extends Row {
+  readonly location_id: string;
+  /** Epoch milliseconds. */
+  readonly due_time: number;
 }
 
-/** 0 for a new file. */
-function versionOf(database: DatabaseSync): number {
-  const row = database.prepare("pragma user_version").get();
-  return Number(row?.["user_version"]);
-}
+/** Small enough that encoding one batch for the bus delays no measurement. */
+const BATCH_REPORTS = 100;
+const BATCH_BYTES = 512 * 1024;
 
-function createFile(database: DatabaseSync, locationId: string): SpoolFile {
-  const sql = prepareStatements(database);
+/** Of the columns, and of the reports in them. */
+const VERSION = 2;
+const FROM_VERSION_1 =
+  "begin; alter table reports drop column checksum; pragma user_version = 2; commit";
 
-  const removeAt = (seqs: readonly number[]): Size[] =>
-    sql.deletionAt.all(JSON.stringify(seqs)).map(sizeOf);
-  const changed = (from: Held, by: readonly Size[], sign: 1 | -1): Held => ({
-    own: from.own + sign * by.filter((row) => row.location_id === locationId).length,
-    bytes: from.bytes + sign * by.reduce((sum, { bytes }) => sum + bytes, 0),
-  });
+// WAL with NORMAL: a killed process loses nothing committed, a power failure the last transactions.
+const SCHEMA = `
+  pragma auto_vacuum = full;
+  pragma journal_mode = wal;
+  pragma synchronous = normal;
+  create table if not exists reports (
+    seq integer primary key,
+    run_id text not null unique,
+    location_id text not null,
+    due_time integer not null,
+    report blob not null
+  ) strict;
+  create index if not exists reports_by_due_time on reports (due_time, run_id);
+`;
 
-  let held = changed({ own: 0, bytes: 0 }, sql.sizes.all().map(sizeOf), 1);
-  const deleted = (remove: () => Size[]): number =>
-    inTransaction(database, (commit) => {
-      const removed = remove();
-      commit();
-      held = changed(held, removed, -1);
-      return removed.length;
-    });
+export type SpoolFile = ReturnType<typeof openSpoolFile>;
+
+/** Throws when the file cannot be opened; every method throws SQLite's error, and then leaves the file as it was. */
+export function openSpoolFile(path: string, locationId: string) {
+  const { database, sql } = openDatabase(path);
+  const sizes = sql.sizes.all().map(sizeOf);
+  let held = { own: 0, bytes: 0 };
+  const count = ({ location_id, reports, bytes }: Size, sign: 1 | -1): void => {
+    const own = location_id === locationId ? sign * reports : 0;
+    held = { own: held.own + own, bytes: held.bytes + sign * bytes };
+  };
+  for (const size of sizes) count(size, 1);
+
+  const deleted = (rows: readonly Values[]): number => {
+    for (const row of rows) count(sizeOf(row), -1);
+    return rows.length;
+  };
+  const deleteBeyond = (maxBytes: number): number => {
+    let rows = 0;
+    while (held.bytes > maxBytes) {
+      const some = deleted(sql.deletionOfOldest.all());
+      if (some === 0) break;
+      rows += some;
+    }
+    return rows;
+  };
+  const change = (work: () => number): number => {
+    const before = held;
+    try {
+      return inTransaction(database, work);
+    } catch (cause) {
+      held = before;
+      throw cause;
+    }
+  };
 
   return {
-    insert: (rows, maxBytes) =>
-      inTransaction(database, (commit) => {
-        const added = rows.filter((row) => sql.insertion.run(...valuesOf(row)).changes > 0);
-        const grown = changed(held, added.map(sizeOfNew), 1);
-        const beyond = grown.bytes - maxBytes;
-        const removed = removeAt(beyond > 0 ? seqsOf(sql.sizesByDueTime.iterate(), beyond) : []);
-        commit();
-        held = changed(grown, removed, -1);
-        return removed.length;
+    /** Returns how many of the oldest it deleted, of whichever location, to stay within the bound. */
+    insert: (rows: readonly NewRow[], maxBytes: number): number =>
+      change(() => {
+        for (const { run_id, location_id, due_time, report } of rows)
+          if (sql.insertion.run(run_id, location_id, due_time, report).changes > 0)
+            count({ location_id, reports: 1, bytes: report.length }, 1);
+        return deleteBeyond(maxBytes);
       }),
-    oldest: (most, maxBytes, exceptRunIds) =>
-      firstOf(sql.byDueTime.iterate(locationId, JSON.stringify(exceptRunIds)), most, maxBytes),
-    find(runId) {
+    /** One batch, earliest due first. */
+    oldest: (exceptRunIds: readonly string[]): Row[] =>
+      firstBatch(sql.byDueTime.iterate(locationId, JSON.stringify(exceptRunIds))),
+    find(runId: string): Row | undefined {
       const row = sql.ofRun.get(runId);
       return row && rowOf(row);
     },
-    deleteOf: (runIds, seqs) =>
-      deleted(() => sql.deletionOf.all(JSON.stringify(runIds), JSON.stringify(seqs)).map(sizeOf)),
-    deleteAt: (seqs) => deleted(() => removeAt(seqs)),
+    remove: (runIds: readonly string[]): number =>
+      change(() => deleted(sql.deletion.all(JSON.stringify(runIds)))),
     count: () => held.own,
-    others: () =>
-      sql.ofOthers.all(locationId).map((row) => ({
-        location_id: String(row["location_id"]),
-        reports: Number(row["reports"]),
-      })),
+    others: sizes.filter(({ location_id }) => location_id !== locationId),
     close: () => database.close(),
   };
 }
 
-/** So many rows and bytes at most, but one row at least. */
-function firstOf(rows: Iterable<Values>, most: number, maxBytes: number): StoredRow[] {
-  const first: StoredRow[] = [];
+function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec("begin immediate");
+  try {
+    const result = work();
+    database.exec("commit");
+    return result;
+  } finally {
+    if (database.isTransaction) database.exec("rollback");
+  }
+}
+
+/** One row at least, however large. */
+function firstBatch(values: Iterable<Values>): Row[] {
+  const rows: Row[] = [];
   let bytes = 0;
-  for (const row of rows) {
-    const stored = rowOf(row);
-    bytes += stored.report.length;
-    if (first.length > 0 && bytes > maxBytes) break;
-    first.push(stored);
-    if (first.length === most) break;
+  for (const each of values) {
+    const row = rowOf(each);
+    bytes += row.report.length;
+    if (rows.length > 0 && bytes > BATCH_BYTES) break;
+    rows.push(row);
   }
-  return first;
+  return rows;
 }
 
-/** Of the first rows that have so many bytes together. */
-function seqsOf(sizes: Iterable<Values>, bytes: number): number[] {
-  const seqs: number[] = [];
-  let left = bytes;
-  for (const row of sizes) {
-    seqs.push(Number(row["seq"]));
-    left -= Number(row["bytes"]);
-    if (left <= 0) break;
+function openDatabase(path: string) {
+  closeSync(openSync(path, "a", 0o600));
+  const database = new DatabaseSync(path);
+  try {
+    // Keeps other processes out, and the index of the log in memory.
+    database.exec("pragma locking_mode = exclusive");
+    const version = Number(pragma(database, "user_version"));
+    if (![0, 1, VERSION].includes(version))
+      throw new UnusableFileError(`it has version ${version}, not ${VERSION}`);
+    database.exec(SCHEMA);
+    const damage = pragma(database, "integrity_check(1)");
+    if (damage !== "ok") throw new UnusableFileError(String(damage));
+    if (version === 1) database.exec(FROM_VERSION_1);
+    // Writes only if it must: reports are read from a full disk, too.
+    else if (version === 0) database.exec(`pragma user_version = ${VERSION}`);
+    return { database, sql: prepareStatements(database) };
+  } catch (cause) {
+    database.close();
+    throw openingError(cause);
   }
-  return seqs;
 }
 
-interface Held {
-  /** Rows of the location. */
-  readonly own: number;
-  readonly bytes: number;
-}
+const pragma = (database: DatabaseSync, name: string): SQLOutputValue | undefined =>
+  Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0];
+
+const SIZE = "location_id, length(report) as bytes";
+
+/** Lists of runs are JSON. */
+const prepareStatements = (database: DatabaseSync) => ({
+  insertion: database.prepare(
+    "insert or ignore into reports (run_id, location_id, due_time, report) values (?, ?, ?, ?)",
+  ),
+  byDueTime: database.prepare(
+    `select run_id, report from reports
+      where location_id = ? and run_id not in (select value from json_each(?))
+      order by due_time, run_id limit ${BATCH_REPORTS}`,
+  ),
+  ofRun: database.prepare("select run_id, report from reports where run_id = ?"),
+  deletion: database.prepare(
+    `delete from reports where run_id in (select value from json_each(?)) returning ${SIZE}`,
+  ),
+  deletionOfOldest: database.prepare(
+    `delete from reports where seq = (select seq from reports order by due_time, run_id limit 1)
+      returning ${SIZE}`,
+  ),
+  sizes: database.prepare(
+    `select location_id, count(*) as reports, sum(length(report)) as bytes
+      from reports group by location_id`,
+  ),
+});
+
+type Values = Readonly<Record<string, SQLOutputValue>>;
+
+const rowOf = (row: Values): Row => ({
+  run_id: String(row["run_id"]),
+  report: row["report"] instanceof Uint8Array ? row["report"] : new Uint8Array(),
+});
 
 interface Size {
-  readonly location_id: unknown;
+  readonly location_id: string;
+  readonly reports: number;
   readonly bytes: number;
 }
 
 const sizeOf = (row: Values): Size => ({
-  location_id: row["location_id"],
+  location_id: String(row["location_id"]),
+  reports: Number(row["reports"] ?? 1),
   bytes: Number(row["bytes"]),
 });
 
-const sizeOfNew = ({ location_id, report }: SpoolRow): Size => ({
-  location_id,
-  bytes: report.length,
-});
+// https://www.sqlite.org/rescode.html
+const [SQLITE_ERROR, SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [1, 5, 11, 26];
+/** An extended code: the file is shorter than its header says. */
+const SQLITE_IOERR_SHORT_READ = 522;
 
-const valuesOf = (row: SpoolRow) =>
-  [row.run_id, row.location_id, row.due_time, row.checksum, row.report] as const;
+class UnusableFileError extends Error {}
 
-function inTransaction<T>(database: DatabaseSync, work: (commit: () => void) => T): T {
-  database.exec("begin immediate");
-  try {
-    return work(() => database.exec("commit"));
-  } finally {
-    if (database.isTransaction) database.exec("rollback");
+const codeOf = (cause: unknown): number =>
+  cause instanceof Error && "errcode" in cause ? Number(cause.errcode) : 0;
+
+/** Whether the file itself is at fault: damaged, foreign, or of another version. */
+export const isUnusable = (cause: unknown): boolean =>
+  cause instanceof UnusableFileError ||
+  [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause) & 0xff) ||
+  codeOf(cause) === SQLITE_IOERR_SHORT_READ;
+
+function openingError(cause: unknown): unknown {
+  // Our statements fit our tables.
+  if (codeOf(cause) === SQLITE_ERROR) return new UnusableFileError("it is no spool", { cause });
+  if ((codeOf(cause) & 0xff) !== SQLITE_BUSY) return cause;
+  return new Error("another agent uses it: give each a folder of its own with SONDE_DATA_DIR", {
+    cause,
+  });
+}
+
+/**
+ * Renames the file and returns its new name. The file that was set aside before is kept too, older
+ * ones are not.
+ */
+export function setAside(path: string): string {
+  const [aside, before] = [`${path}.aside-1`, `${path}.aside-2`];
+  rename(aside, before);
+  rename(path, aside);
+  return aside;
+}
+
+function rename(from: string, to: string): void {
+  // The log goes first: left behind, SQLite would apply it to the next file.
+  for (const log of ["-wal", ""]) {
+    rmSync(`${to}${log}`, { force: true });
+    if (existsSync(`${from}${log}`)) renameSync(`${from}${log}`, `${to}${log}`);
   }
 }

@@ -1,42 +1,18 @@
-// Reports on disk while the bus does not take them: bounded, in the order of their due times,
-// whatever the disk does.
+// Reports on disk while the bus is away: bounded, read in order of due time, usable again after any
+// failure of the disk.
+import { parseInstant } from "../../model/instant.ts";
+import { runReportValidator } from "../../model/result.ts";
 import type { RunReport } from "../../model/result.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { AgentMetrics } from "../metrics.ts";
-import { createSpoolAccess } from "./spool-access.ts";
-import type { SpoolFile } from "./spool-file.ts";
-import { createSpoolHead } from "./spool-head.ts";
-import { decodeReport, encodeReport } from "./spool-row.ts";
-
-/**
- * What is in it survives the process, however it ends. No method throws: where the file cannot be
- * used (a full disk, another process that has it), that is logged once, counted, and tried again
- * with the next call. A corrupt file is moved aside, and what can be read of it goes into a new
- * one.
- */
-export interface Spool {
-  /** To be called first; nothing is stored before, and nothing after `close`. */
-  open(): void;
-  /**
-   * Stores all of them, or returns false. The oldest make room where there would be more than
-   * `maxBytes`; a run that is there stays as it is.
-   */
-  put(reports: readonly RunReport[]): boolean;
-  /** The oldest, by the time they were due; what is damaged is dropped and counted. */
-  oldest(): RunReport[];
-  find(runId: string): RunReport | undefined;
-  /** Of runs whose reports the bus has, or never takes; `oldest` does not give them again. */
-  remove(runIds: readonly string[]): void;
-  /** What is on the disk; undefined until the file could be opened. */
-  size(): number | undefined;
-  close(): void;
-}
+import { isUnusable, openSpoolFile, setAside } from "./spool-file.ts";
+import type { NewRow, Row, SpoolFile } from "./spool-file.ts";
 
 export const SPOOL_MAX_BYTES = 256 * 1024 * 1024;
 
 export interface SpoolSettings {
   readonly path: string;
-  /** Reports of other locations, from before, stay where they are. */
+  /** Reports of other locations stay in the file. */
   readonly locationId: string;
   readonly log: Logger;
   readonly metrics: AgentMetrics;
@@ -44,49 +20,163 @@ export interface SpoolSettings {
   readonly maxBytes?: number;
 }
 
-export function createSpool(settings: SpoolSettings): Spool {
-  const { log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
-  const access = createSpoolAccess({ ...settings, maxBytes });
-  const head = createSpoolHead({ access, log, metrics });
-  /** Since it was empty. */
+export type Spool = ReturnType<typeof createSpool>;
+
+/**
+ * A spool survives its process, however that ends. No method throws: a failure (a full disk, a file
+ * that another process has locked) is counted, logged once, and the next call tries again.
+ */
+export function createSpool(settings: SpoolSettings) {
+  const { path, log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
+  const access = createAccess(settings);
+  /** Runs to remove as soon as the disk allows it. */
+  const removable = new Set<string>();
   let full = false;
 
-  const insert = (file: SpoolFile, reports: readonly RunReport[]): true => {
-    const dropped = file.insert(reports.map(encodeReport), maxBytes);
-    if (dropped === 0) return true;
-    metrics.spoolDropped.inc({ reason: "full" }, dropped);
-    if (!full)
-      log.warn(
-        { spool: access.path(), max_bytes: maxBytes },
-        "spool is full: the oldest reports are dropped",
-      );
-    full = true;
-    return true;
-  };
-
   const remove = (runIds: readonly string[]): void => {
-    head.remove(runIds);
+    for (const runId of runIds) removable.add(runId);
+    if (removable.size > 0 && access.use((file) => file.remove([...removable])) !== undefined)
+      removable.clear();
     if (access.size() === 0) full = false;
+  };
+  const droppedOldest = (reports: number): void => {
+    metrics.spoolDropped.inc({ reason: "full" }, reports);
+    const bound = { spool: path, max_bytes: maxBytes };
+    if (!full) log.warn(bound, "spool full: dropping the oldest reports");
+    full = true;
+  };
+  const dropUnreadable = (run_ids: readonly string[]): void => {
+    metrics.spoolDropped.inc({ reason: "corrupt" }, run_ids.length);
+    log.error({ spool: path, run_ids }, "dropped unreadable reports");
+    remove(run_ids);
   };
 
   return {
+    /** Call it first: before `open` and after `close`, nothing is stored or found. */
     open: () => access.open(),
-    put(reports) {
-      const done = access.use((file) => insert(file, reports)) ?? false;
-      if (done) access.recovered();
-      return done;
+    /**
+     * Stores all reports or returns false. Drops the oldest beyond `maxBytes`. A run keeps the
+     * report that was stored first.
+     */
+    put(reports: readonly RunReport[]): boolean {
+      const beyond = access.use((file) => file.insert(reports.map(encode), maxBytes));
+      if (beyond === undefined) return false;
+      access.written();
+      if (beyond > 0) droppedOldest(beyond);
+      return true;
     },
-    oldest() {
-      remove([]);
-      return head.oldest();
+    /** The next batch, earliest due first; drops and counts reports that it cannot read. */
+    oldest(): RunReport[] {
+      remove([]); // what the disk did not let go before
+      const rows = access.use((file) => file.oldest([...removable])) ?? [];
+      const reports = rows.map(decode);
+      const unreadable = rows.filter((_, at) => !reports[at]).map(({ run_id }) => run_id);
+      if (unreadable.length > 0) dropUnreadable(unreadable);
+      return reports.filter((report) => report !== undefined);
     },
-    find(runId) {
+    find(runId: string): RunReport | undefined {
       if (access.size() === 0) return undefined;
       const row = access.use((file) => file.find(runId));
-      return row && decodeReport(row);
+      return row && decode(row);
     },
+    /** `oldest` does not return the reports again, even if the disk rejects the change. */
     remove,
+    /** Reports of this location on disk; undefined until the file could be opened. */
     size: () => access.size(),
     close: () => access.close(),
   };
+}
+
+/** Opens the file as soon as it can, and replaces it when it is unusable. */
+function createAccess(settings: SpoolSettings) {
+  const { path, locationId, log, metrics } = settings;
+  const outage = createOutage(settings);
+  let file: SpoolFile | undefined;
+  let isOpen = false;
+
+  const opened = (): SpoolFile => {
+    if (file) return file;
+    file = openSpoolFile(path, locationId);
+    outage.ended();
+    const left = file.others;
+    if (left.length > 0)
+      log.warn({ spool: path, left }, "spool holds reports of other locations; leaving them there");
+    return file;
+  };
+  const attempt = <T>(work: (file: SpoolFile) => T): T => {
+    try {
+      return work(opened());
+    } catch (cause) {
+      if (!isUnusable(cause)) throw cause;
+      file?.close();
+      file = undefined;
+      metrics.spoolFailures.inc();
+      const moved_to = setAside(path);
+      log.error({ err: cause, spool: path, moved_to }, "spool unusable: set aside, starting empty");
+      return work(opened());
+    }
+  };
+
+  /** Undefined where the work failed. */
+  const use = <T>(work: (file: SpoolFile) => T): T | undefined => {
+    if (!isOpen) return undefined;
+    try {
+      return attempt(work);
+    } catch (cause) {
+      outage.met(cause);
+      return undefined;
+    } finally {
+      metrics.spooledReports.set(file?.count() ?? 0);
+    }
+  };
+
+  return {
+    open(): void {
+      isOpen = true;
+      use(() => undefined);
+    },
+    use,
+    /** Call it after a write: reading works on a full disk, too. */
+    written: () => outage.ended(),
+    size: () => file?.count(),
+    close(): void {
+      isOpen = false;
+      file?.close();
+      file = undefined;
+    },
+  };
+}
+
+/** Counts each failure; logs the first of a series, and the end of it. */
+function createOutage({ path, log, metrics }: SpoolSettings) {
+  let lasts = false;
+  return {
+    met(cause: unknown): void {
+      metrics.spoolFailures.inc();
+      if (!lasts)
+        log.error({ err: cause, spool: path }, "spool unavailable: reports wait in memory");
+      lasts = true;
+    },
+    ended(): void {
+      if (lasts) log.info({ spool: path }, "spool available again");
+      lasts = false;
+    },
+  };
+}
+
+function encode(report: RunReport): NewRow {
+  const { run_id, location_id, results, workflow } = report;
+  const due = (workflow ?? results[0])?.meta.due_time ?? "";
+  const due_time = parseInstant(due) ?? 0;
+  return { run_id, location_id, due_time, report: Buffer.from(JSON.stringify(report)) };
+}
+
+/** Undefined where the row does not hold a report of its run. */
+function decode(row: Row): RunReport | undefined {
+  try {
+    const report: unknown = JSON.parse(Buffer.from(row.report).toString());
+    return runReportValidator.accepts(report) && report.run_id === row.run_id ? report : undefined;
+  } catch {
+    return undefined;
+  }
 }

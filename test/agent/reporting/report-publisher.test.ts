@@ -198,11 +198,11 @@ describe("a report", () => {
     now("is away");
     const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
     const all = Promise.all(reports.map((each) => publisher.publish(each)));
-    await expect.poll(() => messages()).toContain("reports not taken by the bus");
+    await expect.poll(() => messages()).toContain("bus did not take reports");
     now("takes");
     await all;
     await expect.poll(() => new Set(idsOf(taken)).size).toBe(300);
-    const failed = "spool cannot be used: reports wait in memory only";
+    const failed = "spool unavailable: reports wait in memory";
     expect(messages().filter((message) => message === failed)).toHaveLength(1);
   });
 });
@@ -220,7 +220,7 @@ describe("of a batch that holds one too large for the bus", () => {
     await Promise.all(batch.map((each) => publisher.publish(each)));
     await expect.poll(() => taken).toHaveLength(9);
     expect(idsOf(taken.filter(isBare))).toEqual([large.run_id]);
-    expect(messages()).toEqual(["reports were delivered without their details"]);
+    expect(messages()).toEqual(["reports too large: delivered without details"]);
   });
 
   it("that one's tick comes no more where not even its outcome fits", async () => {
@@ -230,7 +230,7 @@ describe("of a batch that holds one too large for the bus", () => {
     });
     await Promise.all([large, dueAt(1)].map((each) => publisher.publish(each)));
     await expect.poll(() => taken).toHaveLength(1);
-    expect(messages()).toEqual(["reports can never be delivered: not even bare"]);
+    expect(messages()).toEqual(["reports too large even without details: dropped"]);
     expect((await metrics.spoolDropped.get()).values).toMatchObject([
       { labels: { reason: "too_large" }, value: 1 },
     ]);
@@ -258,7 +258,7 @@ describe("a spool from before", () => {
     before.spool.put(left);
     const { publisher, taken, messages } = newPublisher({ spoolPath });
     publisher.begin();
-    expect(messages()).toContain("spool cannot be used: reports wait in memory only");
+    expect(messages()).toContain("spool unavailable: reports wait in memory");
     before.spool.close();
     await expect.poll(() => taken).toEqual(left);
   });
@@ -295,7 +295,7 @@ describe("a spooled report that the bus refuses", () => {
     expect((await metrics.spoolDropped.get()).values).toMatchObject([
       { labels: { reason: "refused" }, value: 1 },
     ]);
-    expect(messages()).toContain("spooled report refused: it was dropped");
+    expect(messages()).toContain("bus refused a spooled report: dropped it");
   });
 });
 
@@ -317,7 +317,7 @@ describe("a publisher that is finishing", () => {
     });
     now("is away");
     const all = Array.from({ length: 300 }, (_, n) => publisher.publish(dueAt(n)));
-    await expect.poll(() => messages()).toContain("reports not taken by the bus");
+    await expect.poll(() => messages()).toContain("bus did not take reports");
     publisher.finish();
     publisher.abandon(new Error("the end"));
     for (const end of await Promise.allSettled(all))

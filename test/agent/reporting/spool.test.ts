@@ -15,6 +15,7 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createAgentMetrics } from "../../../src/agent/metrics.ts";
@@ -78,10 +79,9 @@ function largeAt(seconds: number, characters: number): RunReport {
 
 const idsOf = (reports: readonly RunReport[]): string[] => reports.map(({ run_id }) => run_id);
 
-const LEFT =
-  "spool has reports of other locations: they wait for an agent of theirs on this folder";
-const OTHER_VERSION =
-  "spool is of another version of Sonde: it is left alone, and one beside it used";
+const LEFT = "spool holds reports of other locations; leaving them there";
+const UNUSABLE = "spool unusable: set aside, starting empty";
+const CUT = "update reports set report = substr(report, 10)";
 
 /** Everything, as it is delivered. */
 function takeAll(spool: Spool): RunReport[] {
@@ -235,25 +235,6 @@ describe("the spool", () => {
     expect(folder.lines()).toHaveLength(1);
   });
 
-  it("of another version is left alone, and one beside it is used", () => {
-    using folder = newFolder();
-    const newer = new DatabaseSync(folder.path);
-    newer.exec("create table reports (other text); pragma user_version = 2");
-    newer.close();
-    const before = readFileSync(folder.path);
-    const report = dueAt(1);
-    for (let time = 1; time <= 2; time += 1) {
-      using spool = folder.open();
-      spool.put([report]);
-      expect(spool.find(report.run_id)).toEqual(report);
-    }
-    expect(readFileSync(folder.path)).toEqual(before);
-    expect(folder.files()).toEqual(["spool.db", "spool.db.v1"]);
-    expect(folder.lines()).toMatchObject(
-      ["warn", "warn"].map((level) => ({ level, msg: OTHER_VERSION })),
-    );
-  });
-
   it("drops the oldest beyond its bound, counts them, and says so once", async () => {
     using folder = newFolder();
     const bytes = Buffer.byteLength(JSON.stringify(dueAt(0)));
@@ -264,7 +245,7 @@ describe("the spool", () => {
       'sonde_agent_spool_dropped_total{reason="full"} 15',
     ]);
     expect(folder.lines()).toMatchObject([
-      { level: "warn", msg: "spool is full: the oldest reports are dropped" },
+      { level: "warn", msg: "spool full: dropping the oldest reports" },
     ]);
     expect(idsOf(takeAll(spool))).toEqual(idsOf(reports.slice(15)));
   });
@@ -278,22 +259,7 @@ describe("the spool", () => {
   });
 });
 
-/**
- * Changes one bit wherever the text stands in the file: pages that were split leave copies behind.
- */
-function flipBitIn(path: string, text: string): void {
-  const bytes = readFileSync(path);
-  const found = bytes.indexOf(text);
-  expect(found, `${text} in the file`).toBeGreaterThan(0);
-  for (let at = found; at >= 0; at = bytes.indexOf(text, at))
-    bytes.writeUInt8(bytes.readUInt8(at + 12) ^ 4, at + 12);
-  writeFileSync(path, bytes);
-}
-
-/**
- * The pages with the entries of all indexes. Those that SQLite keeps in memory it does not read
- * again.
- */
+/** Changes the pages that hold the entries of indexes. */
 function changeIndexes(path: string, change: (page: Buffer) => void): void {
   const LEAF = 0x0a; // https://www.sqlite.org/fileformat2.html#b_tree_pages
   const bytes = readFileSync(path);
@@ -305,152 +271,119 @@ function changeIndexes(path: string, change: (page: Buffer) => void): void {
   closeSync(file);
 }
 
-describe("a spool that was damaged", () => {
-  it("skips the damaged report, counts it, and gives the later ones", async () => {
-    using folder = newFolder();
-    const reports = Array.from({ length: 10 }, (_, n) => dueAt(n));
-    {
-      using spool = folder.open();
-      spool.put(reports);
-    }
-    // As a part of its JSON: the column of the ids stays as it is.
-    flipBitIn(folder.path, `"run_id":"${reports[3]?.run_id}"`);
-    using spool = folder.open();
-    expect(idsOf(takeAll(spool))).toEqual(idsOf(reports.filter((_, n) => n !== 3)));
-    expect(spool.size()).toBe(0);
-    expect(await folder.metric("sonde_agent_spool_dropped_total{")).toEqual([
-      'sonde_agent_spool_dropped_total{reason="corrupt"} 1',
-    ]);
-    expect(folder.lines()).toMatchObject([
-      { level: "error", msg: "damaged reports were dropped", reports: 1 },
-    ]);
-  });
+/** Changes the file behind the spool's back, as SQL. */
+function alter(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
 
-  it.each([
-    ["is no database", (path: string) => writeFileSync(path, "x".repeat(9000))],
-    [
-      "is another's database",
-      (path: string) => {
-        rmSync(path);
-        const database = new DatabaseSync(path);
-        database.exec("create table reports (id text)");
-        database.close();
-      },
-    ],
-    ["was cut off", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 30_000))],
-    [
-      "has indexes that find nothing", // where each page tells how many entries it has
-      (path: string) => changeIndexes(path, (page) => page.fill(0, 3, 5)),
-    ],
-  ])("is moved aside where it %s, and a new one begun", (_, damage) => {
+describe("a spool of version 1", () => {
+  it("is delivered after the upgrade, and takes more reports", () => {
+    using folder = newFolder();
+    const reports = [dueAt(1), dueAt(2), dueAt(3)];
+    const database = new DatabaseSync(folder.path);
+    database.exec(`
+      pragma auto_vacuum = full;
+      pragma journal_mode = wal;
+      create table reports (
+        seq integer primary key,
+        run_id text not null unique,
+        location_id text not null,
+        due_time integer not null,
+        checksum integer not null,
+        report blob not null
+      ) strict;
+      create index reports_by_due_time on reports (due_time, run_id);
+      pragma user_version = 1;
+    `);
+    const insertion = database.prepare("insert into reports values (null, ?, 'local', ?, ?, ?)");
+    for (const report of reports.toReversed()) {
+      const encoded = Buffer.from(JSON.stringify(report));
+      const due = Date.parse(report.results[0]?.meta.due_time ?? "");
+      insertion.run(report.run_id, due, crc32(encoded), encoded);
+    }
+    database.close();
+    const fresh = dueAt(4);
+    {
+      using spool = folder.open();
+      expect(spool.put([fresh])).toBe(true);
+    }
+    using spool = folder.open();
+    expect(takeAll(spool)).toEqual([...reports, fresh]);
+    expect(folder.files().filter((name) => name.includes("aside"))).toEqual([]);
+    expect(folder.lines()).toEqual([]);
+  });
+});
+
+describe("an unusable spool", () => {
+  const hundred = Array.from({ length: 100 }, (_, n) => dueAt(n));
+  const truncate = (path: string): void =>
+    writeFileSync(path, readFileSync(path).subarray(0, 30_000));
+
+  it.each<[what: string, change: (path: string) => void]>([
+    ["no database", (path) => writeFileSync(path, "x".repeat(9000))],
+    ["another's database", (path) => alter(path, "alter table reports rename column report to a")],
+    ["of another version", (path) => alter(path, "pragma user_version = 3")],
+    ["truncated", truncate],
+    ["damaged in its index", (path) => changeIndexes(path, (page) => page.fill(0, 3, 5))],
+  ])("that is %s is set aside, with one log line, and starts empty", async (_, change) => {
     using folder = newFolder();
     {
       using spool = folder.open();
-      spool.put(Array.from({ length: 100 }, (__, n) => dueAt(n)));
+      spool.put(hundred);
     }
-    damage(folder.path);
+    change(folder.path);
+    const { size } = statSync(folder.path);
     using spool = folder.open();
-    const message =
-      "spool was corrupt: it was moved aside, and what can be read of it goes into a new one";
+    expect(spool.size()).toBe(0);
+    expect(statSync(`${folder.path}.aside-1`).size).toBe(size);
     expect(folder.lines()).toMatchObject([
-      { level: "error", msg: message, moved_to: `${folder.path}.corrupt-1` },
+      { level: "error", msg: UNUSABLE, moved_to: `${folder.path}.aside-1` },
     ]);
-    takeAll(spool);
+    expect(await folder.metric("sonde_agent_spool_failures_total")).toEqual([
+      "sonde_agent_spool_failures_total 1",
+    ]);
     const report = dueAt(1000);
     expect(spool.put([report])).toBe(true);
     expect(takeAll(spool)).toEqual([report]);
-    expect(folder.files()).toContain("spool.db.corrupt-1");
   });
 
-  it("keeps what was not delivered when it is replaced while a batch is on its way", () => {
+  it("that is damaged while it is open is set aside, too", () => {
     using folder = newFolder();
     using spool = folder.open();
-    const reports = Array.from({ length: 1500 }, (_, n) => largeAt(n, 3000));
-    for (let at = 0; at < 1500; at += 50) spool.put(reports.slice(at, at + 50));
-    spool.remove(idsOf(spool.oldest()));
-    const batch = spool.oldest();
-    changeIndexes(folder.path, (page) => page.fill(0xff, 0, 40));
-    spool.remove(idsOf(batch));
-    expect(folder.files()).toContain("spool.db.corrupt-1");
-    const left = reports.slice(100 + batch.length);
-    expect(idsOf(takeAll(spool))).toEqual(idsOf(left));
-  });
-
-  it("gives nothing again that its index does not find any more", () => {
-    using folder = newFolder();
-    const reports = Array.from({ length: 1500 }, (_, n) => largeAt(n, 3000));
-    using spool = folder.open();
-    for (let at = 0; at < 1500; at += 50) spool.put(reports.slice(at, at + 50));
-    const batch = spool.oldest();
     // More than SQLite keeps in memory.
-    for (const { run_id } of reports.slice(600)) spool.find(run_id);
-    changeIndexes(folder.path, (page) => {
-      for (const id of idsOf(batch)) {
-        const at = page.indexOf(id) + 12;
-        if (at >= 12) page.writeUInt8(page.readUInt8(at) ^ 4, at);
-      }
-    });
-    spool.remove(idsOf(batch));
-    expect(idsOf(takeAll(spool))).toEqual(idsOf(reports.slice(batch.length)));
+    const reports = Array.from({ length: 3000 }, (_, n) => largeAt(n, 3000));
+    for (let at = 0; at < 3000; at += 50) spool.put(reports.slice(at, at + 50));
+    const file = openSync(folder.path, "r+");
+    writeSync(file, Buffer.alloc(statSync(folder.path).size - 4096, 0xff), 0, null, 4096);
+    closeSync(file);
+    takeAll(spool);
+    expect(folder.lines()).toMatchObject([{ level: "error", msg: UNUSABLE }]);
+    const report = dueAt(5000);
+    expect(spool.put([report])).toBe(true);
+    expect(takeAll(spool)).toEqual([report]);
   });
 
-  it("is read as far as it goes where it was cut off and its log was not", () => {
-    using folder = newFolder();
-    using spool = folder.open();
-    const reports = Array.from({ length: 700 }, (_, n) =>
-      largeAt((n * 37) % 700, [10, 3000, 40_000][n % 3] ?? 0),
-    );
-    for (let at = 0; at < 700; at += 50) spool.put(reports.slice(at, at + 50));
-    for (let batch = 0; batch < 3; batch += 1) spool.remove(idsOf(spool.oldest()));
-    const bytes = readFileSync(folder.path);
-    for (let part = 1; part < 8; part += 1) {
-      const copy = join(folder.folder, `copy-${part}.db`);
-      writeFileSync(copy, bytes.subarray(0, (bytes.length * part) / 16));
-      copyFileSync(`${folder.path}-wal`, `${copy}-wal`);
-      using next = folder.open({ path: copy });
-      expect(folder.files()).toContain(`copy-${part}.db.corrupt-1`);
-      expect(takeAll(next).length).toBeGreaterThan(30);
-    }
-  });
-
-  it("is kept aside twice at most, the last one first", () => {
+  it("is kept twice, the last one first", () => {
     using folder = newFolder();
     for (const damage of ["1", "2", "3"]) {
       writeFileSync(folder.path, damage.repeat(9000));
       folder.open()[Symbol.dispose]();
     }
-    const aside = ["spool.db.corrupt-1", "spool.db.corrupt-2"];
+    const aside = ["spool.db.aside-1", "spool.db.aside-2"];
     expect(folder.files()).toEqual(["spool.db", ...aside]);
     const [last, before] = aside.map((name) => readFileSync(join(folder.folder, name), "utf8"));
     expect([last?.[0], before?.[0]]).toEqual(["3", "2"]);
   });
 
-  it("goes on with what can be read on both sides of a torn page", () => {
-    using folder = newFolder();
-    const reports = Array.from({ length: 200 }, (_, n) => dueAt(n));
-    {
-      using spool = folder.open();
-      spool.put(reports);
-    }
-    const bytes = readFileSync(folder.path);
-    const torn = bytes.indexOf(`"run_id":"${reports[100]?.run_id}"`);
-    bytes.fill(0xa5, torn - (torn % 4096), torn - (torn % 4096) + 4096);
-    writeFileSync(folder.path, bytes);
-    using spool = folder.open();
-    const taken = idsOf(takeAll(spool));
-    expect(taken).toEqual(idsOf(reports).filter((id) => taken.includes(id)));
-    expect(taken.length).toBeGreaterThan(190);
-    expect(taken).not.toContain(reports[100]?.run_id);
-  });
-
   it.each(Array.from({ length: 12 }, (_, n) => n))(
-    "never stops the agent, nor gives what was not put: bits flipped in part %i of the file",
+    "never stops the agent: bits flipped in part %i of the file",
     (part) => {
       using folder = newFolder();
-      const reports = Array.from({ length: 60 }, (_, n) => dueAt(n));
       {
         using spool = folder.open();
-        spool.put(reports);
+        spool.put(hundred);
       }
       const bytes = readFileSync(folder.path);
       for (let n = 0; n < 40; n += 1) {
@@ -459,13 +392,32 @@ describe("a spool that was damaged", () => {
       }
       writeFileSync(folder.path, bytes);
       using spool = folder.open();
-      const put = new Map(reports.map((report) => [report.run_id, report]));
-      for (const report of takeAll(spool)) expect(report).toEqual(put.get(report.run_id));
+      const ids = new Set(idsOf(hundred));
+      for (const { run_id } of takeAll(spool)) expect(ids).toContain(run_id);
       const report = dueAt(1000);
       expect(spool.put([report])).toBe(true);
-      expect(takeAll(spool)).toEqual([report]);
+      expect(takeAll(spool)).toContainEqual(report);
     },
   );
+});
+
+it("a report that cannot be read is dropped and counted, and the others are delivered", async () => {
+  using folder = newFolder();
+  const reports = Array.from({ length: 10 }, (_, n) => dueAt(n));
+  {
+    using spool = folder.open();
+    spool.put(reports);
+  }
+  alter(folder.path, `${CUT} where run_id = '${reports[3]?.run_id}'`);
+  using spool = folder.open();
+  expect(takeAll(spool)).toEqual(reports.filter((_, n) => n !== 3));
+  expect(spool.size()).toBe(0);
+  expect(await folder.metric("sonde_agent_spool_dropped_total{")).toEqual([
+    'sonde_agent_spool_dropped_total{reason="corrupt"} 1',
+  ]);
+  expect(folder.lines()).toMatchObject([
+    { level: "error", msg: "dropped unreadable reports", run_ids: [reports[3]?.run_id] },
+  ]);
 });
 
 const PRINT_OLDEST = `
@@ -497,10 +449,10 @@ describe("a spool that cannot be used", () => {
     expect(folder.lines()).toMatchObject([
       {
         level: "error",
-        msg: "spool cannot be used: reports wait in memory only",
+        msg: "spool unavailable: reports wait in memory",
         err: {
           message:
-            "another agent has it: give each a folder of its own with SONDE_DATA_DIR: database is locked",
+            "another agent uses it: give each a folder of its own with SONDE_DATA_DIR: database is locked",
         },
       },
     ]);
@@ -509,7 +461,7 @@ describe("a spool that cannot be used", () => {
     other.close();
     expect(spool.put(reports)).toBe(true);
     expect(takeAll(spool)).toEqual(reports);
-    expect(folder.lines().map(({ msg }) => msg)).toContain("spool can be used again");
+    expect(folder.lines().map(({ msg }) => msg)).toContain("spool available again");
   });
 
   it("gives what is whole of a disk that takes nothing, not even that a report is damaged", () => {
@@ -519,7 +471,7 @@ describe("a spool that cannot be used", () => {
       using spool = folder.open();
       spool.put(reports);
     }
-    flipBitIn(folder.path, `"run_id":"${reports[0]?.run_id}"`);
+    alter(folder.path, `${CUT} where run_id = '${reports[0]?.run_id}'`);
     const [program, ...words]: [string, ...string[]] = [
       ...limitFiles(8192), // the log of opening it, and no more
       process.execPath,
@@ -557,8 +509,8 @@ describe("a spool that cannot be used", () => {
     expect(spool.find(report.run_id)).toEqual(report);
     expect(spool.size()).toBe(1);
     expect(folder.lines().map(({ msg }) => msg)).toEqual([
-      "spool cannot be used: reports wait in memory only",
-      "spool can be used again",
+      "spool unavailable: reports wait in memory",
+      "spool available again",
     ]);
   });
 
