@@ -13,7 +13,7 @@ interface Rule {
 }
 
 const ROLE = ["model/", "runtime/"];
-const STORE = ["store/store.ts", "store/ports/"];
+const STORE = ["store/store.ts", "store/records.ts"];
 const RULES: Readonly<Record<string, Rule>> = {
   "model/": {
     ours: ["model/"],

@@ -4,7 +4,7 @@ import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { Recorded } from "../store/ports/result-store.ts";
+import type { Recorded } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { AggregatorMetrics } from "./metrics.ts";
 

@@ -1,8 +1,7 @@
 // A change that a request makes: one transaction, in which every change of a document leaves a row
 // in the audit trail.
 import type { Principal } from "../model/access.ts";
-import type { AuditAction, AuditEntry } from "../store/ports/audit-store.ts";
-import type { DocumentStore } from "../store/ports/document-store.ts";
+import type { AuditAction, AuditEntry } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { once } from "./idempotency.ts";
 import type { Repeatable } from "./idempotency.ts";
@@ -43,13 +42,16 @@ const auditIn =
   (action, kind, object_id, fields = []) =>
     store.audit.record({ ...actor, action, kind, object_id, fields });
 
-const auditedStore = (store: Store, actor: Actor): Store => ({
-  ...store,
-  documents: auditedDocuments(store.documents, auditIn(store, actor)),
-  transaction: (work) => store.transaction((inner) => work(auditedStore(inner, actor))),
-});
+function auditedStore(store: Store, actor: Actor): Store {
+  const audited: Pick<Store, "documents" | "transaction"> = {
+    documents: auditedDocuments(store.documents, auditIn(store, actor)),
+    transaction: (work) => store.transaction((inner) => work(auditedStore(inner, actor))),
+  };
+  // Inherits the other parts: a copy would make them all.
+  return Object.setPrototypeOf(audited, store) as Store;
+}
 
-function auditedDocuments(documents: DocumentStore, audit: Audit): DocumentStore {
+function auditedDocuments(documents: Store["documents"], audit: Audit): Store["documents"] {
   const locked = new Map<string, unknown>();
   return {
     ...documents,

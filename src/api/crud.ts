@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import type { TObject, TSchema } from "typebox";
 import { newId } from "../runtime/ids.ts";
-import type { Filters } from "../store/ports/document-store.ts";
+import type { Filters } from "../store/records.ts";
 import { defineEndpoint } from "./http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, PathParams } from "./http/endpoint.ts";
 import { listOf, listPage } from "./http/paging.ts";

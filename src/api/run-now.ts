@@ -6,7 +6,7 @@ import { DelaySeconds } from "../model/deployment.ts";
 import { AppError, invalid } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
 import type { TargetKind } from "../model/tick.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
+import type { PendingRun } from "../store/records.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { integer } from "./http/parameters.ts";
 import { visible } from "./owned-documents.ts";

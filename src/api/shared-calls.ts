@@ -2,7 +2,7 @@
 import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
-import type { StoredDocument } from "../store/ports/document-store.ts";
+import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
 type Part = "results" | "stats";

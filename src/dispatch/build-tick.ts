@@ -2,8 +2,7 @@
 import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { stepIds } from "../runtime/ids.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
-import type { StoredDocument } from "../store/ports/document-store.ts";
+import type { PendingRun, StoredDocument } from "../store/records.ts";
 import { callIdsOf } from "./targets.ts";
 import type { StoredWorkflow, Targets } from "./targets.ts";
 

@@ -13,7 +13,8 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { environmentNames } from "../model/variables.ts";
-import type { DocumentStore, StoredDocument } from "../store/ports/document-store.ts";
+import type { StoredDocument } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 
 const DEFAULT_WORKSPACE = "global";
 
@@ -24,7 +25,7 @@ interface Credentials {
 
 /** `calls`: the stored calls of the ticks, by id. */
 export async function withCredentials(
-  documents: DocumentStore,
+  documents: Store["documents"],
   ticks: readonly Tick[],
   calls: ReadonlyMap<string, StoredDocument>,
 ): Promise<Tick[]> {
@@ -51,7 +52,7 @@ export async function withCredentials(
 const requestOf = ({ document }: StoredDocument) => (document as Call).request;
 
 async function byId(
-  documents: DocumentStore,
+  documents: Store["documents"],
   kind: "auth_setting" | "token",
   ids: readonly (string | null)[],
 ): Promise<ReadonlyMap<string, StoredDocument>> {
@@ -128,7 +129,7 @@ function tickToken(stored: Token, setting: AuthSetting | undefined): TickToken {
 
 /** The workspace of the run first, then the default one. */
 async function withEnvironment(
-  documents: DocumentStore,
+  documents: Store["documents"],
   ticks: readonly Tick[],
   calls: ReadonlyMap<string, StoredDocument>,
 ): Promise<Tick[]> {
@@ -180,7 +181,7 @@ function withValues(tick: Tick, names: readonly string[], values: Values): Tick 
 }
 
 /** Reads each workspace once. */
-function createWorkspaces(documents: DocumentStore) {
+function createWorkspaces(documents: Store["documents"]) {
   const read = new Map<string, Promise<Values>>();
   const load = async (key: string): Promise<Values> => {
     const found = await documents.listAll("variable", "workspace", key);

@@ -4,8 +4,7 @@ import { derivedId, newId } from "../runtime/ids.ts";
 import { dueRun, MAX_START_DELAY_MS } from "../model/slots.ts";
 import { LONGEST_CALL_MS } from "../model/workflow-result.ts";
 import type { TargetKind } from "../model/tick.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
-import type { Schedule } from "../store/ports/schedule-store.ts";
+import type { PendingRun, Schedule } from "../store/records.ts";
 
 /** What a report may need to arrive. */
 const REPORT_GRACE_MS = 60_000;

@@ -1,8 +1,7 @@
 // What runs are to run, as it is stored now: calls, and workflows with their calls.
 import { canRun, ownerOf } from "../model/access.ts";
 import type { Workflow } from "../model/workflow.ts";
-import type { StoredDocument } from "../store/ports/document-store.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
+import type { PendingRun, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
 export interface StoredWorkflow {

@@ -28,6 +28,10 @@ const NEXT: Readonly<Record<PeriodKind, (start: number) => number>> = {
 /** The start of the period of this kind that contains `ms`; both epoch milliseconds. */
 export const periodStart = (kind: PeriodKind, ms: number): number => STARTS[kind](ms);
 
+/** The starts of all periods that contain `ms`, by their kinds. */
+export const periodStarts = (ms: number): [PeriodKind, number][] =>
+  PERIOD_KINDS.map((kind) => [kind, STARTS[kind](ms)]);
+
 /** The first instant after the period of this kind that contains `ms`. */
 export const periodEnd = (kind: PeriodKind, ms: number): number =>
   NEXT[kind](periodStart(kind, ms));

@@ -6,7 +6,7 @@ import { ContentSchema } from "./content.ts";
 import { TRIGGERS } from "./tick.ts";
 import { createValidator } from "./validate.ts";
 import { parseInstant } from "./instant.ts";
-import { countOnly, PHASES, summarize } from "./summary.ts";
+import { countOnly, summarize } from "./summary.ts";
 import type { Sample, Summary } from "./summary.ts";
 
 export const RESULT_CODES = [
@@ -207,17 +207,6 @@ export type RunReport = Static<typeof RunReportSchema>;
 
 export const runReportValidator = createValidator(RunReportSchema);
 
-/**
- * Where statistics count a result: when the call was made, or was due where none was. Epoch
- * milliseconds.
- */
-export const timeOf = ({ meta }: Result): number =>
-  parseInstant(meta.start_time ?? meta.due_time) as number;
-
-/** `total` in whole milliseconds: the latency of statistics. */
-export const latencyOf = ({ timing }: Result): number | null =>
-  timing.total === null ? null : Math.round(timing.total);
-
 /** The columns of a stored result that its statistics are computed from. */
 export interface RawResult {
   readonly result: ResultCode;
@@ -225,13 +214,25 @@ export interface RawResult {
   readonly phases: Sample["phases"];
 }
 
-export const rawOf = (result: Result): RawResult => ({
-  result: result.meta.result,
-  latency: latencyOf(result),
-  phases: Object.fromEntries(
-    PHASES.map((phase) => [phase, result.timing[phase]]),
-  ) as Sample["phases"],
-});
+/** A result, as statistics count it. */
+export interface CountedResult extends RawResult {
+  readonly call_id: string;
+  readonly location_id: string;
+  /** When the call was made, or was due where none was; epoch milliseconds. */
+  readonly time: number;
+}
+
+export const countedResult = ({ meta, timing }: Result): CountedResult => {
+  const { total, ...phases } = timing;
+  return {
+    call_id: meta.call_id,
+    location_id: meta.location_id,
+    time: parseInstant(meta.start_time ?? meta.due_time) as number,
+    result: meta.result,
+    latency: total === null ? null : Math.round(total),
+    phases,
+  };
+};
 
 /**
  * Folds results of one code: the one rule for what is counted, used when results arrive and when

@@ -14,6 +14,9 @@ import { createValidator } from "./validate.ts";
 const LEAST_AHEAD_MS = 180_000;
 const SHARE_AHEAD = 0.1;
 
+/** The renewal time of a token that was just written: it comes before all others. */
+export const AT_ONCE = 0;
+
 /** A longer life is as good as none that ends. */
 const LONGEST_LIFE_S = 100 * 365 * 24 * 3600;
 

@@ -2,6 +2,7 @@
 // for.
 import { formatInstant } from "../model/instant.ts";
 import {
+  AT_ONCE,
   isSameToken,
   renewalFailureOf,
   renewalTime,
@@ -10,8 +11,7 @@ import {
 } from "../model/token-renewal.ts";
 import { tokenResource } from "../model/token.ts";
 import type { Token } from "../model/token.ts";
-import type { DocumentStore, StoredDocument } from "../store/ports/document-store.ts";
-import { AT_ONCE } from "../store/ports/renewal-store.ts";
+import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { TokenAnswer } from "./token-endpoint.ts";
 
@@ -74,7 +74,7 @@ export function saveRenewal(
 }
 
 async function replace(
-  documents: DocumentStore,
+  documents: Store["documents"],
   stored: StoredDocument,
   token: Token,
   now: number,

@@ -5,9 +5,7 @@ import { dueRun, MINUTE_MS, newestOpenSlot, nextTrigger, slotOf } from "../model
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { scheduledRun } from "../dispatch/pending-run.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { Lease } from "../store/ports/lease-store.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
-import type { StoredSchedule } from "../store/ports/schedule-store.ts";
+import type { Lease, PendingRun, StoredSchedule } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 import { missOverlapped } from "./overlap.ts";

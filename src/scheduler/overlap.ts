@@ -1,7 +1,6 @@
 // A workflow that is still running at its deployment's next slot: that slot is not run.
 import { isOnline } from "../model/location.ts";
-import type { StoredAgent } from "../store/ports/location-store.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
+import type { PendingRun, StoredAgent } from "../store/records.ts";
 import { missedFor } from "./reconcile.ts";
 import type { MissedWithReason, ReconcileOptions } from "./reconcile.ts";
 

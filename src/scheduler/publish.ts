@@ -4,7 +4,7 @@ import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { isUnavailable } from "../model/errors.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { PendingRun } from "../store/ports/run-store.ts";
+import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
 const PUBLISH_BATCH = 1000;

@@ -2,9 +2,7 @@
 // facts allow.
 import { isOnline } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { StoredAgent } from "../store/ports/location-store.ts";
-import type { MissedRun } from "../store/ports/result-store.ts";
-import type { ExpiredRun, PendingRun } from "../store/ports/run-store.ts";
+import type { ExpiredRun, MissedRun, PendingRun, StoredAgent } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 

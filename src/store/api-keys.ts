@@ -1,27 +1,32 @@
-// Keys of the API: only hashes of them.
+// API keys, as hashes.
 import type { Selectable } from "kysely";
 import type { AccessLevel } from "../model/access.ts";
 import type { Database } from "./database.ts";
+import type { ApiKey, Page } from "./records.ts";
 import type { Schema } from "./schema.ts";
-import type { ApiKey, ApiKeyStore } from "./ports/api-key-store.ts";
 
-export function createApiKeyStore({ kysely }: Database): ApiKeyStore {
-  const inForce = () => kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);
+export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
+
+export function createApiKeyStore({ kysely }: Database) {
+  const active = () => kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);
   return {
-    async insert({ key_id, revoked, ...key }, hash) {
-      const { numInsertedOrUpdatedRows } = await kysely
+    /** False when there is a key with this id already. */
+    async insert({ key_id, revoked, ...key }: ApiKey, hash: string): Promise<boolean> {
+      const { numInsertedOrUpdatedRows = 0n } = await kysely
         .insertInto("api_keys")
         .values({ id: key_id, hash, revoked: Number(revoked), ...key })
         .onConflict((conflict) => conflict.column("id").doNothing())
         .executeTakeFirstOrThrow();
-      return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+      return numInsertedOrUpdatedRows > 0n;
     },
-    async findByHash(hash) {
-      const row = await inForce().where("hash", "=", hash).executeTakeFirst();
+    /** Undefined for an unknown or revoked key. */
+    async findByHash(hash: string): Promise<ApiKey | undefined> {
+      const row = await active().where("hash", "=", hash).executeTakeFirst();
       return row && toApiKey(row);
     },
-    async list(owner, { after, limit }) {
-      const rows = await inForce()
+    /** Active keys of one owner; null: of all owners. */
+    async list(owner: string | null, { after, limit }: Page): Promise<ApiKey[]> {
+      const rows = await active()
         .where("id", ">", after)
         .$if(owner !== null, (query) => query.where("owner", "=", owner))
         .orderBy("id")
@@ -29,7 +34,8 @@ export function createApiKeyStore({ kysely }: Database): ApiKeyStore {
         .execute();
       return rows.map(toApiKey);
     },
-    async revoke(id, owner, now) {
+    /** False without such an active key. `owner` null: of any owner. */
+    async revoke(id: string, owner: string | null, now: number): Promise<boolean> {
       const { numUpdatedRows } = await kysely
         .updateTable("api_keys")
         .set({ revoked: 1, last_update: now })
@@ -39,7 +45,8 @@ export function createApiKeyStore({ kysely }: Database): ApiKeyStore {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
-    async count() {
+    /** Revoked keys included. */
+    async count(): Promise<number> {
       const { count } = await kysely
         .selectFrom("api_keys")
         .select((eb) => eb.fn.countAll<number>().as("count"))

@@ -1,7 +1,7 @@
-// The audit trail: rows are added, and never changed.
+// The audit trail. Its rows are never changed.
 import { newId } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import type { AuditAction, AuditEntry, AuditStore } from "./ports/audit-store.ts";
+import type { AuditAction, AuditEntry, AuditQuery } from "./records.ts";
 
 const COLUMNS = [
   "time",
@@ -14,33 +14,31 @@ const COLUMNS = [
   "fields",
 ] as const;
 
-export function createAuditStore({ kysely }: Database): AuditStore {
-  return {
-    async record({ fields, ...entry }) {
-      await kysely
-        .insertInto("audit")
-        .values({
-          id: newId(entry.time),
-          ...entry,
-          fields: JSON.stringify(fields),
-        })
-        .execute();
-    },
-    async list({ since = 0, owner, limit }) {
-      const rows = await kysely
-        .selectFrom("audit")
-        .select(COLUMNS)
-        .where("time", ">=", since)
-        .$if(owner !== undefined, (query) => query.where("owner", "=", owner as string))
-        .orderBy("time", "desc")
-        .orderBy("id", "desc")
-        .limit(limit)
-        .execute();
-      return rows.toReversed().map((row): AuditEntry => ({
-        ...row,
-        action: row.action as AuditAction,
-        fields: JSON.parse(row.fields) as string[],
-      }));
-    },
-  };
-}
+export type AuditStore = ReturnType<typeof createAuditStore>;
+
+export const createAuditStore = ({ kysely }: Database) => ({
+  /** To be called in the transaction of the change. */
+  async record({ fields, ...entry }: AuditEntry): Promise<void> {
+    await kysely
+      .insertInto("audit")
+      .values({ id: newId(entry.time), ...entry, fields: JSON.stringify(fields) })
+      .execute();
+  },
+  /** The newest entries that match, oldest first. */
+  async list({ since = 0, owner, limit }: AuditQuery): Promise<AuditEntry[]> {
+    const rows = await kysely
+      .selectFrom("audit")
+      .select(COLUMNS)
+      .where("time", ">=", since)
+      .$if(owner !== undefined, (query) => query.where("owner", "=", owner as string))
+      .orderBy("time", "desc")
+      .orderBy("id", "desc")
+      .limit(limit)
+      .execute();
+    return rows.toReversed().map((row) => ({
+      ...row,
+      action: row.action as AuditAction,
+      fields: JSON.parse(row.fields) as string[],
+    }));
+  },
+});

@@ -1,17 +1,14 @@
-// A connected database of either dialect: what the parts of the store share. SQL is written once,
-// for both.
-import type { Kysely, Transaction } from "kysely";
+// A connected database of either dialect, as the parts of the store share it.
+import { sql } from "kysely";
+import type { Kysely, RawBuilder, Transaction } from "kysely";
 import { unavailable } from "../model/errors.ts";
 import type { Schema } from "./schema.ts";
 
 export interface Database {
   readonly kysely: Kysely<Schema>;
-  /** Rows can be locked one by one; otherwise a transaction has the database to itself. */
+  /** Rows can be locked one by one; otherwise a transaction locks the whole database. */
   readonly rowLocks: boolean;
-  /**
-   * Whether an error passes by itself when the transaction is repeated (deadlock, serialization
-   * failure).
-   */
+  /** Whether repeating the transaction may help (deadlock, serialization failure). */
   readonly isTransient: (error: unknown) => boolean;
   readonly now: () => Promise<number>;
 }
@@ -19,8 +16,8 @@ export interface Database {
 const ATTEMPTS = 4;
 
 /**
- * Joins the transaction under way, or makes one and repeats it when it collided with another;
- * rejects with `unavailable` when it did so each time.
+ * Joins the current transaction, or starts one and repeats it when it collides with another.
+ * Rejects with `unavailable` when every attempt collided.
  */
 export async function inTransaction<T>(
   database: Database,
@@ -45,9 +42,17 @@ const collided = (cause: unknown): Error =>
     cause,
   });
 
-/** Keeps a statement's parameters below what either driver takes. */
+/** Keeps a statement within the number of parameters that both drivers accept. */
 export function chunksOf<T>(items: readonly T[], size = 500): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
     items.slice(n * size, (n + 1) * size),
   );
 }
+
+/** For `doUpdateSet`: the columns of the row that could not be inserted. */
+export const excluded = <Column extends string>(
+  columns: readonly Column[],
+): Record<Column, RawBuilder<never>> =>
+  Object.fromEntries(
+    columns.map((column) => [column, sql.ref<never>(`excluded.${column}`)]),
+  ) as Record<Column, RawBuilder<never>>;

@@ -1,89 +1,77 @@
 // Owned resources as JSON documents, beside the few columns that queries need.
 import type { SelectQueryBuilder, Selectable } from "kysely";
 import type { Principal } from "../model/access.ts";
+import { unreadable } from "../model/errors.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
+import { AT_ONCE } from "../model/token-renewal.ts";
+import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
-import { lookAtTokensOf } from "./renewals.ts";
+import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
+import { renewTokensOf } from "./renewals.ts";
 import type { Schema } from "./schema.ts";
-import { AT_ONCE } from "./ports/renewal-store.ts";
-import type {
-  DocumentStore,
-  Filters,
-  NewDocument,
-  Page,
-  StoredDocument,
-} from "./ports/document-store.ts";
+import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
 
 type Row = Selectable<Schema["documents"]>;
 
-export function createDocumentStore(database: Database): DocumentStore {
-  const { kysely } = database;
-  const rowsOf = (kind: ResourceKind) =>
-    kysely.selectFrom("documents").selectAll().where("kind", "=", kind);
+/** Seals secret fields on the way in and opens them on the way out. */
+export interface Sealing {
+  readonly sealer: Sealer;
+  /** Called when a document is read whose secrets cannot be opened. */
+  readonly onUnreadable: (found: StoredDocument) => void;
+}
+
+export type DocumentStore = ReturnType<typeof createDocumentStore>;
+
+export function createDocumentStore(database: Database, sealing: Sealing) {
+  const rowsOf = (kind: ResourceKind): Rows =>
+    database.kysely.selectFrom("documents").selectAll().where("kind", "=", kind);
+  const all = async (query: Executable): Promise<StoredDocument[]> =>
+    opened(await query.execute(), sealing);
+  const one = async (query: Rows): Promise<StoredDocument | undefined> => (await all(query))[0];
 
   return {
-    async insert(document) {
-      const { numInsertedOrUpdatedRows } = await kysely
-        .insertInto("documents")
-        .values(toRow(document))
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirstOrThrow();
-      const isNew = (numInsertedOrUpdatedRows ?? 0n) > 0n;
-      if (isNew) await insertCallIds(database, document);
-      return isNew;
-    },
-    async get(kind, id) {
-      const row = await rowsOf(kind).where("id", "=", id).executeTakeFirst();
-      return row && toStoredDocument(row);
-    },
-    async getForUpdate(kind, id) {
-      const query = rowsOf(kind).where("id", "=", id);
-      const row = await (database.rowLocks ? query.forUpdate() : query).executeTakeFirst();
-      return row && toStoredDocument(row);
-    },
-    async getMany(kind, ids) {
+    /** False when there is one already with this id, or with this name in its workspace. */
+    insert: async (document: NewDocument): Promise<boolean> =>
+      insertDocument(database, await sealed(document, sealing)),
+    /** Locks the row until the end of the transaction, so that concurrent updates queue. */
+    getForUpdate: (kind: ResourceKind, id: string): Promise<StoredDocument | undefined> =>
+      one(
+        database.rowLocks
+          ? rowsOf(kind).where("id", "=", id).forUpdate()
+          : rowsOf(kind).where("id", "=", id),
+      ),
+    get: (kind: ResourceKind, id: string): Promise<StoredDocument | undefined> =>
+      one(rowsOf(kind).where("id", "=", id)),
+    /** Those that exist, in creation order. */
+    async getMany(kind: ResourceKind, ids: readonly string[]): Promise<StoredDocument[]> {
       const found: StoredDocument[] = [];
-      for (const chunk of chunksOf(ids.toSorted())) {
-        const rows = await rowsOf(kind).where("id", "in", chunk).orderBy("id").execute();
-        found.push(...rows.map(toStoredDocument));
-      }
+      for (const chunk of chunksOf(ids.toSorted()))
+        found.push(...(await all(rowsOf(kind).where("id", "in", chunk).orderBy("id"))));
       return found;
     },
-    async replace(document) {
-      const { id, kind, ...columns } = toRow(document);
-      await kysely
-        .updateTable("documents")
-        .set(columns)
-        .where("id", "=", id)
-        .where("kind", "=", kind)
-        .execute();
-      await lookAtTokensOf(database, document);
-      if (document.callIds === undefined) return;
+    /**
+     * Overwrites whatever is stored: the caller has locked the row and found it readable. Rejects
+     * a document that was itself read as `unreadable`.
+     */
+    replace: async (document: NewDocument): Promise<void> =>
+      replaceDocument(database, await sealed(document, sealing)),
+    async remove(kind: ResourceKind, id: string): Promise<void> {
       await removeCallIds(database, id);
-      await insertCallIds(database, document);
-    },
-    async remove(kind, id) {
-      await removeCallIds(database, id);
+      const { kysely } = database;
       await kysely.deleteFrom("documents").where("kind", "=", kind).where("id", "=", id).execute();
     },
-    async list(kind, reader, filters, page) {
-      return (await listQuery(database, kind, reader, filters, page).execute()).map(
-        toStoredDocument,
-      );
-    },
-    async listKind(kind, { after, limit }) {
-      const query = rowsOf(kind).where("id", ">", after);
-      const rows = await query.orderBy("id").limit(limit).execute();
-      return rows.map(toStoredDocument);
-    },
-    async listAll(kind, filter, value) {
-      const rows = await matching(rowsOf(kind), kind, { [filter]: value })
-        .orderBy("id")
-        .execute();
-      return rows.map(toStoredDocument);
-    },
-    async count(kind, filter, value) {
+    /** Those that `reader` may read. Uses an index on either database. */
+    list: (kind: ResourceKind, reader: Principal, filters: Filters, page: Page) =>
+      all(listQuery(database, kind, reader, filters, page)),
+    /** All of the kind, whoever owns them. */
+    listKind: (kind: ResourceKind, { after, limit }: Page): Promise<StoredDocument[]> =>
+      all(rowsOf(kind).where("id", ">", after).orderBy("id").limit(limit)),
+    /** Every document of the kind with this filter value, whoever owns it. */
+    listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
+      all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),
+    /** How many `listAll` returns. */
+    async count(kind: ResourceKind, filter: keyof Filters, value: string): Promise<number> {
       const { count } = await matching(rowsOf(kind), kind, { [filter]: value })
         .clearSelect()
         .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -91,6 +79,69 @@ export function createDocumentStore(database: Database): DocumentStore {
       return count;
     },
   };
+}
+
+interface Executable {
+  execute(): Promise<Row[]>;
+}
+
+async function sealed(document: NewDocument, { sealer }: Sealing): Promise<NewDocument> {
+  const { kind, unreadable: cause } = document;
+  if (cause) throw unreadable(`this ${kind}`, { cause });
+  return SEALED_KINDS.includes(kind) ? sealDocument(document, sealer) : document;
+}
+
+/** Kinds without secret fields are stored as they are, at no cost. */
+async function opened(rows: readonly Row[], sealing: Sealing): Promise<StoredDocument[]> {
+  const found = rows.map(toStoredDocument);
+  if (!found.some(({ kind }) => SEALED_KINDS.includes(kind))) return found;
+  return Promise.all(
+    found.map(async (stored) => {
+      const document = await openDocument(stored, sealing.sealer);
+      if (document.unreadable) sealing.onUnreadable(document);
+      return document;
+    }),
+  );
+}
+
+async function insertDocument(database: Database, document: NewDocument): Promise<boolean> {
+  const { numInsertedOrUpdatedRows = 0n } = await database.kysely
+    .insertInto("documents")
+    .values(toRow(document))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow();
+  const isNew = numInsertedOrUpdatedRows > 0n;
+  if (isNew) await insertCallIds(database, document);
+  return isNew;
+}
+
+async function replaceDocument(database: Database, document: NewDocument): Promise<void> {
+  const { id, kind, ...columns } = toRow(document);
+  await database.kysely
+    .updateTable("documents")
+    .set(columns)
+    .where("id", "=", id)
+    .where("kind", "=", kind)
+    .execute();
+  if (kind === "auth_setting") await renewTokensOf(database, id);
+  if (document.callIds === undefined) return;
+  await removeCallIds(database, id);
+  await insertCallIds(database, document);
+}
+
+async function insertCallIds(
+  { kysely }: Database,
+  { id, kind, callIds = [] }: NewDocument,
+): Promise<void> {
+  for (const chunk of chunksOf([...new Set(callIds)]))
+    await kysely
+      .insertInto("document_calls")
+      .values(chunk.map((call_id) => ({ call_id, kind, document_id: id })))
+      .execute();
+}
+
+async function removeCallIds({ kysely }: Database, id: string): Promise<void> {
+  await kysely.deleteFrom("document_calls").where("document_id", "=", id).execute();
 }
 
 type Rows = SelectQueryBuilder<Schema, "documents", Row>;
@@ -110,47 +161,32 @@ const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
     rows,
   );
 
-async function insertCallIds(
-  { kysely }: Database,
-  { id, kind, callIds = [] }: NewDocument,
-): Promise<void> {
-  for (const chunk of chunksOf([...new Set(callIds)]))
-    await kysely
-      .insertInto("document_calls")
-      .values(chunk.map((call_id) => ({ call_id, kind, document_id: id })))
-      .execute();
-}
-
-async function removeCallIds({ kysely }: Database, id: string): Promise<void> {
-  await kysely.deleteFrom("document_calls").where("document_id", "=", id).execute();
-}
-
 /**
- * What `reader` may read: one index range for each way to come by it (own, shared with the
- * organization, shared with the community), each cut at the page's size, so that a page costs the
- * same however much there is.
+ * What `reader` may read: one index range for each kind of access (own, shared with the
+ * organization, shared with the community), each limited to the page's size, so that a page costs
+ * the same however many documents there are.
  */
 export function listQuery(
-  database: Database,
+  { kysely }: Database,
   kind: ResourceKind,
   reader: Principal,
   filters: Filters,
   page: Page,
 ) {
-  const range = (way: "owner" | "org" | "community") => {
-    const rows = database.kysely
+  const range = (access: "owner" | "org" | "community") => {
+    const rows = kysely
       .selectFrom("documents")
       .selectAll()
       .where("kind", "=", kind)
       .where("id", ">", page.after);
     let query = matching(rows, kind, filters);
-    if (way === "owner") query = query.where("owner", "=", reader.owner);
+    if (access === "owner") query = query.where("owner", "=", reader.owner);
     else query = query.where("owner", "<>", reader.owner);
-    if (way === "org")
+    if (access === "org")
       query = query.where("owner_org", "=", reader.org).where("shared_org", "=", 1);
-    if (way === "community") query = query.where("shared_community", "=", 1);
-    // Rows that the organization shares as well come by that way, once.
-    if (way === "community" && reader.org !== null)
+    if (access === "community") query = query.where("shared_community", "=", 1);
+    // Rows shared with the organization as well come by that range, once.
+    if (access === "community" && reader.org !== null)
       query = query.where((eb) =>
         eb.or([
           eb("shared_org", "=", 0),
@@ -159,7 +195,7 @@ export function listQuery(
         ]),
       );
     const ordered = query.orderBy("id").limit(page.limit);
-    return database.kysely.selectFrom(ordered.as("readable")).selectAll();
+    return kysely.selectFrom(ordered.as("readable")).selectAll();
   };
   const own = range("owner").unionAll(range("community"));
   const readable = reader.org === null ? own : own.unionAll(range("org"));
@@ -172,6 +208,7 @@ function toRow({
   community,
   filters,
   callIds: _callIds,
+  unreadable: _unreadable,
   ...identity
 }: NewDocument): Omit<Row, "renewal_claim"> {
   return {

@@ -1,74 +1,62 @@
-// Folds results into their hour, day, week, month and year, within the transaction that stores
-// them.
+// Folds results into their hour, day, week, month and year, in the transaction that stores them.
 import type { Selectable } from "kysely";
-import { PERIOD_KINDS, periodStart } from "../model/periods.ts";
-import { rawOf, summarizeResults, timeOf } from "../model/result.ts";
-import type { ReportedResult, Result } from "../model/result.ts";
+import { periodStart, periodStarts } from "../model/periods.ts";
+import { summarizeResults } from "../model/result.ts";
+import type { CountedResult } from "../model/result.ts";
 import { countOnly, mergeSummaries } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
 import type { Database } from "./database.ts";
-import { chunksOf } from "./database.ts";
+import { chunksOf, excluded } from "./database.ts";
 import type { Schema } from "./schema.ts";
 
 type Row = Selectable<Schema["stats"]>;
-type Key = Pick<Row, "call_id" | "kind" | "period" | "location_id" | "result">;
 
-/** A result as it goes into the ledger; `replaces` when it takes the place of a MISSED. */
-export interface NewResult {
-  readonly owner: string;
-  readonly result: ReportedResult;
-  readonly replaces: Result | undefined;
-}
+const KEY = ["call_id", "kind", "period", "location_id", "result"] as const;
+type Key = Pick<Row, (typeof KEY)[number]>;
 
 interface Change {
   readonly key: Key;
   readonly summary: Summary;
 }
 
+/** Adds `added` to the statistics, and takes back `replaced`: MISSED results. */
 export async function foldResults(
   database: Database,
-  accepted: readonly NewResult[],
+  added: readonly CountedResult[],
+  replaced: readonly CountedResult[],
 ): Promise<void> {
-  const changes = changesOf(accepted);
-  if (changes.size === 0) return;
-  // In one order everywhere, so that transactions that touch the same rows wait for one another
-  // instead of crossing.
+  const changes = changesOf(added, replaced);
+  // In one order everywhere: transactions on the same rows then wait for one another and do not
+  // deadlock.
   const sorted = [...changes].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const chunk of chunksOf(sorted, 200)) await applyChanges(database, new Map(chunk));
 }
 
-/** What the results add, by the text of the key; a replaced MISSED is taken back. */
-function changesOf(accepted: readonly NewResult[]): Map<string, Change> {
+/** By the text of their keys. */
+function changesOf(
+  added: readonly CountedResult[],
+  replaced: readonly CountedResult[],
+): Map<string, Change> {
   const changes = new Map<string, Change>();
-  const add = (key: Key, summary: Summary): void => {
-    const before = changes.get(keyText(key));
-    changes.set(keyText(key), {
-      key,
-      summary: before ? mergeSummaries(before.summary, summary) : summary,
-    });
+  const add = ({ call_id, location_id, result, time }: CountedResult, summary: Summary): void => {
+    for (const [kind, period] of periodStarts(time)) {
+      const key = { call_id, kind, period, location_id, result };
+      const text = keyText(key);
+      const before = changes.get(text);
+      changes.set(text, {
+        key,
+        summary: before ? mergeSummaries(before.summary, summary) : summary,
+      });
+    }
   };
-  const groups = Map.groupBy(accepted, ({ result }) => groupText(result));
-  for (const group of groups.values()) {
-    const summary = summarizeResults(group.map(({ result }) => rawOf(result)));
-    for (const key of keysOf((group[0] as NewResult).result)) add(key, summary);
-  }
-  for (const { replaces } of accepted)
-    if (replaces) for (const key of keysOf(replaces)) add(key, countOnly(-1));
+  // Results of the same hour have their day, week, month and year in common too.
+  const byHour = Map.groupBy(added, ({ call_id, location_id, result, time }) =>
+    [call_id, location_id, result, periodStart("HOUR", time)].join("|"),
+  );
+  for (const group of byHour.values()) add(group[0] as CountedResult, summarizeResults(group));
+  for (const result of replaced) add(result, countOnly(-1));
   return changes;
 }
-
-// Results of one hour share their day, week, month and year too.
-const groupText = (result: Result): string =>
-  `${result.meta.call_id}|${result.meta.location_id}|${result.meta.result}|${periodStart("HOUR", timeOf(result))}`;
-
-const keysOf = (result: Result): Key[] =>
-  PERIOD_KINDS.map((kind) => ({
-    call_id: result.meta.call_id,
-    kind,
-    period: periodStart(kind, timeOf(result)),
-    location_id: result.meta.location_id,
-    result: result.meta.result,
-  }));
 
 const keyText = ({ call_id, kind, period, location_id, result }: Key): string =>
   `${call_id}|${kind}|${period}|${location_id}|${result}`;
@@ -87,8 +75,8 @@ async function applyChanges(
 }
 
 /**
- * A row that is not there cannot be locked: two transactions would each make it, and one would be
- * lost. For the same reason a row that counts nothing any more stays.
+ * A row that does not exist cannot be locked: two transactions would each insert it, and one would
+ * be lost. For the same reason a row stays when its count falls to zero.
  */
 async function ensureRows(
   { kysely }: Database,
@@ -97,9 +85,7 @@ async function ensureRows(
   await kysely
     .insertInto("stats")
     .values([...changes.values()].map(({ key }) => toRow(key, countOnly(0))))
-    .onConflict((conflict) =>
-      conflict.columns(["call_id", "kind", "period", "location_id", "result"]).doNothing(),
-    )
+    .onConflict((conflict) => conflict.columns(KEY).doNothing())
     .execute();
 }
 
@@ -128,33 +114,27 @@ async function lockRows(
   return new Map(rows.map((row) => [keyText(row), toSummary(row)]));
 }
 
+const SUMMARY_COLUMNS = excluded([
+  "count",
+  "min",
+  "max",
+  "mean",
+  "m2",
+  "m3",
+  "histogram",
+  "phases",
+]);
+
 async function upsert({ kysely }: Database, rows: readonly Row[]): Promise<void> {
   await kysely
     .insertInto("stats")
     .values([...rows])
-    .onConflict((conflict) =>
-      conflict
-        .columns(["call_id", "kind", "period", "location_id", "result"])
-        .doUpdateSet((eb) => ({
-          count: eb.ref("excluded.count"),
-          min: eb.ref("excluded.min"),
-          max: eb.ref("excluded.max"),
-          mean: eb.ref("excluded.mean"),
-          m2: eb.ref("excluded.m2"),
-          m3: eb.ref("excluded.m3"),
-          histogram: eb.ref("excluded.histogram"),
-          phases: eb.ref("excluded.phases"),
-        })),
-    )
+    .onConflict((conflict) => conflict.columns(KEY).doUpdateSet(SUMMARY_COLUMNS))
     .execute();
 }
 
 const toRow = (key: Key, { phases, ...summary }: Summary): Row => ({
-  call_id: key.call_id,
-  kind: key.kind,
-  period: key.period,
-  location_id: key.location_id,
-  result: key.result,
+  ...key,
   ...summary,
   phases: JSON.stringify(phases),
 });

@@ -1,44 +1,50 @@
-// Answers kept for repeated requests, sealed: some hold what is shown only once.
+// Answers kept for repeated requests. They are sealed: some hold secrets that are shown only once.
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
-import type { AnswerStore, KeptAnswer } from "./ports/answer-store.ts";
+import type { KeptAnswer } from "./records.ts";
 
 const placeOf = (id: string) => `kept_answers/${id}`;
 
-export function createAnswerStore({ kysely }: Database, sealer: Sealer): AnswerStore {
-  return {
-    async claim(id, now, since) {
-      await kysely
-        .deleteFrom("kept_answers")
-        .where("id", "=", id)
-        .where("created", "<", since)
-        .execute();
-      // Waits for whoever inserted the same id and has not committed yet.
-      const { numInsertedOrUpdatedRows } = await kysely
-        .insertInto("kept_answers")
-        .values({ id, created: now, sealed: "" })
-        .onConflict((conflict) => conflict.column("id").doNothing())
-        .executeTakeFirstOrThrow();
-      if ((numInsertedOrUpdatedRows ?? 0n) > 0n) return undefined;
-      const { sealed } = await kysely
-        .selectFrom("kept_answers")
-        .select("sealed")
-        .where("id", "=", id)
-        .executeTakeFirstOrThrow();
-      return JSON.parse(await sealer.open(sealed, placeOf(id))) as KeptAnswer;
-    },
-    async keep(id, answer) {
-      const sealed = await sealer.seal(JSON.stringify(answer), placeOf(id));
-      await kysely.updateTable("kept_answers").set({ sealed }).where("id", "=", id).execute();
-    },
-    async forget(id) {
-      await kysely.deleteFrom("kept_answers").where("id", "=", id).execute();
-    },
-    async prune(before) {
-      await kysely.deleteFrom("kept_answers").where("created", "<", before).execute();
-    },
-  };
-}
+export type AnswerStore = ReturnType<typeof createAnswerStore>;
+
+export const createAnswerStore = ({ kysely }: Database, sealer: Sealer) => ({
+  /**
+   * Undefined for the first request since `since`, which then keeps its answer in the same
+   * transaction; for the others the kept answer, once that transaction has ended. Only inside a
+   * transaction.
+   */
+  async claim(id: string, now: number, since: number): Promise<KeptAnswer | undefined> {
+    await kysely
+      .deleteFrom("kept_answers")
+      .where("id", "=", id)
+      .where("created", "<", since)
+      .execute();
+    // Waits for the transaction that has inserted the same id.
+    const { numInsertedOrUpdatedRows = 0n } = await kysely
+      .insertInto("kept_answers")
+      .values({ id, created: now, sealed: "" })
+      .onConflict((conflict) => conflict.column("id").doNothing())
+      .executeTakeFirstOrThrow();
+    if (numInsertedOrUpdatedRows > 0n) return undefined;
+    const { sealed } = await kysely
+      .selectFrom("kept_answers")
+      .select("sealed")
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    return JSON.parse(await sealer.open(sealed, placeOf(id))) as KeptAnswer;
+  },
+  async keep(id: string, answer: KeptAnswer): Promise<void> {
+    const sealed = await sealer.seal(JSON.stringify(answer), placeOf(id));
+    await kysely.updateTable("kept_answers").set({ sealed }).where("id", "=", id).execute();
+  },
+  /** The next request is the first again. */
+  async forget(id: string): Promise<void> {
+    await kysely.deleteFrom("kept_answers").where("id", "=", id).execute();
+  },
+  async prune(before: number): Promise<void> {
+    await kysely.deleteFrom("kept_answers").where("created", "<", before).execute();
+  },
+});
 
 export const resealAnswer = async (
   { id, sealed }: { readonly id: string; readonly sealed: string },

@@ -1,45 +1,51 @@
-// Which master keys the database is sealed with, and its move from one to another.
+// The master keys that the database is sealed with, and their rotation.
 import { sql } from "kysely";
 import { keyIdOf, SealError } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import { resealAnswer } from "./kept-answers.ts";
-import type { MasterKeyStore, RotationStep } from "./ports/master-key-store.ts";
+import type { RotationStep } from "./records.ts";
 import { resealDocument, SEALED_KINDS } from "./sealed-documents.ts";
 
 const CHECK_TEXT = "sonde";
 const checkPlace = (keyId: string) => `master_keys/${keyId}`;
 const BATCH = 100;
 
-export function createMasterKeyStore(database: Database, sealer: Sealer): MasterKeyStore {
-  return {
-    claim: () =>
-      inTransaction(database, async (transaction) => {
-        const { kysely, rowLocks } = transaction;
-        if (rowLocks) await sql`lock table master_keys in exclusive mode`.execute(kysely);
-        await assertKeysHeld(transaction, sealer);
-        const { keyId: key_id } = sealer;
-        const sealed_check = await sealer.seal(CHECK_TEXT, checkPlace(key_id));
-        await kysely
-          .insertInto("master_keys")
-          .values({ key_id, sealed_check })
-          .onConflict((conflict) => conflict.column("key_id").doNothing())
-          .execute();
-      }),
+export type MasterKeyStore = ReturnType<typeof createMasterKeyStore>;
 
-    async rotate(onStep) {
-      for (const kind of SEALED_KINDS)
-        await resealColumn(documentsOf(database, sealer, kind), onStep);
-      await resealColumn(keptAnswers(database, sealer), onStep);
-      await database.kysely.deleteFrom("master_keys").where("key_id", "<>", sealer.keyId).execute();
-    },
-  };
-}
+export const createMasterKeyStore = (database: Database, sealer: Sealer) => ({
+  /**
+   * Registers the current key as one that the database is sealed with. Rejects, changing nothing,
+   * unless the process holds every registered key.
+   */
+  claim: (): Promise<void> =>
+    inTransaction(database, async (transaction) => {
+      const { kysely, rowLocks } = transaction;
+      if (rowLocks) await sql`lock table master_keys in exclusive mode`.execute(kysely);
+      await assertKeysHeld(transaction, sealer);
+      const { keyId: key_id } = sealer;
+      const sealed_check = await sealer.seal(CHECK_TEXT, checkPlace(key_id));
+      await kysely
+        .insertInto("master_keys")
+        .values({ key_id, sealed_check })
+        .onConflict((conflict) => conflict.column("key_id").doNothing())
+        .execute();
+    }),
+  /**
+   * Seals everything that is under another key under the current one, row by row and without
+   * locks, and then unregisters the other keys. After an interruption it resumes. `onStep` is
+   * called about every hundred rows.
+   */
+  async rotate(onStep: (step: RotationStep) => void): Promise<void> {
+    for (const kind of SEALED_KINDS)
+      await resealColumn(documentsOf(database, sealer, kind), onStep);
+    await resealColumn(keptAnswers(database, sealer), onStep);
+    await database.kysely.deleteFrom("master_keys").where("key_id", "<>", sealer.keyId).execute();
+  },
+});
 
-/**
- * Rejects with one line for the operator unless every key that the database is sealed with is held.
- */
+/** Rejects with one line for the operator unless the process holds every registered key. */
 export async function assertKeysHeld({ kysely }: Database, sealer: Sealer): Promise<void> {
   const rows = await kysely.selectFrom("master_keys").selectAll().execute();
   for (const { key_id, sealed_check } of rows) {
@@ -64,16 +70,13 @@ interface Row {
 interface Column {
   readonly what: string;
   read(after: string): Promise<Row[]>;
-  /** Undefined where the current key is the only one in it. */
+  /** Undefined for a row that is sealed under the current key only. */
   reseal(row: Row): Promise<string | undefined>;
-  /** False when the row is not as it was any more. */
+  /** False when the row was changed in between. */
   replace(row: Row, text: string): Promise<boolean>;
 }
 
-/**
- * Nothing is locked meanwhile: a row that was changed between reading and writing is read once
- * more.
- */
+/** Locks nothing: a row that was changed between reading and writing is read again. */
 async function resealColumn(column: Column, onStep: (step: RotationStep) => void): Promise<void> {
   const { what } = column;
   let [checked, resealed] = [0, 0];

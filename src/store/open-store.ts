@@ -1,45 +1,29 @@
-// Makes the store over either database.
+// Opens the store over either database.
 import { UnavailableError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sealer } from "../runtime/secrets.ts";
-import { createApiKeyStore } from "./api-keys.ts";
-import { createAuditStore } from "./audit.ts";
-import type { Database } from "./database.ts";
-import { inTransaction } from "./database.ts";
-import { createDocumentStore } from "./documents.ts";
-import { createLeaseStore } from "./leases.ts";
-import { createLocationStore } from "./locations.ts";
-import { createAnswerStore } from "./kept-answers.ts";
-import { assertKeysHeld, createMasterKeyStore } from "./master-keys.ts";
+import type { Sealing } from "./documents.ts";
+import { assertKeysHeld } from "./master-keys.ts";
 import { hasTable, migrate } from "./migrate.ts";
-import { createPendingRunStore } from "./pending-runs.ts";
 import { addressOf, isRefused, openPostgres } from "./postgres.ts";
-import { createRenewalStore } from "./renewals.ts";
-import { createResultStore, createWorkflowResultStore } from "./results.ts";
-import { createSealedDocumentStore } from "./sealed-documents.ts";
-import type { OnUnreadable } from "./sealed-documents.ts";
-import { createScheduleStore } from "./schedules.ts";
 import { openSqlite } from "./sqlite.ts";
-import { createStatStore } from "./stats.ts";
+import { createStore } from "./store.ts";
 import type { Store } from "./store.ts";
 
 export interface StoreOptions {
   /** `postgres://…`, or a SQLite file whose folder exists. */
   readonly location: { readonly url: string } | { readonly file: string };
   readonly clock: Clock;
-  /** Of the secrets in it. */
+  /** For the secrets in it. */
   readonly sealer: Sealer;
-  /** False for what reads and writes no secrets: the database's master key may then be another. */
+  /** False: secrets are neither read nor written, and the database may have another master key. */
   readonly usesSecrets?: boolean;
   readonly onConnectionLost?: (error: Error) => void;
-  /** Told once of each document whose secrets cannot be opened, when it is first read. */
-  readonly onUnreadable?: OnUnreadable;
+  /** Called once for each document whose secrets cannot be opened, when it is first read. */
+  readonly onUnreadable?: Sealing["onUnreadable"];
 }
 
-/**
- * Connects and brings the schema up to date. Rejects with one line for the operator when that is
- * not possible.
- */
+/** Connects and migrates the schema. Rejects with one line for the operator when it cannot. */
 export async function openStore({
   location,
   clock,
@@ -55,7 +39,7 @@ export async function openStore({
           ...(onConnectionLost && { onConnectionLost }),
         })
       : openSqlite({ path: location.file, clock });
-  const store = createStore(database, sealer, onceEach(onUnreadable));
+  const store = createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) });
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed
@@ -76,13 +60,13 @@ function explained(cause: unknown, url: string): unknown {
       { cause },
     );
   if (!(cause instanceof UnavailableError)) return cause;
-  const reason = cause.message.replace(/^the database cannot be used: /, "");
+  const reason = cause.message.replace(/^database unavailable: /, "");
   return new Error(`cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`, {
     cause,
   });
 }
 
-/** A disk may be found full only now that something is written. */
+/** The first write may find the disk full. */
 function withAdvice(cause: unknown, file: string): unknown {
   const { message, cause: why } = cause as Error;
   return [cause, why].some((each) => each instanceof UnavailableError)
@@ -94,38 +78,11 @@ function withAdvice(cause: unknown, file: string): unknown {
 }
 
 /** Runs, lists and renewals read the same documents again and again. */
-function onceEach(tell: OnUnreadable = () => undefined): OnUnreadable {
-  const told = new Set<string>();
+function onceEach(report: Sealing["onUnreadable"] = () => undefined): Sealing["onUnreadable"] {
+  const reported = new Set<string>();
   return (found) => {
-    if (told.has(found.id)) return;
-    told.add(found.id);
-    tell(found);
-  };
-}
-
-function createStore(database: Database, sealer: Sealer, onUnreadable: OnUnreadable): Store {
-  return {
-    documents: createSealedDocumentStore(createDocumentStore(database), sealer, onUnreadable),
-    schedules: createScheduleStore(database),
-    pendingRuns: createPendingRunStore(database),
-    results: createResultStore(database),
-    workflowResults: createWorkflowResultStore(database),
-    stats: createStatStore(database),
-    apiKeys: createApiKeyStore(database),
-    locations: createLocationStore(database),
-    leases: createLeaseStore(database),
-    renewals: createRenewalStore(database),
-    audit: createAuditStore(database),
-    answers: createAnswerStore(database, sealer),
-    masterKeys: createMasterKeyStore(database, sealer),
-    transaction: (work) =>
-      inTransaction(database, (transaction) =>
-        work(createStore(transaction, sealer, onUnreadable)),
-      ),
-    now: database.now,
-    async ping() {
-      await database.kysely.selectFrom("leases").select("name").limit(1).execute();
-    },
-    close: () => database.kysely.destroy(),
+    if (reported.has(found.id)) return;
+    reported.add(found.id);
+    report(found);
   };
 }

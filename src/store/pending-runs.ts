@@ -1,114 +1,76 @@
-// Runs that were ordered and have no outcome yet: the open side of the ledger.
+// Ordered runs without an outcome: the open side of the ledger.
 import type { ExpressionBuilder, Selectable } from "kysely";
 import type { TargetKind, Trigger } from "../model/tick.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, inTransaction } from "./database.ts";
+import type { ExpiredRun, Page, PendingRun, RunPlan, UnpublishedRun } from "./records.ts";
 import type { Schema } from "./schema.ts";
-import type { PendingRun, PendingRunStore } from "./ports/run-store.ts";
 
 type Row = Selectable<Schema["pending_runs"]>;
 
-export function createPendingRunStore(database: Database): PendingRunStore {
-  const { kysely } = database;
-  const rows = () => kysely.selectFrom("pending_runs").selectAll();
+export type PendingRunStore = ReturnType<typeof createPendingRunStore>;
 
+export function createPendingRunStore(database: Database) {
+  const rows = () => database.kysely.selectFrom("pending_runs").selectAll();
   return {
-    insert: (runs) => inTransaction(database, (transaction) => insertNew(transaction, runs)),
-    async get(resultId) {
+    /** Orders those without a pending row or an outcome, and returns them. */
+    insert: (runs: readonly PendingRun[]): Promise<PendingRun[]> =>
+      inTransaction(database, (transaction) => insertNew(transaction, runs)),
+    /** Those without a pending row or an outcome. */
+    listUnordered: (runs: readonly PendingRun[]): Promise<PendingRun[]> =>
+      unordered(database, runs),
+    async get(resultId: string): Promise<PendingRun | undefined> {
       const row = await rows().where("result_id", "=", resultId).executeTakeFirst();
       return row && toPendingRun(row);
     },
-    async listUnpublished(dueBefore, limit, after) {
-      const unpublished = rows()
-        .where("published", "=", 0)
-        .where("due_time", "<", dueBefore)
-        .where((eb) => eb.not(isOverlapped(eb)));
-      const rest = after
-        ? unpublished.where((eb) =>
-            eb(
-              eb.refTuple("due_time", "result_id"),
-              ">",
-              eb.tuple(after.due_time, after.result_id),
-            ),
-          )
-        : unpublished;
-      const found = await rest.orderBy("due_time").orderBy("result_id").limit(limit).execute();
-      return found.map((row) => ({
-        ...toPendingRun(row),
-        held_back: row.held_back === 1,
-      }));
+    /** A run that has a plan keeps it. */
+    plan: (plans: readonly RunPlan[]): Promise<void> =>
+      inTransaction(database, (transaction) => storePlans(transaction, plans)),
+    /**
+     * Runs due before the instant, oldest first, from the one after `after` on; without those that
+     * `listOverlapped` returns.
+     */
+    listUnpublished: (
+      dueBefore: number,
+      limit: number,
+      after?: Pick<PendingRun, "due_time" | "result_id">,
+    ): Promise<UnpublishedRun[]> => unpublished(database, dueBefore, limit, after),
+    /**
+     * Unpublished runs due before the instant, oldest first, of workflows whose earlier run by the
+     * same deployment is published and has no outcome yet.
+     */
+    async listOverlapped(dueBefore: number, limit: number): Promise<PendingRun[]> {
+      const unpublishedRows = rows().where("published", "=", 0).where("due_time", "<", dueBefore);
+      const overlapped = unpublishedRows.where(isOverlapped).orderBy("due_time").limit(limit);
+      return (await overlapped.execute()).map(toPendingRun);
     },
-    async listOverlapped(dueBefore, limit) {
-      const found = await rows()
-        .where("published", "=", 0)
-        .where("due_time", "<", dueBefore)
-        .where(isOverlapped)
-        .orderBy("due_time")
-        .limit(limit)
-        .execute();
-      return found.map(toPendingRun);
+    markHeldBack: (resultIds: readonly string[]): Promise<void> =>
+      mark(database, "held_back", resultIds),
+    markPublished: (resultIds: readonly string[]): Promise<void> =>
+      mark(database, "published", resultIds),
+    /** For a bus that keeps nothing: all pending runs are published again. */
+    async markAllUnpublished(): Promise<void> {
+      const published = database.kysely.updateTable("pending_runs").where("published", "=", 1);
+      await published.set({ published: 0 }).execute();
     },
-    plan: (plans) =>
-      inTransaction(database, async (transaction) => {
-        for (const { result_id, call_ids, expires_at } of plans)
-          await transaction.kysely
-            .updateTable("pending_runs")
-            .set({ call_ids: JSON.stringify(call_ids), expires_at })
-            .where("result_id", "=", result_id)
-            .where("call_ids", "is", null)
-            .execute();
-      }),
-    async markHeldBack(resultIds) {
-      for (const ids of chunksOf(resultIds))
-        await kysely
-          .updateTable("pending_runs")
-          .set({ held_back: 1 })
-          .where("result_id", "in", ids)
-          .where("held_back", "=", 0)
-          .execute();
-    },
-    async markPublished(resultIds) {
-      for (const ids of chunksOf(resultIds))
-        await kysely
-          .updateTable("pending_runs")
-          .set({ published: 1 })
-          .where("result_id", "in", ids)
-          .execute();
-    },
-    async markAllUnpublished() {
-      await kysely
-        .updateTable("pending_runs")
-        .set({ published: 0 })
-        .where("published", "=", 1)
-        .execute();
-    },
-    async listExpired(before, limit) {
-      const found = await rows()
-        .where("expires_at", "<", before)
-        .orderBy("expires_at")
-        .limit(limit)
-        .execute();
-      return found.map((row) => ({
+    /** Runs that expired before the instant, oldest first. */
+    async listExpired(before: number, limit: number): Promise<ExpiredRun[]> {
+      const expired = rows().where("expires_at", "<", before).orderBy("expires_at").limit(limit);
+      return (await expired.execute()).map((row) => ({
         ...toPendingRun(row),
         published: row.published === 1,
       }));
     },
-    async remove(resultId) {
-      await kysely.deleteFrom("pending_runs").where("result_id", "=", resultId).execute();
-    },
-    async listOfCall(callId, { after, limit }) {
-      const found = await rows()
-        .where("target_id", "=", callId)
-        .where("result_id", ">", after)
-        .orderBy("result_id")
-        .limit(limit)
-        .execute();
-      return found.map(toPendingRun);
+    remove: (resultId: string): Promise<void> => removePending(database, [resultId]),
+    /** Of a call or a workflow, in creation order. */
+    async listOfTarget(targetId: string, { after, limit }: Page): Promise<PendingRun[]> {
+      const found = rows().where("target_id", "=", targetId).where("result_id", ">", after);
+      return (await found.orderBy("result_id").limit(limit).execute()).map(toPendingRun);
     },
   };
 }
 
-/** A run of a workflow, of whose deployment an earlier run is under way. */
+/** A run of a workflow whose earlier run by the same deployment has not ended. */
 const isOverlapped = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
   eb.and([
     eb("target_kind", "=", "workflow"),
@@ -122,6 +84,26 @@ const isOverlapped = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
         .where("earlier.published", "=", 1),
     ),
   ]);
+
+async function unpublished(
+  { kysely }: Database,
+  dueBefore: number,
+  limit: number,
+  after?: Pick<PendingRun, "due_time" | "result_id">,
+): Promise<UnpublishedRun[]> {
+  let rows = kysely
+    .selectFrom("pending_runs")
+    .selectAll()
+    .where("published", "=", 0)
+    .where("due_time", "<", dueBefore)
+    .where((eb) => eb.not(isOverlapped(eb)));
+  if (after)
+    rows = rows.where((eb) =>
+      eb(eb.refTuple("due_time", "result_id"), ">", eb.tuple(after.due_time, after.result_id)),
+    );
+  const found = await rows.orderBy("due_time").orderBy("result_id").limit(limit).execute();
+  return found.map((row) => ({ ...toPendingRun(row), held_back: row.held_back === 1 }));
+}
 
 async function insertNew(database: Database, runs: readonly PendingRun[]): Promise<PendingRun[]> {
   const inserted: PendingRun[] = [];
@@ -152,11 +134,7 @@ async function removeEnded(
 ): Promise<ReadonlySet<string>> {
   if (!database.rowLocks || ids.length === 0) return new Set();
   const ended = await withOutcome(database, ids);
-  if (ended.size > 0)
-    await database.kysely
-      .deleteFrom("pending_runs")
-      .where("result_id", "in", [...ended])
-      .execute();
+  if (ended.size > 0) await removePending(database, [...ended]);
   return ended;
 }
 
@@ -173,6 +151,68 @@ async function withOutcome(
   return new Set(rows.map(({ id }) => id));
 }
 
+async function unordered(database: Database, runs: readonly PendingRun[]): Promise<PendingRun[]> {
+  const found: PendingRun[] = [];
+  for (const chunk of chunksOf(runs)) {
+    const ids = idsOf(chunk);
+    // Pending rows first: one that gets its outcome in between is then seen twice, never missed.
+    const rows = await database.kysely
+      .selectFrom("pending_runs")
+      .select("result_id")
+      .where("result_id", "in", ids)
+      .execute();
+    const known = new Set([...idsOf(rows), ...(await withOutcome(database, ids))]);
+    found.push(...chunk.filter(({ result_id }) => !known.has(result_id)));
+  }
+  return found;
+}
+
+async function storePlans({ kysely }: Database, plans: readonly RunPlan[]): Promise<void> {
+  for (const { result_id, call_ids, expires_at } of plans)
+    await kysely
+      .updateTable("pending_runs")
+      .set({ call_ids: JSON.stringify(call_ids), expires_at })
+      .where("result_id", "=", result_id)
+      .where("call_ids", "is", null)
+      .execute();
+}
+
+async function mark(
+  { kysely }: Database,
+  flag: "published" | "held_back",
+  resultIds: readonly string[],
+): Promise<void> {
+  for (const ids of chunksOf(resultIds))
+    await kysely
+      .updateTable("pending_runs")
+      .set({ [flag]: 1 })
+      .where("result_id", "in", ids)
+      .where(flag, "=", 0)
+      .execute();
+}
+
+/**
+ * Locks the runs that are about to get an outcome, so that aggregators and the reconciler take
+ * turns.
+ */
+export async function lockPending(
+  { kysely, rowLocks }: Database,
+  ids: readonly string[],
+): Promise<PendingRun[]> {
+  const found: PendingRun[] = [];
+  for (const chunk of chunksOf(ids)) {
+    const rows = kysely.selectFrom("pending_runs").selectAll().where("result_id", "in", chunk);
+    const query = rows.orderBy("result_id");
+    found.push(...(await (rowLocks ? query.forUpdate() : query).execute()).map(toPendingRun));
+  }
+  return found;
+}
+
+export async function removePending({ kysely }: Database, ids: readonly string[]): Promise<void> {
+  for (const chunk of chunksOf(ids))
+    await kysely.deleteFrom("pending_runs").where("result_id", "in", chunk).execute();
+}
+
 const idsOf = (rows: readonly { readonly result_id: string }[]): string[] =>
   rows.map(({ result_id }) => result_id);
 
@@ -184,7 +224,7 @@ const toRow = ({ context, call_ids, ...run }: PendingRun): Row => ({
   held_back: 0,
 });
 
-export const toPendingRun = ({
+const toPendingRun = ({
   published: _published,
   held_back: _heldBack,
   context,

@@ -86,7 +86,7 @@ const codeOf = (error: unknown): string =>
 function toUnavailable(cause: unknown): unknown {
   if (!isServersFault(cause)) return cause;
   const reason = cause instanceof AggregateError ? codeOf(cause) : (cause as Error).message;
-  return unavailable(`the database cannot be used: ${reason}`, {
+  return unavailable(`database unavailable: ${reason}`, {
     part: "the database",
     cause,
   });

@@ -1,38 +1,27 @@
-// When tokens are to be looked at for their renewal, and who has them: columns beside them, so that
-// what is not due is not read. A claim has one of its own: the owner may write the token meanwhile.
+// When each token is due for renewal, and which process has claimed it. Both are columns beside the
+// token, so that tokens that are not due are not read, and its owner may write a claimed token.
 import type { ExpressionBuilder } from "kysely";
+import { AT_ONCE } from "../model/token-renewal.ts";
 import type { Database } from "./database.ts";
-import type { NewDocument } from "./ports/document-store.ts";
-import { AT_ONCE } from "./ports/renewal-store.ts";
-import type { RenewalStore } from "./ports/renewal-store.ts";
+import type { DueToken } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-export function createRenewalStore({ kysely }: Database): RenewalStore {
+export type RenewalStore = ReturnType<typeof createRenewalStore>;
+
+/** A token is due at once after it, or its setting, was written. */
+export function createRenewalStore({ kysely }: Database) {
   const token = (id: string) =>
     kysely.updateTable("documents").where("id", "=", id).where("kind", "=", "token");
   const claimedUntil = (id: string, claimed: number) =>
     token(id).where("renewal_claim", "=", claimed);
   return {
-    listDue: (now) =>
-      kysely
-        .selectFrom("documents")
-        .select(["id", "owner"])
-        .where("renewal_time", "<=", now)
-        .where(isFree(now))
-        .where("kind", "=", "token")
-        .where((eb) =>
-          eb.exists(
-            eb
-              .selectFrom("documents as call")
-              .select("call.id")
-              .where("call.kind", "=", "call")
-              .whereRef("call.token_id", "=", "documents.id"),
-          ),
-        )
-        .orderBy("renewal_time")
-        .orderBy("id")
-        .execute(),
-    async claim(id, now, until) {
+    /** Unclaimed tokens that are due and that a call uses, longest due first. */
+    listDue: (now: number): Promise<DueToken[]> => dueTokens(kysely, now),
+    /**
+     * Reserves the token for one process until `until`, even if it is written meanwhile. False when
+     * another process was first.
+     */
+    async claim(id: string, now: number, until: number): Promise<boolean> {
       const { numUpdatedRows } = await token(id)
         .set({ renewal_time: until, renewal_claim: until })
         .where("renewal_time", "<=", now)
@@ -40,7 +29,11 @@ export function createRenewalStore({ kysely }: Database): RenewalStore {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
-    async release(id, claimed, next) {
+    /**
+     * Ends the claim until `claimed`. The token is due again at `next`; null: not before it, or its
+     * setting, is written. False where that happened since the claim: it is then due at once.
+     */
+    async release(id: string, claimed: number, next: number | null): Promise<boolean> {
       const { numUpdatedRows } = await claimedUntil(id, claimed)
         .set({ renewal_time: next, renewal_claim: null })
         .where("renewal_time", "=", claimed)
@@ -49,25 +42,42 @@ export function createRenewalStore({ kysely }: Database): RenewalStore {
       await claimedUntil(id, claimed).set({ renewal_claim: null }).execute();
       return false;
     },
-    async putOff(id, next) {
+    /** When a token that the same transaction wrote is due again. */
+    async putOff(id: string, next: number | null): Promise<void> {
       await token(id).set({ renewal_time: next }).execute();
     },
   };
 }
 
+const dueTokens = (kysely: Database["kysely"], now: number): Promise<DueToken[]> =>
+  kysely
+    .selectFrom("documents")
+    .select(["id", "owner"])
+    .where("renewal_time", "<=", now)
+    .where(isFree(now))
+    .where("kind", "=", "token")
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("documents as call")
+          .select("call.id")
+          .where("call.kind", "=", "call")
+          .whereRef("call.token_id", "=", "documents.id"),
+      ),
+    )
+    .orderBy("renewal_time")
+    .orderBy("id")
+    .execute();
+
 const isFree = (now: number) => (eb: ExpressionBuilder<Schema, "documents">) =>
   eb.or([eb("renewal_claim", "is", null), eb("renewal_claim", "<=", now)]);
 
-/** What is wrong with a token may be put right in its setting. */
-export async function lookAtTokensOf(
-  { kysely }: Database,
-  { id, kind }: NewDocument,
-): Promise<void> {
-  if (kind !== "auth_setting") return;
+/** A change of the setting may repair its tokens. */
+export async function renewTokensOf({ kysely }: Database, settingId: string): Promise<void> {
   await kysely
     .updateTable("documents")
     .set({ renewal_time: AT_ONCE })
     .where("kind", "=", "token")
-    .where("auth_id", "=", id)
+    .where("auth_id", "=", settingId)
     .execute();
 }

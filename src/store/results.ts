@@ -1,68 +1,187 @@
-// Outcomes of runs, one row each.
-import type { Result, WorkflowResult } from "../model/result.ts";
+// Outcomes of runs: recorded once each, whichever way they come, and read.
+import type { Content } from "../model/content.ts";
+import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
+import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
+import { stepIds } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import { chunksOf } from "./database.ts";
-import { recordMissedRuns, recordReports } from "./record.ts";
-import { contentOf } from "./result-contents.ts";
-import type { ResultStore, WorkflowResultStore } from "./ports/result-store.ts";
+import { chunksOf, inTransaction } from "./database.ts";
+import { lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
+import type { Order, Outcome } from "./outcome-rows.ts";
+import { lockPending, removePending } from "./pending-runs.ts";
+import type { MissedRun, Page, Recorded } from "./records.ts";
 
-export function createResultStore(database: Database): ResultStore {
+export type ResultStore = ReturnType<typeof createResultStore>;
+
+export function createResultStore(database: Database) {
   const documents = () => database.kysely.selectFrom("results").select("document");
   return {
-    record: (reports) => recordReports(database, reports),
-    recordMissed: (runs) => recordMissedRuns(database, runs),
-    async get(id) {
+    /**
+     * In one transaction: stores each report's results once, a workflow's with its own, removes the
+     * pending runs and updates the statistics.
+     */
+    record: (reports: readonly RunReport[]): Promise<Recorded> =>
+      inTransaction(database, (transaction) => recordReports(transaction, reports)),
+    /** The same for runs without a report. An outcome stays. Returns how many are new. */
+    recordMissed: (runs: readonly MissedRun[]): Promise<number> =>
+      inTransaction(database, (transaction) => recordMissed(transaction, runs)),
+    async get(id: string): Promise<Result | undefined> {
       const row = await documents().where("id", "=", id).executeTakeFirst();
-      return row && (JSON.parse(row.document) as Result);
+      return row && resultOf(row);
     },
-    content: (id) => contentOf(database, id),
-    async getMany(ids) {
+    /** The body of the response; undefined where none was kept. */
+    content: (id: string): Promise<Content | undefined> =>
+      database.kysely
+        .selectFrom("result_contents")
+        .select(["content_type", "encoding", "size", "content", "reason"])
+        .where("result_id", "=", id)
+        .executeTakeFirst(),
+    /** Those that exist, in the order of `ids`. */
+    async getMany(ids: readonly string[]): Promise<Result[]> {
       const found = new Map<string, Result>();
       for (const chunk of chunksOf(ids))
         for (const row of await documents().where("id", "in", chunk).execute()) {
-          const result = JSON.parse(row.document) as Result;
+          const result = resultOf(row);
           found.set(result.id, result);
         }
       return ids.flatMap((id) => found.get(id) ?? []);
     },
-    async listOfCall(callId, { after, limit }) {
-      const rows = await documents()
-        .where("call_id", "=", callId)
-        .where("id", ">", after)
-        .orderBy("id")
-        .limit(limit)
-        .execute();
-      return rows.map(({ document }) => JSON.parse(document) as Result);
+    /** In creation order, without pending runs. */
+    async listOfCall(callId: string, { after, limit }: Page): Promise<Result[]> {
+      const rows = documents().where("call_id", "=", callId).where("id", ">", after);
+      return (await rows.orderBy("id").limit(limit).execute()).map(resultOf);
     },
   };
 }
 
-export function createWorkflowResultStore({ kysely }: Database): WorkflowResultStore {
+export type WorkflowResultStore = ReturnType<typeof createWorkflowResultStore>;
+
+/** Of runs of workflows as a whole; `ResultStore` writes them. */
+export function createWorkflowResultStore({ kysely }: Database) {
   const documents = () => kysely.selectFrom("workflow_results").select("document");
-  const parsed = (row: { readonly document: string }): WorkflowResult =>
-    JSON.parse(row.document) as WorkflowResult;
   return {
-    async get(id) {
+    async get(id: string): Promise<WorkflowResult | undefined> {
       const row = await documents().where("id", "=", id).executeTakeFirst();
-      return row && parsed(row);
+      return row && workflowResultOf(row);
     },
-    async listOfWorkflow(workflowId, { after, limit }) {
-      const rows = await documents()
-        .where("workflow_id", "=", workflowId)
-        .where("id", ">", after)
-        .orderBy("id")
-        .limit(limit)
-        .execute();
-      return rows.map(parsed);
+    /** In creation order, without pending runs. */
+    async listOfWorkflow(workflowId: string, { after, limit }: Page): Promise<WorkflowResult[]> {
+      const rows = documents().where("workflow_id", "=", workflowId).where("id", ">", after);
+      return (await rows.orderBy("id").limit(limit).execute()).map(workflowResultOf);
     },
-    async latestOfDeployment(deploymentId) {
+    /** The newest run of the deployment that an agent carried out. */
+    async latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined> {
       const row = await documents()
         .where("deployment_id", "=", deploymentId)
         .where("result", "not in", ["MISSED", "UNABLE_TO_RUN"])
         .orderBy("id", "desc")
         .limit(1)
         .executeTakeFirst();
-      return row && parsed(row);
+      return row && workflowResultOf(row);
     },
   };
 }
+
+interface DocumentRow {
+  readonly document: string;
+}
+
+const resultOf = ({ document }: DocumentRow): Result => JSON.parse(document) as Result;
+const workflowResultOf = ({ document }: DocumentRow): WorkflowResult =>
+  JSON.parse(document) as WorkflowResult;
+
+async function recordReports(
+  transaction: Database,
+  reports: readonly RunReport[],
+): Promise<Recorded> {
+  // Of two reports on a run, MISSED gives way, as it does across batches.
+  const byRun = new Map(
+    reports
+      .toSorted((a, b) => Number(isMissed(b)) - Number(isMissed(a)))
+      .map((report) => [report.run_id, report]),
+  );
+  const ids = [...byRun.keys()].sort();
+  const pending = await lockOrders(transaction, ids);
+  const stored = await lockOutcomes(transaction, ids);
+  const accepted: Outcome[] = [];
+  let [duplicate, unknown, late] = [reports.length - byRun.size, 0, 0];
+  for (const [runId, report] of byRun) {
+    const before = stored.get(runId);
+    const order = pending.get(runId) ?? before?.order;
+    if (!order || !fits(report, order)) unknown += 1;
+    else if (before && (!before.isMissed || isMissed(report))) duplicate += 1;
+    else {
+      const { results, workflow = null } = report;
+      accepted.push({ runId, order, results, workflow, replaced: before?.result ?? undefined });
+      if (before) late += 1;
+    }
+  }
+  await storeOutcomes(transaction, accepted);
+  await removePending(transaction, [...stored.keys(), ...accepted.map(({ runId }) => runId)]);
+  return { recorded: accepted.length, late, duplicate, unknown };
+}
+
+/**
+ * Whether the report is about the ordered run and its calls only, from the location where it was
+ * ordered.
+ */
+function fits(report: RunReport, order: Order): boolean {
+  const { run_id, location_id, results, workflow = null } = report;
+  const { target_kind, target_id } = order;
+  const ids = target_kind === "call" ? [run_id] : stepIds(order.due_time, run_id, results.length);
+  const callIds = target_kind === "call" ? [target_id] : order.call_ids;
+  const areOrdered = results.every(
+    ({ id, meta }, at) =>
+      id === ids[at] && meta.call_id === callIds[at] && meta.location_id === location_id,
+  );
+  if (location_id !== order.location_id || !areOrdered) return false;
+  if (target_kind === "call") return !workflow && results.length === 1;
+  return (
+    workflow?.id === run_id &&
+    workflow.meta.workflow_id === target_id &&
+    workflow.meta.location_id === location_id &&
+    workflow.counts.calls === results.length &&
+    (isMissed(report) || results.length === callIds.length)
+  );
+}
+
+const isMissed = ({ results, workflow }: RunReport): boolean =>
+  workflow
+    ? results.length === 0 && workflow.meta.result === "MISSED"
+    : results.every(({ meta }) => meta.result === "MISSED");
+
+async function recordMissed(transaction: Database, missed: readonly MissedRun[]): Promise<number> {
+  const ids = missed.map(({ run }) => run.result_id).sort();
+  const pending = await lockOrders(transaction, ids);
+  const stored = await lockOutcomes(transaction, ids);
+  const accepted = missed
+    .filter(({ run }) => !stored.has(run.result_id))
+    .map((outcome) => missedOutcome(outcome, pending));
+  await storeOutcomes(transaction, accepted);
+  await removePending(transaction, ids);
+  return accepted.length;
+}
+
+function missedOutcome(outcome: MissedRun, pending: ReadonlyMap<string, Order>): Outcome {
+  const { run } = outcome;
+  const { result_id: runId, target_id } = run;
+  // The caller's copy may be older than the plan.
+  const order = pending.get(runId) ?? { ...run, call_ids: run.call_ids ?? [] };
+  const ended = { runId, order, replaced: undefined };
+  if (run.target_kind === "workflow") {
+    const workflow = { workflow_id: target_id, name: "" };
+    return { ...ended, results: [], workflow: workflowResultWithoutCalls(run, workflow, outcome) };
+  }
+  const call = { result_id: runId, call_id: target_id, domain: "", request: { url: "" } };
+  return { ...ended, results: [resultWithoutCall(run, call, outcome)], workflow: null };
+}
+
+const lockOrders = async (
+  transaction: Database,
+  ids: readonly string[],
+): Promise<Map<string, Order>> =>
+  new Map(
+    (await lockPending(transaction, ids)).map((run) => [
+      run.result_id,
+      { ...run, call_ids: run.call_ids ?? [] },
+    ]),
+  );

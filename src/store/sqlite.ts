@@ -148,7 +148,7 @@ function guarded<T>(work: () => T): T {
   } catch (cause) {
     const code = resultCodeOf(cause);
     if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw cause;
-    throw unavailable(`the database cannot be used: ${(cause as Error).message}`, {
+    throw unavailable(`database unavailable: ${(cause as Error).message}`, {
       part: "the database",
       cause,
     });

@@ -1,18 +1,31 @@
-// What the roles see of the store; ports/ holds its parts. Every method may reject with
-// `unavailable` while the database cannot be used. Times are epoch milliseconds.
-import type { AnswerStore } from "./ports/answer-store.ts";
-import type { AuditStore } from "./ports/audit-store.ts";
-import type { DocumentStore } from "./ports/document-store.ts";
-import type { ScheduleStore } from "./ports/schedule-store.ts";
-import type { PendingRunStore } from "./ports/run-store.ts";
-import type { ResultStore, WorkflowResultStore } from "./ports/result-store.ts";
-import type { StatStore } from "./ports/stat-store.ts";
-import type { ApiKeyStore } from "./ports/api-key-store.ts";
-import type { LocationStore } from "./ports/location-store.ts";
-import type { RenewalStore } from "./ports/renewal-store.ts";
-import type { LeaseStore } from "./ports/lease-store.ts";
-import type { MasterKeyStore } from "./ports/master-key-store.ts";
+// The store, by its parts. Each part is made where its promises stand, and what goes in and comes
+// out is in records.ts.
+import { createApiKeyStore } from "./api-keys.ts";
+import type { ApiKeyStore } from "./api-keys.ts";
+import { createAuditStore } from "./audit.ts";
+import type { AuditStore } from "./audit.ts";
+import type { Database } from "./database.ts";
+import { inTransaction } from "./database.ts";
+import { createDocumentStore } from "./documents.ts";
+import type { DocumentStore, Sealing } from "./documents.ts";
+import { createAnswerStore } from "./kept-answers.ts";
+import type { AnswerStore } from "./kept-answers.ts";
+import { createLocationStore } from "./locations.ts";
+import type { LocationStore } from "./locations.ts";
+import { createMasterKeyStore } from "./master-keys.ts";
+import type { MasterKeyStore } from "./master-keys.ts";
+import { createPendingRunStore } from "./pending-runs.ts";
+import type { PendingRunStore } from "./pending-runs.ts";
+import { createRenewalStore } from "./renewals.ts";
+import type { RenewalStore } from "./renewals.ts";
+import { createResultStore, createWorkflowResultStore } from "./results.ts";
+import type { ResultStore, WorkflowResultStore } from "./results.ts";
+import { createLeaseStore, createScheduleStore } from "./schedules.ts";
+import type { LeaseStore, ScheduleStore } from "./schedules.ts";
+import { createStatStore } from "./stats.ts";
+import type { StatStore } from "./stats.ts";
 
+/** Every method may reject with `unavailable`. */
 export interface Store {
   readonly documents: DocumentStore;
   readonly schedules: ScheduleStore;
@@ -29,12 +42,65 @@ export interface Store {
   readonly masterKeys: MasterKeyStore;
 
   /**
-   * All or nothing. The store handed to `work` is of the transaction; the outer one must not be
-   * used inside.
+   * All or nothing. The store handed to `work` belongs to the transaction; the outer one must not
+   * be used inside.
    */
   transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
   /** The database server's clock; the system's where there is no server. */
   now(): Promise<number>;
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A part is made when it is used: most transactions use one or two. */
+export function createStore(database: Database, sealing: Sealing): Store {
+  const { sealer } = sealing;
+  return {
+    get documents() {
+      return createDocumentStore(database, sealing);
+    },
+    get schedules() {
+      return createScheduleStore(database);
+    },
+    get pendingRuns() {
+      return createPendingRunStore(database);
+    },
+    get results() {
+      return createResultStore(database);
+    },
+    get workflowResults() {
+      return createWorkflowResultStore(database);
+    },
+    get stats() {
+      return createStatStore(database);
+    },
+    get apiKeys() {
+      return createApiKeyStore(database);
+    },
+    get locations() {
+      return createLocationStore(database);
+    },
+    get leases() {
+      return createLeaseStore(database);
+    },
+    get renewals() {
+      return createRenewalStore(database);
+    },
+    get audit() {
+      return createAuditStore(database);
+    },
+    get answers() {
+      return createAnswerStore(database, sealer);
+    },
+    get masterKeys() {
+      return createMasterKeyStore(database, sealer);
+    },
+    transaction: (work) =>
+      inTransaction(database, (transaction) => work(createStore(transaction, sealing))),
+    now: database.now,
+    async ping() {
+      await database.kysely.selectFrom("leases").select("name").limit(1).execute();
+    },
+    close: () => database.kysely.destroy(),
+  };
 }

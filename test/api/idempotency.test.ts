@@ -88,7 +88,7 @@ it("runs once", async () => {
   });
   const [first, second] = [await api.send(run), await api.send(run)];
   expect([first.status, second.text]).toEqual([200, first.text]);
-  const runs = await api.store.pendingRuns.listOfCall(id, {
+  const runs = await api.store.pendingRuns.listOfTarget(id, {
     after: "",
     limit: 9,
   });

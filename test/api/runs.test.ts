@@ -95,7 +95,7 @@ it.each<[string, unknown, string, string]>([
   const answer = await run(api, id, body, query);
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
   const page = { after: "", limit: 10 };
-  expect(await api.store.pendingRuns.listOfCall(id, page)).toEqual([]);
+  expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
 it("answers 503 while the bus does not take it, and forgets the run", async () => {
@@ -112,7 +112,7 @@ it("answers 503 while the bus does not take it, and forgets the run", async () =
   ]);
   expect(answer.headers["retry-after"]).toBe("5");
   const page = { after: "", limit: 10 };
-  expect(await api.store.pendingRuns.listOfCall(id, page)).toEqual([]);
+  expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
 it("waits for the end of the run where asked to", async () => {

@@ -54,7 +54,7 @@ it("answers those that wait for a run before it stops", async () => {
     method: "POST",
   });
   const page = { after: "", limit: 1 };
-  await expect.poll(() => api.store.pendingRuns.listOfCall(id, page)).toHaveLength(1);
+  await expect.poll(() => api.store.pendingRuns.listOfTarget(id, page)).toHaveLength(1);
   await api.api.stop();
   const response = await waiting;
   expect(response.status).toBe(200);
@@ -72,7 +72,7 @@ it("stops waiting for a run when the caller has gone", async () => {
     signal: gone.signal,
   });
   const page = { after: "", limit: 1 };
-  await expect.poll(() => api.store.pendingRuns.listOfCall(id, page)).toHaveLength(1);
+  await expect.poll(() => api.store.pendingRuns.listOfTarget(id, page)).toHaveLength(1);
   gone.abort();
   await expect(waiting).rejects.toThrow("aborted");
   await expect.poll(() => api.logged()).toMatch(/calls\/:id\/run","status":499/);

@@ -146,7 +146,7 @@ it.each([
   const answer = await run(api, id, body, { path: "/" });
   expect([answer.status, answer.body]).toMatchObject([200, { id, ...body }]);
   const page = { after: "", limit: 10 };
-  expect(await api.store.pendingRuns.listOfCall(id, page)).toEqual([]);
+  expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
 it("says at once that a workflow without calls cannot run", async () => {

@@ -3,7 +3,7 @@ import { withCredentials } from "../../src/dispatch/credentials.ts";
 import { workspaceKey } from "../../src/model/environment.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import type { NewDocument } from "../../src/store/records.ts";
 import { damageSecrets } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { manualRun, scheduledRun } from "../../src/dispatch/pending-run.ts";
-import type { Schedule } from "../../src/store/ports/schedule-store.ts";
+import type { Schedule } from "../../src/store/records.ts";
 
 const NOON = Date.UTC(2026, 9, 1, 12);
 

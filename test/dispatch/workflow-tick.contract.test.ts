@@ -10,7 +10,7 @@ import { manualRun } from "../../src/dispatch/pending-run.ts";
 import { loadTargets } from "../../src/dispatch/targets.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
-import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import type { NewDocument } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aCall, aRun, aWorkflow, T0 } from "../support/runs.ts";
@@ -129,7 +129,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       },
     });
     const page = { after: "", limit: 9 };
-    expect(await store.pendingRuns.listOfCall(call.id, page)).toHaveLength(1);
+    expect(await store.pendingRuns.listOfTarget(call.id, page)).toHaveLength(1);
   });
 
   it("is none without calls, and without the workflow", async () => {

@@ -2,7 +2,7 @@
 // from slot to slot.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
-import type { PendingRun } from "../../src/store/ports/run-store.ts";
+import type { PendingRun } from "../../src/store/records.ts";
 import type { ListedResult } from "../support/client.ts";
 import { aHeartbeat } from "../bus/buses.ts";
 import { aReport } from "../support/runs.ts";

@@ -5,11 +5,9 @@ import {
   NO_TIMING,
   RESULT_CODES,
   categoryOf,
-  latencyOf,
-  rawOf,
+  countedResult,
   runReportValidator,
   summarizeResults,
-  timeOf,
 } from "../../src/model/result.ts";
 import type { RawResult, Result, ResultCode } from "../../src/model/result.ts";
 import { countOnly, mergeSummaries } from "../../src/model/summary.ts";
@@ -53,7 +51,7 @@ function aResult(result: ResultCode = "COMPLETE", total: number | null = 12.5): 
 }
 
 const raw = (result: ResultCode, latency: number | null): RawResult =>
-  rawOf(aResult(result, latency));
+  countedResult(aResult(result, latency));
 
 describe("the category", () => {
   it.each([
@@ -79,9 +77,9 @@ describe("the category", () => {
 });
 
 describe("statistics count a result", () => {
-  it("at its start, or when it was due where it never started", () => {
-    expect(timeOf(aResult())).toBe(Date.parse(START));
-    expect(timeOf(aResult("MISSED", null))).toBe(Date.parse(DUE));
+  it("at its start, or at its due time without one", () => {
+    expect(countedResult(aResult()).time).toBe(Date.parse(START));
+    expect(countedResult(aResult("MISSED", null)).time).toBe(Date.parse(DUE));
   });
 
   it.each([
@@ -90,11 +88,14 @@ describe("statistics count a result", () => {
     ["nothing as 0", 0.1, 0],
     ["no call as null", null, null],
   ])("with its latency in whole milliseconds: %s", (_, total, latency) => {
-    expect(latencyOf(aResult("COMPLETE", total))).toBe(latency);
+    expect(countedResult(aResult("COMPLETE", total)).latency).toBe(latency);
   });
 
-  it("by what of it is stored in columns", () => {
-    expect(rawOf(aResult())).toEqual({
+  it("by the columns that are stored of it", () => {
+    expect(countedResult(aResult())).toEqual({
+      call_id: "c1",
+      location_id: "local",
+      time: Date.parse(START),
       result: "COMPLETE",
       latency: 13,
       phases: {

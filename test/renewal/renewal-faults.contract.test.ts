@@ -7,7 +7,7 @@ import { unavailable } from "../../src/model/errors.ts";
 import { renewalFailureOf } from "../../src/model/token-renewal.ts";
 import type { Token } from "../../src/model/token.ts";
 import type { TokenRenewal } from "../../src/renewal/renewal.ts";
-import type { StoredDocument } from "../../src/store/ports/document-store.ts";
+import type { StoredDocument } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { storedText } from "../support/stored-secrets.ts";
 import { storeKinds } from "../support/stores.ts";

@@ -12,8 +12,7 @@ import { createBeat, LEASE_NAME } from "../../src/scheduler/beat.ts";
 import type { Beat } from "../../src/scheduler/beat.ts";
 import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
 import { reconcile } from "../../src/scheduler/reconcile.ts";
-import type { NewDocument } from "../../src/store/ports/document-store.ts";
-import type { Schedule } from "../../src/store/ports/schedule-store.ts";
+import type { NewDocument, Schedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
@@ -79,7 +78,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     return schedule;
   };
   const at = async (ms: number): Promise<void> => clock.setNow(ms);
-  const pending = () => store.pendingRuns.listOfCall(call.id, EVERYTHING);
+  const pending = () => store.pendingRuns.listOfTarget(call.id, EVERYTHING);
   const missed = async () =>
     (await store.results.listOfCall(call.id, EVERYTHING)).map(({ meta }) => meta);
   const dueMinutes = (runs: readonly { readonly due_time: number }[]): number[] =>

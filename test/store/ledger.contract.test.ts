@@ -279,7 +279,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     const summaries = await hour(call);
     expect(summaries.get("COMPLETE")?.count).toBe(60);
     expect([...summaries.keys()]).toEqual(["COMPLETE"]);
-    expect(await store.pendingRuns.listOfCall(call, { after: "", limit: 100 })).toEqual([]);
+    expect(await store.pendingRuns.listOfTarget(call, { after: "", limit: 100 })).toEqual([]);
   });
 
   it("counts what several store at once while the last MISSED of their period is replaced", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import type { NewDocument } from "../../src/store/ports/document-store.ts";
+import type { NewDocument } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";

@@ -1,15 +1,16 @@
+import { randomBytes } from "node:crypto";
 import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Principal } from "../../src/model/access.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import type { Filters, NewDocument } from "../../src/store/ports/document-store.ts";
+import type { Filters, NewDocument, Schedule } from "../../src/store/records.ts";
 import { createDocumentStore, listQuery } from "../../src/store/documents.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import type { Schedule } from "../../src/store/ports/schedule-store.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { aCall, T0 } from "../support/runs.ts";
@@ -111,8 +112,12 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     ["a variable", "variable", { workspace: "7", name: "7" }],
   ])("reads %s by an index, with many documents of others around", async (_, ofKind, filters) => {
     const raw = connect();
+    const sealing = {
+      sealer: createSealer({ current: randomBytes(32) }),
+      onUnreadable: () => expect.unreachable(),
+    };
     await raw.kysely.transaction().execute(async (transaction) => {
-      const inside = createDocumentStore({ ...raw, kysely: transaction });
+      const inside = createDocumentStore({ ...raw, kysely: transaction }, sealing);
       for (let n = 0; n < 1500; n += 1) await inside.insert(aDocument(ofKind, n));
     });
     await (kind === "postgres" ? sql`analyze` : sql`pragma optimize`).execute(raw.kysely);
@@ -126,7 +131,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     const plan = JSON.stringify(rows);
     expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
     expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
-    const documents = createDocumentStore(raw);
+    const documents = createDocumentStore(raw, sealing);
     const listed = await documents.list(ofKind, reader, filters, page);
     expect(listed.length).toBeGreaterThan(0);
     await raw.kysely.destroy();

@@ -3,7 +3,7 @@ import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { summarizeResults } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import { newId, stepIds } from "../../src/runtime/ids.ts";
-import type { PendingRun } from "../../src/store/ports/run-store.ts";
+import type { PendingRun } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun, aWorkflowReport, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";

@@ -7,7 +7,7 @@ import { createSealer } from "../../src/runtime/secrets.ts";
 import { LEASE_NAME } from "../../src/scheduler/beat.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
-import type { Schedule } from "../../src/store/ports/schedule-store.ts";
+import type { Schedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { expectOneRowForEachSlot, expectStatisticsOfRows, readLedger } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";

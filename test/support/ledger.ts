@@ -3,13 +3,12 @@
 import { expect } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
-import { summarizeResults, timeOf } from "../../src/model/result.ts";
+import { countedResult, summarizeResults } from "../../src/model/result.ts";
 import type { Result } from "../../src/model/result.ts";
 import { dueRun, nextTrigger, slotOf } from "../../src/model/slots.ts";
 import { percentiles } from "../../src/model/summary.ts";
 import type { Summary } from "../../src/model/summary.ts";
-import type { PendingRun } from "../../src/store/ports/run-store.ts";
-import type { Schedule } from "../../src/store/ports/schedule-store.ts";
+import type { PendingRun, Schedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const ALL = { after: "", limit: 100_000 };
@@ -24,7 +23,7 @@ export async function readLedger(store: Store, schedules: readonly Schedule[]): 
   const calls = schedules.map(({ target_id }) => target_id);
   return {
     pending: (
-      await Promise.all(calls.map((call) => store.pendingRuns.listOfCall(call, ALL)))
+      await Promise.all(calls.map((call) => store.pendingRuns.listOfTarget(call, ALL)))
     ).flat(),
     results: (await Promise.all(calls.map((call) => store.results.listOfCall(call, ALL)))).flat(),
   };
@@ -68,7 +67,9 @@ function dueTimes(schedule: Schedule, cursor: number): number[] {
 export async function expectStatisticsOfRows(store: Store, { results }: Ledger): Promise<void> {
   for (const [call_id, ofCall] of Map.groupBy(results, ({ meta }) => meta.call_id))
     for (const kind of PERIOD_KINDS)
-      for (const time of new Set(ofCall.map((result) => periodStart(kind, timeOf(result)))))
+      for (const time of new Set(
+        ofCall.map((result) => periodStart(kind, countedResult(result).time)),
+      ))
         await expectStatisticsOfPeriod(store, call_id, kind, time);
 }
 

@@ -5,8 +5,7 @@ import { workflowResource } from "../../src/model/workflow.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { categoryOf } from "../../src/model/result.ts";
 import type { Result, ResultCode, RunReport, Timing } from "../../src/model/result.ts";
-import type { NewDocument } from "../../src/store/ports/document-store.ts";
-import type { PendingRun } from "../../src/store/ports/run-store.ts";
+import type { NewDocument, PendingRun } from "../../src/store/records.ts";
 import { countsOfWorkflow, outcomeOfWorkflow } from "../../src/model/workflow-result.ts";
 import { newId, stepIds } from "../../src/runtime/ids.ts";
 

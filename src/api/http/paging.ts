@@ -5,7 +5,7 @@ import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
 import { show } from "../../model/validate.ts";
-import type { Page } from "../../store/ports/document-store.ts";
+import type { Page } from "../../store/records.ts";
 
 /** Where the next page starts. */
 export type Position = readonly (string | number | null)[];

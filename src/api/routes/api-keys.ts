@@ -7,7 +7,7 @@ import { formatInstant } from "../../model/instant.ts";
 import { createValidator } from "../../model/validate.ts";
 import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
 import { newId } from "../../runtime/ids.ts";
-import type { ApiKey } from "../../store/ports/api-key-store.ts";
+import type { ApiKey } from "../../store/records.ts";
 import { StatusSchema } from "../crud.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";

@@ -14,7 +14,7 @@ import { invalid, notFound } from "../../model/errors.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { createValidator, summarizeFaults } from "../../model/validate.ts";
 import { newId } from "../../runtime/ids.ts";
-import type { NewDocument, StoredDocument } from "../../store/ports/document-store.ts";
+import type { NewDocument, StoredDocument } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { StatusSchema } from "../crud.ts";
 import { defineEndpoint } from "../http/endpoint.ts";

@@ -4,7 +4,7 @@ import { Timestamp } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
 import { show } from "../../model/validate.ts";
-import type { StoredAgent, StoredLocation } from "../../store/ports/location-store.ts";
+import type { StoredAgent, StoredLocation } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";

@@ -8,8 +8,7 @@ import type { Content } from "../../model/content.ts";
 import { ResultSchema } from "../../model/result.ts";
 import type { Result } from "../../model/result.ts";
 import { QUEUED, resultWithoutCall } from "../../model/result-without-call.ts";
-import type { Page } from "../../store/ports/document-store.ts";
-import type { PendingRun } from "../../store/ports/run-store.ts";
+import type { Page, PendingRun } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -119,7 +118,7 @@ export async function listWithQueued<R extends { readonly id: string }>(
   { targetId, recorded, queued }: ListedRuns<R>,
   page: Page,
 ): Promise<R[]> {
-  const pending = await store.pendingRuns.listOfCall(targetId, page);
+  const pending = await store.pendingRuns.listOfTarget(targetId, page);
   const results = await recorded(page);
   const known = new Set(results.map(({ id }) => id));
   return pending

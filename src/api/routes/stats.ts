@@ -7,7 +7,7 @@ import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
 import { advancedStatOf, codesOfType, statOf } from "../../model/stat.ts";
-import type { Direction, RawEntry, StatQuery } from "../../store/ports/stat-store.ts";
+import type { Direction, RawEntry, StatQuery } from "../../store/records.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { toPage } from "../http/paging.ts";

@@ -1,0 +1,207 @@
+// What goes into the store and comes out of it. Times are epoch milliseconds.
+import type { Owned, Principal } from "../model/access.ts";
+import type { Heartbeat, Location } from "../model/location.ts";
+import type { FilterField, ResourceKind } from "../model/resource.ts";
+import type { DueRun, Timing } from "../model/slots.ts";
+import type { PeriodSummaries } from "../model/stat.ts";
+import type { PeriodKind } from "../model/periods.ts";
+import type { TargetKind, Trigger } from "../model/tick.ts";
+
+/** Rows after `after` (exclusive; "" is the start) in creation order, at most `limit`. */
+export interface Page {
+  readonly after: string;
+  readonly limit: number;
+}
+
+// Owned resources
+
+/** A resource's JSON document, and what access to it depends on. */
+export interface StoredDocument<D = unknown> extends Owned {
+  readonly id: string;
+  readonly kind: ResourceKind;
+  readonly document: D;
+  /** Why its secrets, null here, cannot be opened: the row was tampered with, or a key is gone. */
+  readonly unreadable?: Error;
+}
+
+export interface NewDocument extends StoredDocument {
+  readonly filters: Partial<Record<FilterField, string | null>>;
+  /** The calls that it names, for kinds that name several. */
+  readonly callIds?: readonly string[];
+}
+
+export type Filters = Partial<Record<FilterField | "call_id", string>>;
+
+/** A token that is due for renewal. */
+export interface DueToken {
+  readonly id: string;
+  readonly owner: string;
+}
+
+// Schedules
+
+/** Holds for triggers from `active_from` until before `active_until`. */
+export interface Schedule extends Timing {
+  readonly deployment_id: string;
+  readonly owner: string;
+  readonly target_id: string;
+  readonly target_kind: TargetKind;
+  readonly location_id: string;
+  /** Seconds; ignored where the target is a call. */
+  readonly between_calls_delay: number;
+  readonly active_from: number;
+}
+
+export interface StoredSchedule extends Schedule {
+  readonly active_until: number;
+}
+
+/**
+ * The right of one process to move a cursor, until it expires. `fence` grows with each new holder.
+ */
+export interface Lease {
+  readonly name: string;
+  readonly holder: string;
+  readonly fence: number;
+  readonly expires_at: number;
+  /** The newest open slot; null before the first. */
+  readonly cursor: number | null;
+}
+
+// The ledger
+
+/** An ordered run without an outcome. */
+export interface PendingRun extends DueRun {
+  readonly result_id: string;
+  readonly trigger: Trigger;
+  readonly deployment_id: string | null;
+  readonly target_id: string;
+  readonly target_kind: TargetKind;
+  readonly location_id: string;
+  readonly owner: string;
+  readonly context: Readonly<Record<string, unknown>>;
+  /** Seconds; ignored where the target is a call. */
+  readonly between_calls_delay: number;
+  /** The calls of a workflow's run, in order; null for a call, and until the run is planned. */
+  readonly call_ids: readonly string[] | null;
+  /** Without an outcome by then, the run is MISSED. */
+  readonly expires_at: number;
+}
+
+/** The calls that a workflow's run will make: its report must name the same. */
+export type RunPlan = Pick<PendingRun, "result_id" | "expires_at"> & {
+  readonly call_ids: readonly string[];
+};
+
+export interface UnpublishedRun extends PendingRun {
+  /** Left to the beat by whoever ordered it. */
+  readonly held_back: boolean;
+}
+
+export interface ExpiredRun extends PendingRun {
+  /** Whether its tick was handed to the bus. */
+  readonly published: boolean;
+}
+
+export interface MissedRun {
+  readonly run: PendingRun;
+  /** `MISSED`, or `UNABLE_TO_RUN` where there is nothing to run. */
+  readonly result: "MISSED" | "UNABLE_TO_RUN";
+  readonly message: string;
+}
+
+/** What became of the reports of a batch. */
+export interface Recorded {
+  /** Counted for the first time. */
+  readonly recorded: number;
+  /** Of those, outcomes that replaced a MISSED. */
+  readonly late: number;
+  /** Had been counted before. */
+  readonly duplicate: number;
+  /** Not stored: their run was not ordered, or with other calls, or at another location. */
+  readonly unknown: number;
+}
+
+// Statistics
+
+export interface StatQuery {
+  readonly call_id: string;
+  readonly kind: PeriodKind;
+  /** Null: all locations together. */
+  readonly location_id: string | null;
+}
+
+export interface PeriodRow {
+  readonly time: number;
+  readonly summaries: PeriodSummaries;
+}
+
+/** An entry of RAW statistics. */
+export interface RawEntry {
+  readonly id: string;
+  readonly time: number;
+  readonly latency: number | null;
+  readonly http_code: number | null;
+  readonly content_length: number | null;
+}
+
+export type Direction = "forwards" | "backwards";
+
+// Locations, keys, the audit trail, kept answers
+
+export interface StoredLocation extends Location {
+  readonly created: number;
+}
+
+export interface StoredAgent extends Heartbeat {
+  /** When its latest heartbeat was received. */
+  readonly last_seen: number;
+}
+
+export interface ApiKey extends Principal {
+  readonly created: number;
+  readonly last_update: number;
+  readonly revoked: boolean;
+}
+
+export type AuditAction = "create" | "update" | "delete" | "run" | "issue" | "revoke";
+
+/** Who changed what, when and from where; never the values. */
+export interface AuditEntry {
+  readonly time: number;
+  /** The id of the key that acted, or another actor, such as `command line`. */
+  readonly actor: string;
+  /** On whose behalf; null for what belongs to nobody. */
+  readonly owner: string | null;
+  /** Of the request; null without one. */
+  readonly address: string | null;
+  readonly action: AuditAction;
+  /** A kind of resource, or `api_key`, `location`. */
+  readonly kind: string;
+  readonly object_id: string;
+  /** The paths that an update changed. */
+  readonly fields: readonly string[];
+}
+
+export interface AuditQuery {
+  /** Inclusive. */
+  readonly since?: number | undefined;
+  readonly owner?: string | undefined;
+  readonly limit: number;
+}
+
+/** The answer to a request, kept for its repetitions. */
+export interface KeptAnswer {
+  /** Identifies the request's body. */
+  readonly fingerprint: string;
+  readonly answer: unknown;
+}
+
+/** Progress of a rotation of the master key. */
+export interface RotationStep {
+  /** A kind of resource, or `kept answers`. */
+  readonly what: string;
+  /** So far. */
+  readonly checked: number;
+  readonly resealed: number;
+}
