@@ -8,13 +8,12 @@ import { createApiMetrics } from "../src/api/metrics.ts";
 import { createApi } from "../src/api/server.ts";
 import { createInProcessBus } from "../src/bus/in-process.ts";
 import { createDispatcher } from "../src/dispatch/dispatch.ts";
-import { hashApiKey, newApiKey } from "../src/runtime/api-key.ts";
 import { systemClock as clock } from "../src/runtime/clock.ts";
 import { createLogger } from "../src/runtime/logger.ts";
 import { Registry } from "../src/runtime/metrics.ts";
 import { createSealer } from "../src/runtime/secrets.ts";
 import { openStore } from "../src/store/open-store.ts";
-import { aCall, aReport, aRun, T0 } from "../test/support/runs.ts";
+import { aCall, aReport, aRun, insertKey, T0 } from "../test/support/runs.ts";
 import { show, spreadOf } from "./statistics.ts";
 
 const CALLS = 100_000;
@@ -29,19 +28,7 @@ const store = await openStore({
   sealer: createSealer({ current: randomBytes(32) }),
 });
 const bus = createInProcessBus({ clock, log });
-const key = newApiKey();
-await store.apiKeys.insert(
-  {
-    key_id: "key",
-    owner: "ann",
-    org: null,
-    access_level: "OWNER",
-    created: T0,
-    last_update: T0,
-    revoked: false,
-  },
-  hashApiKey(key),
-);
+const { key } = await insertKey(store, T0);
 const { app } = createApi({
   store,
   dispatcher: createDispatcher({ store, bus }),

@@ -1,7 +1,8 @@
-// What the API and readiness answer while PostgreSQL is gone, and after it came back.
+// The API and readiness while PostgreSQL is down, and after it is back.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { newApiKey } from "../../src/runtime/api-key.ts";
+import { httpExchange } from "../support/client.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startSonde } from "../support/process.ts";
 import { until } from "../support/until.ts";
@@ -12,7 +13,7 @@ interface Answered {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on when it is back", async () => {
+it("answers 503 and reports not ready while PostgreSQL is down, and recovers", async () => {
   await using postgres = await startPostgres();
   const key = newApiKey();
   await using sonde = startSonde(["serve"], {
@@ -23,30 +24,21 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
   });
   await sonde.ready();
   const [api, ops] = [await sonde.api(), await sonde.ops()];
-  const ask = async (
-    path: string,
-    { method = "GET", body }: { method?: string; body?: object } = {},
-  ): Promise<Answered> => {
-    const response = await fetch(`${api}/api/2${path}`, {
-      method,
-      signal: AbortSignal.timeout(30_000),
-      headers: {
-        "x-api-key": key,
-        ...(body && { "content-type": "application/json" }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+  const exchange = httpExchange(api, key);
+  const ask = async (path: string, body?: object): Promise<Answered> => {
+    const method = body ? "POST" : "GET";
+    const answer = await exchange({ method, path: `/api/2${path}`, ...(body && { body }) });
     return {
-      status: response.status,
-      retryAfter: response.headers.get("retry-after"),
-      body: (await response.json()) as Answered["body"],
+      status: answer.status,
+      retryAfter: answer.headers.get("retry-after"),
+      body: JSON.parse(answer.text) as Answered["body"],
     };
   };
   const newCall = {
     meta: { name: "a call" },
     request: { method: "GET", url: "http://127.0.0.1:9/" },
   };
-  const create = (): Promise<Answered> => ask("/calls/", { method: "POST", body: newCall });
+  const create = (): Promise<Answered> => ask("/calls/", newCall);
   const before = await create();
   expect(before.status).toBe(201);
 
@@ -90,7 +82,7 @@ it("answers 503 while PostgreSQL is gone, names it as not ready, and goes on whe
     expect((await create()).status).toBe(201);
     expect((await fetch(`${ops}/readyz`)).status).toBe(200);
   });
-  // What was answered as created is there.
+  // Every call answered with 201 has been stored.
   const created = met.filter(({ status }) => status === 201).length;
   const { body } = await ask("/calls/?limit=1000");
   expect((body["results"] as unknown[]).length).toBeGreaterThanOrEqual(created + 2);

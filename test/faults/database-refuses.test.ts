@@ -1,4 +1,4 @@
-// What becomes of outcomes that PostgreSQL, though it answers, cannot store at the moment.
+// PostgreSQL answers but cannot store: the error counts as unavailable, so the bus redelivers.
 import { sql } from "kysely";
 import { expect, inject, it } from "vitest";
 import { toAnswer } from "../../src/api/http/errors.ts";
@@ -22,27 +22,24 @@ it.each([
   ["had the statement cancelled by its administrator", "57014"],
   ["cannot read its disk", "58030"],
   ["has no room left", "53100"],
-])(
-  "is unavailable while the server %s, so that the bus keeps what is to be stored",
-  async (_, code) => {
-    await using opened = await openDatabase();
-    const refused = sql.raw(raising(code)).execute(opened.database.kysely);
-    await expect(refused).rejects.toSatisfy(isToldAsUnusable);
-  },
-);
+])("is unavailable while the server %s", async (_, code) => {
+  await using opened = await openDatabase();
+  const refused = sql.raw(raising(code)).execute(opened.database.kysely);
+  await expect(refused).rejects.toSatisfy(isReportedUnavailable);
+});
 
-it("is unavailable to a transaction that collided with others each time it was repeated", async () => {
+it("is unavailable to a transaction that deadlocked on every attempt", async () => {
   await using opened = await openDatabase();
   let attempts = 0;
   const collided = inTransaction(opened.database, async ({ kysely }) => {
     attempts += 1;
     await sql.raw(raising("40P01")).execute(kysely);
   });
-  await expect(collided).rejects.toSatisfy(isToldAsUnusable);
+  await expect(collided).rejects.toSatisfy(isReportedUnavailable);
   expect(attempts).toBe(4);
 });
 
-const isToldAsUnusable = (error: unknown): boolean =>
+const isReportedUnavailable = (error: unknown): boolean =>
   isUnavailable(error) &&
   toAnswer(error).body.error_msg === "the database is unavailable; try again in 5 s";
 

@@ -1,5 +1,5 @@
-// A process that takes ticks and never finishes with them: to be killed. Arguments: the URL of NATS
-// and the location.
+// A process that takes ticks and never acknowledges them, for tests that kill it. Arguments: the NATS
+// URL, the location and the acknowledgement timeout.
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";

@@ -1,5 +1,5 @@
-// Processes that are killed at random moments under load: whatever the moment, the ledger holds.
-// KILL_SEED=<number> repeats the moments of a run.
+// The ledger holds although processes are killed at random moments under load. KILL_SEED=<number>
+// repeats the moments of a run.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
@@ -17,87 +17,79 @@ const LOAD_MS = 65_000;
 const ANSWER_AFTER_MS = 300;
 const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
 
-describe.concurrent(
-  "under load, when processes are killed and started again",
-  { timeout: 110_000 },
-  () => {
-    it("each due slot has one outcome, counted once: everything in one process", async ({
-      annotate,
-    }) => {
-      await annotate(`KILL_SEED=${seed}`);
-      await using target = await startSlowTarget();
-      using folder = makeFolder();
-      mkdirSync(folder.dataDir);
-      const file = join(folder.dataDir, "sonde.db");
-      await using store = await openDisposable({ file });
-      const schedules = await deployMany(store, target.url, DEPLOYMENTS);
-      const options = {
-        folder: folder.path,
-        env: { SONDE_EGRESS_ALLOW: target.authority },
-      };
-      const start = (): SondeProcess => startSonde(["serve"], options);
+describe.concurrent("under load, with processes killed and restarted", { timeout: 110_000 }, () => {
+  it("each due slot has one outcome, counted once: all roles in one process", async ({
+    annotate,
+  }) => {
+    await annotate(`KILL_SEED=${seed}`);
+    await using target = await startSlowTarget();
+    using folder = makeFolder();
+    mkdirSync(folder.dataDir);
+    const file = join(folder.dataDir, "sonde.db");
+    await using store = await openDisposable({ file });
+    const schedules = await deployMany(store, target.url, DEPLOYMENTS);
+    const options = {
+      folder: folder.path,
+      env: { SONDE_EGRESS_ALLOW: target.authority },
+    };
+    const start = (): SondeProcess => startSonde(["serve"], options);
 
-      await using process = replaceable(start);
-      const since = systemClock.now();
-      for (const at of moments(randomOf(seed), 4)) {
-        await systemClock.waitUntil(since + at);
-        await process.killAndReplace();
-      }
-      await systemClock.waitUntil(since + LOAD_MS);
-      await outcomesOf(store, schedules, systemClock.now());
-      expect(await process.current().stop()).toEqual({ code: 0, signal: null });
+    await using process = replaceable(start);
+    const since = systemClock.now();
+    for (const at of moments(randomOf(seed), 4)) {
+      await systemClock.waitUntil(since + at);
+      await process.killAndReplace();
+    }
+    await systemClock.waitUntil(since + LOAD_MS);
+    await outcomesOf(store, schedules, systemClock.now());
+    expect(await process.current().stop()).toEqual({ code: 0, signal: null });
 
-      const ledger = await expectLedger(store, schedules);
-      expect(
-        ledger.results
-          .filter(isRunDueAfter(since))
-          .filter(({ meta }) => meta.result !== "COMPLETE"),
-      ).toEqual([]);
-    });
+    const ledger = await expectLedger(store, schedules);
+    expect(
+      ledger.results.filter(isRunDueAfter(since)).filter(({ meta }) => meta.result !== "COMPLETE"),
+    ).toEqual([]);
+  });
 
-    it("each due slot has one outcome, counted once: scheduler, agent and aggregator on their own", async ({
-      annotate,
-    }) => {
-      await annotate(`KILL_SEED=${seed}`);
-      await using target = await startSlowTarget();
-      await using nats = await startNatsServer();
-      const url = await createDatabase(inject("postgresUrl"));
-      await using store = await openDisposable({ url });
-      const schedules = await deployMany(store, target.url, DEPLOYMENTS);
-      const env = {
-        SONDE_DATABASE_URL: url,
-        SONDE_MASTER_KEY: "5a".repeat(32),
-        SONDE_NATS_URL: nats.url,
-        SONDE_EGRESS_ALLOW: target.authority,
-      };
-      await using stack = new AsyncDisposableStack();
-      const processes = ["scheduler", "agent", "aggregator"].map((role) =>
-        stack.use(replaceable(() => startSonde(["serve", "--roles", role], { env }))),
-      );
-      const since = systemClock.now();
-      const random = randomOf(seed + 1);
-      for (const [n, at] of moments(random, 6).entries()) {
-        await systemClock.waitUntil(since + at);
-        const victim = n < processes.length ? n : Math.floor(random() * processes.length);
-        await processes[victim]?.killAndReplace();
-      }
-      await systemClock.waitUntil(since + LOAD_MS);
-      await outcomesOf(store, schedules, systemClock.now());
-      for (const process of processes)
-        expect(await process.current().stop()).toEqual({
-          code: 0,
-          signal: null,
-        });
+  it("each due slot has one outcome, counted once: scheduler, agent and aggregator apart", async ({
+    annotate,
+  }) => {
+    await annotate(`KILL_SEED=${seed}`);
+    await using target = await startSlowTarget();
+    await using nats = await startNatsServer();
+    const url = await createDatabase(inject("postgresUrl"));
+    await using store = await openDisposable({ url });
+    const schedules = await deployMany(store, target.url, DEPLOYMENTS);
+    const env = {
+      SONDE_DATABASE_URL: url,
+      SONDE_MASTER_KEY: "5a".repeat(32),
+      SONDE_NATS_URL: nats.url,
+      SONDE_EGRESS_ALLOW: target.authority,
+    };
+    await using stack = new AsyncDisposableStack();
+    const processes = ["scheduler", "agent", "aggregator"].map((role) =>
+      stack.use(replaceable(() => startSonde(["serve", "--roles", role], { env }))),
+    );
+    const since = systemClock.now();
+    const random = randomOf(seed + 1);
+    for (const [n, at] of moments(random, 6).entries()) {
+      await systemClock.waitUntil(since + at);
+      const victim = n < processes.length ? n : Math.floor(random() * processes.length);
+      await processes[victim]?.killAndReplace();
+    }
+    await systemClock.waitUntil(since + LOAD_MS);
+    await outcomesOf(store, schedules, systemClock.now());
+    for (const process of processes)
+      expect(await process.current().stop()).toEqual({
+        code: 0,
+        signal: null,
+      });
 
-      const ledger = await expectLedger(store, schedules);
-      expect(
-        ledger.results
-          .filter(isRunDueAfter(since))
-          .filter(({ meta }) => meta.result !== "COMPLETE"),
-      ).toEqual([]);
-    });
-  },
-);
+    const ledger = await expectLedger(store, schedules);
+    expect(
+      ledger.results.filter(isRunDueAfter(since)).filter(({ meta }) => meta.result !== "COMPLETE"),
+    ).toEqual([]);
+  });
+});
 
 const startSlowTarget = () =>
   startTarget((_, response) => {
@@ -130,13 +122,13 @@ function replaceable(start: () => SondeProcess): Replaceable {
   };
 }
 
-/** Milliseconds after the start of the load, in order; the last leaves time to recover. */
+/** Ascending milliseconds after the load starts; the last leaves time to recover. */
 const moments = (random: () => number, count: number): number[] =>
   Array.from({ length: count }, () => 2000 + random() * (LOAD_MS - 12_000)).toSorted(
     (a, b) => a - b,
   );
 
-/** Mulberry32: the same numbers, from 0 to 1, for the same seed. */
+/** Mulberry32: a seeded generator of numbers from 0 to 1. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -14,7 +14,7 @@ import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { ACK_WAIT_MS, aRunReport, aTick, connectTo, newLocation, quiet } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
-import { firstOutput } from "../support/first-output.ts";
+import { firstOutput } from "../support/programs.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 

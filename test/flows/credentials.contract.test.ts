@@ -1,7 +1,6 @@
-// A call's authentication setting, token and variables, from where they are stored to the target
-// that receives them.
+// A call's authentication setting, token and variables, from the store to the target.
 import type { RequestListener } from "node:http";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import { formatInstant } from "../../src/model/instant.ts";
@@ -10,6 +9,7 @@ import { createTokenRenewal } from "../../src/renewal/renewal.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
+import type { ListedResult } from "../support/client.ts";
 import { startStack } from "../support/stack.ts";
 import type { Stack } from "../support/stack.ts";
 import { startTarget } from "../support/target-server.ts";
@@ -20,20 +20,14 @@ const START = Date.UTC(2026, 9, 1, 12, 0, 30);
 const create = async ({ client }: Stack, path: string, body: object): Promise<string> =>
   (await client.send<{ id: string }>("POST", path, body)).id;
 
-/** The first result of the call when it is no longer in flight. */
-async function run({ client }: Stack, callId: string, context: object): Promise<{ meta: object }> {
+/** Runs the call; its first result once that has ended. */
+async function run({ client }: Stack, callId: string, context: object) {
   await client.send("POST", `/calls/${callId}/run`, { context });
-  return vi.waitFor(
-    async () => {
-      const [result] = await client.results(callId);
-      expect(result?.meta.result).not.toMatch(/QUEUED|PROCESSING/);
-      return result as { meta: object };
-    },
-    { timeout: 10_000, interval: 20 },
-  );
+  const [result] = await client.ended(callId);
+  return result as ListedResult;
 }
 
-it("brings what a call names to the target, and to nobody else", async () => {
+it("sends a call's credentials and variables to its target and exposes them nowhere else", async () => {
   await using target = await startTarget();
   await using stack = await startStack({
     now: START,
@@ -88,7 +82,7 @@ it("brings what a call names to the target, and to nobody else", async () => {
   expect(JSON.stringify([results, stored])).not.toMatch(/hush|of blue/);
 });
 
-it("does not run a call whose token has expired", async () => {
+it("skips a call with an expired token", async () => {
   await using target = await startTarget();
   await using stack = await startStack({
     now: START,
@@ -117,7 +111,7 @@ it("does not run a call whose token has expired", async () => {
   expect(target.connections()).toBe(0);
 });
 
-/** A token that the renewal obtains, the call that uses it, and the renewal. */
+/** A token obtained by renewal, a call that uses it, and the renewal. */
 async function startRenewed(stack: Stack, target: HttpTarget, token: object) {
   const auth_id = await create(stack, "/auth/", {
     meta: { name: "target", domain: "127.0.0.1" },
@@ -152,9 +146,9 @@ const issuing: RequestListener = ({ url }, response) =>
   response.end(url === "/token" ? '{"access_token":"issued","expires_in":600}' : "ok");
 
 it.each<[string, object, number]>([
-  ["that is not there yet, run at once", {}, 0],
+  ["that has not been issued yet, run immediately", {}, 0],
   [
-    "that ends before its latest start, run in a minute",
+    "that expires before its latest start, run in a minute",
     {
       access_token: "old",
       expires_in: 600,
@@ -162,7 +156,7 @@ it.each<[string, object, number]>([
     },
     62,
   ],
-])("a call with a token %s, gets the renewed one", async (_, token, delay) => {
+])("a call with a token %s, uses the renewed one", async (_, token, delay) => {
   await using target = await startTarget(issuing);
   await using stack = await startStack({
     now: START,
@@ -185,7 +179,7 @@ it.each<[string, object, number]>([
   ]);
 });
 
-it("skips a call whose token is not obtained in time, and says why", async () => {
+it("skips a call when its token cannot be obtained in time, with the reason", async () => {
   await using target = await startTarget((_, response) => response.writeHead(500).end());
   await using stack = await startStack({
     now: START,

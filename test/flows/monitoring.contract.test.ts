@@ -1,6 +1,6 @@
-// From the definition of a call to its statistics, through every role, on a clock that is moved
-// from slot to slot.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+// From a call's definition to its statistics, through every role; the test moves the clock from slot
+// to slot.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { ListedResult } from "../support/client.ts";
@@ -13,8 +13,8 @@ import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
 const SECOND = 1000;
-/** Between two slots, so that the next one is not open yet. */
 const NOON = Date.UTC(2026, 9, 1, 12, 0, 0);
+/** Between two slots, before the next one opens. */
 const START = NOON + 30 * SECOND;
 
 let target: HttpTarget;
@@ -26,7 +26,7 @@ afterAll(() => target[Symbol.asyncDispose]());
 const start = (options: Partial<Pick<StackOptions, "now" | "agents" | "agentClock">> = {}) =>
   startStack({ now: START, egressAllow: [target.authority], ...options });
 
-/** Beats ahead of the slot as the scheduler does, and lets it begin. */
+/** Beats ahead of the slot, as the scheduler does, and starts it. */
 async function begin(stack: Stack, slot: number): Promise<void> {
   stack.clock.moveTo(slot - 10 * SECOND);
   await stack.beat();
@@ -40,18 +40,7 @@ const dueMinutes = (results: readonly ListedResult[]): number[] =>
 const codes = (results: readonly ListedResult[]): string[] =>
   results.map(({ meta }) => meta.result);
 
-/** The results of the call when none is in flight any more. */
-const ended = ({ client }: Stack, callId: string): Promise<readonly ListedResult[]> =>
-  vi.waitFor(
-    async () => {
-      const results = await client.results(callId);
-      expect(codes(results)).not.toContain("QUEUED");
-      return results;
-    },
-    { timeout: 10_000, interval: 20 },
-  );
-
-/** Lets the slots of these minutes pass, and the runs of the call that are due in them end. */
+/** Lets the slots of these minutes pass and the call's runs in them end. */
 async function pass(
   stack: Stack,
   callId: string,
@@ -59,7 +48,7 @@ async function pass(
 ): Promise<readonly ListedResult[]> {
   for (const at of minutes) {
     await begin(stack, minute(at));
-    await ended(stack, callId);
+    await stack.client.ended(callId);
   }
   return stack.client.results(callId);
 }
@@ -70,8 +59,8 @@ const deployed = async ({ client }: Stack): Promise<string> => {
   return call;
 };
 
-describe("a call that is deployed every minute", () => {
-  it("has one result for each slot, and statistics that tell the same", async () => {
+describe("a call deployed every minute", () => {
+  it("has one result for each slot, and matching statistics", async () => {
     await using stack = await start();
     const call = await deployed(stack);
     const results = await pass(stack, call, [1, 2, 3, 4, 5]);
@@ -116,14 +105,14 @@ describe("a call that is deployed every minute", () => {
       });
   });
 
-  it("has the run of midnight in the day that begins then", async () => {
+  it("counts the run at midnight in the day that begins then", async () => {
     const midnight = Date.UTC(2026, 9, 31, 24, 0, 0);
     await using stack = await start({ now: midnight - 90 * SECOND });
     const call = await stack.client.createCall(target.url);
     await stack.client.deploy(call);
     for (const slot of [midnight - MINUTE_MS, midnight]) {
       await begin(stack, slot);
-      await ended(stack, call);
+      await stack.client.ended(call);
     }
     for (const [kind, day, hour] of [
       ["HOUR", "2026-10-31T23:30:00Z", "2026-11-01T00:30:00Z"],
@@ -136,7 +125,7 @@ describe("a call that is deployed every minute", () => {
         });
   });
 
-  it("runs by its new frequency from the first trigger more than 15 s after an update", async () => {
+  it("runs at its new frequency from the first trigger more than 15 s after an update", async () => {
     await using stack = await start();
     const call = await deployed(stack);
     const [first] = await pass(stack, call, [1, 2]);
@@ -149,24 +138,24 @@ describe("a call that is deployed every minute", () => {
     expect(new Set(codes(results))).toEqual(new Set(["COMPLETE"]));
   });
 
-  it("runs no more when its deployment is deleted, or the call itself", async () => {
+  it("stops running when its deployment or the call itself is deleted", async () => {
     await using stack = await start();
     const [kept, removed] = [await deployed(stack), await deployed(stack)];
     const [first] = await pass(stack, kept, [1]);
-    await ended(stack, removed);
+    await stack.client.ended(removed);
     stack.clock.moveTo(minute(1) + 20 * SECOND);
     const before = target.requests.length;
     await stack.client.send("DELETE", `/deployments/${first?.meta.deployment_id}/`);
     await stack.client.send("DELETE", `/calls/${removed}/`);
     const other = await deployed(stack);
     expect(dueMinutes(await pass(stack, other, [2, 3]))).toEqual([2, 3]);
-    expect(dueMinutes(await ended(stack, kept))).toEqual([1]);
+    expect(dueMinutes(await stack.client.ended(kept))).toEqual([1]);
     expect(target.requests).toHaveLength(before + 2);
   });
 });
 
-describe("a run at a caller's request", () => {
-  it("has ended when the answer was asked to wait for that", async () => {
+describe("a manual run", () => {
+  it("has ended when a request that waits for it is answered", async () => {
     await using stack = await start();
     const call = await stack.client.createCall(target.url);
     const run = await stack.client.send<{ result_id: string }>(
@@ -186,9 +175,9 @@ describe("a run at a caller's request", () => {
   });
 });
 
-describe("an agent on a machine whose clock is wrong", () => {
+describe("an agent with a wrong clock", () => {
   it.each([10, -10])(
-    "by %i minutes makes its runs in time, and tells of them in the hub's time",
+    "off by %i minutes runs on time and reports in the hub's time",
     async (minutes) => {
       const agentClock = createShiftedClock(START + minutes * MINUTE_MS);
       await using stack = await start({ agentClock });
@@ -198,7 +187,7 @@ describe("an agent on a machine whose clock is wrong", () => {
       const results = await stack.client.results(call);
       expect(codes(results)).toEqual(["COMPLETE"]);
       const started = Date.parse(results[0]?.meta.start_time ?? "");
-      // As far as the agent can know it: half of what the hub's answer may take.
+      // The agent knows the hub's time to within half of a heartbeat's round trip.
       expect(started).toBeGreaterThan(ordered - SECOND);
       expect(started).toBeLessThan(stack.clock.now() + SECOND);
     },
@@ -206,7 +195,7 @@ describe("an agent on a machine whose clock is wrong", () => {
 });
 
 describe("the hub", () => {
-  it("answers a heartbeat with the time that slots come from, and knows the agent", async () => {
+  it("answers a heartbeat with its own time and lists the agent", async () => {
     await using stack = await start({ agents: 0 });
     const heartbeat = { ...aHeartbeat("local"), clock_offset_ms: -600_000 };
     const before = stack.clock.now();
@@ -223,7 +212,7 @@ describe("the hub", () => {
 });
 
 describe("agents", () => {
-  it("of one location share its runs, each run made once", async () => {
+  it("at one location share its runs, each run executed once", async () => {
     await using stack = await start({ agents: 2 });
     const call = await stack.client.createCall(target.url);
     const before = target.requests.length;
@@ -231,11 +220,11 @@ describe("agents", () => {
       await stack.client.deploy(call, { run_delay });
     let results: readonly ListedResult[] = [];
     const makers = () => new Set(results.map(({ meta }) => meta.agent_id));
-    // One that listens a moment later than the other may find the first minute's runs taken.
+    // An agent that subscribes a moment later may find the first minute's runs taken.
     for (let at = 1; at <= 5 && makers().size < 2; at += 1) {
       await begin(stack, minute(at));
       stack.clock.moveTo(minute(at) + 10 * SECOND);
-      results = await ended(stack, call);
+      results = await stack.client.ended(call);
       expect(results).toHaveLength(10 * at);
     }
     expect(makers()).toEqual(new Set(["agent-1", "agent-2"]));
@@ -243,7 +232,7 @@ describe("agents", () => {
     expect(target.requests).toHaveLength(before + results.length);
   });
 
-  it("that report a run again have it counted once", async () => {
+  it("that report a run twice have it counted once", async () => {
     await using stack = await start();
     const call = await deployed(stack);
     await pass(stack, call, [1, 2, 3]);
@@ -260,16 +249,14 @@ describe("agents", () => {
         results: [result],
       })),
     );
-    await vi.waitFor(async () => expect(await stack.outcomes("duplicate")).toBe(3), {
-      timeout: 10_000,
-    });
+    await expect.poll(() => stack.outcomes("duplicate")).toBe(3);
     expect(await stack.client.stat(call, "kind=DAY&type=COMPLETE")).toEqual(stat);
-    expect(await ended(stack, call)).toHaveLength(3);
+    expect(await stack.client.ended(call)).toHaveLength(3);
   });
 });
 
 describe("without an agent", () => {
-  /** A call, and its run of minute 1 that nobody made and that has expired. */
+  /** A call, and its run of minute 1, which expired without being executed. */
   async function missOne(stack: Stack): Promise<{ call: string; run: PendingRun }> {
     const call = await stack.client.createCall(target.url);
     await stack.client.deploy(call);
@@ -282,10 +269,10 @@ describe("without an agent", () => {
     return { call, run };
   }
 
-  it("a run is MISSED, with the reason, and counted as such only", async () => {
+  it("a run is MISSED with the reason, and counted only as that", async () => {
     await using stack = await start({ agents: 0 });
     const { call } = await missOne(stack);
-    const [missed] = await ended(stack, call);
+    const [missed] = await stack.client.ended(call);
     expect(missed?.meta).toMatchObject({
       result: "MISSED",
       message: "no_agent: no agent has ever been seen at location 'local'",
@@ -298,14 +285,12 @@ describe("without an agent", () => {
     expect(await stack.client.stat(call, "kind=DAY&type=MISSED")).toMatchObject({ count: 1 });
   });
 
-  it("a result that comes after all takes the place of MISSED, in every period", async () => {
+  it("a late result replaces MISSED in every period", async () => {
     await using stack = await start({ agents: 0 });
     const { call, run } = await missOne(stack);
     await stack.bus.publishReports([aReport(run, { total: 250 })]);
-    await vi.waitFor(async () => expect(await stack.outcomes("late")).toBe(1), {
-      timeout: 10_000,
-    });
-    expect(codes(await ended(stack, call))).toEqual(["COMPLETE"]);
+    await expect.poll(() => stack.outcomes("late")).toBe(1);
+    expect(codes(await stack.client.ended(call))).toEqual(["COMPLETE"]);
     for (const kind of ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"])
       expect(await stack.client.send("GET", `/calls/${call}/stats/?kind=${kind}`)).toMatchObject({
         stat: { count: 1, max_latency: 250 },

@@ -1,5 +1,4 @@
-// One process for each role, on PostgreSQL and NATS, in real time: from the request that deploys to
-// the statistic.
+// One process per role, on PostgreSQL and NATS, in real time: from deployment to statistic.
 import { expect, inject, it, vi } from "vitest";
 import { nextTrigger } from "../../src/model/slots.ts";
 import { httpClient } from "../support/client.ts";
@@ -12,7 +11,7 @@ const KEY = "0123456789abcdefghijABCDEFGHIJ01";
 const ROLES = ["api", "scheduler", "agent", "aggregator"];
 
 it(
-  "one process for each role runs what is deployed within the next minute, and all end cleanly",
+  "one process per role runs a new deployment within the next minute, and all stop cleanly",
   { timeout: 120_000 },
   async () => {
     await using target = await startTarget();
@@ -25,7 +24,7 @@ it(
       SONDE_EGRESS_ALLOW: target.authority,
     };
     await using stack = new AsyncDisposableStack();
-    // All at once, on an empty database: each is the first to bring the schema up to date.
+    // All at once, on an empty database: every process tries to create the schema.
     const processes = ROLES.map((role) =>
       stack.use(startSonde(["serve", "--roles", role], { env })),
     );

@@ -1,8 +1,9 @@
-// From the definition of a workflow to its results, through every role.
-import { expect, it, vi } from "vitest";
+// From a workflow's definition to its results, through every role.
+import { expect, it } from "vitest";
 import { startStack } from "../support/stack.ts";
 import type { Stack } from "../support/stack.ts";
 import { startTarget } from "../support/target-server.ts";
+import { until } from "../support/until.ts";
 
 const SECOND = 1000;
 const NOON = Date.UTC(2026, 9, 1, 12, 0, 0);
@@ -41,17 +42,14 @@ const runsOf = async ({ client }: Stack, workflowId: string): Promise<readonly W
 };
 
 const ended = (stack: Stack, id: string): Promise<readonly WorkflowRun[]> =>
-  vi.waitFor(
-    async () => {
-      const runs = await runsOf(stack, id);
-      expect(runs.map(({ meta }) => meta.result)).not.toContain("QUEUED");
-      expect(runs.length).toBeGreaterThan(0);
-      return runs;
-    },
-    { timeout: 10_000, interval: 20 },
-  );
+  until(async () => {
+    const runs = await runsOf(stack, id);
+    expect(runs.map(({ meta }) => meta.result)).not.toContain("QUEUED");
+    expect(runs.length).toBeGreaterThan(0);
+    return runs;
+  });
 
-it("runs a deployed workflow in its slot, with cookies from call to call, and counts its calls", async () => {
+it("runs a deployed workflow in its slot, carries cookies between calls and counts them", async () => {
   await using target = await startTarget((request, response) => {
     if (request.url === "/login") response.setHeader("set-cookie", "session=abc; Path=/");
     else if (request.headers.cookie !== "session=abc") response.statusCode = 401;
@@ -91,7 +89,7 @@ it("runs a deployed workflow in its slot, with cookies from call to call, and co
   });
 });
 
-it("stops a workflow that is run now at the call that fails, and records the rest as skipped", async () => {
+it("stops a manual workflow run at the failing call and records the rest as skipped", async () => {
   await using target = await startTarget((request, response) => {
     response.statusCode = request.url === "/bad" ? 500 : 200;
     response.end();

@@ -1,25 +1,17 @@
 // The program as its user meets it: its output, its exit code and what it leaves behind.
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { createDatabase } from "../support/postgres.ts";
-import { makeFolder, runSonde, startSonde } from "../support/process.ts";
+import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import type { TestFolder } from "../support/process.ts";
+import { startTarget } from "../support/target-server.ts";
 
 const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;
-
-/** Expects one line, as a failed start prints it. */
-const oneLine = (text: string): string => {
-  expect(text.trimEnd().split("\n")).toHaveLength(1);
-  return text.trimEnd();
-};
 
 describe("the command line", { timeout: 60_000 }, () => {
   it.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [[]]])(
@@ -157,7 +149,7 @@ describe("a failed start ends with one line and exit code 1", { timeout: 60_000 
         `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
     ],
   ])("when the port of %s is in use", async (setting, message) => {
-    await using taken = await takePort();
+    await using taken = await startTarget();
     const { code, stderr } = await runSonde(["serve"], {
       env: { [setting]: String(taken.port) },
     });
@@ -166,7 +158,7 @@ describe("a failed start ends with one line and exit code 1", { timeout: 60_000 
 
   it("when the ops port is in use, although connections to servers are open", async () => {
     await using nats = await startNatsServer();
-    await using taken = await takePort();
+    await using taken = await startTarget();
     const { code, stderr } = await runSonde(["serve"], {
       env: {
         SONDE_OPS_PORT: String(taken.port),
@@ -178,8 +170,8 @@ describe("a failed start ends with one line and exit code 1", { timeout: 60_000 
   });
 
   it.each([
-    ["a port in use", async () => takePort()],
-    ["an unwritable key file", async (folder: TestFolder) => takeKeyFile(folder)],
+    ["a port in use", async () => startTarget()],
+    ["an unwritable key file", async (folder: TestFolder) => blockKeyFile(folder)],
   ])("and after %s the next start shows the first key", async (_what, take) => {
     using folder = makeFolder();
     {
@@ -336,17 +328,9 @@ function fillFolder({ path }: TestFolder): string {
   return path;
 }
 
-async function takeKeyFile({ dataDir }: TestFolder): ReturnType<typeof takePort> {
+/** Puts a folder in the place of the key file. */
+function blockKeyFile({ dataDir }: TestFolder) {
   const file = join(dataDir, "owner-key");
   mkdirSync(file, { recursive: true });
   return { port: 0, [Symbol.asyncDispose]: async () => rmdirSync(file) };
-}
-
-async function takePort(): Promise<AsyncDisposable & { readonly port: number }> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
-  };
 }

@@ -3,50 +3,28 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
+import { httpClient, httpExchange } from "../support/client.ts";
 import { createDatabase } from "../support/postgres.ts";
-import { makeFolder, runSonde, startSonde } from "../support/process.ts";
+import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJkl";
 const newKey = (): string => randomBytes(32).toString("base64");
 
-interface Sent {
-  readonly method?: string;
-  readonly body?: object;
-  readonly idempotencyKey?: string;
-}
+const exchangeWith = async (sonde: SondeProcess) => httpExchange(await sonde.api(), KEY);
 
-async function ask(
-  sonde: SondeProcess,
-  path: string,
-  { method = "GET", body, idempotencyKey }: Sent = {},
-): Promise<{ readonly status: number; readonly text: string }> {
-  const response = await fetch(`${await sonde.api()}/api/2${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${KEY}`,
-      "content-type": "application/json",
-      ...(idempotencyKey && { "idempotency-key": idempotencyKey }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, text: await response.text() };
-}
-
-const setVariable = (sonde: SondeProcess, name: string) =>
-  ask(sonde, `/environment/global/${name}`, {
+const setVariable = async (sonde: SondeProcess, name: string) =>
+  (await exchangeWith(sonde))({
     method: "POST",
+    path: `/api/2/environment/global/${name}`,
     body: { value: `s3cret-${name}` },
   });
 
 const getVariable = async (sonde: SondeProcess, name: string) => {
-  const { status, text } = await ask(sonde, `/environment/global/${name}`);
+  const exchange = await exchangeWith(sonde);
+  const path = `/api/2/environment/global/${name}`;
+  const { status, text } = await exchange({ method: "GET", path });
   return status === 200 && text.includes(`s3cret-${name}`);
-};
-
-const oneLine = (text: string): string => {
-  expect(text.trimEnd().split("\n")).toHaveLength(1);
-  return text.trimEnd();
 };
 
 describe("a master key other than the database's", { timeout: 60_000 }, () => {
@@ -188,10 +166,11 @@ it("creates each call once, even when killed before answering", { timeout: 60_00
     folder: folder.path,
     env: { SONDE_BOOTSTRAP_KEY: KEY },
   };
-  const create = (sonde: SondeProcess, n: number) =>
-    ask(sonde, "/calls/", {
+  const create = async (sonde: SondeProcess, n: number) =>
+    (await exchangeWith(sonde))({
       method: "POST",
-      idempotencyKey: `create-${n}`,
+      path: "/api/2/calls/",
+      headers: { "idempotency-key": `create-${n}` },
       body: {
         meta: { name: `call ${n}` },
         request: { method: "GET", url: "https://target.test/" },
@@ -218,9 +197,9 @@ it("creates each call once, even when killed before answering", { timeout: 60_00
     expect(status, text).toBe(201);
     expect(text).toBe(answered.get(n) ?? text);
   }
-  const list = JSON.parse((await ask(sonde, "/calls/?limit=1000")).text) as {
+  const list = await httpClient(await sonde.api(), KEY).send<{
     results: { meta: { name: string } }[];
-  };
+  }>("GET", "/calls/?limit=1000");
   expect(list.results.map(({ meta }) => meta.name).toSorted()).toEqual(
     numbers.map((n) => `call ${n}`).toSorted(),
   );

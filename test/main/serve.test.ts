@@ -1,22 +1,18 @@
 // `sonde serve`, and other commands beside it on the same data folder.
-import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { describe, expect, inject, it, vi } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { freePort } from "../support/free-port.ts";
-import { track } from "../support/no-leftovers.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { httpClient } from "../support/client.ts";
 import type { Client } from "../support/client.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess, TestFolder } from "../support/process.ts";
-import { startTarget } from "../support/target-server.ts";
+import { startRawTarget, startTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
@@ -55,16 +51,13 @@ describe("serve --demo", { timeout: 60_000 }, () => {
       const client = httpClient(api, key);
       await demoMade(folder, client);
       firstCalls = await callsOf(client);
-      await vi.waitFor(
-        async () => {
-          for (const call of await callsOf(client)) {
-            const results = await client.results(call.id);
-            // The next minute's run may be queued already.
-            expect(results.some(({ meta }) => meta.result !== "QUEUED")).toBe(true);
-          }
-        },
-        { timeout: 30_000 },
-      );
+      await until(async () => {
+        for (const call of await callsOf(client)) {
+          const results = await client.results(call.id);
+          // The next minute's run may be queued already.
+          expect(results.some(({ meta }) => meta.result !== "QUEUED")).toBe(true);
+        }
+      });
       expect(await sonde.stop()).toEqual({ code: 0, signal: null });
     }
     await using again = startSonde(["serve", "--demo"], {
@@ -172,13 +165,10 @@ async function expectWholeDemo(folder: TestFolder): Promise<void> {
 
 /** Waits until seeding has finished. */
 const demoMade = (folder: TestFolder, client: Client): Promise<void> =>
-  vi.waitFor(
-    async () => {
-      expect(await callsOf(client)).toHaveLength(5);
-      expect(demoFile(folder)).not.toContain("seeding");
-    },
-    { timeout: 30_000 },
-  );
+  until(async () => {
+    expect(await callsOf(client)).toHaveLength(5);
+    expect(demoFile(folder)).not.toContain("seeding");
+  });
 
 const demoFile = ({ dataDir }: TestFolder): string =>
   readFileSync(join(dataDir, "demo.json"), "utf8");
@@ -190,9 +180,7 @@ const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 /** Waits for the printed greeting. */
 const greeting = (sonde: SondeProcess): Promise<void> =>
-  vi.waitFor(() => expect(sonde.stdout()).toMatch(/health, metrics {2}[^]+\n\n/), {
-    timeout: 30_000,
-  });
+  until(() => expect(sonde.stdout()).toMatch(/health, metrics {2}[^]+\n\n/));
 
 interface ListedCall {
   readonly id: string;
@@ -322,11 +310,12 @@ describe("a signal during startup", { timeout: 60_000 }, () => {
     ["SIGINT", "PostgreSQL", "SONDE_DATABASE_URL", "postgres://127.0.0.1:"],
     ["SIGTERM", "NATS", "SONDE_NATS_URL", "nats://127.0.0.1:"],
   ] as const)("%s ends it while it waits for %s", async (signal, _server, setting, url) => {
-    await using silent = await startSilentServer();
+    const connected = Promise.withResolvers<void>();
+    await using silent = await startRawTarget(() => connected.resolve());
     await using sonde = startSonde(["serve", "--demo"], {
       env: { [setting]: `${url}${silent.port}` },
     });
-    await silent.connected;
+    await connected.promise;
     sonde.signal(signal);
     expect(await sonde.exited).toEqual({ code: 0, signal: null });
     expect(sonde.stderr()).toBe("");
@@ -341,13 +330,11 @@ describe("a signal during startup", { timeout: 60_000 }, () => {
     });
     await other.transaction().execute(async (transaction) => {
       await sql`create table kysely_migration_lock ()`.execute(transaction);
-      await vi.waitFor(
-        async () =>
-          expect(
-            await sql`select 1 from pg_stat_activity
+      await until(async () =>
+        expect(
+          await sql`select 1 from pg_stat_activity
               where datname = current_database() and wait_event_type = 'Lock'`.execute(other),
-          ).toMatchObject({ rows: [{}] }),
-        { timeout: 30_000 },
+        ).toMatchObject({ rows: [{}] }),
       );
       sonde.signal("SIGTERM");
       expect(await sonde.exited).toEqual({ code: 0, signal: null });
@@ -355,29 +342,6 @@ describe("a signal during startup", { timeout: 60_000 }, () => {
     expect(sonde.stderr()).toBe("");
   });
 });
-
-/** Accepts connections and never answers. */
-async function startSilentServer() {
-  const connected = Promise.withResolvers<void>();
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on("error", () => undefined));
-    connected.resolve();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const untrack = track("silent server");
-  return {
-    port: (server.address() as AddressInfo).port,
-    connected: connected.promise,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
-      untrack();
-    },
-  };
-}
 
 describe("a signal", { timeout: 60_000 }, () => {
   it.each([
@@ -437,9 +401,7 @@ describe("a signal", { timeout: 60_000 }, () => {
       const client = httpClient(await sonde.api(), KEY);
       for (let n = 0; n < 5; n += 1) calls.push(await client.createCall(`${target.url}/${n}`));
       for (const call of calls) await client.send("POST", `/calls/${call}/run`, {});
-      await vi.waitFor(() => expect(target.requests).toHaveLength(5), {
-        timeout: 30_000,
-      });
+      await until(() => expect(target.requests).toHaveLength(5));
       const later = await client.createCall(`${target.url}/later`);
       await client.send("POST", `/calls/${later}/run`, { run_delay: 3 });
       sonde.signal("SIGTERM");

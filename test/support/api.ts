@@ -1,4 +1,4 @@
-// The API over a real embedded store and an in-process bus, with keys for whoever a test needs.
+// The API on a real embedded store and an in-process bus, with keys for any caller.
 import { randomBytes } from "node:crypto";
 import type { LightMyRequestResponse } from "fastify";
 import type { Bus } from "../../src/bus/bus.ts";
@@ -8,14 +8,13 @@ import { createApi } from "../../src/api/server.ts";
 import type { Api, ApiConfig } from "../../src/api/server.ts";
 import { createDispatcher } from "../../src/dispatch/dispatch.ts";
 import type { AccessLevel } from "../../src/model/access.ts";
-import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
-import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
 import type { Store } from "../../src/store/store.ts";
 import { track } from "./no-leftovers.ts";
+import { insertKey } from "./runs.ts";
 import { createTestDatabase } from "./stores.ts";
 import type { StoreKind } from "./stores.ts";
 import type { TestDatabase } from "./stores.ts";
@@ -27,12 +26,12 @@ export interface Caller {
 
 export interface Sent {
   readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "PATCH";
-  /** Below `/api/2`, unless it begins with two slashes. */
+  /** Relative to `/api/2`, unless it begins with two slashes. */
   readonly path: string;
-  /** Sent as JSON; a string or bytes as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Null: none. */
+  /** Null: without a key. */
   readonly as?: Caller | null;
 }
 
@@ -43,7 +42,7 @@ export interface Answer<T = Json> {
   readonly body: T;
 }
 
-/** Whatever JSON holds; tests say what they expect of it. */
+/** Any JSON; tests state what they expect of it. */
 export interface Json {
   readonly [name: string]: Json;
 }
@@ -54,16 +53,16 @@ export interface TestApi extends AsyncDisposable {
   readonly database: TestDatabase;
   readonly bus: Bus;
   readonly registry: Registry;
-  /** An OWNER key of the owner "ann", without an organization. */
+  /** An OWNER key of "ann", who has no organization. */
   readonly ann: Caller;
-  /** What was logged, as text. */
+  /** The log as text. */
   readonly logged: () => string;
   readonly caller: (
     owner: string,
     org?: string | null,
     access_level?: AccessLevel,
   ) => Promise<Caller>;
-  /** As ann when nobody is named. */
+  /** Sent as ann by default. */
   readonly send: <T = Json>(sent: Sent) => Promise<Answer<T>>;
 }
 
@@ -108,23 +107,8 @@ export async function startApi({
     },
   });
 
-  const caller: TestApi["caller"] = async (owner, org = null, access_level = "OWNER") => {
-    const [key, now] = [newApiKey(), clock.now()];
-    const key_id = newId(now);
-    await store.apiKeys.insert(
-      {
-        key_id,
-        owner,
-        org,
-        access_level,
-        created: now,
-        last_update: now,
-        revoked: false,
-      },
-      hashApiKey(key),
-    );
-    return { key, key_id };
-  };
+  const caller: TestApi["caller"] = (owner, org = null, access_level = "OWNER") =>
+    insertKey(store, clock.now(), { owner, org, access_level });
   const ann = await caller("ann");
 
   return {
@@ -186,7 +170,7 @@ export interface CallAnswer {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Posts a body that must be taken. */
+/** Posts a body; throws unless it is accepted. */
 export async function create<T extends { readonly id: string } = Created>(
   { send, ann }: TestApi,
   path: string,
@@ -203,22 +187,22 @@ export interface Created {
   readonly [part: string]: string | Json;
 }
 
-/** Creates a call; `body` is merged over the least that one needs. */
+/** Creates a call; `body` overrides parts of a minimal one. */
 export const createCall = (api: TestApi, body: Body = {}, as?: Caller): Promise<CallAnswer> => {
-  const least = {
+  const minimal = {
     meta: { name: "a call" },
     request: { method: "get", url: "https://target.test/path" },
   };
-  return create<CallAnswer>(api, "/calls/", { ...least, ...body }, as);
+  return create<CallAnswer>(api, "/calls/", { ...minimal, ...body }, as);
 };
 
-/** The same of an Authentication Setting. */
+/** Creates an Authentication Setting; `body` overrides parts of a minimal one. */
 export const createAuthSetting = (api: TestApi, body: Body = {}, as?: Caller): Promise<Created> => {
-  const least = {
+  const minimal = {
     meta: { name: "a setting", domain: "target.test" },
     settings: { auth_type: "OAUTH2" },
   };
-  return create(api, "/auth/", { ...least, ...body }, as);
+  return create(api, "/auth/", { ...minimal, ...body }, as);
 };
 
 export interface List<T = { readonly id: string }> {

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { firstOutput } from "./first-output.ts";
 import { track } from "./no-leftovers.ts";
+import { firstOutput } from "./programs.ts";
 
 export interface BlackHole extends AsyncDisposable {
   readonly port: number;

@@ -1,6 +1,8 @@
-// What tests ask of the API, whether it is called in this process or over HTTP.
+// An API client for tests, in process or over HTTP.
+import { expect } from "vitest";
+import { until } from "./until.ts";
 
-/** Whatever JSON holds; tests say what they expect of it. */
+/** Any JSON; tests state what they expect of it. */
 export interface Json {
   readonly [name: string]: Json;
 }
@@ -9,7 +11,13 @@ export type Exchange = (request: {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly body?: object;
-}) => Promise<{ readonly status: number; readonly text: string }>;
+  readonly headers?: Readonly<Record<string, string>>;
+}) => Promise<Exchanged>;
+
+export interface Exchanged {
+  readonly status: number;
+  readonly text: string;
+}
 
 export interface Schedule {
   readonly frequency?: number;
@@ -32,16 +40,18 @@ export interface ListedResult {
 }
 
 export interface Client {
-  /** Below `/api/2`; throws for any answer but a success. */
+  /** `path` is relative to `/api/2`. Throws unless the answer is a success. */
   send<T = Json>(
     method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
     body?: object,
   ): Promise<T>;
   createCall(url: string): Promise<string>;
-  /** Every minute at the default location, unless told otherwise. */
+  /** By default every minute at the default location. */
   deploy(callId: string, schedule?: Schedule): Promise<string>;
   results(callId: string): Promise<readonly ListedResult[]>;
+  /** The results once there are some and none is in flight. */
+  ended(callId: string): Promise<readonly ListedResult[]>;
   /** `stat` of one period; null when there is none. */
   stat(callId: string, query: string): Promise<Json | null>;
 }
@@ -56,8 +66,25 @@ export function createClient(exchange: Exchange): Client {
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
     return JSON.parse(text);
   };
+  const results: Client["results"] = async (callId) => {
+    const list = await send<{ results: ListedResult[] }>(
+      "GET",
+      `/calls/${callId}/results/?limit=1000`,
+    );
+    return list.results;
+  };
   return {
     send,
+    results,
+    ended: (callId) =>
+      until(async () => {
+        const found = await results(callId);
+        const codes = found.map(({ meta }) => meta.result);
+        expect(codes).not.toEqual([]);
+        expect(codes).not.toContain("QUEUED");
+        expect(codes).not.toContain("PROCESSING");
+        return found;
+      }),
     async createCall(url) {
       const call = await send<{ id: string }>("POST", "/calls/", {
         meta: { name: `calls ${url}` },
@@ -72,13 +99,6 @@ export function createClient(exchange: Exchange): Client {
       });
       return deployment.id;
     },
-    async results(callId) {
-      const { results } = await send<{ results: ListedResult[] }>(
-        "GET",
-        `/calls/${callId}/results/?limit=1000`,
-      );
-      return results;
-    },
     async stat(callId, query) {
       const { stat } = await send<{ stat: Json | null }>("GET", `/calls/${callId}/stats/?${query}`);
       return stat;
@@ -86,16 +106,26 @@ export function createClient(exchange: Exchange): Client {
   };
 }
 
-/** `apiUrl` without a path. */
-export const httpClient = (apiUrl: string, apiKey: string): Client =>
-  createClient(async ({ method, path, body }) => {
+/** `apiUrl` has no path; that of a request begins with `/api/2`. */
+export const httpExchange =
+  (apiUrl: string, apiKey: string) =>
+  async ({ method, path, body, headers }: Parameters<Exchange>[0]) => {
     const response = await fetch(`${apiUrl}${path}`, {
       method,
+      signal: AbortSignal.timeout(30_000),
       headers: {
         authorization: `Bearer ${apiKey}`,
         ...(body && { "content-type": "application/json" }),
+        ...headers,
       },
       ...(body && { body: JSON.stringify(body) }),
     });
-    return { status: response.status, text: await response.text() };
-  });
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: await response.text(),
+    } satisfies Exchanged & { readonly headers: Headers };
+  };
+
+export const httpClient = (apiUrl: string, apiKey: string): Client =>
+  createClient(httpExchange(apiUrl, apiKey));

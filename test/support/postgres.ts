@@ -1,11 +1,12 @@
 // A real PostgreSQL in a temporary folder, on a free port, stopped by its own process id.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync, chownSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { freePort } from "./free-port.ts";
+import { findPostgres } from "./programs.ts";
 
 export interface PostgresServer extends AsyncDisposable {
   /** Of its maintenance database. */
@@ -22,7 +23,7 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
-  const bin = findBinaries();
+  const bin = requirePostgres();
   const directory = mkdtempSync(join(tmpdir(), "sonde-postgres-"));
   const identity = runAs(directory);
   const data = join(directory, "data");
@@ -105,20 +106,12 @@ export async function createDatabase(url: string): Promise<string> {
   return database.href;
 }
 
-function findBinaries(): string {
-  const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
-  const folders = versions
-    .filter((version) => Number(version) >= 15)
-    .map((version) => `/usr/lib/postgresql/${version}/bin`)
-    .concat((process.env["PATH"] ?? "").split(":"));
-  const found = folders.find(
-    (folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")),
+function requirePostgres(): string {
+  const bin = findPostgres();
+  if (bin !== undefined) return bin;
+  throw new Error(
+    "PostgreSQL 15 or later is not installed: apt-get install postgresql, or put its bin folder on the PATH",
   );
-  if (!found)
-    throw new Error(
-      "PostgreSQL 15 or later is not installed: apt-get install postgresql, or put its bin folder on the PATH",
-    );
-  return found;
 }
 
 /** PostgreSQL refuses to run as root: the server then runs as the user that its package made. */

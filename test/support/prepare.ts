@@ -1,23 +1,12 @@
-// Gets the servers and the browser that the tests start: with apt where it may, else by saying what
-// to install.
+// Installs the servers and the browser that the tests start: with apt as root, otherwise by printing
+// what to install.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { findProgram, searchPath } from "./programs.ts";
+import { findPostgres, findProgram } from "./programs.ts";
 
 interface Requirement {
   readonly what: string;
   readonly debianPackage: string;
   readonly isPresent: () => boolean;
-}
-
-const POSTGRES_VERSIONS = "/usr/lib/postgresql";
-
-function hasPostgres(): boolean {
-  const versions = existsSync(POSTGRES_VERSIONS) ? readdirSync(POSTGRES_VERSIONS) : [];
-  return versions
-    .map((version) => `${POSTGRES_VERSIONS}/${version}/bin`)
-    .concat(searchPath())
-    .some((folder) => ["initdb", "postgres"].every((name) => findProgram(name, [folder])));
 }
 
 const REQUIREMENTS: readonly Requirement[] = [
@@ -29,7 +18,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   {
     what: "the PostgreSQL server, 15 or later (initdb, postgres)",
     debianPackage: "postgresql",
-    isPresent: hasPostgres,
+    isPresent: () => findPostgres() !== undefined,
   },
   {
     what: "Chromium (chromium)",
@@ -38,15 +27,14 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
 ];
 
-// Another apt may be at work on a machine that has just been started, and a server of packages not
-// answer at once.
+// On a machine that has just booted, another apt may be running; package servers may be slow.
 const PATIENTLY = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
 
 const say = (line: string): unknown => process.stderr.write(`${line}\n`);
 
 const stillMissing = (): Requirement[] => REQUIREMENTS.filter(({ isPresent }) => !isPresent());
 
-/** What went wrong, or undefined. */
+/** The failure, or undefined. */
 function runApt(...args: readonly string[]): string | undefined {
   const { status, stderr, error } = spawnSync("apt-get", [...PATIENTLY, ...args], {
     encoding: "utf8",
@@ -58,9 +46,9 @@ function runApt(...args: readonly string[]): string | undefined {
 }
 
 function install(packages: readonly string[]): void {
-  say(`Installing what the tests start: ${packages.join(" ")}`);
+  say(`Installing programs for the tests: ${packages.join(" ")}`);
   const options = ["-y", "-qq", "--no-install-recommends"];
-  // One of the machine's sources may be out of reach, and none of ours.
+  // `update` also fails when an unrelated package source is unreachable.
   const failures = [runApt("update", "-qq"), runApt("install", ...options, ...packages)];
   for (const failure of failures) if (failure !== undefined) say(failure);
 }

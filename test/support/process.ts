@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
 import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 
@@ -174,6 +175,12 @@ export async function runSonde(
   const exit = await sonde.exited;
   clearTimeout(overdue);
   return { ...exit, stdout: sonde.stdout(), stderr: sonde.stderr() };
+}
+
+/** Expects `text` to be one line, and returns it without its line break. */
+export function oneLine(text: string): string {
+  expect(text.trimEnd().split("\n")).toHaveLength(1);
+  return text.trimEnd();
 }
 
 interface Output {

@@ -1,16 +1,22 @@
-// Finds the programs that tests start.
-import { accessSync, constants } from "node:fs";
+// The programs that tests start: where they are, and what they print first.
+import type { ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { Readable } from "node:stream";
 
-// Servers are often installed where the PATH of a user who is not root does not look.
+// Servers are often installed in folders that only root's PATH contains.
 const SERVER_FOLDERS = ["/usr/sbin", "/usr/local/sbin"];
 
-export const searchPath = (): string[] => [
+const POSTGRES_VERSIONS = "/usr/lib/postgresql";
+const MIN_POSTGRES = 15;
+
+const searchPath = (): string[] => [
   ...(process.env["PATH"] ?? "").split(delimiter),
   ...SERVER_FOLDERS,
 ];
 
-/** The path of the first executable of this name, or undefined. */
+/** The first executable with this name. */
 export const findProgram = (
   name: string,
   folders: readonly string[] = searchPath(),
@@ -24,4 +30,25 @@ function isRunnable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The folder with the programs of PostgreSQL 15 or later. */
+export function findPostgres(): string | undefined {
+  const versions = existsSync(POSTGRES_VERSIONS) ? readdirSync(POSTGRES_VERSIONS) : [];
+  return versions
+    .filter((version) => Number(version) >= MIN_POSTGRES)
+    .map((version) => join(POSTGRES_VERSIONS, version, "bin"))
+    .concat(searchPath())
+    .find((folder) => ["initdb", "postgres"].every((name) => isRunnable(join(folder, name))));
+}
+
+/** The first output of a child; rejects if it ends without any. */
+export async function firstOutput(
+  child: ChildProcessByStdio<null, Readable, null>,
+): Promise<string> {
+  const ended = once(child, "exit").then(([code]) => {
+    throw new Error(`${child.spawnargs.join(" ")} ended with ${String(code)}`);
+  });
+  const [data] = await Promise.race([once(child.stdout, "data"), ended]);
+  return String(data);
 }

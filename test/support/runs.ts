@@ -1,4 +1,4 @@
-// Makers of runs, reports and documents with ids of their own.
+// Makers of runs, reports, documents and API keys with unique ids.
 import { randomUUID } from "node:crypto";
 import { callResource } from "../../src/model/call.ts";
 import { workflowResource } from "../../src/model/workflow.ts";
@@ -7,7 +7,10 @@ import { categoryOf } from "../../src/model/result.ts";
 import type { Result, ResultCode, RunReport, Timing } from "../../src/model/result.ts";
 import type { NewDocument, PendingRun } from "../../src/store/records.ts";
 import { countsOfWorkflow, outcomeOfWorkflow } from "../../src/model/workflow-result.ts";
+import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
 import { newId, stepIds } from "../../src/runtime/ids.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Principal } from "../../src/model/access.ts";
 
 export const T0 = Date.UTC(2026, 9, 1, 12, 0, 0);
 
@@ -50,7 +53,7 @@ export function aReport(run: PendingRun, outcome: Outcome = {}): RunReport {
   };
 }
 
-/** Of a planned run of a workflow, whose calls end as told; COMPLETE where nothing is. */
+/** The report of a planned workflow run; its calls have these outcomes, COMPLETE by default. */
 export function aWorkflowReport(run: PendingRun, outcomes: readonly Outcome[] = []): RunReport {
   const callIds = run.call_ids ?? [];
   const ids = stepIds(run.due_time, run.result_id, callIds.length);
@@ -146,7 +149,7 @@ export function aResult(run: PendingRun, outcome: Outcome = {}): Result {
   };
 }
 
-/** A stored workflow of `owner`, which makes these calls. */
+/** A stored workflow of these calls. */
 export function aWorkflow(
   call_ids: readonly string[],
   change: Partial<NewDocument> = {},
@@ -170,7 +173,7 @@ export function aWorkflow(
   };
 }
 
-/** A stored call of `owner`, shared as told. */
+/** A stored call, private by default. */
 export function aCall(change: Partial<NewDocument> & { readonly url?: string } = {}): NewDocument {
   const { url = "https://target.test/path", ...rest } = change;
   const id = change.id ?? newId(T0);
@@ -190,4 +193,19 @@ export function aCall(change: Partial<NewDocument> & { readonly url?: string } =
     filters: callResource.filters(document),
     ...rest,
   };
+}
+
+/** Stores an active key, by default an OWNER key of "ann", and returns it. */
+export async function insertKey(
+  store: Store,
+  now: number,
+  change: Partial<Omit<Principal, "key_id">> = {},
+): Promise<{ readonly key: string; readonly key_id: string }> {
+  const [key, key_id] = [newApiKey(), newId(now)];
+  const principal = { key_id, owner: "ann", org: null, access_level: "OWNER", ...change } as const;
+  await store.apiKeys.insert(
+    { ...principal, created: now, last_update: now, revoked: false },
+    hashApiKey(key),
+  );
+  return { key, key_id };
 }

@@ -1,5 +1,4 @@
-// Every role, composed on the adapters that STORES and BUSES name, with a clock that the test moves
-// and a beat that it drives.
+// Every role on the adapters named by STORES and BUSES. The test moves the clock and drives the beat.
 import { randomBytes } from "node:crypto";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
@@ -12,7 +11,6 @@ import { createDispatcher } from "../../src/dispatch/dispatch.ts";
 import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
 import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
-import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
@@ -24,16 +22,17 @@ import { ADAPTERS } from "../bus/buses.ts";
 import { createClient } from "./client.ts";
 import type { Client } from "./client.ts";
 import { track } from "./no-leftovers.ts";
+import { insertKey } from "./runs.ts";
 import { createShiftedClock } from "./shifted-clock.ts";
 import type { ShiftedClock } from "./shifted-clock.ts";
 import { createTestDatabase, storeKinds } from "./stores.ts";
 
 export interface StackOptions {
-  /** What the clock shows at first. */
+  /** The clock's initial time. */
   readonly now: number;
-  /** At the location; default 1. */
+  /** Number of agents at the location; default 1. */
   readonly agents?: number;
-  /** Of the agents' machine; default: as every other clock. */
+  /** The clock of the agents' machine; default: the same as everywhere. */
   readonly agentClock?: Clock;
   readonly egressAllow?: readonly string[];
 }
@@ -42,12 +41,12 @@ export interface Stack extends AsyncDisposable {
   readonly clock: ShiftedClock;
   readonly store: Store;
   readonly bus: Bus;
-  /** With an OWNER key. */
+  /** Uses an OWNER key. */
   readonly client: Client;
   /** One beat of the scheduler. */
   beat(): Promise<void>;
   reconcile(): Promise<void>;
-  /** Reports that the aggregator took so far, by what became of them. */
+  /** Number of reports that the aggregator has taken with this outcome. */
   outcomes(outcome: "recorded" | "late" | "duplicate"): Promise<number>;
 }
 
@@ -61,7 +60,7 @@ export async function startStack({
   egressAllow = [],
 }: StackOptions): Promise<Stack> {
   const [kind, adapter] = [storeKinds[0], ADAPTERS[0]];
-  if (!kind || !adapter) throw new Error("STORES and BUSES name no adapter");
+  if (!kind || !adapter) throw new Error("STORES or BUSES names no adapter");
   await using stack = new AsyncDisposableStack();
   stack.defer(track(`stack on ${kind} and ${adapter.name}`));
   const clock = createShiftedClock(now);
@@ -134,19 +133,7 @@ async function startApi(
   deps: Pick<Parameters<typeof createApi>[0], "store" | "dispatcher" | "clock">,
 ): Promise<Client> {
   const { store, clock } = deps;
-  const key = newApiKey();
-  await store.apiKeys.insert(
-    {
-      key_id: "key",
-      owner: "ann",
-      org: null,
-      access_level: "OWNER",
-      created: clock.now(),
-      last_update: clock.now(),
-      revoked: false,
-    },
-    hashApiKey(key),
-  );
+  const { key } = await insertKey(store, clock.now());
   const api = createApi({
     ...deps,
     log,
