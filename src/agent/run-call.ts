@@ -5,7 +5,7 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { readBehaviour } from "./http/behaviour.ts";
-import type { Cookies } from "./http/cookie-jar.ts";
+import type { Cookies } from "./http/cookies.ts";
 import type { HttpCaller } from "./http/http-call.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import { resultOfCall } from "./report.ts";

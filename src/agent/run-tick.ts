@@ -9,7 +9,7 @@ import { stopsWorkflow, timeOfCalls } from "../model/workflow-result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
-import { createCookies } from "./http/cookie-jar.ts";
+import { createCookies } from "./http/cookies.ts";
 import { createDeadline } from "../runtime/deadline.ts";
 import { openTick } from "./open-tick.ts";
 import type { SealedTick } from "./open-tick.ts";

@@ -401,7 +401,7 @@ describe("a client certificate", () => {
     expect(result.meta).toMatchObject({
       result: "UNABLE_TO_RUN",
       message:
-        "request_invalid: the client certificate or its key cannot be read, or they do not belong together",
+        "request_invalid: the client certificate or its key cannot be read, or they do not match",
     });
     expect(target.connections()).toBe(0);
   });

@@ -280,7 +280,7 @@ describe("a URL of a refused address", () => {
       expect(outcome).toMatchObject({
         result: "UNABLE_TO_RUN",
         message:
-          "egress_refused: the agent does not call the address of this host; it is not a public one, or not allowed for this location",
+          "egress_refused: the address of this host is not a public one, and is not allowed for this location",
         last: { destIp: null, phases: { tcp: null }, response: null },
       });
     },

@@ -1,4 +1,4 @@
-// What the tags of a call say about how it is made.
+// How a call is made, as its tags say.
 import { LONGEST_CALL_MS } from "../../model/workflow-result.ts";
 
 export interface Behaviour {
@@ -20,10 +20,10 @@ const MOST_REDIRECTS = 50;
 const PREFIX = "apimetrics:";
 
 /**
- * Tags that say nothing about behaviour are passed over; of several that say the same, the last one
- * counts. A number above the highest allowed is lowered to it (timeout 120 s, redirects 50). One
- * that is no number is a fault of the definition, told as a sentence: running with a default
- * instead would measure something else than was asked for.
+ * Ignores other tags; of several for the same setting, the last one counts. A number above the
+ * maximum is lowered to it (timeout 120 s, redirects 50). A malformed number is a fault of the
+ * definition, and a sentence is returned: a default would measure something other than what was
+ * asked for.
  */
 export function readBehaviour(tags: readonly string[]): Behaviour | string {
   let behaviour = DEFAULT_BEHAVIOUR;

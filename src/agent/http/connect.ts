@@ -1,5 +1,5 @@
-// A fresh connection: lookup, egress check, TCP, TLS, each timed. What is dialled is always a
-// checked address.
+// A fresh connection: lookup, egress check, TCP, TLS, each timed. Only checked addresses are
+// dialled.
 import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
@@ -17,9 +17,9 @@ export interface Network {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
-  /** Shared by all calls: making one costs more than the rest of a handshake's set-up. */
+  /** Shared by all calls: creating one costs more than the rest of a handshake's set-up. */
   readonly secureContext: SecureContext;
-  /** One that shows a client certificate, given in PEM. Throws where it cannot be read. */
+  /** A context that presents a client certificate. Throws if its PEM cannot be read. */
   readonly certifiedContext: (certificate: {
     readonly cert: string;
     readonly key: string;
@@ -27,14 +27,14 @@ export interface Network {
 }
 
 // A name may have hundreds of addresses.
-const MOST_ADDRESSES = 6;
-// What an address gets at most that is not the last: time for the SYN and its first repetition (RFC
-// 6298 section 2).
+const MAX_ADDRESSES = 6;
+// The limit for every address but the last: time for the SYN and its first retransmission (RFC 6298
+// section 2).
 const ATTEMPT_MS = 2000;
 
 export interface Attempt {
   readonly insecureTls: boolean;
-  /** Its abort ends the attempt, as a timeout of the phase under way. */
+  /** Aborting ends the attempt, as a timeout of the current phase. */
   readonly signal: AbortSignal;
   /** Milliseconds until then. */
   readonly left: () => number;
@@ -46,17 +46,17 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
   const { url } = trace.request;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  if (port === 0) throw new CallFailure("request_invalid", "nothing is called at port 0");
+  if (port === 0) throw new CallFailure("request_invalid", "port 0 cannot be called");
   const addresses = await lookUp(network, trace, host, signal);
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
   if (permitted.length === 0)
     throw new CallFailure(
       "egress_refused",
-      "the agent does not call the address of this host; it is not a public one, or not allowed for this location",
+      "the address of this host is not a public one, and is not allowed for this location",
     );
   const secureContext = contextOf(network, trace.request);
   const started = network.clock.monotonic();
-  const socket = await dial(permitted.slice(0, MOST_ADDRESSES), port, attempt);
+  const socket = await dial(permitted.slice(0, MAX_ADDRESSES), port, attempt);
   trace.phases.tcp = network.clock.monotonic() - started;
   trace.sourceIp = socket.localAddress ?? null;
   trace.destIp = socket.remoteAddress ?? null;
@@ -89,10 +89,7 @@ async function lookUp(
   return addresses;
 }
 
-/**
- * One address after the other, until one takes the connection; each has its share of the time that
- * is left.
- */
+/** Tries one address after another until one connects; each gets its share of the time left. */
 async function dial(
   addresses: readonly string[],
   port: number,
@@ -109,17 +106,17 @@ async function dial(
       if (signal.aborted) break;
     }
   }
-  throw summed(failures);
+  throw combined(failures);
 }
 
-// What says least of the target: that this machine has no way to an address, of a family that it
-// lacks for example.
-const LEAST_TELLING: readonly FailureCode[] = ["agent_error", "connect_unreachable"];
+// These say least about the target: this machine has no route to an address, for example because it
+// lacks the address family.
+const LEAST_SPECIFIC: readonly FailureCode[] = ["agent_error", "connect_unreachable"];
 
-/** The last one that tells of the target stands for all of them. */
-function summed(failures: readonly CallFailure[]): CallFailure {
+/** The last failure that says something about the target stands for all of them. */
+function combined(failures: readonly CallFailure[]): CallFailure {
   const chosen =
-    failures.findLast(({ code }) => !LEAST_TELLING.includes(code)) ??
+    failures.findLast(({ code }) => !LEAST_SPECIFIC.includes(code)) ??
     failures.findLast(({ code }) => code === "agent_error") ??
     failures.at(-1) ??
     new CallFailure("dns_not_found", "the host has no address");
@@ -155,14 +152,13 @@ function dialOne(
     const timer = limitMs === null ? undefined : setTimeout(expire, limitMs);
     if (signal.aborted) return expire();
     signal.addEventListener("abort", expire, { once: true });
-    // Stays for the life of the socket: an error after the call was settled must not end the
-    // process.
+    // Stays for the life of the socket: a late error must not end the process.
     socket.on("error", (cause) => {
       if (!settled) fail(connectFailure(cause, target));
     });
     socket.once("connect", () => {
       if (isSelfConnection(socket))
-        return fail(new CallFailure("connect_refused", `${target} is not listened on`));
+        return fail(new CallFailure("connect_refused", `nothing listens on ${target}`));
       settle();
       resolve(socket);
     });
@@ -170,8 +166,8 @@ function dialOne(
 }
 
 /**
- * TCP connects a socket with itself (simultaneous open, RFC 9293 section 3.5) when the port that it
- * was given happens to be the one that it calls.
+ * TCP connects a socket to itself (simultaneous open, RFC 9293 section 3.5) if the port that it gets
+ * happens to be the one that it calls.
  */
 export const isSelfConnection = ({
   localAddress,
@@ -190,7 +186,7 @@ function contextOf(
   } catch (cause) {
     throw new CallFailure(
       "request_invalid",
-      "the client certificate or its key cannot be read, or they do not belong together",
+      "the client certificate or its key cannot be read, or they do not match",
       { cause },
     );
   }

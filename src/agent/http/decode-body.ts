@@ -1,27 +1,32 @@
-// Content codings (RFC 9110 section 8.4) undone in a stream, so that a body which expands without
+// Decodes content codings (RFC 9110 section 8.4) in a stream, so that a body which expands without
 // end costs no memory.
-import { pipeline, Transform, Writable } from "node:stream";
-import type { Duplex } from "node:stream";
-import { constants, createBrotliDecompress, createGunzip } from "node:zlib";
+import { Duplex, pipeline, Transform, Writable } from "node:stream";
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from "node:zlib";
+import type { ZstdOptions } from "node:zlib";
 import { CallFailure } from "./failure.ts";
-import { createInflater } from "./inflater.ts";
-import { createZstdFrames } from "./zstd-frames.ts";
 
 export interface BodyDecoder {
-  /** False: wait for `onceReady` before the next. */
+  /** False: wait for `onceReady` before the next chunk. */
   write(chunk: Buffer): boolean;
   onceReady(resume: () => void): void;
-  /** `onDone` is called when all is decoded, and not called when that fails. */
+  /** Calls `onDone` when everything is decoded, and never if that fails. */
   end(onDone: () => void): void;
   destroy(): void;
 }
 
 export const MAX_CODINGS = 3;
-// RFC 9659: the window that a zstd content coding may use at most, 8 MB.
+// RFC 9659: the largest window of the zstd content coding, 8 MB.
 const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
 const DECODERS: Record<string, () => Duplex> = {
-  // What follows is no garbage: Node puts the members (RFC 1952 section 2.2) together.
+  // Without `rejectGarbageAfterEnd`, Node joins the members (RFC 1952 section 2.2).
   gzip: () => createGunzip(),
   "x-gzip": () => createGunzip(),
   deflate: createInflater,
@@ -30,8 +35,8 @@ const DECODERS: Record<string, () => Duplex> = {
 };
 
 /**
- * The codings to undo, in the order of their application. One that is not known is left alone, as
- * browsers do: the header often names what is none.
+ * The codings to undo, in the order that they were applied. Unknown ones are left alone, as browsers
+ * do: the header often names something else.
  */
 export const knownCodings = (contentEncoding: string): string[] =>
   contentEncoding
@@ -43,7 +48,7 @@ export const knownCodings = (contentEncoding: string): string[] =>
 export interface DecodedBody {
   readonly maxBytes: number;
   readonly onData: (chunk: Buffer) => void;
-  /** For a body that does not decode, or to more than `maxBytes`. */
+  /** The body does not decode, or decodes to more than `maxBytes`. */
   readonly onFailure: (failure: CallFailure) => void;
 }
 
@@ -68,7 +73,7 @@ export function createBodyDecoder(
     onEnd();
   });
   return {
-    // A decoder may have come to its end before the body has; the rest is nothing to it.
+    // A coding may end before the body does; the rest is dropped.
     write: (chunk) => ended || entry.write(chunk),
     onceReady: (resume) => void entry.once("drain", resume),
     end(onDone) {
@@ -80,7 +85,7 @@ export function createBodyDecoder(
   };
 }
 
-/** After each decoder, so that none expands without end for the next. */
+/** Follows each decoder, so that none expands without end into the next. */
 function limitTo(maxBytes: number): Transform {
   let size = 0;
   return new Transform({
@@ -98,3 +103,88 @@ const decodeFailure = (cause: Error, codings: readonly string[]): CallFailure =>
     : new CallFailure("malformed_response", `the body is not valid ${codings.join(", ")}`, {
         cause,
       });
+
+// The low four bits of a zlib header are always 8 (RFC 1950 section 2.2).
+const hasHeader = (firstByte = 0): boolean => (firstByte & 0x0f) === 8;
+
+/**
+ * `deflate` (RFC 9110 section 8.4.1.2), also without the zlib header that some servers omit: the
+ * first byte decides. Fails if the coding is malformed, cut short, or followed by more.
+ */
+function createInflater(): Duplex {
+  let inflate: Duplex | undefined;
+  const output = new Duplex({
+    write(chunk: Buffer, _encoding, done) {
+      inflate ??= begin(chunk[0]);
+      inflate.write(chunk, done);
+    },
+    read: () => void inflate?.resume(),
+    final(done) {
+      if (inflate) inflate.once("end", done).end();
+      else done();
+    },
+    destroy(cause, done) {
+      inflate?.destroy();
+      done(cause);
+    },
+  });
+  const begin = (firstByte: number | undefined): Duplex => {
+    const create = hasHeader(firstByte) ? createInflate : createInflateRaw;
+    return create({ rejectGarbageAfterEnd: true })
+      .on("data", (decoded: Buffer) => {
+        if (!output.push(decoded)) inflate?.pause();
+      })
+      .on("error", (cause) => output.destroy(cause));
+  };
+  output.once("finish", () => output.push(null));
+  return output;
+}
+
+/** Each needs its own decompressor, which costs more than a small frame. */
+const MAX_FRAMES = 100;
+
+/**
+ * Any number of zstd frames (RFC 8878 section 3.1); Node's decompressor ends after the first one.
+ * Fails if a frame is malformed or cut short, and for more than `MAX_FRAMES`.
+ */
+export function createZstdFrames(options: ZstdOptions): Duplex {
+  const output = new Duplex({
+    write: (chunk: Buffer, _encoding, done) => feed(chunk, done),
+    read: () => void frame.resume(),
+    final(done) {
+      frame.once("end", done).end();
+    },
+    destroy(cause, done) {
+      frame.destroy();
+      done(cause);
+    },
+  });
+  const begin = () =>
+    createZstdDecompress(options)
+      .on("data", (decoded: Buffer) => {
+        if (!output.push(decoded)) frame.pause();
+      })
+      .on("error", (cause) => output.destroy(cause));
+  let frame = begin();
+  let frames = 1;
+  output.once("finish", () => output.push(null));
+
+  const feed = (chunk: Buffer, done: () => void): void => {
+    const before = frame.bytesWritten;
+    frame.write(chunk, (cause) => {
+      if (cause) return; // the frame's error event reports it
+      const rest = chunk.subarray(frame.bytesWritten - before);
+      if (rest.length === 0) return done();
+      // The rest belongs to the next frame; this one ends once its output has been read.
+      const next = (): void => {
+        frames += 1;
+        if (frames > MAX_FRAMES) return void output.destroy(new Error("too many frames"));
+        frame = begin();
+        feed(rest, done);
+      };
+      if (frame.readableEnded) next();
+      else frame.once("end", next);
+    });
+  };
+  return output;
+}

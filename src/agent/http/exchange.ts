@@ -1,22 +1,19 @@
-// One request and its response over an open connection, by an undici client that lives for this
-// exchange alone. It sends once: a request whose connection closes has failed, and is never sent
-// again.
+// One request and its response over an open connection, by an undici client of its own. The request
+// is sent once: if its connection closes, it has failed and is never repeated.
 import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../runtime/clock.ts";
-import type { HttpRequest } from "./http-request.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
-import { createReceiver } from "./receive.ts";
-import type { Receiver } from "./receive.ts";
+import type { HttpRequest } from "./http-request.ts";
+import { receive } from "./response.ts";
 import { watchStart } from "./response-start.ts";
-import { createExchangeWatch } from "./trace.ts";
-import type { ExchangeWatch, Trace } from "./trace.ts";
+import type { Trace } from "./trace.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
- * Resolves when the whole body came and was decoded; rejects with a `CallFailure`. The caller
+ * Resolves when the whole body has arrived and is decoded; rejects with a `CallFailure`. The caller
  * destroys the socket.
  */
 export function exchange(
@@ -25,49 +22,73 @@ export function exchange(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  const watch = createExchangeWatch(trace, clock);
+  const timer = timePhases(trace, clock);
   return new Promise((resolve, reject) => {
     const settle = (failure?: CallFailure): void => {
       signal.removeEventListener("abort", expire);
-      receiver.free();
-      if (!failure) return resolve();
-      reject(failure);
-      socket.destroy();
+      if (failure) {
+        reject(failure);
+        socket.destroy();
+      } else resolve();
+      response.free();
     };
-    const receiver = createReceiver(trace, {
-      onEnd() {
-        watch.complete();
-        socket.destroy(); // undici would do so with an error, which costs a stack trace
-      },
-      onDone: settle,
-      onFailure: settle,
-    });
+    const response = receive(trace, settle);
     const expire = (): void => settle(overdue(trace));
     if (signal.aborted) return expire();
     signal.addEventListener("abort", expire, { once: true });
     const fail = (cause: unknown): void => {
-      // What comes after a complete response is no part of it.
+      // Whatever follows a complete response is not part of it.
       if (trace.phases.download !== null) return;
       settle(exchangeFailure(cause, trace.response !== null));
     };
     // undici takes a body without a length for complete when the connection is reset.
     socket.once("error", fail);
-    watchStart(socket, {
-      onFirstByte: () => watch.firstByte(),
-      onFailure: settle,
-    });
+    watchStart(socket, { onFirstByte: timer.firstByte, onFailure: settle });
     trace.requestSize = trace.request.body?.length ?? 0;
-    clientOver(socket, trace.request.url).dispatch(
-      dispatchOptions(trace.request),
-      handlerOf({ socket, watch, receiver, fail }),
-    );
+    clientOver(socket, trace.request.url).dispatch(dispatchOptions(trace.request), {
+      onRequestStart: () => undefined,
+      onRequestSent: () => onceWritten(socket, timer.uploaded),
+      onResponseStart: response.onResponseStart,
+      onResponseData: response.onResponseData,
+      onResponseEnd() {
+        timer.complete();
+        socket.destroy(); // undici would destroy it with an error, which costs a stack trace
+        response.end();
+      },
+      onResponseError: (_, cause) => fail(cause),
+    });
   });
+}
+
+/** Times the phases of an exchange that begins now. */
+function timePhases(trace: Trace, clock: Clock) {
+  const { phases } = trace;
+  const began = clock.monotonic();
+  let [uploadedAt, firstByteAt] = [began, began];
+  const uploaded = (): void => {
+    if (phases.upload !== null) return;
+    uploadedAt = clock.monotonic();
+    phases.upload = uploadedAt - began;
+  };
+  return {
+    uploaded,
+    firstByte: (): void => {
+      if (phases.processing !== null) return;
+      uploaded(); // the server may answer before it has the whole request
+      firstByteAt = clock.monotonic();
+      phases.processing = firstByteAt - uploadedAt;
+    },
+    complete(): void {
+      trace.ended = clock.monotonic();
+      phases.download = trace.ended - firstByteAt;
+    },
+  };
 }
 
 function clientOver(socket: Socket, url: URL): Client {
   let free = true;
   return new Client(url.origin, {
-    // Later than this call, during which undici takes no notice of a connection.
+    // Deferred: undici ignores a connection that it gets during this call.
     connect: (_, callback) =>
       queueMicrotask(() => {
         if (!free) return callback(new Error("the connection is used up"), null);
@@ -97,26 +118,9 @@ const dispatchOptions = ({
   reset: true,
 });
 
-interface Exchanging {
-  readonly socket: Socket;
-  readonly watch: ExchangeWatch;
-  readonly receiver: Receiver;
-  readonly fail: (cause: unknown) => void;
-}
-
-const handlerOf = ({ socket, watch, receiver, fail }: Exchanging): Dispatcher.DispatchHandler => ({
-  onRequestStart: () => undefined,
-  onRequestSent: () => onceWritten(socket, () => watch.uploaded()),
-  onResponseStart: (controller, status, _, statusText) =>
-    receiver.head(controller, status, statusText ?? ""),
-  onResponseData: (controller, chunk) => receiver.data(controller, chunk),
-  onResponseEnd: () => receiver.end(),
-  onResponseError: (_, cause) => fail(cause),
-});
-
 /**
- * What undici calls sent may wait in the socket's buffer yet; an empty write is called back after
- * what is before it.
+ * undici reports a request as sent while the socket may still buffer it; the callback of an empty
+ * write follows everything written before.
  */
 function onceWritten(socket: Socket, onWritten: () => void): void {
   if (socket.writableLength === 0) onWritten();

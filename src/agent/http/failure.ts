@@ -1,5 +1,5 @@
-// Why a call failed: from the errors of Node's network modules and of undici to a code and a
-// sentence for the user.
+// Why a call failed: the errors of Node's network modules and of undici as a code and a sentence for
+// the user.
 import { errors } from "undici";
 import type { ResultCode } from "../../model/result.ts";
 import { LookupFailure } from "../../net/resolve-host.ts";
@@ -40,7 +40,7 @@ const RESULTS: Partial<Record<FailureCode, ResultCode>> = {
   agent_error: "AGENT_ERROR",
 };
 
-/** Ends a call. The message is for the user: it begins with the code and holds no secret. */
+/** Ends a call. The message is for the user: it begins with the code, and has no secrets. */
 export class CallFailure extends Error {
   readonly code: FailureCode;
 
@@ -58,7 +58,7 @@ export class CallFailure extends Error {
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
 
-// What this machine lacks says nothing about the target.
+// What this machine runs out of says nothing about the target.
 const SHORTAGES: Record<string, string> = {
   EMFILE: "the agent has no file descriptors left",
   ENFILE: "the agent's machine has no file descriptors left",
@@ -92,8 +92,8 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
     return new CallFailure("connect_timeout", `${target} did not answer`, {
       cause,
     });
-  // To IPv6, Linux says so where this machine has no address to call from; to IPv4, where its ports
-  // are used up.
+  // For IPv6, Linux reports this if the machine has no address of that family; for IPv4, if its
+  // ports are used up.
   const noFamily = code === "EADDRNOTAVAIL" && target.startsWith("[");
   return (
     (noFamily ? undefined : shortage(cause)) ??
@@ -121,14 +121,13 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
 };
 
 const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
-  // Alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names for those that
-  // a server sent.
+  // A server's alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names.
   [
     /_ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)|ACCESS_DENIED)$/,
     "tls_client_certificate",
-    "the server refuses the client certificate, or that there is none",
+    "the server rejects the client certificate, or requires one",
   ],
-  // X509_verify_cert_error_string's names, as Node passes them on.
+  // The names of X509_verify_cert_error_string, as Node passes them on.
   [
     /^(UNABLE_TO_|CERT_|CRL_|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERROR_IN_CERT)/,
     "tls_untrusted",
@@ -137,7 +136,7 @@ const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
   [/^(ERR_SSL_|EPROTO$)/, "tls_protocol", "the TLS handshake failed"],
 ];
 
-/** Undefined where the error is none of TLS. */
+/** Undefined unless it is an error of TLS. */
 function tlsCause(cause: unknown): CallFailure | undefined {
   const code = codeOf(cause);
   const [failure, text] = TLS_CODES[code] ?? [];
@@ -151,7 +150,7 @@ export const handshakeFailure = (cause: unknown): CallFailure =>
   shortage(cause) ??
   new CallFailure("reset", "the connection was closed during the TLS handshake", { cause });
 
-/** Of an exchange on an open connection; `answered` when the head of a response had come. */
+/** On an open connection; `answered` if the head of a response has arrived. */
 export function exchangeFailure(cause: unknown, answered: boolean): CallFailure {
   return (
     responseFault(cause, answered) ??
@@ -167,10 +166,10 @@ export function exchangeFailure(cause: unknown, answered: boolean): CallFailure 
   );
 }
 
-/** Undefined where the response is no worse than incomplete. */
+/** Undefined if the response is at worst incomplete. */
 function responseFault(cause: unknown, answered: boolean): CallFailure | undefined {
   if (codeOf(cause) === "UND_ERR_HEADERS_OVERFLOW")
-    return new CallFailure("too_large", "the response's headers are larger than the agent takes", {
+    return new CallFailure("too_large", "the headers of the response exceed the agent's limit", {
       cause,
     });
   const text = malformation(cause, answered);
@@ -192,7 +191,7 @@ function malformation(cause: unknown, answered: boolean): string | undefined {
       : `the response is not HTTP/1.1 (${reason.toLowerCase()})`;
   }
   const code = codeOf(cause);
-  // So undici calls an early end, and any fault of a head that has a length.
+  // undici's code for an early end, and for any fault in a head that has a length.
   if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH" && !answered)
     return "the response is not HTTP/1.1 (fault in a head with a length)";
   return code === "UND_ERR_SOCKET" ? SOCKET_FAULTS[cause.message] : undefined;

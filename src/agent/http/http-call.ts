@@ -1,44 +1,33 @@
-// One HTTP call: fresh connections and exchanges, redirects included, within a hard deadline.
+// One HTTP call: exchanges over fresh connections, redirects included, within a hard deadline.
 import { randomUUID } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
 import type { ResultCode } from "../../model/result.ts";
-import type { Clock } from "../../runtime/clock.ts";
-import type { Behaviour } from "./behaviour.ts";
-import type { HttpRequest } from "./http-request.ts";
-import { connect } from "./connect.ts";
-import type { Attempt, Network } from "./connect.ts";
-import { createCookies, setCookiesOf, withCookies } from "./cookie-jar.ts";
-import type { Cookies } from "./cookie-jar.ts";
-import { createDeadline } from "../../runtime/deadline.ts";
 import type { EgressRules } from "../../net/egress.ts";
-import { exchange } from "./exchange.ts";
-import { agentFailure, CallFailure } from "./failure.ts";
-import { nextRequest } from "./redirect.ts";
 import { createHostResolver } from "../../net/resolve-host.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { createDeadline } from "../../runtime/deadline.ts";
+import type { Behaviour } from "./behaviour.ts";
+import { connect } from "./connect.ts";
+import type { Attempt, Network } from "./connect.ts";
+import { createCookies, withCookies } from "./cookies.ts";
+import type { Cookies } from "./cookies.ts";
+import { exchange } from "./exchange.ts";
+import { agentFailure, CallFailure } from "./failure.ts";
+import type { HttpRequest } from "./http-request.ts";
+import { redirectedRequest } from "./redirect.ts";
 import { newTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 import { createUplink } from "./uplink.ts";
 
 export interface CallOutcome {
   readonly result: ResultCode;
-  /** Null when there is nothing to say; otherwise it begins with a failure's code. */
+  /** Null if there is nothing to report; otherwise it begins with a failure code. */
   readonly message: string | null;
   /** The exchanges that ended in a redirect which was followed. */
   readonly hops: readonly Trace[];
   readonly last: Trace;
-}
-
-export interface HttpCaller {
-  /** What the target does is an outcome. Rejects with the reason of `cancel` only. */
-  call(
-    request: HttpRequest,
-    behaviour: Behaviour,
-    cancel?: AbortSignal,
-    /** What it finds there it sends, and leaves there what it is given; by default its own. */
-    cookies?: Cookies,
-  ): Promise<CallOutcome>;
 }
 
 export interface HttpCallerSettings {
@@ -47,9 +36,11 @@ export interface HttpCallerSettings {
   readonly resolver?: HostResolver;
   readonly secureContext?: SecureContext;
   readonly certifiedContext?: Network["certifiedContext"];
-  /** `host:port` of what answers wherever the agent's own network works. */
+  /** `host:port` of what answers whenever the agent's own network works. */
   readonly uplinkCheck?: readonly string[];
 }
+
+export type HttpCaller = ReturnType<typeof createHttpCaller>;
 
 export function createHttpCaller({
   clock,
@@ -58,50 +49,38 @@ export function createHttpCaller({
   secureContext = createSecureContext(),
   certifiedContext = createSecureContext,
   uplinkCheck = [],
-}: HttpCallerSettings): HttpCaller {
-  const network: Network = {
-    clock,
-    egress,
-    resolver,
-    secureContext,
-    certifiedContext,
-  };
+}: HttpCallerSettings) {
+  const network: Network = { clock, egress, resolver, secureContext, certifiedContext };
   const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {
-    async call(request, behaviour, cancel, cookies = createCookies(clock)) {
-      const hops: Trace[] = [];
-      let bare = request;
-      let last = newTrace(withCookies(bare, cookies), clock);
+    /**
+     * What the target does is an outcome; rejects with the reason of `cancel` only. The call reads
+     * and fills `cookies`; without them, its redirects share a jar of their own.
+     */
+    async call(
+      request: HttpRequest,
+      behaviour: Behaviour,
+      cancel?: AbortSignal,
+      cookies?: Cookies,
+    ): Promise<CallOutcome> {
       const { timeoutMs, insecureTls } = behaviour;
       const deadline = createDeadline(timeoutMs, cancel);
-      const end = last.started + timeoutMs;
+      const first = newTrace(cookies ? withCookies(request, cookies) : request, clock);
+      const end = first.started + timeoutMs;
       const attempt: Attempt = {
         insecureTls,
         signal: deadline.signal,
         left: () => end - clock.monotonic(),
       };
+      const progress: Progress = { hops: [], last: first };
       try {
-        for (;;) {
-          await visit(network, last, attempt);
-          const { response } = last;
-          cookies.store(bare.url, setCookiesOf(response?.headers ?? []));
-          const seen = { request: bare, response };
-          const next = nextRequest(seen, behaviour, hops.length);
-          if (!next) break;
-          bare = await signed(next, clock);
-          hops.push(last);
-          last = newTrace(withCookies(bare, cookies), clock);
-        }
-        return { result: resultOf(last), message: null, hops, last };
+        await followToEnd(network, progress, { request, behaviour, attempt, cookies });
+        return { result: resultOf(progress.last), message: null, ...progress };
       } catch (cause) {
         cancel?.throwIfAborted();
-        const failure = await uplink.judge(failureOf(cause, spentBy(last, hops), behaviour));
-        return {
-          result: failure.result,
-          message: failure.message,
-          hops,
-          last,
-        };
+        const spentMs = progress.last.ended - first.started;
+        const { result, message } = await uplink.judge(failureOf(cause, spentMs, timeoutMs));
+        return { result, message, ...progress };
       } finally {
         deadline.clear();
       }
@@ -109,33 +88,40 @@ export function createHttpCaller({
   };
 }
 
-/** Throws a `CallFailure` for what cannot be signed. */
-async function signed(request: HttpRequest, clock: Clock): Promise<HttpRequest> {
-  if (!request.sign) return request;
-  const nonce = randomUUID().replaceAll("-", "");
-  const built = await request.sign(request, { now: clock.now(), nonce });
-  if ("request" in built) return built.request;
-  throw new CallFailure(
-    "redirect_invalid",
-    `the request that it asks for cannot be signed: ${built.reason}`,
-  );
+interface Progress {
+  readonly hops: Trace[];
+  last: Trace;
 }
 
-// A deadline that is noticed this late says that the agent stood still, and nothing of the target.
-const STALLED_MS = 500;
-
-function failureOf(cause: unknown, spentMs: number, { timeoutMs }: Behaviour): CallFailure {
-  if (spentMs > timeoutMs + STALLED_MS)
-    return new CallFailure(
-      "agent_error",
-      `the agent was held up; it ended the call ${Math.round(spentMs - timeoutMs)} ms after its deadline`,
-      { cause },
-    );
-  return cause instanceof CallFailure ? cause : agentFailure(cause);
+interface Plan {
+  /** The call's own request, before cookies are added. */
+  readonly request: HttpRequest;
+  readonly behaviour: Behaviour;
+  readonly attempt: Attempt;
+  readonly cookies: Cookies | undefined;
 }
 
-const spentBy = (last: Trace, [first = last]: readonly Trace[]): number =>
-  last.ended - first.started;
+/** Makes the call and follows its redirects; a failure leaves in `progress` what was reached. */
+async function followToEnd(
+  network: Network,
+  progress: Progress,
+  { request, behaviour, attempt, cookies }: Plan,
+): Promise<void> {
+  const { clock } = network;
+  let [own, jar] = [request, cookies];
+  for (;;) {
+    await visit(network, progress.last, attempt);
+    const { status_code = 0, headers = [] } = progress.last.response ?? {};
+    const isRedirect = status_code >= 300 && status_code <= 399;
+    if (isRedirect) jar ??= createCookies(clock);
+    jar?.store(own.url, headers);
+    if (!isRedirect) return;
+    const next = redirectedRequest(own, { status_code, headers }, behaviour, progress.hops.length);
+    own = await signed(next, clock);
+    progress.hops.push(progress.last);
+    progress.last = newTrace(jar ? withCookies(own, jar) : own, clock);
+  }
+}
 
 async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<void> {
   try {
@@ -149,6 +135,31 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
     trace.ended = network.clock.monotonic();
     throw cause;
   }
+}
+
+/** Throws a `CallFailure` if the request cannot be signed. */
+async function signed(request: HttpRequest, clock: Clock): Promise<HttpRequest> {
+  if (!request.sign) return request;
+  const nonce = randomUUID().replaceAll("-", "");
+  const built = await request.sign(request, { now: clock.now(), nonce });
+  if ("request" in built) return built.request;
+  throw new CallFailure(
+    "redirect_invalid",
+    `the redirected request cannot be signed: ${built.reason}`,
+  );
+}
+
+// A deadline noticed this late means that the agent stalled; it says nothing about the target.
+const STALLED_MS = 500;
+
+function failureOf(cause: unknown, spentMs: number, timeoutMs: number): CallFailure {
+  if (spentMs > timeoutMs + STALLED_MS)
+    return new CallFailure(
+      "agent_error",
+      `the agent stalled; it ended the call ${Math.round(spentMs - timeoutMs)} ms after its deadline`,
+      { cause },
+    );
+  return cause instanceof CallFailure ? cause : agentFailure(cause);
 }
 
 function resultOf({ response }: Trace): ResultCode {

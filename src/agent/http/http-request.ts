@@ -1,17 +1,18 @@
-// A request as it goes on the wire.
+// A request as it goes on the wire, and the credentials that it carries.
 import { isUtf8 } from "node:buffer";
+import { isCredential } from "../../model/credential-names.ts";
 import type { KeyValue } from "../../model/fields.ts";
 
-/** Of a URL that a request goes to, given or redirected to. Characters. */
+/** The longest URL that a call or a redirect may have, in characters. */
 export const MAX_URL_LENGTH = 32 * 1024;
 
 export interface HttpRequest {
   readonly method: string;
   readonly url: URL;
-  /** In the order of sending; values as the bytes on the wire, one character each. */
+  /** In the order of sending; a value has one character for each byte on the wire. */
   readonly headers: readonly KeyValue[];
   readonly body: Buffer | null;
-  /** What else than headers known by name must not reach another host. */
+  /** What must not reach another host, beside the headers that always hold credentials. */
   readonly confidential?: {
     /** Names in lower case. */
     readonly headers: readonly string[];
@@ -19,27 +20,62 @@ export interface HttpRequest {
   };
   /** PEM; shown to this host only. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
-  /**
-   * Where a signature holds for one request only: signs what a redirect within this host makes of
-   * it.
-   */
+  /** Signs the request again after a redirect within its host, if a signature holds for one only. */
   readonly sign?: (redirected: HttpRequest, moment: Moment) => Promise<BuiltRequest>;
 }
 
-/** Built or refused; a reason is a sentence for the user, and holds no credential. */
+/** A reason is a sentence for the user, without credentials. */
 export type BuiltRequest = { readonly request: HttpRequest } | { readonly reason: string };
 
-/** What a signature takes from the moment that it is made. */
+/** The time-dependent inputs of a signature. */
 export interface Moment {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** Never used twice; letters and digits. */
+  /** Letters and digits, never used twice. */
   readonly nonce: string;
 }
 
-/** Of a header's value as it is on the wire; what is no UTF-8 stays one character for each byte. */
+/** Decodes a header's value; unless it is UTF-8, it keeps one character for each byte. */
 export function textOfHeader(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, "latin1");
   return isUtf8(bytes) ? bytes.toString() : value;
 }
+
+// RFC 9110 section 11.4: Bearer, Digest.
+const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;
+// Only their signature is secret, and that holds for one request.
+const SIGNATURE = /^(?:OAuth|AWS4-HMAC-SHA256) /i;
+
+// Shorter parts of a credential are words like "none".
+const SHORTEST_PART = 8;
+
+/** Most URLs have no query, and `searchParams` is expensive. */
+const parametersOf = (url: URL): [string, string][] =>
+  url.search === "" ? [] : [...url.searchParams];
+
+/** What a request sends as credentials, and the parts of them that a server may echo. */
+export function credentialsIn({ headers, url, confidential }: HttpRequest): string[] {
+  const names = confidential?.headers ?? [];
+  const values = headers
+    .filter(({ key }) => isCredential(key) || names.includes(key.toLowerCase()))
+    .map(({ value }) => textOfHeader(value));
+  const parameters = parametersOf(url)
+    .filter(([name]) => isCredential(name))
+    .map(([, value]) => value);
+  const bare = values.map((value) => WITH_SCHEME.exec(value)?.[1] ?? value);
+  const parts = values.flatMap((value, at) =>
+    SIGNATURE.test(value) ? [] : partsOf(bare[at] ?? ""),
+  );
+  return [
+    ...bare.filter((value) => !values.includes(value)),
+    ...[...bare, ...parts, ...parameters].filter(({ length }) => length >= SHORTEST_PART),
+  ];
+}
+
+/** The members of a list, and the values of those that are `name=value`. */
+const partsOf = (value: string): string[] =>
+  value
+    .split(/[\s;,]+/)
+    .flatMap((part) => [part, part.slice(part.indexOf("=") + 1)])
+    .map((part) => part.replace(/^"(.*)"$/, "$1"));

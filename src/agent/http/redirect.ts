@@ -1,4 +1,4 @@
-// Where a redirect leads, and what of the request goes there.
+// Where a redirect leads, and which parts of the request go there.
 import { isCredential } from "../../model/credential-names.ts";
 import type { KeyValue } from "../../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
@@ -7,31 +7,32 @@ import type { HttpRequest } from "./http-request.ts";
 import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
 
+type Redirect = Pick<NonNullable<Trace["response"]>, "status_code" | "headers">;
+
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const KEEPS_METHOD = new Set([307, 308]);
 
 /**
- * The request that a response asks for, undefined where it asks for none. Throws a `CallFailure`
- * when the redirect is not to be followed.
+ * The request that a 3xx response to `request` asks for. Throws a `CallFailure` if the redirect may
+ * not be followed.
  */
-export function nextRequest(
-  { request, response }: Pick<Trace, "request" | "response">,
-  behaviour: Behaviour,
+export function redirectedRequest(
+  request: HttpRequest,
+  { status_code: status, headers }: Redirect,
+  { followRedirects, maxRedirects }: Behaviour,
   followed: number,
-): HttpRequest | undefined {
-  const status = response?.status_code ?? 0;
-  if (status < 300 || status > 399) return undefined;
-  if (!REDIRECTS.has(status) || !behaviour.followRedirects)
+): HttpRequest {
+  if (!REDIRECTS.has(status) || !followRedirects)
     throw new CallFailure("redirect_not_followed", `the server answered ${status}`);
-  const url = locationOf(response?.headers ?? [], request.url);
-  if (followed >= behaviour.maxRedirects)
-    throw new CallFailure("too_many_redirects", `more than ${behaviour.maxRedirects} redirects`);
+  const url = locationOf(headers, request.url);
+  if (followed >= maxRedirects)
+    throw new CallFailure("too_many_redirects", `more than ${maxRedirects} redirects`);
   return redirected(request, url, status);
 }
 
 function locationOf(headers: readonly KeyValue[], base: URL): URL {
   const location = headers.find(({ key }) => key.toLowerCase() === "location");
-  // Headers are read as one character per byte; a Location in UTF-8 is not rare.
+  // Headers have one character for each byte, and a Location in UTF-8 is not rare.
   const text = Buffer.from(location?.value ?? "", "latin1").toString();
   if (text === "" || !URL.canParse(text, base.href))
     throw new CallFailure("redirect_invalid", "the redirect names no valid location");
@@ -87,8 +88,7 @@ const isConfidential = ({ confidential }: HttpRequest, name: string): boolean =>
 const isHost = (name: string): boolean => name.toLowerCase() === "host";
 
 /**
- * Credentials stay within an origin, and go with it from http to https. Another port is another
- * host.
+ * Credentials stay within an origin, or move from http to https on the default ports of one host.
  */
 const isSameSite = (from: URL, to: URL): boolean =>
   from.origin === to.origin ||

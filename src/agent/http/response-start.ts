@@ -1,16 +1,16 @@
-// The start of what a server sends, as undici can take it: without a 100 Continue that nobody asked
-// for, which a client is to pass over (RFC 9110 section 15.2), and with a status line in one piece,
-// of which undici keeps the last one.
+// Filters the start of a response for undici: drops an unsolicited 100 Continue, which a client
+// should ignore (RFC 9110 section 15.2), and passes a status line on in one piece, because undici
+// keeps only the last piece.
 import type { Socket } from "node:net";
 import { CallFailure } from "./failure.ts";
 
 export interface StartEvents {
-  /** Told at once, also of what is withheld yet. May be called again. */
+  /** Called for each piece of the start, before any is withheld. */
   readonly onFirstByte: () => void;
   readonly onFailure: (failure: CallFailure) => void;
 }
 
-/** To be called before anything is read. */
+/** Call it before anything is read. */
 export function watchStart(socket: Socket, { onFirstByte, onFailure }: StartEvents): void {
   const read = socket.read.bind(socket);
   const filter = createStartFilter();
@@ -30,18 +30,8 @@ export function watchStart(socket: Socket, { onFirstByte, onFailure }: StartEven
   };
 }
 
-export interface StartFilter {
-  /** Of all that came so far, what may be read now; text says what is too large. */
-  pass(chunk: Buffer): Buffer | string;
-  /** Whether what follows is to be read as it is: the final response has begun, or what is none. */
-  isDone(): boolean;
-}
-
 const MAX_INTERIM_RESPONSES = 20;
-/**
- * Of a status line, and of an interim response. It is looked through again with each piece that
- * comes.
- */
+/** The limit for a status line, and for an interim response; each piece rescans the whole. */
 const MAX_WITHHELD_BYTES = 16 * 1024;
 
 const NOTHING = Buffer.alloc(0);
@@ -51,15 +41,12 @@ const PROTOCOL = "HTTP/1.";
 const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d(?: .*)?\r\n$/;
 const CONTINUE = /^HTTP\/1\.\d 100[ \r]/;
 
-export function createStartFilter(): StartFilter {
+export function createStartFilter() {
   let withheld: Buffer = NOTHING;
   let interims = 0;
   let done = false;
 
-  /**
-   * What may be read of the next interim response; undefined where there is none, or not the whole
-   * of it.
-   */
+  /** What undici may read of the next interim response; undefined until a whole one is there. */
   const passInterim = (): Buffer | undefined => {
     const line = firstOf(withheld);
     done = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
@@ -72,8 +59,10 @@ export function createStartFilter(): StartFilter {
   };
 
   return {
-    isDone: () => done,
-    pass(chunk) {
+    /** True once the final response, or something that is not HTTP, has begun. */
+    isDone: (): boolean => done,
+    /** What undici may read now of everything so far; a text says what is too large. */
+    pass(chunk: Buffer): Buffer | string {
       if (done) return chunk;
       withheld = joined([withheld, chunk]);
       const passed: Buffer[] = [];
@@ -90,7 +79,7 @@ export function createStartFilter(): StartFilter {
   };
 }
 
-/** As far as it says what kind of response it is, or as it goes. */
+/** The first line, or as much of it as there is; without a line break, the protocol's length. */
 const firstOf = (bytes: Buffer): string =>
   bytes.toString(
     "latin1",

@@ -1,4 +1,4 @@
-// TLS over an open connection: the handshake, timed, and what the server's certificate says.
+// TLS over an open connection: the timed handshake, and the server's certificate.
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import type { Socket } from "node:net";
@@ -21,8 +21,8 @@ export interface Handshake {
 const DAY_MS = 86_400_000;
 
 /**
- * Rejects with a `CallFailure`, before anything is sent to a server that is not trusted; the socket
- * is then destroyed.
+ * Rejects with a `CallFailure` before anything is sent to an untrusted server, and destroys the
+ * socket.
  */
 export async function secure(clock: Clock, trace: Trace, handshake: Handshake): Promise<Socket> {
   const started = clock.monotonic();
@@ -45,11 +45,11 @@ function shakeHands({ socket, host, secureContext, signal }: Handshake): Promise
     const secured = connectTls({
       socket,
       host,
-      // RFC 6066 section 3: an address is no server name, and a name ends without a dot.
+      // RFC 6066 section 3: an address is not a server name, and a name has no trailing dot.
       servername: isIP(host) === 0 ? host.replace(/\.$/, "") : "",
       secureContext,
       ALPNProtocols: ["http/1.1"],
-      // Judged afterwards: a certificate that Node refuses could not be shown any more.
+      // Checked afterwards: if Node rejected the certificate, it could not be reported.
       rejectUnauthorized: false,
     });
     const fail = (failure: CallFailure): void => {
@@ -70,23 +70,22 @@ function shakeHands({ socket, host, secureContext, signal }: Handshake): Promise
   });
 }
 
-/** Node tells the code of what it would have refused, in a field that is typed as an error. */
+/** The code of Node's objection, which it leaves in a field typed as an error. */
 const distrust = ({ authorizationError }: TLSSocket): Error =>
   Object.assign(new Error("the server's certificate is not trusted"), {
     code: String(authorizationError),
   });
 
-// What OpenSSL writes for what is no time. Node makes an invalid date of it as a rule, and
-// sometimes any other.
-const NO_TIME = "Bad time value";
+// OpenSSL's text for a malformed time, of which Node may make an invalid date or a wrong one.
+const BAD_TIME = "Bad time value";
 
-/** What a server shows may be anything: null where its dates are none. */
+/** Null if the certificate's dates are malformed. */
 function certificateOf(socket: TLSSocket, now: number): Certificate | null {
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return null;
   const { validFrom, validTo, validFromDate, validToDate } = certificate;
   const dates = [validFromDate.getTime(), validToDate.getTime()];
-  return [validFrom, validTo].includes(NO_TIME) || dates.some(Number.isNaN)
+  return [validFrom, validTo].includes(BAD_TIME) || dates.some(Number.isNaN)
     ? null
     : summaryOf(certificate, now);
 }
@@ -102,10 +101,10 @@ function summaryOf(certificate: X509Certificate, now: number): Certificate {
   };
 }
 
-const LONGEST_NAME = 1000;
+const MAX_NAME_LENGTH = 1000;
 
-/** A distinguished name comes with a line for each of its parts; a certificate may have none. */
+/** Node gives a distinguished name one line per part; a certificate may have no name. */
 const oneLine = (name: string | undefined): string => {
   const line = (name ?? "").trim().replaceAll("\n", ", ");
-  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME)}…` : line;
+  return line.length > MAX_NAME_LENGTH ? `${line.slice(0, MAX_NAME_LENGTH)}…` : line;
 };

@@ -1,5 +1,5 @@
-// What one exchange did so far. It is filled in as the exchange proceeds, so that a failure leaves
-// what was reached.
+// What one exchange has done so far. It is filled in as the exchange proceeds, so that a failure
+// leaves what was reached.
 import type { Certificate } from "../../model/certificate.ts";
 import type { Content } from "../../model/content.ts";
 import type { Result, Timing } from "../../model/result.ts";
@@ -9,20 +9,20 @@ import type { Clock } from "../../runtime/clock.ts";
 
 export interface Trace {
   readonly request: HttpRequest;
-  /** Milliseconds; null is a phase that was not reached, or not brought to its end. */
+  /** Milliseconds; null for a phase that was not reached or not completed. */
   readonly phases: Record<Phase, number | null>;
   /** Monotonic instants. */
   readonly started: number;
   ended: number;
   sourceIp: string | null;
   destIp: string | null;
-  /** Of the server, over https. */
+  /** The server's, over https. */
   certificate: Certificate | null;
-  /** Body bytes; null where nothing was sent, or received. */
+  /** Bytes of the body; null if nothing was sent, or received. */
   requestSize: number | null;
   responseSize: number | null;
   response: Result["response"];
-  /** The response's body, decoded; null until it is complete. */
+  /** The decoded body of the response; null until it is complete. */
   content: Content | null;
 }
 
@@ -47,37 +47,6 @@ export function newTrace(request: HttpRequest, clock: Clock): Trace {
     responseSize: null,
     response: null,
     content: null,
-  };
-}
-
-export interface ExchangeWatch {
-  uploaded(): void;
-  firstByte(): void;
-  complete(): void;
-}
-
-/** Times the phases of an exchange that begins now. */
-export function createExchangeWatch(trace: Trace, clock: Clock): ExchangeWatch {
-  const { phases } = trace;
-  const began = clock.monotonic();
-  let [uploaded, firstByte] = [began, began];
-  const endUpload = (): void => {
-    if (phases.upload !== null) return;
-    uploaded = clock.monotonic();
-    phases.upload = uploaded - began;
-  };
-  return {
-    uploaded: endUpload,
-    firstByte() {
-      if (phases.processing !== null) return;
-      endUpload(); // where the server answers before it has the whole request
-      firstByte = clock.monotonic();
-      phases.processing = firstByte - uploaded;
-    },
-    complete() {
-      trace.ended = clock.monotonic();
-      phases.download = trace.ended - firstByte;
-    },
   };
 }
 

@@ -1,5 +1,5 @@
-// Whether the agent's own network works: asked before a target is blamed for a failure that the
-// network may have made.
+// Whether the agent's own network works: checked before a target is blamed for a failure that the
+// network may have caused.
 import { connect, isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
 import { untilAborted } from "../../runtime/deadline.ts";
@@ -7,19 +7,11 @@ import type { FailureCode } from "./failure.ts";
 import { CallFailure } from "./failure.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 
-export interface Uplink {
-  /**
-   * The failure of a call as it is to be reported: itself, or `uplink_down`. Takes two seconds at
-   * most.
-   */
-  judge(failure: CallFailure): Promise<CallFailure>;
-}
-
-/** Time for the SYN and its first repetition (RFC 6298 section 2). */
+/** Time for the SYN and its first retransmission (RFC 6298 section 2). */
 const CHECK_MS = 2000;
-/** A check without an answer counts for calls that fail this soon after it, too. */
+/** A failed check also counts for calls that fail within this time after it. */
 const STAYS_DOWN_MS = 1000;
-const MOST_ADDRESSES = 6;
+const MAX_ADDRESSES = 6;
 
 const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
   "dns_not_found",
@@ -33,8 +25,8 @@ const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
 ]);
 
 /**
- * `addresses` are `host:port`; the uplink is down when none of them can be reached. Without any it
- * is not judged.
+ * `addresses` are `host:port`; the uplink is down when none of them can be reached. Without
+ * addresses, there is no check.
  */
 export function createUplink({
   addresses,
@@ -44,7 +36,7 @@ export function createUplink({
   readonly addresses: readonly string[];
   readonly clock: Clock;
   readonly resolver: HostResolver;
-}): Uplink {
+}) {
   let check: Promise<boolean> | undefined;
   let downUntil = -Infinity;
 
@@ -55,18 +47,19 @@ export function createUplink({
     return down;
   };
 
-  // An answer counts for calls that failed before it came: the uplink may be lost right after it.
-  // So while calls fail and it works, one check follows another.
+  // A successful check counts only for calls that failed before it ended, since the uplink may go
+  // down right after it. So while calls fail, one check follows another.
   const isDown = async (): Promise<boolean> =>
     clock.monotonic() < downUntil || (check ??= checkNow());
 
   return {
-    async judge(failure) {
+    /** The failure to report, within two seconds: the given one, or `uplink_down`. */
+    async judge(failure: CallFailure): Promise<CallFailure> {
       if (addresses.length === 0 || !DOUBTFUL.has(failure.code)) return failure;
       return (await isDown())
         ? new CallFailure(
             "uplink_down",
-            `the agent's own network does not work, so this says nothing of the target: ${failure.message}`,
+            `the agent's own network is down, so this says nothing about the target: ${failure.message}`,
             { cause: failure },
           )
         : failure;
@@ -84,7 +77,7 @@ async function noneAnswers(addresses: readonly string[], resolver: HostResolver)
   }
 }
 
-/** Rejects when there is no answer from any address of the host. */
+/** Rejects when no address of the host answers. */
 async function answers(address: string, resolver: HostResolver, limit: AbortSignal): Promise<void> {
   const colon = address.lastIndexOf(":");
   const name = address.slice(0, colon).replace(/^\[|\]$/g, "");
@@ -96,11 +89,11 @@ async function answers(address: string, resolver: HostResolver, limit: AbortSign
         limit,
         () => new Error(`${name} was not looked up in time`),
       );
-  await Promise.any(hosts.slice(0, MOST_ADDRESSES).map((host) => takes(host, port, limit)));
+  await Promise.any(hosts.slice(0, MAX_ADDRESSES).map((host) => answersAt(host, port, limit)));
 }
 
-/** A refusal is an answer: it came over the network. */
-function takes(host: string, port: number, limit: AbortSignal): Promise<void> {
+/** A refusal counts: it came over the network. */
+function answersAt(host: string, port: number, limit: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
     const settle = (done: () => void): void => {

@@ -271,7 +271,7 @@ describe("a target that fails", () => {
   it("because its URL names port 0 is not called", async () => {
     expect(await call("http://127.0.0.1:0/")).toMatchObject({
       result: "UNABLE_TO_RUN",
-      message: "request_invalid: nothing is called at port 0",
+      message: "request_invalid: port 0 cannot be called",
     });
   });
 
@@ -405,7 +405,7 @@ describe("the deadline", () => {
     while (performance.now() < until);
     const outcome = await calling;
     expect(outcome.result).toBe("AGENT_ERROR");
-    expect(outcome.message).toMatch(/^agent_error: the agent was held up/);
+    expect(outcome.message).toMatch(/^agent_error: the agent stalled/);
   });
 
   it("ends a call whose TLS handshake stalls", async () => {

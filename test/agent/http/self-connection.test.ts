@@ -18,7 +18,7 @@ it("a connection that TCP makes of a socket with itself counts as refused", asyn
   const nobody = `127.0.0.1:${await freePort()}`;
   expect(await call(`http://${nobody}`)).toMatchObject({
     result: "CONNECTION_ERROR",
-    message: `connect_refused: ${nobody} is not listened on`,
+    message: `connect_refused: nothing listens on ${nobody}`,
     last: { requestSize: null, phases: { tcp: null } },
   });
 });

@@ -65,7 +65,7 @@ describe("a failure of the network", () => {
     expect(took).toBeLessThan(2500);
     expect(judged.result).toBe("AGENT_ERROR");
     expect(judged.message).toBe(
-      "uplink_down: the agent's own network does not work, so this says nothing of the target: connect_timeout: nobody answered",
+      "uplink_down: the agent's own network is down, so this says nothing about the target: connect_timeout: nobody answered",
     );
   });
 

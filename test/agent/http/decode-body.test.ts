@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { constants, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { createZstdFrames } from "../../../src/agent/http/zstd-frames.ts";
+import { createZstdFrames } from "../../../src/agent/http/decode-body.ts";
 
 const decode = (pieces: readonly Buffer[]): Promise<Buffer> =>
   buffer(Readable.from(pieces).compose(createZstdFrames({})));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { credentialsIn } from "../../../src/agent/http/credentials.ts";
+import { credentialsIn } from "../../../src/agent/http/http-request.ts";
 
 it.each([
   ["Authorization", "Bearer Y9x4-and-more", ["Y9x4-and-more"]],

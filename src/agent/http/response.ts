@@ -1,0 +1,186 @@
+// The response of an exchange, received within limits: its head, and its body as far as it may be
+// text of a size that is stored.
+import type { Dispatcher } from "undici";
+import { MAX_CONTENT_BYTES, withoutText } from "../../model/content.ts";
+import type { Content } from "../../model/content.ts";
+import type { KeyValue } from "../../model/fields.ts";
+import { createBodyDecoder, knownCodings, MAX_CODINGS } from "./decode-body.ts";
+import type { BodyDecoder } from "./decode-body.ts";
+import { CallFailure } from "./failure.ts";
+import type { Trace } from "./trace.ts";
+
+const MAX_HEADERS = 1000;
+/** On the wire, and again when decoded. */
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "resume">;
+
+/** Calls `settle` with a failure, or without one when the body is complete and decoded. */
+export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
+  let codings: readonly string[] = [];
+  let decoder: BodyDecoder | undefined;
+  let size = 0;
+  let freed = false;
+  const body = createKeptBody();
+  const headerOf = (name: string): string => valueOf(trace.response?.headers ?? [], name);
+
+  const decode = (controller: Controller, chunk: Buffer): void => {
+    // Made on the first byte: a response to HEAD has the header, but no body to decode.
+    decoder ??= createBodyDecoder(codings, {
+      maxBytes: MAX_BODY_BYTES,
+      onData: (decoded) => body.add(decoded),
+      onFailure: settle,
+    });
+    if (decoder.write(chunk)) return;
+    // Paused after the last byte, undici would take the close that follows for an early one.
+    if (size === Number(headerOf("content-length") || NaN)) return;
+    controller.pause();
+    decoder.onceReady(() => controller.resume());
+  };
+
+  const finish = (): void => {
+    trace.content = body.content(headerOf("content-type") || null);
+    settle();
+  };
+
+  return {
+    /** For undici, which reports interim responses (RFC 9110 section 15.2) as well. */
+    onResponseStart: (controller: Controller, status: number, _: unknown, text = ""): void => {
+      if (isInterim(status)) return;
+      const fault = readHead(trace, controller, status, text);
+      const encoding = headerOf("content-encoding");
+      if (encoding !== "") codings = knownCodings(encoding);
+      if (fault) settle(fault);
+    },
+    /** For undici. */
+    onResponseData: (controller: Controller, chunk: Buffer): void => {
+      if (freed) return;
+      size += chunk.length;
+      trace.responseSize = Math.min(size, MAX_BODY_BYTES);
+      const fault = bodyFault(size, codings);
+      if (fault) settle(fault);
+      else if (codings.length === 0) body.add(chunk);
+      else decode(controller, chunk);
+    },
+    /** Call it after the last byte. */
+    end(): void {
+      if (freed) return;
+      if (decoder) decoder.end(finish);
+      else finish();
+    },
+    /** Call it however the exchange ends; anything later is dropped. */
+    free(): void {
+      freed = true;
+      decoder?.destroy();
+    },
+  };
+}
+
+/** One character for each byte that the server sent. */
+function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
+  if (!Array.isArray(raw)) return [];
+  const pairs: KeyValue[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2)
+    pairs.push({ key: latin1(raw[at]), value: trimmed(latin1(raw[at + 1])) });
+  return pairs;
+}
+
+// White space around a value is not part of it (RFC 9110 section 5.5). Greedy, so that the time is
+// linear whatever the value.
+const trimmed = (value: string): string => /[^ \t](?:.*[^ \t])?/s.exec(value)?.[0] ?? "";
+
+const latin1 = (text: string | Buffer | undefined): string =>
+  typeof text === "string" ? text : (text?.toString("latin1") ?? "");
+
+/** The values of all headers of that name, joined (RFC 9110 section 5.3); "" without any. */
+const valueOf = (headers: readonly KeyValue[], name: string): string =>
+  headers
+    .filter(({ key }) => key.toLowerCase() === name)
+    .map(({ value }) => value)
+    .join(",");
+
+const isInterim = (status: number): boolean => status >= 100 && status < 200 && status !== 101;
+
+const malformed = (text: string): CallFailure => new CallFailure("malformed_response", text);
+
+function readHead(
+  trace: Trace,
+  { rawHeaders }: Controller,
+  status: number,
+  text: string,
+): CallFailure | undefined {
+  const headers = pairsOf(rawHeaders);
+  trace.responseSize = 0;
+  trace.response = { status_code: status, status_string: text, headers };
+  if (headers.length > MAX_HEADERS)
+    return new CallFailure("too_large", `the response has more than ${MAX_HEADERS} headers`);
+  if (status === 101)
+    return malformed("the server switched to another protocol without being asked");
+  // The parser accepts any three digits.
+  return status < 200 ? malformed(`the response has the status ${status}`) : undefined;
+}
+
+function bodyFault(size: number, codings: readonly string[]): CallFailure | undefined {
+  if (size > MAX_BODY_BYTES)
+    return new CallFailure("too_large", `the body is larger than ${MAX_BODY_BYTES} bytes`);
+  return codings.length > MAX_CODINGS
+    ? malformed(`the body is encoded more than ${MAX_CODINGS} times`)
+    : undefined;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Keeps a body's decoded bytes, in order, until they exceed what is stored. */
+function createKeptBody() {
+  // A copy: a chunk of one byte would keep alive everything that was read with it.
+  let kept = NOTHING;
+  let size = 0;
+  return {
+    add(chunk: Buffer): void {
+      const at = size;
+      size += chunk.length;
+      if (size > MAX_CONTENT_BYTES) kept = NOTHING;
+      else {
+        if (size > kept.length) kept = grown(kept, size);
+        chunk.copy(kept, at);
+      }
+    },
+    /** Call it once, when all bytes are there. */
+    content(contentType: string | null): Content {
+      const bare: Content = {
+        content_type: contentType,
+        encoding: null,
+        size,
+        content: null,
+        reason: null,
+      };
+      if (size > MAX_CONTENT_BYTES) return withoutText(bare, "too_large");
+      const text = textOf(kept.subarray(0, size), contentType ?? "");
+      return text ? { ...bare, ...text } : withoutText(bare, "binary");
+    },
+  };
+}
+
+function grown(bytes: Buffer, size: number): Buffer<ArrayBuffer> {
+  const larger = Buffer.allocUnsafe(Math.max(2 * bytes.length, size));
+  bytes.copy(larger);
+  return larger;
+}
+
+/** Undefined unless it is text in the encoding that the server names, by default UTF-8. */
+function textOf(
+  bytes: Buffer,
+  contentType: string,
+): Pick<Content, "encoding" | "content"> | undefined {
+  const [, label = "utf-8"] = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType) ?? [];
+  try {
+    const decoder = new TextDecoder(label, { fatal: true });
+    const content = decoder.decode(bytes);
+    return CONTROL.test(content) ? undefined : { encoding: decoder.encoding, content };
+  } catch {
+    return undefined;
+  }
+}
+
+// Text has no control characters of ASCII but tabs, line breaks and form feeds.
+const CONTROL = /[^\P{Cc}\t\n\f\r\u{80}-\u{9f}]/u;
