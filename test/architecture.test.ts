@@ -38,7 +38,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "api/": {
     ours: [...ROLE, "api/", "dispatch/", ...STORE],
-    packages: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "typebox"],
+    packages: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "openapi-sampler", "typebox"],
   },
   "scheduler/": {
     ours: [...ROLE, "scheduler/", "dispatch/", ...STORE],

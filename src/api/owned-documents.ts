@@ -159,6 +159,7 @@ export function visible(
 
 const MARK = mark(Type.Boolean(), {
   description: "true if the object's secrets cannot be decrypted and are null here; else absent",
+  examples: [false],
 });
 
 /** For readers: the document's schema, with null allowed for every secret. */

@@ -19,6 +19,7 @@ const SLOWEST_POLL_MS = 250;
 const Context = Type.Record(Type.String(), Type.Unknown(), {
   maxProperties: 100,
   description: "variables of this run; names are read in upper case",
+  examples: [{ WORKSPACE: "staging" }],
 });
 
 /** What the body of every run may hold. */

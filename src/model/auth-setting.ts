@@ -8,7 +8,9 @@ import { UrlField, hostOf } from "./call.ts";
 import { defineResource } from "./resource.ts";
 import {
   Description,
+  EXAMPLE,
   Flag,
+  Id,
   LIMITS,
   Link,
   Name,
@@ -42,6 +44,7 @@ export function toDomain(text: string): string | undefined {
 const Domain = Type.Refine(
   Type.String({
     maxLength: 255,
+    examples: [EXAMPLE.domain],
     description: "calls to this host and below it may use the setting",
     fault: (shown: string) => `${shown} is not a hostname`,
   }),
@@ -89,12 +92,13 @@ const Settings = Type.Object(
     additionalProperties: secret(freeValue(LIMITS.secret / 1024)),
     maxProperties: 100,
     description: "which keys matter depends on auth_type",
+    examples: [{ auth_type: "BASIC", custom_variables: {} }],
   },
 );
 
 export const AuthSettingSchema = Type.Object(
   {
-    id: readOnly(Type.String()),
+    id: readOnly(Id),
     meta: Type.Object(
       {
         domain: requiredAlways(Domain),
@@ -115,9 +119,14 @@ export const AuthSettingSchema = Type.Object(
     ),
     keys: Type.Object(
       {
-        client_id: withDefault(nullable(Type.String({ maxLength: LIMITS.pair })), null),
+        client_id: withDefault(
+          nullable(Type.String({ maxLength: LIMITS.pair }), { examples: ["shop"] }),
+          null,
+        ),
         client_secret: withDefault(
-          secret(nullable(Type.String({ maxLength: LIMITS.secret }))),
+          secret(
+            nullable(Type.String({ maxLength: LIMITS.secret }), { examples: ["correct horse"] }),
+          ),
           null,
         ),
       },

@@ -4,12 +4,15 @@ import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import {
   Description,
+  EXAMPLE,
   Flag,
+  Hostname,
   LIMITS,
   Name,
   OWNERSHIP,
   Pairs,
   Tags,
+  mark,
   nullable,
   readOnly,
   withDefault,
@@ -19,12 +22,14 @@ import {
 // RFC 9110 section 5.6.2: a method is a token.
 const Method = Type.String({
   pattern: "^[!#$%&'*+\\-.^_`|~0-9A-Za-z]{1,32}$",
+  examples: ["POST"],
   fault: (shown: string) => `${shown} is not an HTTP method`,
 });
 
 export const UrlField = Type.Refine(
   Type.String({
     maxLength: 16 * 1024,
+    examples: [EXAMPLE.url],
     fault: (shown: string) => `${shown} is not a valid http or https URL`,
   }),
   (url) => hostOf(url) !== undefined,
@@ -34,14 +39,14 @@ const text = nullable(Type.String({ maxLength: LIMITS.description }));
 
 export const CallSchema = Type.Object(
   {
-    id: readOnly(Type.String()),
+    id: readOnly(Id),
     meta: Type.Object(
       {
         name: Name,
         description: Description,
         tags: Tags,
         ...OWNERSHIP,
-        domain: readOnly(Type.String({ description: "host of request.url" })),
+        domain: readOnly(mark(Hostname, { description: "host of request.url" })),
         accept: withDefault(text, null),
         content_type: withDefault(text, null),
       },

@@ -1,14 +1,18 @@
-// What a result says of the certificate that the server of an https call showed.
+// The server certificate of an https call, as results show it.
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { EXAMPLE } from "./fields.ts";
+
+const Time = Type.String({ description: "ISO 8601, UTC", examples: [EXAMPLE.time] });
 
 export const CertificateSchema = Type.Object({
-  issuer: Type.String(),
-  subject: Type.String(),
-  valid_from: Type.String({ description: "ISO 8601, UTC" }),
-  expiry: Type.String({ description: "ISO 8601, UTC" }),
+  issuer: Type.String({ examples: ["CN=Example CA"] }),
+  subject: Type.String({ examples: ["CN=api.example.com"] }),
+  valid_from: Time,
+  expiry: Time,
   days: Type.Integer({
-    description: "from the call to the expiry; negative where it had passed",
+    description: "from the call to the expiry; negative after it",
+    examples: [90],
   }),
 });
 export type Certificate = Static<typeof CertificateSchema>;

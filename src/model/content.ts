@@ -1,23 +1,24 @@
-// The body of a response as it is kept beside its result: text that is not too long, or why there
-// is none.
+// The response body kept beside a result: text of limited size, or the reason why it is absent.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 
-/** A longer text is not kept. Bytes, decoded. */
+/** Longer text is not kept. Decoded bytes. */
 export const MAX_CONTENT_BYTES = 32 * 1024;
 
-const Text = Type.Union([Type.String(), Type.Null()]);
+const text = (example: string) => Type.Union([Type.String({ examples: [example] }), Type.Null()]);
 
 export const ContentSchema = Type.Object({
-  /** As the server named it. */
-  content_type: Text,
-  /** The character encoding that the text was read in. */
-  encoding: Text,
-  /** Bytes, decoded. */
-  size: Type.Integer({ minimum: 0 }),
-  content: Text,
+  /** As the server sent it. */
+  content_type: text("application/json"),
+  /** The character encoding of the text. */
+  encoding: text("utf-8"),
+  /** Decoded bytes. */
+  size: Type.Integer({ minimum: 0, examples: [12] }),
+  content: text('{"ok": true}'),
   /** Why `content` is null. */
-  reason: Type.Union([Type.Enum(["binary", "too_large", "report_full"]), Type.Null()]),
+  reason: Type.Union([Type.Enum(["binary", "too_large", "report_full"]), Type.Null()], {
+    examples: [null],
+  }),
 });
 export type Content = Static<typeof ContentSchema>;
 

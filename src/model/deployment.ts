@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
-import { Id, OWNERSHIP, readOnly, withDefault } from "./fields.ts";
+import { Id, LocationRef, OWNERSHIP, readOnly, withDefault } from "./fields.ts";
 import { CHANGE_LEAD_MS, FREQUENCIES } from "./slots.ts";
 
 export const MAX_DELAY_SECONDS = 86_400;
@@ -13,14 +13,15 @@ export const DelaySeconds = withDefault(
 
 export const DeploymentSchema = Type.Object(
   {
-    id: readOnly(Type.String()),
+    id: readOnly(Id),
     meta: Type.Object(OWNERSHIP, { additionalProperties: false }),
     deployment: Type.Object(
       {
         target_id: Id,
-        location_id: Type.String({ maxLength: 100 }),
+        location_id: LocationRef,
         frequency: Type.Enum([...FREQUENCIES], {
           description: "minutes between runs",
+          examples: [5],
         }),
         run_delay: DelaySeconds,
         between_calls_delay: DelaySeconds,

@@ -3,14 +3,22 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { Principal } from "./access.ts";
-import { LIMITS, Timestamp, secret } from "./fields.ts";
+import { Id, LIMITS, Timestamp, secret } from "./fields.ts";
 
-export const WorkspaceName = Type.String({ minLength: 1, maxLength: 100 });
+export const WorkspaceName = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  examples: ["global"],
+});
 export const VariableName = Type.String({
   pattern: "^[a-zA-Z_][a-zA-Z_0-9]*$",
   maxLength: LIMITS.name,
+  examples: ["user"],
 });
-export const VariableValue = Type.String({ maxLength: LIMITS.secret });
+export const VariableValue = Type.String({
+  maxLength: LIMITS.secret,
+  examples: ["ann@example.com"],
+});
 
 export const VariableSchema = Type.Object({
   meta: Type.Object({
@@ -22,7 +30,7 @@ export const VariableSchema = Type.Object({
     name: VariableName,
     value: secret(VariableValue),
   }),
-  id: Type.String(),
+  id: Id,
 });
 
 export type Variable = Static<typeof VariableSchema>;

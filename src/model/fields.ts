@@ -1,7 +1,7 @@
 // Fields that several resources share, and the marks that a resource's schema puts on its
 // properties.
 import { Type } from "typebox";
-import type { TSchema } from "typebox";
+import type { TSchema, TSchemaOptions } from "typebox";
 
 export const LIMITS = {
   name: 200,
@@ -39,13 +39,28 @@ export const requiredAlways = <S extends TSchema>(schema: S): S =>
 /** Encrypted wherever it is stored. */
 export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret: true });
 
-export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], keywords);
 
-export const Id = Type.String({ minLength: 1, maxLength: 100 });
+/** In the examples of the OpenAPI document. */
+export const EXAMPLE = {
+  id: "01k6fr5m00a2b3c4d5e6f7g8h9",
+  time: "2026-10-01T12:00:00.000000Z",
+  location: "local",
+  domain: "api.example.com",
+  url: "https://api.example.com/v1/sessions",
+} as const;
+
+export const Id = Type.String({ minLength: 1, maxLength: 100, examples: [EXAMPLE.id] });
 export const Timestamp = Type.String({
   description: "ISO 8601, UTC, microseconds",
+  examples: [EXAMPLE.time],
 });
-export const Name = Type.String({ minLength: 1, maxLength: LIMITS.name });
+export const Name = Type.String({ minLength: 1, maxLength: LIMITS.name, examples: ["Sign in"] });
+export const Owner = Type.String({ examples: ["ann"] });
+export const Hostname = Type.String({ examples: [EXAMPLE.domain] });
+/** A location id, or `""` for the default location. */
+export const LocationRef = Type.String({ maxLength: 100, examples: [EXAMPLE.location] });
 export const Description = withDefault(
   nullable(Type.String({ maxLength: LIMITS.description })),
   null,
@@ -59,8 +74,8 @@ export const Flag = withDefault(Type.Boolean(), false);
 
 const Pair = Type.Object(
   {
-    key: Type.String({ maxLength: LIMITS.pair }),
-    value: Type.String({ maxLength: LIMITS.pair }),
+    key: Type.String({ maxLength: LIMITS.pair, examples: ["Accept"] }),
+    value: Type.String({ maxLength: LIMITS.pair, examples: ["application/json"] }),
   },
   { additionalProperties: false },
 );
@@ -90,7 +105,7 @@ export interface KeyValue {
 
 /** What every resource's `meta` carries. */
 export const OWNERSHIP = {
-  owner: readOnly(Type.String()),
+  owner: readOnly(Owner),
   created: readOnly(Timestamp),
   last_update: readOnly(Timestamp),
 };

@@ -2,12 +2,19 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
-import { Access, Id, LIMITS, Name, NamedMeta, readOnly, withDefault } from "./fields.ts";
+import {
+  Access,
+  EXAMPLE,
+  Id,
+  LIMITS,
+  LocationRef,
+  Name,
+  NamedMeta,
+  readOnly,
+  withDefault,
+} from "./fields.ts";
 
-const Row = Type.Object(
-  { call_id: Id, location_id: Type.String({ maxLength: 100 }) },
-  { additionalProperties: false },
-);
+const Row = Type.Object({ call_id: Id, location_id: LocationRef }, { additionalProperties: false });
 
 const Group = Type.Object(
   {
@@ -17,12 +24,14 @@ const Group = Type.Object(
   { additionalProperties: false },
 );
 
+const GROUPS = [{ name: "Europe", rows: [{ call_id: EXAMPLE.id, location_id: EXAMPLE.location }] }];
+
 export const ReportSchema = Type.Object(
   {
-    id: readOnly(Type.String()),
+    id: readOnly(Id),
     meta: NamedMeta,
     access: Access,
-    groups: withDefault(Type.Array(Group, { maxItems: LIMITS.groups }), []),
+    groups: withDefault(Type.Array(Group, { maxItems: LIMITS.groups, examples: [GROUPS] }), []),
   },
   { additionalProperties: false },
 );

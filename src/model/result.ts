@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";
+import { EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
 import { TRIGGERS } from "./tick.ts";
 import { createValidator } from "./validate.ts";
 import { parseInstant } from "./instant.ts";
@@ -55,39 +56,43 @@ export const MADE_CODES: readonly ResultCode[] = RESULT_CODES.filter(
 /** A run that started more than this after its due time is marked `is_late`. */
 export const LATE_AFTER_MS = 1000;
 
-const nullable = <
-  S extends
-    | ReturnType<typeof Type.String>
-    | ReturnType<typeof Type.Number>
-    | ReturnType<typeof Type.Integer>,
->(
-  schema: S,
-) => Type.Union([schema, Type.Null()]);
 const Text = nullable(Type.String());
-const Count = nullable(Type.Integer({ minimum: 0 }));
+const ExampleId = Type.String({ examples: [EXAMPLE.id] });
+const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));
+const Url = Type.String({ examples: [EXAMPLE.url] });
+const Status = nullable(Type.Integer({ minimum: 0, examples: [200] }));
+const Count = nullable(Type.Integer({ minimum: 0, examples: [512] }));
 const Ms = nullable(
-  Type.Number({
-    minimum: 0,
-    description: "milliseconds, 3 decimals; null: not reached",
-  }),
+  Type.Number({ minimum: 0, description: "milliseconds, 3 decimals; null: not reached" }),
 );
-const Instant = Type.Refine(Type.String(), (text) => parseInstant(text) !== undefined);
-const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }));
+const Instant = Type.Refine(
+  Type.String({ examples: [EXAMPLE.time] }),
+  (text) => parseInstant(text) !== undefined,
+);
+const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }), {
+  examples: [[{ key: "Content-Type", value: "application/json" }]],
+});
+
+const TIMING = {
+  dns: 2.1,
+  tcp: 11.5,
+  handshake: 24.4,
+  upload: 0.2,
+  processing: 48.9,
+  download: 0.9,
+};
 
 /**
  * Milliseconds with 3 decimals; null is a phase that did not happen. `total` runs from the start of
  * the first lookup to the last body byte, redirects included, or to the failure that ended the
  * call; null where no call was made.
  */
-export const TimingSchema = Type.Object({
-  dns: Ms,
-  tcp: Ms,
-  handshake: Ms,
-  upload: Ms,
-  processing: Ms,
-  download: Ms,
-  total: Ms,
-});
+export const TimingSchema = Type.Object(
+  { dns: Ms, tcp: Ms, handshake: Ms, upload: Ms, processing: Ms, download: Ms, total: Ms },
+  {
+    examples: [{ ...TIMING, total: 88 }],
+  },
+);
 export type Timing = Static<typeof TimingSchema>;
 
 export const NO_TIMING: Timing = {
@@ -102,9 +107,9 @@ export const NO_TIMING: Timing = {
 
 /** When and where a run was made, and how it ended. */
 const RUN_META = {
-  deployment_id: Text,
-  location_id: Type.String(),
-  agent_id: Text,
+  deployment_id: nullable(ExampleId),
+  location_id: LocationRef,
+  agent_id: nullable(Type.String({ examples: ["probe-1"] })),
   trigger: Type.Enum([...TRIGGERS]),
   trigger_time: Instant,
   due_time: Instant,
@@ -112,31 +117,31 @@ const RUN_META = {
   end_time: Type.Union([Instant, Type.Null()]),
   result: Type.Enum([...RESULT_CODES]),
   result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
-  message: Text,
+  message: nullable(Type.String({ examples: [""] })),
 };
 
 export const ResultSchema = Type.Object({
-  id: Type.String(),
+  id: ExampleId,
   meta: Type.Object({
-    call_id: Type.String(),
-    workflow_id: Text,
-    workflow_result_id: Text,
+    call_id: ExampleId,
+    workflow_id: nullable(ExampleId),
+    workflow_result_id: nullable(ExampleId),
     ...RUN_META,
-    domain: Type.String(),
-    url: Type.String(),
-    http_code: Count,
-    source_ip: Text,
-    dest_ip: Text,
+    domain: Hostname,
+    url: Url,
+    http_code: Status,
+    source_ip: Address,
+    dest_ip: Address,
     request_size: Count,
     response_size: Count,
     redirects: Type.Integer({ minimum: 0 }),
-    is_late: Type.Boolean(),
+    is_late: Type.Boolean({ examples: [false] }),
   }),
   timing: TimingSchema,
   request: Type.Union([
     Type.Object({
-      url: Type.String(),
-      method: Type.String(),
+      url: Url,
+      method: Type.String({ examples: ["GET"] }),
       headers: Pairs,
       body: Text,
     }),
@@ -144,17 +149,17 @@ export const ResultSchema = Type.Object({
   ]),
   response: Type.Union([
     Type.Object({
-      status_code: Type.Integer(),
-      status_string: Type.String(),
+      status_code: Type.Integer({ examples: [200] }),
+      status_string: Type.String({ examples: ["OK"] }),
       headers: Pairs,
     }),
     Type.Null(),
   ]),
   hops: Type.Array(
     Type.Object({
-      url: Type.String(),
-      http_code: Count,
-      dest_ip: Text,
+      url: Url,
+      http_code: Status,
+      dest_ip: Address,
       timing: TimingSchema,
     }),
   ),
@@ -172,12 +177,12 @@ export type ReportedResult = Static<typeof ReportedResultSchema>;
 
 /** The outcome of a workflow's run as a whole. */
 export const WorkflowResultSchema = Type.Object({
-  id: Type.String(),
+  id: ExampleId,
   meta: Type.Object({
-    workflow_id: Type.String(),
-    name: Type.String(),
+    workflow_id: ExampleId,
+    name: Type.String({ examples: ["Buy a book"] }),
     ...RUN_META,
-    is_late: Type.Boolean(),
+    is_late: Type.Boolean({ examples: [false] }),
   }),
   /** How its calls ended; not_made are those without a category. */
   counts: Type.Object({

@@ -7,12 +7,15 @@ import type { AuthSetting } from "./auth-setting.ts";
 import { formatInstant, parseInstant } from "./instant.ts";
 import { defineResource } from "./resource.ts";
 import {
+  EXAMPLE,
+  Hostname,
   Id,
   LIMITS,
   Name,
   OWNERSHIP,
   PairList,
   freeForm,
+  mark,
   nullable,
   readOnly,
   secret,
@@ -33,13 +36,13 @@ const OptionalText = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair
 
 export const TokenSchema = Type.Object(
   {
-    id: readOnly(Type.String()),
+    id: readOnly(Id),
     meta: Type.Object(
       {
         name: Name,
         auth_id: Id,
         ...OWNERSHIP,
-        domain: readOnly(Type.String({ description: "of the setting" })),
+        domain: readOnly(mark(Hostname, { description: "of the setting" })),
         auth_type: readOnly(Type.Enum([...AUTH_TYPES], { description: "of the setting" })),
       },
       { additionalProperties: false },
@@ -59,7 +62,10 @@ export const TokenSchema = Type.Object(
         headers: Type.Optional(secret(PairList)),
         parameters: Type.Optional(secret(PairList)),
       },
-      { additionalProperties: false },
+      {
+        additionalProperties: false,
+        examples: [{ expire_time: EXAMPLE.time, access_token: "a secret" }],
+      },
     ),
     api_response: withDefault(secret(freeForm(LIMITS.secret / 1024)), {}),
   },

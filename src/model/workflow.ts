@@ -2,11 +2,11 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
-import { Access, Flag, Id, LIMITS, NamedMeta, readOnly, withDefault } from "./fields.ts";
+import { Access, EXAMPLE, Flag, Id, LIMITS, NamedMeta, readOnly, withDefault } from "./fields.ts";
 
 export const WorkflowSchema = Type.Object(
   {
-    id: readOnly(Type.String()),
+    id: readOnly(Id),
     meta: NamedMeta,
     access: Access,
     workflow: Type.Object(
@@ -14,7 +14,8 @@ export const WorkflowSchema = Type.Object(
         call_ids: withDefault(
           Type.Array(Id, {
             maxItems: LIMITS.callIds,
-            description: "in the order in which they are called",
+            description: "in the order of execution",
+            examples: [[EXAMPLE.id]],
           }),
           [],
         ),

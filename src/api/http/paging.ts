@@ -14,7 +14,7 @@ export type Cursors = ReturnType<typeof createCursors>;
 
 export const PageMetaSchema = Type.Object({
   more: Type.Boolean({ description: "false on the last page" }),
-  next_cursor: Type.String({ description: '"" on the last page' }),
+  next_cursor: Type.String({ description: '"" on the last page', examples: [""] }),
 });
 
 export interface PageMeta {

@@ -2,12 +2,13 @@
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
+import { EXAMPLE } from "../../model/fields.ts";
 import { parseInstant } from "../../model/instant.ts";
 import { show } from "../../model/validate.ts";
 
 export interface Parameter<T> {
   readonly schema: TSchema;
-  /** Undefined is a parameter that was not given. Throws `invalid`. */
+  /** `given` is undefined for an absent parameter. Throws `invalid`. */
   read(given: string | undefined, name: string): T;
 }
 
@@ -17,7 +18,7 @@ export type Values<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends Parameter<infer T> ? T : never;
 };
 
-/** Those of the query that `parameters` names, read; others are passed over. */
+/** Reads the parameters of a query; ignores any others. */
 export function readParameters<P extends Parameters>(
   parameters: P,
   query: Readonly<Record<string, unknown>>,
@@ -81,7 +82,7 @@ export const optional = <T>(parameter: Parameter<T>): Parameter<T | undefined> =
 
 /** Epoch milliseconds. */
 export const instant = (description: string): Parameter<number | undefined> => ({
-  schema: Type.String({ description }),
+  schema: Type.String({ description, examples: [EXAMPLE.time] }),
   read(given, name) {
     if (given === undefined) return undefined;
     const value = parseInstant(given);
@@ -92,22 +93,21 @@ export const instant = (description: string): Parameter<number | undefined> => (
 
 const TRUE = ["true", "t", "1"];
 
-/** Whatever does not say yes says no. */
+/** Any other value means false. */
 export const truth = (description: string): Parameter<boolean> => ({
-  schema: Type.String({ description: `${description}: true, t or 1` }),
+  schema: Type.String({ description: `${description}: true, t or 1`, examples: ["true"] }),
   read: (given = "") => TRUE.includes(given.toLowerCase()),
 });
 
-/** An empty value is as good as none. */
-export const text = (description: string): Parameter<string | undefined> => ({
-  schema: Type.String({ description }),
+/** An empty value counts as absent. */
+export const text = (description: string, example: string): Parameter<string | undefined> => ({
+  schema: Type.String({ description, examples: [example] }),
   read: (given) => (given === "" ? undefined : given),
 });
 
-export const CURSOR = text("`meta.next_cursor` of the page before");
+export const CURSOR = text("`meta.next_cursor` of the previous page", "");
 
-/** As lists take them. */
 export const LIST_PAGING = {
   cursor: CURSOR,
-  limit: integer("most entries of a page", { minimum: 1, maximum: 1000 }, 100),
+  limit: integer("maximum entries per page", { minimum: 1, maximum: 1000 }, 100),
 };

@@ -1,13 +1,13 @@
-// Finishes the OpenAPI document: an example for every parameter, body and answer, and which bodies
-// may be left out.
+// Completes the OpenAPI document: an example for every parameter, body and answer, and whether a
+// body is required.
 import type { SwaggerTransformObject } from "@fastify/swagger";
 import type { Endpoint } from "../http/endpoint.ts";
-import { BODY_EXAMPLES, ERROR_EXAMPLES, exampleOf } from "./examples.ts";
+import { EXAMPLE_ETAG, bodyExample, errorExample, exampleOf } from "./examples.ts";
 
 type Given = Parameters<SwaggerTransformObject>[0];
 type Document = Extract<Given, { openapiObject: unknown }>["openapiObject"];
 
-/** Of an operation, what is added to. */
+/** The parts of an operation to complete. */
 interface Operation {
   parameters?: {
     readonly name: string;
@@ -21,13 +21,13 @@ interface Operation {
 type Content = Record<string, { example?: unknown }>;
 
 const ETAG = {
-  description: "of the version that is answered; for If-Match",
+  description: "version of the object in the answer; for If-Match",
   schema: { type: "string" },
-  example: exampleOf({ type: "string" }, "If-Match"),
+  example: EXAMPLE_ETAG,
 };
 
 const RETRY_AFTER = {
-  description: "seconds to wait before the request is repeated",
+  description: "seconds to wait before repeating the request",
   schema: { type: "integer" },
   example: 5,
 };
@@ -47,10 +47,10 @@ export function finishDocument(document: Document, endpoints: readonly Endpoint[
 function finish(operation: Operation, endpoint: Endpoint): void {
   const { operationId, body, answer, versioned } = endpoint;
   for (const parameter of operation.parameters ?? [])
-    parameter.example = exampleOf(parameter.schema, parameter.name);
+    parameter.example ??= exampleOf(parameter.schema);
   if (operation.requestBody && body) {
     operation.requestBody.required = isNeeded(body);
-    illustrate(operation.requestBody.content, BODY_EXAMPLES[operationId] ?? exampleOf(body));
+    illustrate(operation.requestBody.content, bodyExample(operationId, body));
   }
   for (const [code, response] of Object.entries(operation.responses)) {
     const status = Number(code);
@@ -62,7 +62,7 @@ function finish(operation: Operation, endpoint: Endpoint): void {
   }
 }
 
-/** Nothing at all is read as an object without properties. */
+/** An absent body is read as `{}`. */
 function isNeeded(body: object): boolean {
   const { required = [], anyOf = [] } = body as {
     readonly required?: readonly string[];
@@ -74,8 +74,3 @@ function isNeeded(body: object): boolean {
 function illustrate(content: Content, example: unknown): void {
   for (const media of Object.values(content)) media.example = example;
 }
-
-const errorExample = (status: number): object => ({
-  error_msg: ERROR_EXAMPLES[status] ?? "",
-  error: status,
-});

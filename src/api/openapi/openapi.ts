@@ -2,9 +2,11 @@
 import type { FastifySchema } from "fastify";
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import type { TSchema } from "typebox";
+import { EXAMPLE } from "../../model/fields.ts";
 import type { Endpoint, Method } from "../http/endpoint.ts";
 import { isRepeatable } from "../idempotency.ts";
 import { finishDocument } from "./document.ts";
+import { EXAMPLE_ETAG } from "./examples.ts";
 
 const ERROR_SCHEMA = {
   $id: "Error",
@@ -88,7 +90,8 @@ export const openApiOptions = (
 const IF_MATCH = {
   "If-Match": {
     type: "string",
-    description: "ETag of the version that is to be changed; others are kept",
+    description: "ETag of the version to change; other versions are refused",
+    examples: [EXAMPLE_ETAG],
   },
 };
 
@@ -97,7 +100,8 @@ const IDEMPOTENCY_KEY = {
     type: "string",
     pattern: "^[!-~]{1,255}$",
     description:
-      "a request that is repeated with the same key and body within 24 hours is carried out once, and answered the same",
+      "a request repeated with the same key and body within 24 hours runs once, and gets the same answer",
+    examples: ["b6f0d0a4-6d0c-4f5e-9a51-0f6f0d6c1a52"],
   },
 };
 
@@ -118,10 +122,27 @@ export function describe(endpoint: Endpoint, method: Method, path: string): Fast
         ),
       },
     }),
+    ...pathParametersOf(path),
     ...headersOf(endpoint, method),
     ...(body && { body: referTo(body) }),
     response: answersOf(endpoint),
   };
+}
+
+const PATH_EXAMPLES: Readonly<Record<string, string>> = {
+  domain: EXAMPLE.domain,
+  workspace: "global",
+  variable_name: "user",
+};
+
+function pathParametersOf(path: string): Pick<FastifySchema, "params"> {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+  const schemaOf = (name: string) => ({
+    type: "string",
+    examples: [PATH_EXAMPLES[name] ?? EXAMPLE.id],
+  });
+  const properties = Object.fromEntries(names.map((name) => [name, schemaOf(name)]));
+  return names.length > 0 ? { params: { type: "object", properties } } : {};
 }
 
 function headersOf({ conditional }: Endpoint, method: Method): Pick<FastifySchema, "headers"> {

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
-import { nullable, Timestamp, withDefault } from "../../model/fields.ts";
+import { Id, Owner, Timestamp, nullable, withDefault } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { createValidator } from "../../model/validate.ts";
 import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
@@ -24,9 +24,9 @@ const KeyBody = Type.Object(
 const keyBody = createValidator(KeyBody);
 
 const known = {
-  id: Type.String(),
-  owner: Type.String(),
-  org: nullable(Type.String()),
+  id: Id,
+  owner: Owner,
+  org: nullable(Type.String({ examples: ["shop"] })),
   access_level: AccessLevelSchema,
   created: Timestamp,
   last_update: Timestamp,
@@ -36,7 +36,10 @@ const NewKeySchema = named(
   "NewApiKey",
   Type.Object({
     ...known,
-    api_key: Type.String({ description: "shown only here" }),
+    api_key: Type.String({
+      description: "shown only here",
+      examples: ["Zk3vQ9sW1xR7tB5nL0pD2hF8jM4cG6aY"],
+    }),
   }),
 );
 

@@ -4,6 +4,7 @@ import { canRead } from "../../model/access.ts";
 import { callResource } from "../../model/call.ts";
 import type { Call } from "../../model/call.ts";
 import { invalid } from "../../model/errors.ts";
+import { EXAMPLE } from "../../model/fields.ts";
 import { reportResource, withRows } from "../../model/report.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
@@ -37,7 +38,7 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
       operationId: "listCalls",
       path: "/calls/",
       summary: "List the API Calls that you may read",
-      query: { domain: text("only calls to this host") },
+      query: { domain: text("only calls to this host", EXAMPLE.domain) },
       filters: (_params, { domain }) =>
         domain === undefined ? {} : { domain: domain.toLowerCase() },
     }),

@@ -1,7 +1,7 @@
 // Insights: the weekly and monthly scores of calls.
 import { Type } from "typebox";
 import { notFound } from "../../model/errors.ts";
-import { Timestamp } from "../../model/fields.ts";
+import { EXAMPLE, Hostname, Id, Name, Timestamp, mark } from "../../model/fields.ts";
 import { periodStart } from "../../model/periods.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -10,27 +10,29 @@ import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING, truth } from "../http/parameters.ts";
 import { callSharing } from "../shared-calls.ts";
 
-const Score = Type.Integer({ minimum: 0, maximum: 999 });
+const Score = Type.Integer({ minimum: 0, maximum: 999, examples: [874] });
+const ReportId = Type.String({ examples: [`${EXAMPLE.id}__2026-08-03__2026-08-10`] });
+const Url = Type.String({ examples: [EXAMPLE.url] });
 
 const measures = {
   score: Score,
-  pass_percent: Type.Number(),
-  outlier_percent: Type.Number(),
-  mean_test_length: Type.Number({ description: "milliseconds" }),
-  sd_test_length: Type.Number({ description: "milliseconds" }),
+  pass_percent: Type.Number({ examples: [99.5] }),
+  outlier_percent: Type.Number({ examples: [0.4] }),
+  mean_test_length: Type.Number({ description: "milliseconds", examples: [120] }),
+  sd_test_length: Type.Number({ description: "milliseconds", examples: [35] }),
 };
 
 const InsightSchema = named(
   "Insight",
   Type.Object({
-    id: Type.String(),
-    call_id: Type.String(),
-    domain: Type.String(),
-    name: Type.String(),
+    id: ReportId,
+    call_id: Id,
+    domain: Hostname,
+    name: Name,
     start_date: Timestamp,
     end_date: Timestamp,
-    report_type: Type.Enum([0, 1], { description: "0 monthly, 1 weekly" }),
-    rank: Type.Integer({ description: "1 the best; -1 without a score" }),
+    report_type: Type.Enum([0, 1], { description: "0: monthly, 1: weekly" }),
+    rank: Type.Integer({ description: "1: the best; -1: no score", examples: [1] }),
     ...measures,
     version: Type.Enum(["v4"]),
   }),
@@ -40,19 +42,19 @@ const RankSchema = named(
   "InsightRank",
   Type.Object({
     meta: Type.Object({
-      start: Type.String({ description: "date" }),
+      start: Type.String({ description: "date", examples: ["2026-08-03"] }),
       period: Type.Enum(["weekly", "monthly"]),
     }),
     results: Type.Array(
       Type.Object({
-        id: Type.String(),
-        insights_id: Type.String(),
-        api_name: Type.String(),
-        api_url: Type.String(),
-        url: Type.String(),
+        id: Id,
+        insights_id: ReportId,
+        api_name: Name,
+        api_url: Url,
+        url: Url,
         ...measures,
         results: Type.Array(Type.Tuple([Timestamp, Score])),
-        filenames: Type.Array(Type.String({ description: "id of a report" })),
+        filenames: Type.Array(mark(ReportId, { description: "id of a report" })),
         most_recent: Timestamp,
       }),
     ),

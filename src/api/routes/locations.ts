@@ -1,6 +1,6 @@
 // Locations and their agents, and the location that a request means.
 import { Type } from "typebox";
-import { Timestamp } from "../../model/fields.ts";
+import { EXAMPLE, LocationRef, Timestamp, mark } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
 import { show } from "../../model/validate.ts";
@@ -17,9 +17,9 @@ const tag = "Locations";
 const AgentSchema = named(
   "Agent",
   Type.Object({
-    agent_id: Type.String(),
-    location_id: Type.String(),
-    version: Type.String(),
+    agent_id: Type.String({ examples: ["probe-1"] }),
+    location_id: LocationRef,
+    version: Type.String({ examples: ["0.1.0"] }),
     online: Type.Boolean({ description: "seen within three heartbeats" }),
     last_seen: Timestamp,
     in_flight: Type.Integer({ description: "runs under way" }),
@@ -29,10 +29,10 @@ const AgentSchema = named(
 const LocationSchema = named(
   "Location",
   Type.Object({
-    id: Type.String(),
-    location_id: Type.String({ description: "same as id" }),
-    label: Type.String(),
-    region: Type.String(),
+    id: LocationRef,
+    location_id: mark(LocationRef, { description: "same as id" }),
+    label: Type.String({ examples: ["The office"] }),
+    region: Type.String({ examples: ["Europe"] }),
     created: Timestamp,
     agents: Type.Array(AgentSchema),
   }),
@@ -41,9 +41,11 @@ const LocationSchema = named(
 const InfoSchema = Type.Object({
   regions: Type.Record(Type.String(), Type.Array(Type.String()), {
     description: "location ids by region",
+    examples: [{ Europe: [EXAMPLE.location] }],
   }),
   locations: Type.Record(Type.String(), Type.String(), {
     description: "labels by location id",
+    examples: [{ [EXAMPLE.location]: "The office" }],
   }),
   agent_list: Type.Array(AgentSchema),
   meta: Type.Object({}),

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { DelaySeconds } from "../../model/deployment.ts";
-import { Id } from "../../model/fields.ts";
+import { Id, LocationRef } from "../../model/fields.ts";
 import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
@@ -19,8 +19,8 @@ const callRunBody = createValidator(CallRunBody);
 const workflowRunBody = createValidator(WorkflowRunBody);
 
 const place = {
-  location_id: Type.String(),
-  context: Type.Record(Type.String(), Type.Unknown()),
+  location_id: LocationRef,
+  context: Type.Record(Type.String(), Type.Unknown(), { examples: [{ WORKSPACE: "staging" }] }),
 };
 const CallRunSchema = named("Run", Type.Object({ call_id: Id, result_id: Id, ...place }));
 const WorkflowRunSchema = named(

@@ -1,6 +1,6 @@
-// How statistics are asked for, and the shapes of what is answered.
+// The query parameters and answers of statistics.
 import { Type } from "typebox";
-import { nullable, Timestamp } from "../../model/fields.ts";
+import { EXAMPLE, Id, LocationRef, Name, Timestamp, mark, nullable } from "../../model/fields.ts";
 import { PERIOD_KINDS } from "../../model/periods.ts";
 import { STAT_TYPES } from "../../model/stat.ts";
 import { PHASES } from "../../model/summary.ts";
@@ -8,7 +8,7 @@ import { choice, CURSOR, instant, integer, optional, text } from "../http/parame
 import { PageMetaSchema } from "../http/paging.ts";
 import { named } from "../openapi/openapi.ts";
 
-/** All locations together: how it may be asked for, and how answers name it. */
+/** All locations together, in queries and answers. */
 export const ALL_LOCATIONS = "__ALL__";
 export const MAX_STATS = 1000;
 export const MAX_RAW = 5000;
@@ -17,9 +17,10 @@ const common = {
   time: instant(
     "ISO 8601, UTC when it has no offset; selects the period that contains it (default: now)",
   ),
-  type: choice("only calls with this result; ALL: every call that was made", STAT_TYPES, "ALL"),
+  type: choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL"),
   location_id: text(
     `only calls made there; absent, empty or ${ALL_LOCATIONS}: all locations together`,
+    EXAMPLE.location,
   ),
 };
 
@@ -34,18 +35,19 @@ export const STATS_PARAMETERS = {
   cursor: CURSOR,
   limit: optional(
     integer(
-      `most entries of a page (default and most: ${MAX_STATS}, of RAW ${MAX_RAW})`,
+      `maximum entries per page (default and upper limit: ${MAX_STATS}; of RAW: ${MAX_RAW})`,
       { minimum: 1, maximum: MAX_RAW },
       MAX_RAW,
     ),
   ),
 };
 
-const Count = Type.Integer({ minimum: 0 });
-const Ms = nullable(Type.Number({ description: "milliseconds" }));
+const Count = Type.Integer({ minimum: 0, examples: [12] });
+const Ms = nullable(Type.Number({ description: "milliseconds", examples: [120] }));
+const PeriodTime = Type.String({ examples: ["2026-10-01T00:00:00Z"] });
 
 const stat = {
-  time: Type.String({ description: "start of the period" }),
+  time: mark(PeriodTime, { description: "start of the period" }),
   count: Count,
   max_latency: Ms,
   avg_latency: Ms,
@@ -63,7 +65,7 @@ const AdvancedStatSchema = named(
     p95: Ms,
     p99: Ms,
     missed: Count,
-    pass_percent: nullable(Type.Number()),
+    pass_percent: nullable(Type.Number({ examples: [99.5] })),
     phases: Type.Object(Object.fromEntries(PHASES.map((phase) => [phase, Ms] as const)), {
       description: "averages over the calls that reached the phase",
     }),
@@ -74,24 +76,24 @@ const RawSchema = named(
   "RawStat",
   Type.Object({
     time: Timestamp,
-    latency: nullable(Type.Integer()),
-    http_code: nullable(Type.Integer()),
-    content_length: nullable(Type.Integer()),
+    latency: nullable(Type.Integer({ examples: [120] })),
+    http_code: nullable(Type.Integer({ examples: [200] })),
+    content_length: nullable(Type.Integer({ examples: [512] })),
   }),
 );
 
 const about = {
-  kind: Type.String(),
-  call_id: Type.String(),
-  type: Type.String(),
-  location_id: Type.String(),
-  name: Type.String({ description: "of the call" }),
+  kind: Type.String({ examples: ["DAY"] }),
+  call_id: Id,
+  type: Type.String({ examples: ["ALL"] }),
+  location_id: LocationRef,
+  name: mark(Name, { description: "name of the call" }),
 };
 
 export const PeriodStatSchema = named(
   "PeriodStat",
   Type.Object({
-    meta: Type.Object({ ...about, time: Type.String() }),
+    meta: Type.Object({ ...about, time: PeriodTime }),
     stat: Type.Union([named("Stat", Type.Object(stat)), Type.Null()]),
     adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
   }),
@@ -102,8 +104,8 @@ export const StatsSchema = named(
   Type.Object({
     meta: Type.Object({
       ...about,
-      max_time: Type.String(),
-      min_time: Type.String(),
+      max_time: PeriodTime,
+      min_time: PeriodTime,
       ...PageMetaSchema.properties,
     }),
     stats: Type.Union([

@@ -58,8 +58,8 @@ it("tells the parameters, the body and the errors of an operation", async () => 
   const run = body.paths["/api/2/calls/{id}/run"]?.["post"];
   expect(run?.parameters?.map((one) => `${one.in} ${one.name}`)).toEqual([
     "query wait",
-    "header Idempotency-Key",
     "path id",
+    "header Idempotency-Key",
   ]);
   expect(run?.requestBody).toBeDefined();
   expect(Object.keys(run?.responses ?? {})).toEqual([
