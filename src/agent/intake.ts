@@ -18,7 +18,7 @@ export interface IntakeSettings extends RunSettings {
 }
 
 interface Message {
-  /** Whether a run of one of its ticks has started. */
+  /** Whether one of its ticks has started. */
   started: boolean;
   /** Ends the wait of its held ticks. */
   readonly release: AbortController;
@@ -29,7 +29,7 @@ export function createIntake(settings: IntakeSettings) {
   const cancelled = new AbortController();
   const runs = createRuns(settings, cancelled.signal);
   const messages = new Set<Message>();
-  /** Ticks that are held, run or reported, by `result_id`. */
+  /** By `result_id`: ticks whose report is not published yet. */
   const underWay = new Map<string, Promise<void>>();
   let stopping = false;
 
@@ -90,7 +90,7 @@ async function publish({ publisher, kept }: IntakeSettings, report: RunReport): 
     await publisher.publish(report);
     kept.published(report.run_id);
   } catch (cause) {
-    kept.keep(report); // the tick comes again
+    kept.keep(report); // for the tick's redelivery
     throw cause;
   }
 }

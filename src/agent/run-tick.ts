@@ -19,7 +19,7 @@ import { runCall } from "./run-call.ts";
 import type { CallSettings, Run } from "./run-call.ts";
 
 export interface RunSettings extends CallSettings {
-  /** Takes the lines of results, which hold ids, codes and numbers only. Default: `log`. */
+  /** Logs results: ids, codes and numbers only. Default: `log`. */
   readonly resultLog?: Logger;
   /** Opens sealed secrets. Default: the agent has no location key. */
   readonly sealer?: Sealer | undefined;

@@ -1,47 +1,41 @@
-// What became of runs that ended a short while ago: a tick that comes again is answered from here,
-// and not run again.
+// The reports of recent runs: they answer ticks that are redelivered, which do not run again.
 import type { RunReport } from "../../model/result.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { jsonLength } from "./report-size.ts";
 import type { Spool } from "./spool.ts";
 
-export interface KeptReports {
-  /** The report, which is to be published again, or that it has been published. */
-  find(runId: string): RunReport | "published" | undefined;
-  /** For a report that could not be published. */
-  keep(report: RunReport): void;
-  published(runId: string): void;
-}
-
-// A message comes again some tens of seconds after its acknowledgement was lost.
+// A message is redelivered some tens of seconds after its acknowledgement was lost.
 const KEEP_MS = 120_000;
-const KEEP_RUNS = 100_000;
+const MAX_PUBLISHED = 100_000;
 /** Characters of JSON text. */
-const KEEP_LENGTH = 64 * 1024 * 1024;
+const MAX_LENGTH = 64 * 1024 * 1024;
 
-export function createKeptReports(clock: Clock, spool?: Spool): KeptReports {
-  const published = createRecent<"published">(clock, KEEP_RUNS, () => 1);
-  const reports = createRecent<RunReport>(clock, KEEP_LENGTH, jsonLength);
+export type KeptReports = ReturnType<typeof createKeptReports>;
+
+export function createKeptReports(clock: Clock, spool?: Spool) {
+  const published = createRecent<"published">(clock, MAX_PUBLISHED, () => 1);
+  const reports = createRecent<RunReport>(clock, MAX_LENGTH, jsonLength);
   return {
-    find: (runId) => published.get(runId) ?? reports.get(runId) ?? spool?.find(runId),
-    keep: (report) => reports.set(report.run_id, report),
-    published(runId) {
+    /** The report, still to be published, or that it is published. */
+    find: (runId: string): RunReport | "published" | undefined =>
+      published.get(runId) ?? reports.get(runId) ?? spool?.find(runId),
+    /** Keeps a report that could not be published. */
+    keep: (report: RunReport): void => reports.set(report.run_id, report),
+    published(runId: string): void {
       reports.delete(runId);
       published.set(runId, "published");
     },
   };
 }
 
-/**
- * Values of the last `KEEP_MS`; the oldest make room where together they are larger than the bound.
- */
+/** Values of the last `KEEP_MS`, the oldest dropped if together they exceed the bound. */
 function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => number) {
   interface Entry {
     readonly value: T;
     readonly size: number;
     readonly until: number;
   }
-  // A Map is in the order of insertion: the oldest stand first.
+  // A Map iterates in the order of insertion: the oldest first.
   const entries = new Map<string, Entry>();
   let held = 0;
   const remove = (key: string): void => {

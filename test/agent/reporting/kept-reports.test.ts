@@ -11,14 +11,14 @@ function newKept() {
   return { clock, kept: createKeptReports(clock) };
 }
 
-/** Of so many characters, or a few more. */
+/** A report of slightly more than `characters`. */
 function large(characters: number): RunReport {
   const report = aReport(aRun());
   for (const { meta } of report.results) meta.message = "x".repeat(characters);
   return report;
 }
 
-it("keeps a report that was not published, and of one that was only that", () => {
+it("keeps an unpublished report, and only the fact of a published one", () => {
   const { kept } = newKept();
   const report = aReport(aRun());
   kept.keep(report);
@@ -40,7 +40,7 @@ it("forgets both after two minutes", async () => {
   expect(kept.find("another")).toBeUndefined();
 });
 
-it("holds no more of reports than it has room for, and gives up the oldest", () => {
+it("keeps reports within its bound, and drops the oldest", () => {
   const { kept } = newKept();
   const reports = Array.from({ length: 200 }, () => large(700_000));
   for (const report of reports) kept.keep(report);
@@ -50,7 +50,7 @@ it("holds no more of reports than it has room for, and gives up the oldest", () 
   expect(held.length).toBeLessThan(100);
 });
 
-it("holds the ids of all that were published in two minutes", () => {
+it("remembers all runs published in two minutes", () => {
   const { kept } = newKept();
   const ids = Array.from({ length: 50_000 }, (_, n) => `run-${n}`);
   for (const id of ids) kept.published(id);
