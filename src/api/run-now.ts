@@ -109,7 +109,7 @@ export async function runNow<Answer>(
   const isRepeated = id !== run.result_id;
   if (!isRepeated)
     try {
-      await dispatcher.dispatch([run]);
+      await dispatcher.dispatch([run], run.trigger_time);
     } catch (cause) {
       await store.pendingRuns.remove(run.result_id);
       await request.forget();

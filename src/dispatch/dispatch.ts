@@ -2,7 +2,6 @@
 // now".
 import { TooLargeError } from "../bus/bus.ts";
 import type { Bus } from "../bus/bus.ts";
-import { parseInstant } from "../model/instant.ts";
 import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
 import { awaitsRenewal } from "../model/token-renewal.ts";
 import { groupTicks } from "../model/tick.ts";
@@ -23,13 +22,12 @@ export const PUBLISH_AHEAD_MS = 90_000;
 
 export interface Dispatcher {
   /**
-   * Publishes the ticks of runs that are pending in the store, and marks them published; runs
-   * further ahead than `PUBLISH_AHEAD_MS`, and those whose token is about to be renewed, are left
-   * for a later beat. A run that has nothing to run, or that the run before it reached into, is
-   * recorded as such. Rejects with `unavailable` when the bus did not take them all; those stay
-   * unpublished.
+   * Publishes the ticks of pending runs and marks them published. Runs more than
+   * `PUBLISH_AHEAD_MS` after `now`, and those whose token is about to be renewed, are left for a
+   * later beat. A run with nothing to run is recorded as UNABLE_TO_RUN. Rejects with `unavailable`
+   * when the bus did not take them all; those stay unpublished.
    */
-  dispatch(runs: readonly PendingRun[]): Promise<void>;
+  dispatch(runs: readonly PendingRun[], now: number): Promise<void>;
 }
 
 interface Planned {
@@ -48,14 +46,11 @@ export function createDispatcher({
   readonly sealTick?: TickSealer;
 }): Dispatcher {
   return {
-    async dispatch(pending) {
-      const now = await store.now();
-      const soon = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
-      const overrun = await overrunBy(store, soon, now);
-      const runs = soon.filter(({ result_id }) => !overrun.has(result_id));
+    async dispatch(pending, now) {
+      const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
       const targets = await loadTargets(store, runs);
       const built: Planned[] = [];
-      const missed = [...overrun.values()];
+      const missed: MissedRun[] = [];
       for (const run of runs) {
         const tick = buildTick(run, targets);
         if (typeof tick !== "string") built.push({ run, tick });
@@ -98,30 +93,6 @@ const tooLargeToRun = (run: PendingRun): MissedRun => ({
   result: "UNABLE_TO_RUN",
   message: `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,
 });
-
-const STILL_RUNNING =
-  "still_running: the deployment's run before this one was under way when this one was due";
-
-/**
- * A workflow's run waits unpublished for the outcome of the one before it. Where that came after
- * this one was due, it says whether it also ended after it, or was only told of late.
- */
-async function overrunBy(
-  store: Store,
-  runs: readonly PendingRun[],
-  now: number,
-): Promise<Map<string, MissedRun>> {
-  const overrun = new Map<string, MissedRun>();
-  for (const run of runs) {
-    const { target_kind, deployment_id, due_time, result_id } = run;
-    if (target_kind !== "workflow" || !deployment_id || due_time > now) continue;
-    const last = await store.workflowResults.latestOfDeployment(deployment_id);
-    const ended = parseInstant(last?.meta.end_time ?? "");
-    if (ended !== undefined && ended > due_time)
-      overrun.set(result_id, { run, result: "MISSED", message: STILL_RUNNING });
-  }
-  return overrun;
-}
 
 /** Before it is published: a report can only be of what was planned. */
 async function plan(store: Store, planned: readonly Planned[]): Promise<void> {

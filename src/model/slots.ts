@@ -14,8 +14,10 @@ export const MINUTE_MS = 60_000;
  */
 export const BEAT_LEAD_MS = 12_000;
 
-/** A change to a deployment holds from the first trigger more than this far ahead; longer than the beat's lead, so that
- *  a change that was acknowledged is always seen by the beat. */
+/**
+ * A change to a deployment holds from the first trigger more than this far ahead; longer than the
+ * beat's lead, so that the beat always sees an acknowledged change.
+ */
 export const CHANGE_LEAD_MS = 15_000;
 
 export const MAX_START_DELAY_MS = 60_000;
@@ -24,6 +26,12 @@ export const MAX_START_DELAY_MS = 60_000;
 export interface Timing {
   readonly frequency: number;
   readonly run_delay: number;
+}
+
+/** `active_until` is exclusive. */
+export interface ActiveTiming extends Timing {
+  readonly active_from: number;
+  readonly active_until: number;
 }
 
 /** One due run of a deployment, in epoch milliseconds. */
@@ -36,7 +44,7 @@ export interface DueRun {
 
 export const slotOf = (ms: number): number => Math.floor(ms / MINUTE_MS) * MINUTE_MS;
 
-/** The newest slot that has to be open at `now`. */
+/** The newest slot that must be open at `now`. */
 export const newestOpenSlot = (now: number): number => slotOf(now + BEAT_LEAD_MS);
 
 const delayMinutes = (timing: Timing): number => Math.floor(timing.run_delay / 60);
@@ -66,6 +74,24 @@ export function dueRun(timing: Timing, slot: number): DueRun {
     due_time,
     latest_start: due_time + startWindowMs(timing.frequency),
   };
+}
+
+/** The slots up to `newest` of a schedule's triggers from `active_from` until before `active_until`. */
+export function slotsUpTo(
+  { frequency, run_delay, active_from, active_until }: ActiveTiming,
+  newest: number,
+): number[] {
+  const slots: number[] = [];
+  for (
+    let trigger = nextTrigger(frequency, active_from - 1);
+    trigger < active_until;
+    trigger = nextTrigger(frequency, trigger)
+  ) {
+    const slot = slotOf(trigger + run_delay * 1000);
+    if (slot > newest) break;
+    slots.push(slot);
+  }
+  return slots;
 }
 
 /** How late a run may start: 60 s, or half its period, whichever is less. */

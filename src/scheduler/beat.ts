@@ -1,50 +1,37 @@
-// The beat: opens every slot that is due, once, and sees to it that what was ordered is published.
-// Beating early, late, twice or not at all is harmless: what is due follows from the cursor and the
-// clock alone.
-import { dueRun, MINUTE_MS, newestOpenSlot, nextTrigger, slotOf } from "../model/slots.ts";
-import type { Dispatcher } from "../dispatch/dispatch.ts";
+// The beat: opens every due slot once and publishes what was ordered. It may come early, late, twice
+// or not at all: what is due follows from the cursor and the clock alone.
+import { MINUTE_MS, newestOpenSlot, slotOf, slotsUpTo } from "../model/slots.ts";
 import { scheduledRun } from "../dispatch/pending-run.ts";
-import type { Logger } from "../runtime/logger.ts";
 import type { Lease, PendingRun, StoredSchedule } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import type { SchedulerMetrics } from "./metrics.ts";
-import { missOverlapped } from "./overlap.ts";
-import { publishPending } from "./publish.ts";
+import { missOverlapped, publishPending } from "./publish.ts";
+import type { PublishOptions } from "./publish.ts";
+import { missedFor } from "./reconcile.ts";
+import type { Reason } from "./reconcile.ts";
 
 export const LEASE_NAME = "scheduler";
 const LEASE_TTL_MS = 10_000;
 
-/**
- * How long before a slot that did not see it, because it was just being stored, a deployment may
- * have started.
- */
+/** A deployment that started this long before a slot may have been stored after it was opened. */
 const LATE_STARTERS_MS = 3 * MINUTE_MS;
 
 /** Longer than the longest delay of a run. */
 const SCHEDULES_KEPT_MS = 25 * 60 * MINUTE_MS;
 
-export interface BeatOptions {
-  readonly store: Store;
-  readonly dispatcher: Dispatcher;
-  readonly log: Logger;
-  readonly metrics: SchedulerMetrics;
-  /** Names this process among schedulers. */
+export interface BeatOptions extends PublishOptions {
+  /** Identifies this process among schedulers. */
   readonly holder: string;
 }
 
-export interface Beat {
-  /** Does all that is due. False when another scheduler holds the lease. */
-  run(signal?: AbortSignal): Promise<boolean>;
-  /** Leaves the lease to the next scheduler. */
-  resign(): Promise<void>;
-}
+export type Beat = ReturnType<typeof createBeat>;
 
-export function createBeat(options: BeatOptions): Beat {
+export function createBeat(options: BeatOptions) {
   const { store, holder, log, metrics } = options;
   let held: Lease | undefined;
+  let orderedLate: ReadonlySet<string> = new Set();
 
-  const acquire = async (at: number): Promise<Lease | undefined> => {
-    const lease = await store.leases.acquire(LEASE_NAME, holder, at, LEASE_TTL_MS);
+  const acquire = async (now: number): Promise<Lease | undefined> => {
+    const lease = await store.leases.acquire(LEASE_NAME, holder, now, LEASE_TTL_MS);
     if (lease && lease.fence !== held?.fence)
       log.info({ fence: lease.fence }, "scheduler lease taken");
     if (held && !lease) log.warn("scheduler lease lost");
@@ -53,23 +40,30 @@ export function createBeat(options: BeatOptions): Beat {
   };
 
   return {
-    async run(signal) {
-      let lease = await acquire(await store.now());
+    /**
+     * Does everything that is due. False while another scheduler holds the lease. Asks for the time
+     * once; again before each further slot when it catches up.
+     */
+    async run(signal?: AbortSignal): Promise<boolean> {
+      let now = await store.now();
+      let lease = await acquire(now);
       if (typeof lease?.cursor === "number")
-        await openForLateStarters(options, lease.cursor, await store.now());
+        orderedLate = await orderLateStarters(options, lease.cursor, now, orderedLate);
       while (lease && !signal?.aborted) {
-        const at = await store.now();
-        const slot = lease.cursor === null ? await firstSlot(store, at) : lease.cursor + MINUTE_MS;
-        if (slot > newestOpenSlot(at)) break;
-        await openSlot(options, lease, slot, at);
-        lease = await acquire(await store.now());
+        const slot = lease.cursor === null ? await firstSlot(store, now) : lease.cursor + MINUTE_MS;
+        if (slot > newestOpenSlot(now)) break;
+        const isLast = slot + MINUTE_MS > newestOpenSlot(now);
+        if ((await openSlot(options, lease, slot, now)) && isLast) break;
+        now = await store.now();
+        lease = await acquire(now);
       }
       if (!lease) return false;
-      await missOverlapped(options, await store.now());
-      await publishPending(options, await store.now(), signal);
+      await missOverlapped(options, now);
+      await publishPending(options, now, signal);
       return true;
     },
-    async resign() {
+    /** Leaves the lease to the next scheduler. */
+    async resign(): Promise<void> {
       if (held) await store.leases.release(held);
       held = undefined;
       metrics.leader.set(0);
@@ -77,43 +71,38 @@ export function createBeat(options: BeatOptions): Beat {
   };
 }
 
-/**
- * Deployments may be older than the first scheduler: their slots are accounted for from the
- * beginning.
- */
+/** Deployments may be older than the first scheduler: their slots count from the beginning. */
 async function firstSlot(store: Store, now: number): Promise<number> {
   const earliest = await store.schedules.earliestStart();
   return slotOf(Math.min(now, earliest ?? now));
 }
 
 /**
- * One transaction: the cursor moves and the slot's runs are ordered, or neither. Does nothing for a
- * former holder.
+ * In one transaction: moves the cursor and orders the slot's runs. False, and nothing done, for a
+ * former holder of the lease.
  */
 async function openSlot(
   options: BeatOptions,
   lease: Lease,
   slot: number,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const { store, log, metrics } = options;
   const opened = await store.transaction(async (inner) => {
     if (!(await inner.leases.advance(lease, slot))) return undefined;
-    await inner.schedules.prune(slot - SCHEDULES_KEPT_MS);
-    const runs = (await inner.schedules.due(slot)).map((schedule) => scheduledRun(schedule, slot));
-    return order(inner, runs, now, "scheduler_down: no scheduler was at work when the run was due");
+    const { schedules } = inner;
+    await schedules.prune(slot - SCHEDULES_KEPT_MS);
+    const runs = (await schedules.due(slot)).map((schedule) => scheduledRun(schedule, slot));
+    return order(inner, runs, now, "scheduler_down");
   });
-  if (!opened) return;
+  if (!opened) return false;
   metrics.slots.inc();
   metrics.cursor.set(slot / 1000);
-  count(metrics, opened, "scheduler_down");
-  const outcome = {
-    slot: new Date(slot).toISOString(),
-    ordered: opened.ordered,
-    missed: opened.missed,
-  };
+  countOrdered(options, opened, "scheduler_down");
+  const outcome = { slot: new Date(slot).toISOString(), ...opened };
   if (opened.missed > 0) log.warn(outcome, "slot opened late");
   else if (opened.ordered > 0) log.info(outcome, "slot opened");
+  return true;
 }
 
 interface Ordered {
@@ -121,57 +110,49 @@ interface Ordered {
   readonly missed: number;
 }
 
-/**
- * Of the runs that are new, those that can still start become pending; the others are MISSED at
- * once.
- */
+/** New runs become pending; those that can no longer start in time are MISSED at once. */
 async function order(
-  store: Store,
+  { pendingRuns, results }: Store,
   runs: readonly PendingRun[],
   now: number,
-  reason: string,
+  reason: Reason,
 ): Promise<Ordered> {
-  const fresh = await store.pendingRuns.insert(runs);
+  const fresh = await pendingRuns.insert(runs);
   const tooLate = fresh.filter((run) => run.latest_start < now);
-  const missed = await store.results.recordMissed(
-    tooLate.map((run) => ({ run, result: "MISSED", message: reason })),
-  );
-  return { ordered: fresh.length - missed, missed };
+  if (tooLate.length > 0) await results.recordMissed(tooLate.map((run) => missedFor(reason, run)));
+  return { ordered: fresh.length - tooLate.length, missed: tooLate.length };
 }
 
-function count(metrics: SchedulerMetrics, { ordered, missed }: Ordered, reason: string): void {
+function countOrdered({ metrics }: BeatOptions, { ordered, missed }: Ordered, reason: Reason) {
   metrics.runs.inc(ordered);
   if (missed > 0) metrics.missed.inc({ reason }, missed);
 }
 
 /**
- * Orders what could not be seen yet when the slots up to the cursor were opened; what was seen is
- * there and stays as it is. The look back begins at the cursor: a beat that comes late must not
- * look for less.
+ * Orders the runs of deployments that were stored after their slots were opened. Looks back from
+ * the cursor: a late beat must not look at less. `known` are the slots that need no look, by
+ * deployment; returns those of the next beat.
  */
-async function openForLateStarters(
+async function orderLateStarters(
   options: BeatOptions,
   cursor: number,
   now: number,
-): Promise<void> {
-  const { store, log, metrics } = options;
-  const since = Math.min(now, cursor) - LATE_STARTERS_MS;
-  const started = await store.schedules.startedSince(since);
-  const runs = started.flatMap((schedule) => runsUpTo(schedule, cursor));
-  if (runs.length === 0) return;
-  const reason = "deployed_late: the deployment was stored after its run was due";
-  const opened = await store.transaction((inner) => order(inner, runs, now, reason));
-  count(metrics, opened, "deployed_late");
-  if (opened.ordered + opened.missed > 0) log.info(opened, "late starters ordered");
-}
-
-function runsUpTo(schedule: StoredSchedule, cursor: number): PendingRun[] {
-  const runs: PendingRun[] = [];
-  let trigger = nextTrigger(schedule.frequency, schedule.active_from - 1);
-  for (;;) {
-    const slot = slotOf(trigger + schedule.run_delay * 1000);
-    if (slot > cursor || dueRun(schedule, slot).trigger_time !== trigger) return runs;
-    if (schedule.active_until > trigger) runs.push(scheduledRun(schedule, slot));
-    trigger = nextTrigger(schedule.frequency, trigger);
+  known: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const { store, log } = options;
+  const started = await store.schedules.startedSince(Math.min(now, cursor) - LATE_STARTERS_MS);
+  const slots = new Map<string, readonly [StoredSchedule, number]>();
+  for (const schedule of started)
+    for (const slot of slotsUpTo(schedule, cursor))
+      slots.set(`${schedule.deployment_id}|${schedule.active_from}|${slot}`, [schedule, slot]);
+  const runs = [...slots]
+    .filter(([key]) => !known.has(key))
+    .map(([, [schedule, slot]]) => scheduledRun(schedule, slot));
+  const missing = await store.pendingRuns.listUnordered(runs);
+  if (missing.length > 0) {
+    const opened = await store.transaction((inner) => order(inner, missing, now, "deployed_late"));
+    countOrdered(options, opened, "deployed_late");
+    log.info(opened, "runs of late starters ordered");
   }
+  return new Set(slots.keys());
 }

@@ -1,24 +1,21 @@
-// Publishes what is pending and unpublished: just ordered, or left by a scheduler that stopped in
-// between.
+// Publishes pending runs: new ones, and those that a scheduler left behind. A workflow's run that
+// overlaps the previous one is MISSED instead.
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { isUnavailable } from "../model/errors.ts";
-import type { Logger } from "../runtime/logger.ts";
+import { parseInstant } from "../model/instant.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import { absenceOf, missedFor, recordMissed } from "./reconcile.ts";
+import type { ReconcileOptions } from "./reconcile.ts";
 
 const PUBLISH_BATCH = 1000;
 
-/**
- * A manual run is published, or held back, by whoever ordered it; only after this long did that one
- * fail.
- */
+/** Whoever orders a manual run publishes it or holds it back; after this long, that has failed. */
 const ORDERER_GRACE_MS = 5000;
 
-export interface PublishOptions {
-  readonly store: Store;
+export interface PublishOptions extends ReconcileOptions {
   readonly dispatcher: Dispatcher;
-  readonly log: Logger;
 }
 
 export async function publishPending(
@@ -29,11 +26,8 @@ export async function publishPending(
   const { store, log } = options;
   let last: PendingRun | undefined;
   while (!signal?.aborted) {
-    const unpublished = await store.pendingRuns.listUnpublished(
-      now + PUBLISH_AHEAD_MS,
-      PUBLISH_BATCH,
-      last,
-    );
+    const until = now + PUBLISH_AHEAD_MS;
+    const unpublished = await store.pendingRuns.listUnpublished(until, PUBLISH_BATCH, last);
     last = unpublished.at(-1);
     if (!last) return;
     const ours = unpublished.filter(
@@ -41,38 +35,85 @@ export async function publishPending(
         run.trigger === "SCHEDULE" || run.held_back || run.trigger_time < now - ORDERER_GRACE_MS,
     );
     try {
-      await dispatchAll(options, ours);
+      await dispatchAll(options, await withoutOverlapped(options, ours, now), now);
     } catch (err) {
       if (!isUnavailable(err)) throw err;
-      log.warn(
-        { err, unpublished: ours.length },
-        "ticks could not be published; they are tried again",
-      );
+      log.warn({ err, unpublished: ours.length }, "ticks not published; retrying");
       return;
     }
   }
 }
 
-/**
- * One run that cannot be made into a tick must not hold up the others; it stays, and ends as
- * MISSED.
- */
+/** A run that cannot be made into a tick must not hold up the others; it ends as MISSED. */
 async function dispatchAll(
   { dispatcher, log }: PublishOptions,
   runs: readonly PendingRun[],
+  now: number,
 ): Promise<void> {
   try {
-    return await dispatcher.dispatch(runs);
+    return await dispatcher.dispatch(runs, now);
   } catch (err) {
     if (isUnavailable(err)) throw err;
   }
   for (const run of runs) {
     try {
-      await dispatcher.dispatch([run]);
+      await dispatcher.dispatch([run], now);
     } catch (err) {
       if (isUnavailable(err)) throw err;
       const { result_id, deployment_id, target_id } = run;
       log.error({ err, result_id, deployment_id, target_id }, "run could not be made into a tick");
     }
   }
+}
+
+/**
+ * A workflow's run overlaps the previous run of its deployment when that one ends after it is due.
+ * While the previous run is published and has no outcome, the run stays unpublished, at most this
+ * long after it was due:
+ *
+ *     previous slot       due    due + 5 s
+ *     |-- run ..... end |..report..|          published when the report comes
+ *     |-- run ..........|.end.report          MISSED when the report comes
+ *     |-- run ..........|..........|          MISSED after 5 s
+ */
+const REPORT_GRACE_MS = 5000;
+const OVERLAPPED_BATCH = 500;
+
+/** Runs whose previous run has no outcome in time. */
+export async function missOverlapped(options: ReconcileOptions, now: number): Promise<void> {
+  const { pendingRuns, locations } = options.store;
+  const overlapped = await pendingRuns.listOverlapped(now - REPORT_GRACE_MS, OVERLAPPED_BATCH);
+  if (overlapped.length === 0) return;
+  const agents = await locations.listAgents();
+  // Where no agent is online, the previous run is lost rather than running.
+  const missed = overlapped.map((run) =>
+    missedFor(absenceOf(agents, run.location_id, run.due_time) ?? "still_running", run),
+  );
+  await recordMissed(options, missed);
+}
+
+/** Without the runs whose previous run has an outcome by now and ended after they were due. */
+async function withoutOverlapped(
+  options: PublishOptions,
+  runs: readonly PendingRun[],
+  now: number,
+): Promise<PendingRun[]> {
+  const overlapped = new Set<PendingRun>();
+  for (const run of runs) if (await isOverlapped(options.store, run, now)) overlapped.add(run);
+  await recordMissed(
+    options,
+    [...overlapped].map((run) => missedFor("still_running", run)),
+  );
+  return runs.filter((run) => !overlapped.has(run));
+}
+
+async function isOverlapped(
+  { workflowResults }: Store,
+  { target_kind, deployment_id, due_time }: PendingRun,
+  now: number,
+): Promise<boolean> {
+  if (target_kind !== "workflow" || !deployment_id || due_time > now) return false;
+  const previous = await workflowResults.latestOfDeployment(deployment_id);
+  const ended = parseInstant(previous?.meta.end_time ?? "");
+  return ended !== undefined && ended > due_time;
 }

@@ -1,5 +1,5 @@
-// Closes the ledger: a run whose outcome did not come in time is MISSED, with the reason that the
-// facts allow.
+// Closes the ledger: a run without an outcome in time is MISSED, with the reason that the facts
+// allow.
 import { isOnline } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { ExpiredRun, MissedRun, PendingRun, StoredAgent } from "../store/records.ts";
@@ -14,24 +14,32 @@ export interface ReconcileOptions {
   readonly metrics: SchedulerMetrics;
 }
 
-export async function reconcile(
-  { store, log, metrics }: ReconcileOptions,
-  signal?: AbortSignal,
-): Promise<void> {
-  const at = await store.now();
+export async function reconcile(options: ReconcileOptions, signal?: AbortSignal): Promise<void> {
+  const { store } = options;
+  const now = await store.now();
   const agents = await store.locations.listAgents();
   for (let more = true; more && !signal?.aborted;) {
-    const expired = await store.pendingRuns.listExpired(at, BATCH);
+    const expired = await store.pendingRuns.listExpired(now, BATCH);
     more = expired.length === BATCH;
-    if (expired.length === 0) break;
-    const missed = expired.map((run) => missedFor(reasonOf(run, agents), run));
-    await store.results.recordMissed(missed);
-    for (const [reason, runs] of Map.groupBy(missed, (each) => each.reason)) {
-      metrics.missed.inc({ reason }, runs.length);
-      log.warn({ reason, missed: runs.length }, "runs missed");
-    }
+    await recordMissed(
+      options,
+      expired.map((run) => missedFor(reasonOf(run, agents), run)),
+    );
   }
 }
+
+const EXPLANATIONS = {
+  scheduler_down: () => "no scheduler was at work when the run was due",
+  deployed_late: () => "the deployment was stored after its run was due",
+  still_running: () => "the deployment's previous run had not ended when this one was due",
+  hub_unreachable: () => "the bus could not be reached to publish the run",
+  no_agent: (location: string) => `no agent has ever been seen at ${location}`,
+  agent_offline: (location: string) => `no agent was online at ${location} when the run was due`,
+  agent_lost: (location: string) =>
+    `an agent at ${location} was given the run and never reported its outcome`,
+} as const;
+
+export type Reason = keyof typeof EXPLANATIONS;
 
 export interface MissedWithReason extends MissedRun {
   readonly reason: Reason;
@@ -44,23 +52,33 @@ export const missedFor = (reason: Reason, run: PendingRun): MissedWithReason => 
   message: `${reason}: ${EXPLANATIONS[reason](`location '${run.location_id}'`)}`,
 });
 
-type Reason = "still_running" | "hub_unreachable" | "no_agent" | "agent_offline" | "agent_lost";
-
-/** What is known of the location's agents is judged at the time that the run had to start. */
-export function reasonOf(run: ExpiredRun, agents: readonly StoredAgent[]): Reason {
-  if (!run.published) return "hub_unreachable";
-  const there = agents.filter(({ location_id }) => location_id === run.location_id);
-  if (there.length === 0) return "no_agent";
-  return there.some(({ last_seen }) => isOnline(last_seen, run.latest_start))
-    ? "agent_lost"
-    : "agent_offline";
+export async function recordMissed(
+  { store, log, metrics }: ReconcileOptions,
+  missed: readonly MissedWithReason[],
+): Promise<void> {
+  if (missed.length === 0) return;
+  await store.results.recordMissed(missed);
+  for (const [reason, runs] of Map.groupBy(missed, (each) => each.reason)) {
+    metrics.missed.inc({ reason }, runs.length);
+    log.warn({ reason, missed: runs.length }, "runs missed");
+  }
 }
 
-const EXPLANATIONS: Readonly<Record<Reason, (location: string) => string>> = {
-  still_running: () => "the deployment's run before this one was under way when this one was due",
-  hub_unreachable: () => "the bus could not be reached to publish the run",
-  no_agent: (location) => `no agent has ever been seen at ${location}`,
-  agent_offline: (location) => `no agent was online at ${location} when the run was due`,
-  agent_lost: (location) =>
-    `an agent at ${location} was given the run and never reported its outcome`,
-};
+function reasonOf(
+  { published, location_id, latest_start }: ExpiredRun,
+  agents: readonly StoredAgent[],
+): Reason {
+  if (!published) return "hub_unreachable";
+  return absenceOf(agents, location_id, latest_start) ?? "agent_lost";
+}
+
+/** Undefined where an agent was online at the location at that time. */
+export function absenceOf(
+  agents: readonly StoredAgent[],
+  locationId: string,
+  at: number,
+): "no_agent" | "agent_offline" | undefined {
+  const there = agents.filter(({ location_id }) => location_id === locationId);
+  if (there.length === 0) return "no_agent";
+  return there.some(({ last_seen }) => isOnline(last_seen, at)) ? undefined : "agent_offline";
+}

@@ -127,10 +127,9 @@ export function createLeaseStore({ kysely }: Database) {
       now: number,
       ttlMs: number,
     ): Promise<Lease | undefined> {
-      const free = { name, holder: "", fence: 0, expires_at: 0, cursor: null };
       await kysely
         .insertInto("leases")
-        .values(free)
+        .values({ name, holder: "", fence: 0, expires_at: 0, cursor: null })
         .onConflict((conflict) => conflict.column("name").doNothing())
         .execute();
       return kysely

@@ -117,7 +117,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       aRun({ target_id: workflow.id, target_kind: "workflow" }),
     ];
     await store.pendingRuns.insert(runs);
-    await createDispatcher({ store, bus }).dispatch(runs);
+    await createDispatcher({ store, bus }).dispatch(runs, T0);
     const [one, two] = runs.map(({ result_id }) => result_id);
     expect(published).toEqual([one]);
     expect(await store.pendingRuns.get(two!)).toBeUndefined();

@@ -12,6 +12,7 @@ import {
   nextTrigger,
   phaseOf,
   slotOf,
+  slotsUpTo,
   startWindowMs,
 } from "../../src/model/slots.ts";
 import type { Timing } from "../../src/model/slots.ts";
@@ -183,5 +184,47 @@ describe("the time a run may start late", () => {
     [1440, 60],
   ])("is, of %i minutes, %i seconds", (frequency, seconds) => {
     expect(startWindowMs(frequency)).toBe(seconds * 1000);
+  });
+});
+
+describe("the slots of a schedule up to the newest open one", () => {
+  const slots = (
+    frequency: number,
+    run_delay: number,
+    from: string,
+    until: string,
+    newest: string,
+  ) =>
+    slotsUpTo(
+      { frequency, run_delay, active_from: at(from), active_until: at(until) },
+      at(newest),
+    ).map(clock);
+
+  it.each([
+    ["its triggers from its start on", 1, 0, "12:00:00", "13:00:00", ["12:00:00", "12:01:00"]],
+    ["not the trigger before its start", 1, 0, "12:00:01", "13:00:00", ["12:01:00"]],
+    ["not the trigger at its end", 1, 0, "12:00:00", "12:01:00", ["12:00:00"]],
+    ["the slot that its delay leads to", 60, 90, "11:00:00", "13:00:00", ["11:01:00", "12:01:00"]],
+    ["none beyond the newest", 1, 120, "12:00:00", "13:00:00", []],
+  ])("are %s", (_, frequency, delay, from, until, expected) => {
+    expect(slots(frequency, delay, from, until, "12:01:00")).toEqual(expected);
+  });
+
+  it("are those in which it is due", () => {
+    fc.assert(
+      fc.property(anyTiming, anyMidnight, (timing, midnight) => {
+        const all = slotsUpTo(
+          {
+            ...timing,
+            active_from: midnight - 2 * DAY_MINUTES * MINUTE_MS,
+            active_until: Infinity,
+          },
+          slotsOfDay(midnight).at(-1) ?? 0,
+        );
+        const ofDay = all.filter((slot) => slot >= midnight);
+        expect(ofDay).toEqual(slotsOfDay(midnight).filter((slot) => isDue(timing, slot)));
+      }),
+      { numRuns: 20 },
+    );
   });
 });

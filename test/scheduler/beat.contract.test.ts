@@ -164,6 +164,27 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(await pending()).toEqual([]);
   });
 
+  it("asks for the time once, and writes nothing but its lease while nothing is due", async () => {
+    const asked = { now: 0, transactions: 0 };
+    const counted: Store = {
+      ...store,
+      now: () => ((asked.now += 1), store.now()),
+      transaction: (work) => ((asked.transactions += 1), store.transaction(work)),
+    };
+    const beat = newBeat("one", { store: counted });
+    await beat.run();
+    await deploy();
+    await at(T0 + 48 * SECOND);
+    await beat.run();
+    expect(asked).toEqual({ now: 2, transactions: 2 });
+    const another = newBeat("one", { store: counted });
+    for (let second = 49; second < 108; second += 1) {
+      await at(T0 + second * SECOND);
+      await (second % 2 === 0 ? beat : another).run();
+    }
+    expect(asked).toEqual({ now: 61, transactions: 2 });
+  });
+
   it("records the first slot as MISSED when the deployment was stored too late for it", async () => {
     const beat = newBeat("one");
     await beat.run();

@@ -212,7 +212,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     const repeated: Tick[] = [];
     await again.consumeTicks("local", async (batch) => void repeated.push(...batch));
     const runs = await store.pendingRuns.listUnpublished(clock.now() + 1e6, 9);
-    await createDispatcher({ store, bus: again }).dispatch(runs);
+    await createDispatcher({ store, bus: again }).dispatch(runs, clock.now());
     await expect.poll(() => repeated).toHaveLength(1);
     expect(repeated[0]?.calls).toEqual(calls);
     await again.close();
