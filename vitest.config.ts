@@ -1,38 +1,47 @@
+// The tests: which run without servers, which with, and in which order.
 import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
 // "embedded" needs no server: SQLite and the in-process bus. "servers" starts NATS, PostgreSQL and
-// child processes, and gives each file a process of its own. A contract suite runs in both: STORES
-// and BUSES choose the adapters.
+// child processes, and runs each file in its own process. A contract suite runs in both: STORES and
+// BUSES select the adapters.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
-  // As long as a busy machine may take; what comes sooner ends a wait.
+  // Generous, for a busy machine; a passing test never waits this long.
   testTimeout: 60_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 10_000 } },
-  // More than two processors can serve: many files wait for servers and clocks.
+  // More workers than two processors serve: many files wait for servers and clocks.
   maxWorkers: 3,
 };
-const apart = [
+const serversOnly = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
   "test/web/**/*.test.ts",
-  // Replaces a module of Node's.
+  // Replaces a Node module.
   "test/agent/http/self-connection.test.ts",
 ];
 
-// These wait for real minutes to pass.
-const slow = ["test/faults/kill.test.ts", "test/flows/servers-real-time.test.ts"];
+// The first two wait for real minutes; the others start the program dozens of times.
+const LONGEST = [
+  "test/faults/kill.test.ts",
+  "test/flows/servers-real-time.test.ts",
+  "test/main/serve.test.ts",
+  "test/main/command-line.test.ts",
+  "test/main/master-key.test.ts",
+];
 
-/** What waits longest starts first, and leaves the processors to the rest. */
+/** Starts the longest files first, so that the short ones fill the gaps. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const waits = ({ moduleId }: TestSpecification): number =>
-      Number(slow.some((path) => moduleId.endsWith(path)));
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((path) => moduleId.endsWith(path));
+      return at === -1 ? LONGEST.length : at;
+    };
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => waits(b) - waits(a));
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
@@ -45,9 +54,8 @@ export default defineConfig({
           ...shared,
           name: "embedded",
           include: ["test/**/*.test.ts"],
-          exclude: apart,
-          // A process for many files: to load the program for each would take as long as all of the
-          // tests.
+          exclude: serversOnly,
+          // One process for many files: loading the program for each would double the time.
           isolate: false,
           env: { STORES: "sqlite", BUSES: "in-process" },
         },
@@ -57,7 +65,7 @@ export default defineConfig({
           ...shared,
           name: "servers",
           globalSetup: ["test/support/servers.ts"],
-          include: ["test/**/*.contract.test.ts", ...apart],
+          include: ["test/**/*.contract.test.ts", ...serversOnly],
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },

@@ -1,7 +1,6 @@
-// The agent's own CPU for a call beside that of a bare undici request over a fresh connection: from
-// tick to report, and the whole agent between messages of nats-server. All call the same target, in
-// turns. Goal: at most 1.5 times, from tick to report, over plain http, where little else costs
-// anything.
+// CPU per call of the agent, compared with a bare undici request over a fresh connection: from tick
+// to report, and of the whole agent behind nats-server. All take turns on the same target. Goal: at
+// most 1.5 times the bare request, from tick to report over plain HTTP.
 import { CONCURRENCY, startCaller } from "./caller.ts";
 import type { Caller } from "./caller.ts";
 import { startRole } from "./role.ts";
@@ -23,7 +22,7 @@ async function compare(scheme: "http" | "https"): Promise<void> {
   for (let round = -2; round < ROUNDS; round += 1)
     for (const caller of [bare, ...others.values()]) {
       const used = await caller.measure(CALLS[scheme]);
-      // The first rounds are for the compiler.
+      // The first rounds warm up the compiler.
       if (round >= 0) cpu.set(caller, [...(cpu.get(caller) ?? []), used]);
     }
   await Promise.all([bare, ...others.values()].map((caller) => caller.stop()));
@@ -42,14 +41,14 @@ async function compare(scheme: "http" | "https"): Promise<void> {
   }
 }
 
-/** Over https the whole agent would not trust the target. */
+/** Without the whole agent over HTTPS, where it would not trust the target. */
 async function startOthers(scheme: string, url: string): Promise<Map<string, Caller>> {
   const agent = startCaller("agent", url, target.authority);
   const callers = new Map([["agent, tick to report", agent]]);
   if (scheme === "https") return callers;
   const role = await startRole(url, CONCURRENCY);
   if (role) callers.set("agent over NATS", role);
-  else console.log("no nats-server: the whole agent is left out");
+  else console.log("nats-server is not installed: skipping the whole agent");
   return callers;
 }
 

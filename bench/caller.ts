@@ -1,5 +1,4 @@
-// One side of the comparison, in a process of its own: code that both ran would be optimized for
-// neither.
+// One side of the comparison, in its own process: shared code would be optimized for neither side.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createSecureContext } from "node:tls";
@@ -17,12 +16,12 @@ export const CONCURRENCY = 100;
 export type Side = "bare" | "agent";
 
 export interface Caller {
-  /** Milliseconds of CPU, user and system, for each of so many calls. */
+  /** CPU milliseconds, user and system, per call. */
   measure(calls: number): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** `authority` is what it trusts, in PEM. */
+/** `authority`: the trusted certificate, in PEM. */
 export function startCaller(side: Side, url: string, authority: string): Caller {
   const child = fork(fileURLToPath(import.meta.url), ["call", side, url], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: "" },

@@ -1,4 +1,4 @@
-// The whole agent in a process of its own, between ticks and reports on a real nats-server.
+// The whole agent in its own process, from ticks to reports on a real nats-server.
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ import { tickFor } from "./tick.ts";
 const LOCATION = "local";
 const TICKS_PER_MESSAGE = 50;
 
-/** Undefined where there is no nats-server. */
+/** Undefined when nats-server is not installed. */
 export async function startRole(url: string, concurrency: number): Promise<Caller | undefined> {
   const nats = await startNats();
   if (!nats) return undefined;
@@ -62,7 +62,7 @@ function createRuns(bus: Bus, url: string) {
         left -= reports.length;
         if (left === 0) onDone();
       }),
-    /** Resolves when their reports have come. */
+    /** Resolves when every report has arrived. */
     async make(calls: number): Promise<void> {
       const done = new Promise<void>((resolve) => (onDone = resolve));
       left = calls;

@@ -1,5 +1,4 @@
-// Runs every benchmark, each in a process of its own, one after the other. `npm run bench -- api`
-// runs one.
+// Runs the benchmarks one after another, each in its own process. `npm run bench -- api` runs one.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -8,7 +7,7 @@ const BENCHMARKS = ["api", "agent"];
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !BENCHMARKS.includes(name));
 if (unknown.length > 0) {
-  console.error(`there is no benchmark ${unknown.join(", ")}; there are ${BENCHMARKS.join(", ")}`);
+  console.error(`unknown benchmark ${unknown.join(", ")}: choose from ${BENCHMARKS.join(", ")}`);
   process.exit(1);
 }
 

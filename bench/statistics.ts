@@ -1,4 +1,4 @@
-// Medians and spreads: what a noisy machine allows to say.
+// Medians and spreads, since the machine is noisy.
 
 export interface Spread {
   readonly min: number;

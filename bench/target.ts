@@ -1,5 +1,5 @@
-// A target of small answers in a process of its own, over http and https. Tells its ports, and the
-// authority to trust.
+// A target with small answers in its own process, over HTTP and HTTPS. Reports its ports and the
+// certificate authority.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -15,7 +15,7 @@ export interface Target {
   readonly authority: string;
 }
 
-/** With it, the function that stops it. */
+/** The target, and a function that stops it. */
 export async function startTarget(): Promise<[Target, () => void]> {
   const child = fork(fileURLToPath(import.meta.url), ["serve"]);
   const [target] = (await once(child, "message")) as [Target];

@@ -1,4 +1,4 @@
-// A port that takes no connection and refuses none: its listener is stopped and its queue is full.
+// A port that neither accepts nor refuses connections: its listener is suspended, its queue full.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -16,7 +16,7 @@ const LISTENER = `
   server.listen({ host, port: Number(port), backlog: 1 }, () =>
     console.log(server.address().port));
 `;
-const MOST_QUEUED = 10;
+const MAX_QUEUED = 10;
 
 export async function startBlackHole(host = "127.0.0.1", port = 0): Promise<BlackHole> {
   const listener = spawn(process.execPath, ["-e", LISTENER, host, String(port)], {
@@ -27,7 +27,7 @@ export async function startBlackHole(host = "127.0.0.1", port = 0): Promise<Blac
   listener.kill("SIGSTOP");
   const queued: Socket[] = [];
   do queued.push(connect(found, host).on("error", () => undefined));
-  while (queued.length < MOST_QUEUED && (await connects(queued.at(-1))));
+  while (queued.length < MAX_QUEUED && (await connects(queued.at(-1))));
   return {
     port: found,
     async [Symbol.asyncDispose]() {
@@ -42,7 +42,7 @@ export async function startBlackHole(host = "127.0.0.1", port = 0): Promise<Blac
 
 const connects = (socket: Socket | undefined): Promise<boolean> =>
   new Promise((resolve) => {
-    // In the turn after: what came while this process was held up is looked at first.
+    // One turn later, so that events which arrived while this process was busy come first.
     const timer = setTimeout(() => setImmediate(resolve, false), 200);
     socket?.once("connect", () => {
       clearTimeout(timer);

@@ -1,10 +1,9 @@
-// Request bodies by the dozen: such as a resource's schema allows, and such as differ from one in a
-// single forbidden place.
+// Generated request bodies: valid ones for a resource's schema, and ones with a single fault.
 import * as fc from "fast-check";
 import type { Arbitrary } from "fast-check";
 import type { TSchema } from "typebox";
 
-/** For what a schema cannot tell: by path, `[]` for any item of a list. */
+/** Generators for parts that a schema does not describe, by path; `[]` stands for any list item. */
 export type Known = Readonly<Record<string, Arbitrary<unknown>>>;
 
 interface Node {
@@ -27,7 +26,7 @@ interface Node {
 
 const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
-/** Of every script, with what is hard to see, to order and to escape. */
+/** Text in every script, with characters that are invisible, combining or need escaping. */
 const oddText: Arbitrary<string> = fc
   .oneof(
     fc.string({ unit: "grapheme", maxLength: 30 }),
@@ -53,30 +52,28 @@ function textOf({ minLength = 0, maxLength = 1000, pattern }: Node) {
   return maxLength <= 8192 ? fc.oneof({ arbitrary: short, weight: 20 }, longest) : short;
 }
 
-/** Whatever JSON holds, except what no body may. */
+/** Any JSON that a body may contain. */
 const anything: Arbitrary<unknown> = fc.jsonValue({ maxDepth: 5 }).filter((value) => {
   const text = JSON.stringify(value);
   return !/\\u0000|\\ud[89a-f]|__proto__|constructor|prototype/i.test(text);
 });
 
-/** Of a property that may have any name. */
+/** A property name. */
 const nameOfOne: Arbitrary<string> = fc
   .stringMatching(/^[\w é-]{1,20}$/)
   .filter((name) => !/__proto__|constructor|prototype/.test(name));
 
-/** An object of any content. */
+/** An object with any content. */
 export const anyObject: Arbitrary<object> = fc
   .dictionary(nameOfOne, anything, { maxKeys: 5 })
   .map((entries) => ({ ...entries }));
 
-/**
- * Bodies that the schema allows; throws for a part that has a rule of its own and is not `known`.
- */
+/** Bodies that the schema allows; throws for a part with a custom rule that is not in `known`. */
 export function bodiesOf(schema: TSchema, known: Known): Arbitrary<unknown> {
   const read = (node: Node, path: string): Arbitrary<unknown> => {
     if (known[path]) return known[path];
     if (node.properties) return objectOf(node, path);
-    if (node["~refine"]) throw new Error(`${path}: say what it may be`);
+    if (node["~refine"]) throw new Error(`${path}: missing from \`known\``);
     if (node.anyOf) return fc.oneof(...node.anyOf.map((branch) => read(branch, path)));
     if (node.enum) return fc.constantFrom(...node.enum);
     switch (node.type) {
@@ -119,7 +116,7 @@ export interface Fault {
   readonly body: unknown;
 }
 
-/** Every body that differs from this one in one place, in a way that the schema forbids. */
+/** Every body that breaks the schema in one place and otherwise equals this one. */
 export function faultsIn(schema: TSchema, body: unknown): Fault[] {
   const faults: Fault[] = [];
   const visit = (

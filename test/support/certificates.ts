@@ -1,5 +1,4 @@
-// Certificates for tests, made with the openssl program: an authority of their own, and what it
-// signs, good and bad.
+// Certificates for tests, made with openssl: an authority, and good and bad certificates.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,18 +12,18 @@ export interface Certificate {
 }
 
 export interface Certificates {
-  /** For clients: trusts the authority beside the public ones. */
+  /** For clients: trusts the authority as well as the public ones. */
   readonly trusting: SecureContext;
   readonly authority: Certificate;
-  /** Of the authority, for localhost and the loopback addresses. */
+  /** Signed by the authority, for localhost and the loopback addresses. */
   readonly good: Certificate;
   readonly expired: Certificate;
   readonly notYetValid: Certificate;
   readonly otherName: Certificate;
   readonly selfSigned: Certificate;
-  /** Self-signed, for a subject of thousands of characters. */
+  /** Self-signed, with a subject of thousands of characters. */
   readonly longNamed: Certificate;
-  /** Of an authority that `trusting` does not know. */
+  /** Signed by an authority that `trusting` does not know. */
   readonly ofStranger: Certificate;
 }
 
@@ -121,7 +120,7 @@ function createWorkshop(folder: string): Workshop {
   };
 }
 
-/** As openssl ca wants it: YYMMDDHHMMSSZ. */
+/** The format of openssl ca: YYMMDDHHMMSSZ. */
 const day = (fromNow: number): string =>
   new Date(Date.now() + fromNow * 86_400_000)
     .toISOString()

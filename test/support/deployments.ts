@@ -1,4 +1,4 @@
-// Many deployments in a store that processes share, and what must have become of them.
+// Many deployments in a store shared by processes, and checks of their outcomes.
 import { randomBytes } from "node:crypto";
 import { expect, vi } from "vitest";
 import { slotOf } from "../../src/model/slots.ts";
@@ -13,10 +13,7 @@ import { expectOneRowForEachSlot, expectStatisticsOfRows, readLedger } from "./l
 import type { Ledger } from "./ledger.ts";
 import { aCall } from "./runs.ts";
 
-/**
- * Calls and their schedules, every minute, spread over it; as if deployed when the current minute
- * began.
- */
+/** Stores calls with one-minute schedules, spread over the minute and active since its start. */
 export async function deployMany(
   store: Store,
   targetUrl: string,
@@ -46,7 +43,7 @@ export async function deployMany(
   return schedules;
 }
 
-/** Resolves when no run that was due by then is without an outcome. */
+/** Resolves when every run due before `due` has an outcome. */
 export const outcomesOf = (
   store: Store,
   schedules: readonly Schedule[],
@@ -61,7 +58,7 @@ export const outcomesOf = (
     { timeout: 25_000, interval: 200 },
   );
 
-/** The ledger, which is as it should be. */
+/** Expects a correct ledger and returns it. */
 export async function expectLedger(store: Store, schedules: readonly Schedule[]): Promise<Ledger> {
   const lease = await store.leases.acquire(LEASE_NAME, "test", await store.now(), 1000);
   const ledger = await readLedger(store, schedules);

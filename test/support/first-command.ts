@@ -1,5 +1,5 @@
-// Does what the README's first command promises, as a user would: starts the demo with npm, reads a
-// result and a statistic over HTTP, sends Ctrl-C, and expects a clean exit.
+// Checks the README's first command as a user would: starts the demo with npm, reads a result and a
+// statistic over HTTP, sends Ctrl-C and expects a clean exit.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -47,26 +47,26 @@ try {
     const { results } = await get<List<{ id: string; meta: { name: string } }>>("calls/");
     return results.find(({ meta }) => meta.name === "Demo: steady")?.id;
   });
-  await until(RESULT_WITHIN_MS, "no scheduled result came", async () => {
+  await until(RESULT_WITHIN_MS, "no scheduled result arrived", async () => {
     const { results } = await get<List<{ meta: { trigger: string; result: string } }>>(
       `calls/${steady}/results/`,
     );
     return results.find(({ meta }) => meta.trigger === "SCHEDULE" && meta.result === "COMPLETE");
   });
   const { stat } = await get<{ stat: { count: number } | null }>(`calls/${steady}/stats/?kind=DAY`);
-  if (!stat || stat.count < 1) throw new Error("the statistic does not count the result");
+  if (!stat || stat.count < 1) throw new Error("the statistic omits the result");
   console.log(`read a scheduled result and a statistic of ${stat.count} calls; sending Ctrl-C`);
 } finally {
   signalAll("SIGINT");
 }
-const [code, signal] = await within(exited, START_WITHIN_MS, "it did not end after Ctrl-C").catch(
+const [code, signal] = await within(exited, START_WITHIN_MS, "it did not exit after Ctrl-C").catch(
   (cause: unknown) => {
     signalAll("SIGKILL");
     throw cause;
   },
 );
-if (code !== 0) throw new Error(`it ended with ${code ?? signal} after Ctrl-C, not with 0`);
-console.log("ended cleanly");
+if (code !== 0) throw new Error(`it exited with ${code ?? signal} after Ctrl-C, not with 0`);
+console.log("exited cleanly");
 
 async function within<T>(work: Promise<T>, ms: number, otherwise: string): Promise<T> {
   const expired = delay(ms, undefined, { ref: false }).then(() => {

@@ -1,23 +1,21 @@
-// A port for a server that cannot be told to choose one itself or needs the same one twice, or
-// where nobody listens.
+// Free ports: for servers that cannot choose one or need the same one twice, and for closed ports.
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Below those that systems give to outgoing connections (32768 and up on Linux, 49152 by RFC 6335):
-// none of these takes the port between the moment it is found and the one it is used.
+// Below the ephemeral ports (from 32768 on Linux, 49152 by RFC 6335), so that no outgoing connection
+// takes the port before it is used.
 const FIRST = 10_000;
 const END = 32_768;
 
-// Nor does another worker of the tests: each has a share of its own, and the global setup the
-// first.
+// Each test worker has its own share, so that none takes another's; the global setup has the first.
 const SHARES = 8;
 const SHARE = Math.floor((END - FIRST) / SHARES);
 const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % SHARES;
 const given = new Set<number>();
 
-/** Of 127.0.0.1, free for TCP and for UDP; another one each time. */
+/** A port of 127.0.0.1 that is free for TCP and UDP; a different one each time. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + worker * SHARE + randomInt(SHARE);

@@ -1,5 +1,4 @@
-// The ledger's promise, checked on a store: one row for each due slot, and statistics that tell
-// what the rows tell.
+// Checks a store's ledger: one row for each due slot, and statistics that match the rows.
 import { expect } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
@@ -18,7 +17,7 @@ export interface Ledger {
   readonly pending: readonly PendingRun[];
 }
 
-/** Of the calls of these schedules. */
+/** The ledger of the schedules' calls. */
 export async function readLedger(store: Store, schedules: readonly Schedule[]): Promise<Ledger> {
   const calls = schedules.map(({ target_id }) => target_id);
   return {
@@ -29,10 +28,7 @@ export async function readLedger(store: Store, schedules: readonly Schedule[]): 
   };
 }
 
-/**
- * Every slot up to `cursor` that is due by these schedules, all in force, has one row: an outcome
- * or a pending run.
- */
+/** Expects one row, an outcome or a pending run, for each due slot up to `cursor`. */
 export function expectOneRowForEachSlot(
   { results, pending }: Ledger,
   schedules: readonly Schedule[],
@@ -63,7 +59,7 @@ function dueTimes(schedule: Schedule, cursor: number): number[] {
   }
 }
 
-/** What is stored of every period equals what its raw rows give. */
+/** Expects the stored statistics of every period to equal those of its raw rows. */
 export async function expectStatisticsOfRows(store: Store, { results }: Ledger): Promise<void> {
   for (const [call_id, ofCall] of Map.groupBy(results, ({ meta }) => meta.call_id))
     for (const kind of PERIOD_KINDS)
@@ -97,7 +93,7 @@ const comparable = ({ histogram: _, phases, ...summary }: Summary) => ({
   phaseSums: Object.values(phases).map(({ sum }) => sum),
 });
 
-/** Sums of floating-point numbers depend on their order in the last digits. */
+/** The last digits of floating-point sums depend on their order. */
 function approximately(value: ReturnType<typeof comparable>) {
   const near = (n: number): unknown =>
     expect.closeTo(n, 6 - Math.ceil(Math.log10(Math.max(1, Math.abs(n)))));

@@ -1,21 +1,12 @@
-// A Clock that only the test moves.
+// A Clock moved only by the test.
 import type { Clock } from "../../src/runtime/clock.ts";
 
 export interface ManualClock extends Clock {
-  /**
-   * Moves both clocks on and wakes, in order of their instants, the waits that became due. Real I/O
-   * is not waited for.
-   */
+  /** Advances both clocks and wakes due waits in order. Does not wait for real I/O. */
   advance(ms: number): Promise<void>;
-  /**
-   * Sets the wall clock, as an operator or NTP does; the monotonic clock is not touched. Wakes what
-   * became due.
-   */
+  /** Sets the wall clock only, as an operator or NTP does, and wakes due waits. */
   setNow(ms: number): Promise<void>;
-  /**
-   * The instants that are waited for, earliest first; a pause is to end at one for as long as the
-   * clock is not set.
-   */
+  /** The instants awaited, earliest first; for a pause, as long as the wall clock is not set. */
   waiting(): readonly number[];
 }
 
@@ -41,7 +32,7 @@ export function createManualClock(startMs: number): ManualClock {
       if (!next) return;
       waiters.delete(next);
       next.resolve();
-      await settle(); // what was woken may wait for a later instant that is due as well
+      await settle(); // the woken may wait again, for an instant that is due too
     }
   };
 
@@ -95,7 +86,7 @@ export function createManualClock(startMs: number): ManualClock {
 const reasonOf = (signal: AbortSignal | undefined): Error =>
   signal?.reason instanceof Error ? signal.reason : new Error("aborted", { cause: signal?.reason });
 
-/** Lets every promise that can settle without I/O settle. */
+/** Lets every promise settle that needs no I/O. */
 const settle = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,4 +1,4 @@
-// A name server on loopback that answers as the test says (RFC 1035).
+// A name server on loopback whose answers the test supplies (RFC 1035).
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, isIP } from "node:net";
@@ -10,23 +10,20 @@ export type Answer =
   readonly string[] | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "silence" | { readonly cname: string };
 
 export interface NameServer extends AsyncDisposable {
-  /** `address:port`, as resolvers take it. */
+  /** `address:port`, the form that resolvers accept. */
   readonly address: string;
-  /** Names that were asked for, one for each question. */
+  /** The names queried, one per question. */
   readonly questions: readonly string[];
 }
 
 const CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const TYPES = { 4: 1, 6: 28, cname: 5 } as const;
 
-// What fits into a datagram (RFC 9715 section 3); a longer response is fetched over TCP.
+// Maximum datagram size (RFC 9715 section 3); longer responses are fetched over TCP.
 const LONGEST_DATAGRAM = 1232;
 const TRUNCATED = 0x0200;
 
-/**
- * An answer's addresses of the other family than the question's are left out, as a name server
- * does.
- */
+/** Like a real name server, omits addresses of a family other than the question's. */
 export async function startNameServer(
   answer: (name: string, family: 4 | 6) => Answer | Promise<Answer>,
 ): Promise<NameServer> {
@@ -81,7 +78,7 @@ function inDatagram(response: Buffer): Buffer {
   return cut;
 }
 
-/** Messages come and go behind their length (RFC 1035 section 4.2.2). */
+/** Each message is prefixed with its length (RFC 1035 section 4.2.2). */
 function answerOverTcp(
   client: Socket,
   respond: (query: Buffer) => Promise<Buffer | undefined>,
@@ -124,7 +121,7 @@ function recordsOf(answer: Exclude<Answer, "silence">, type: number): Buffer[] {
     .map((address) => record(type, writeAddress(address)));
 }
 
-/** For the name of the question, valid for no time. */
+/** A record for the question's name, with TTL 0. */
 function record(type: number, data: Buffer): Buffer {
   const head = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, 0]);
   head.writeUInt16BE(data.length, 10);

@@ -1,4 +1,4 @@
-// A real nats-server on loopback, in a temporary folder, stopped by its own process id.
+// A real nats-server on loopback, in a temporary folder.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +13,9 @@ import { findProgram } from "./programs.ts";
 export interface NatsServerOptions {
   /** Default: a free one. */
   readonly port?: number;
-  /** Default: a temporary folder, removed at the end. */
+  /** Default: a temporary folder, removed on disposal. */
   readonly storeDir?: string;
-  /** Lines of a configuration file. */
+  /** Contents of its configuration file. */
   readonly config?: string;
   /** Default: true. */
   readonly jetstream?: boolean;
@@ -25,12 +25,9 @@ export interface NatsServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Ends the server at once, as a crash would. */
+  /** Kills the server, like a crash. */
   kill(): Promise<void>;
-  /**
-   * Brings a killed server back on the same port; with `emptyStore`, everything it had stored is
-   * gone.
-   */
+  /** Restarts a killed server on the same port, with its store or an empty one. */
   restart(options?: { readonly emptyStore?: boolean }): Promise<void>;
 }
 
@@ -48,7 +45,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   const address = ["-a", "127.0.0.1", "-p", String(port)];
   const storage = options.jetstream === false ? [] : ["-js", "-sd", store];
   let server: ChildProcess | undefined;
-  // A test that timed out has not disposed of its server.
+  // A test that times out does not dispose of its server.
   const killNow = (): unknown => server?.kill("SIGKILL");
   process.once("exit", killNow);
   const start = async (): Promise<void> => {
@@ -87,14 +84,14 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   };
 }
 
-/** The server says on stderr when it is ready, and why it is not. */
+/** Waits for the line on stderr that reports readiness. */
 async function untilReady(child: ChildProcess): Promise<void> {
   const stderr = child.stderr;
   if (!stderr) throw new Error("nats-server has no stderr");
   const said: string[] = [];
   for await (const line of createInterface({ input: stderr })) {
     if (line.includes("Server is ready")) {
-      stderr.resume(); // or the server would stop at a full pipe
+      stderr.resume(); // a full pipe would block the server
       return;
     }
     said.push(line);

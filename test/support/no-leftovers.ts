@@ -1,10 +1,9 @@
-// Fails the test that leaves a started thing running. Fixtures register here when they start and
-// when they stop.
+// Fails a test file that leaves a fixture running. Fixtures register when they start and stop.
 import { afterAll, expect } from "vitest";
 
 const running = new Set<string>();
 
-/** Registers a running fixture; call the returned function when it has stopped. */
+/** Registers a running fixture; call the returned function once it has stopped. */
 export function track(name: string): () => void {
   running.add(name);
   return () => running.delete(name);

@@ -1,16 +1,16 @@
-// One of everything that a caller can own, made through the API and shared as told.
+// One of everything that a caller can own, created through the API with a given sharing.
 import { create, createAuthSetting, createCall } from "./api.ts";
 import type { Caller, TestApi } from "./api.ts";
 import { aReport, aWorkflowReport } from "./runs.ts";
 
 export type Sharing = "not shared" | "with the organization" | "with everyone";
 
-/** Ids, by what they are of. */
+/** Ids by kind. */
 export interface Objects {
   readonly call: string;
   readonly workflow: string;
   readonly deployment: string;
-  /** That the call uses, and the token is of. */
+  /** Used by the call and the token. */
   readonly setting: string;
   readonly unusedSetting: string;
   readonly token: string;
@@ -18,12 +18,12 @@ export interface Objects {
   readonly report: string;
   readonly result: string;
   readonly workflowResult: string;
-  /** Of an environment variable; a name in the workspace of the same name. */
+  /** Name of an environment variable and of its workspace. */
   readonly variable: string;
   readonly key: string;
 }
 
-/** Where there is nothing. */
+/** Ids that do not exist. */
 export const NOTHING: Objects = {
   call: "none",
   workflow: "none",
@@ -97,7 +97,7 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
   };
 }
 
-/** Of a run that has ended, with the content of its answer. */
+/** The id of a finished run's result, with response content. */
 async function resultOf({ send, store }: TestApi, as: Caller, path: string): Promise<string> {
   const { body } = await send<{
     readonly result_id?: string;

@@ -1,4 +1,4 @@
-// A real PostgreSQL in a temporary folder, on a free port, stopped by its own process id.
+// A real PostgreSQL server in a temporary folder, on a free port.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -9,15 +9,12 @@ import { freePort } from "./free-port.ts";
 import { findPostgres } from "./programs.ts";
 
 export interface PostgresServer extends AsyncDisposable {
-  /** Of its maintenance database. */
+  /** The URL of its maintenance database. */
   readonly url: string;
   readonly pid: number;
-  /** Makes an empty database and returns its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /**
-   * Ends the server at once, as a crash would; `start` brings it back with its data, on the same
-   * port.
-   */
+  /** Stops the server like a crash; `start` restarts it on the same data and port. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -29,7 +26,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const data = join(directory, "data");
   execFileSync(
     join(bin, "initdb"),
-    // The locale that the environment names need not be installed.
+    // The environment's locale may not be installed.
     [
       `--pgdata=${data}`,
       "--username=postgres",
@@ -93,7 +90,7 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 let databases = 0;
 
-/** Makes an empty database on the server of `url` and returns its URL. */
+/** Creates an empty database on the server at `url` and returns its URL. */
 export async function createDatabase(url: string): Promise<string> {
   databases += 1;
   const name = `test_${process.pid}_${databases}_${Math.random().toString(36).slice(2, 10)}`;
@@ -114,7 +111,7 @@ function requirePostgres(): string {
   );
 }
 
-/** PostgreSQL refuses to run as root: the server then runs as the user that its package made. */
+/** PostgreSQL refuses to run as root: run it as the user that its package created. */
 function runAs(directory: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string): number =>

@@ -1,5 +1,4 @@
-// One PostgreSQL for all suites of the "servers" project; each suite makes a database of its own on
-// it.
+// One PostgreSQL server for the whole "servers" project; each suite creates its own database.
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres.ts";
 

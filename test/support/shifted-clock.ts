@@ -1,13 +1,10 @@
-// The system's clock, running on from wherever the test puts it.
+// The system clock with an offset that the test sets.
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 
 export interface ShiftedClock extends Clock {
-  /**
-   * Sets the wall clock, forwards or back, and wakes what became due. The monotonic clock is not
-   * touched.
-   */
+  /** Sets the wall clock, forwards or back, and wakes due waits. Leaves the monotonic clock. */
   moveTo(instant: number): void;
 }
 
@@ -31,7 +28,7 @@ export function createShiftedClock(start: number): ShiftedClock {
         if (left <= 0) return;
         const ended = AbortSignal.any([moved.signal, ...(signal ? [signal] : [])]);
         await delay(Math.min(left, 60_000), undefined, { signal: ended }).catch(
-          () => undefined, // the next turn sees why
+          () => undefined, // the loop checks why
         );
       }
     },

@@ -1,4 +1,4 @@
-// The rows of documents as they are stored, and what happens to the secrets in them.
+// Reads stored document rows, and damages the secrets in them.
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
@@ -22,10 +22,10 @@ export async function storedText(database: Stored, id: string): Promise<string> 
   return row.document;
 }
 
-// The last part of a compact JWE is what its content is checked by.
+// The last part of a compact JWE authenticates its content.
 const TAGS = /(\.\.[\w-]+\.[\w-]+\.)([\w-])/g;
 
-/** No key opens the secrets of the document any more. Returns its row. */
+/** Makes the document's secrets undecryptable. Returns its row. */
 export async function damageSecrets(database: Stored, id: string): Promise<string> {
   const text = await storedText(database, id);
   const damaged = text.replaceAll(

@@ -1,4 +1,4 @@
-// Opens real stores for tests, on the adapters that STORES names.
+// Opens real stores on the adapters named by STORES.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,10 +19,7 @@ export const storeKinds = (process.env["STORES"] ?? "sqlite").split(",") as Stor
 
 export interface TestDatabase extends AsyncDisposable {
   readonly location: StoreOptions["location"];
-  /**
-   * Opens a store, whose time is the clock's if one is given; several may be open. All are closed
-   * with the database.
-   */
+  /** Opens a store, by default on the real clock. Disposing of the database closes its stores. */
   open(clock?: Clock): Promise<Store>;
 }
 
@@ -55,7 +52,7 @@ export async function createTestDatabase(kind: StoreKind): Promise<TestDatabase>
   };
 }
 
-/** The database server's own clock is not moved. */
+/** Replaces the time of the database server, which tests cannot move. */
 const withClock = (store: Store, clock: Clock): Store => ({
   ...store,
   now: async () => clock.now(),

@@ -1,5 +1,4 @@
-// Targets for calls, on loopback and a port of the system's choice: one that speaks HTTP, one that
-// speaks raw bytes.
+// Targets for calls, on a free port of loopback: one speaks HTTP, one raw bytes.
 import { createServer as createHttpServer } from "node:http";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -12,13 +11,13 @@ import { track } from "./no-leftovers.ts";
 
 export interface Target extends AsyncDisposable {
   readonly port: number;
-  /** `127.0.0.1:<port>`: what egress rules have to allow. */
+  /** `127.0.0.1:<port>`, as egress rules name it. */
   readonly authority: string;
-  /** Without a path. */
+  /** Has no path. */
   readonly url: string;
   /** Connections accepted so far. */
   connections(): number;
-  /** Of them, those that are open. */
+  /** Connections open now. */
   open(): number;
 }
 
@@ -31,7 +30,7 @@ export interface ReceivedRequest {
 }
 
 export interface HttpTarget extends Target {
-  /** Those whose body has arrived, oldest first. */
+  /** Requests received in full, oldest first. */
   readonly requests: readonly ReceivedRequest[];
 }
 
@@ -43,7 +42,7 @@ export interface TargetOptions {
   readonly port?: number;
 }
 
-/** Answers once the whole request is there; without a `handler` 200 "ok". */
+/** Answers once the whole request has arrived; by default with 200 "ok". */
 export async function startTarget(
   handler: RequestListener = (_, response) => response.end("ok"),
   options: TargetOptions = {},
@@ -75,7 +74,7 @@ const received = (
   body: body.toString(),
 });
 
-/** Does with each connection what `onConnection` says; nothing is read or answered on its own. */
+/** Passes each connection to `onConnection`, which must read and answer. */
 export async function startRawTarget(
   onConnection: (socket: Socket) => void,
   options: TargetOptions = {},
@@ -86,10 +85,7 @@ export async function startRawTarget(
   return listen(server, options);
 }
 
-/**
- * For `startRawTarget`: sends the bytes when a request has begun to arrive, and then closes unless
- * told otherwise.
- */
+/** For `startRawTarget`: sends the bytes when a request begins to arrive, then closes by default. */
 export const answering =
   (bytes: string | Buffer, { close = true } = {}) =>
   (socket: Socket): void => {
@@ -99,7 +95,7 @@ export const answering =
     });
   };
 
-/** For `startRawTarget`: reads, and never answers. */
+/** For `startRawTarget`: reads and never answers. */
 export const silent = (socket: Socket): void => {
   socket.resume();
 };

@@ -1,39 +1,39 @@
-// Measurements of time that say something of the program, on a machine that others use too.
+// Measurements that reflect the program, on a machine with other load.
 
-const ENOUGH_MS = 5000;
-const LOOK_EVERY_MS = 5;
-const HELD_UP_MS = 25;
+const RETRY_FOR_MS = 5000;
+const SAMPLE_EVERY_MS = 5;
+const MAX_STALL_MS = 25;
 
 /**
- * What `measure` resolves with. Where this process got no processor for a moment meanwhile, it is
- * measured again, for five seconds: what counts then is the measurement that was held up the least.
+ * The result of `measure`. If the event loop stalled meanwhile, measures again for up to five
+ * seconds and returns the least disturbed measurement.
  */
 export async function undisturbed<T>(measure: () => Promise<T>): Promise<T> {
-  const enough = performance.now() + ENOUGH_MS;
+  const deadline = performance.now() + RETRY_FOR_MS;
   let best: { readonly measured: T; readonly stall: number } | undefined;
   do {
     const watch = watchStalls();
     const measured = await measure().finally(watch.end);
     const stall = watch.longest();
     if (best === undefined || stall < best.stall) best = { measured, stall };
-  } while (best.stall > HELD_UP_MS && performance.now() < enough);
+  } while (best.stall > MAX_STALL_MS && performance.now() < deadline);
   return best.measured;
 }
 
-/** How long the event loop stood still. */
+/** Measures the longest stall of the event loop. */
 function watchStalls() {
   let [longest, last] = [0, performance.now()];
-  const look = (): void => {
+  const sample = (): void => {
     const now = performance.now();
-    longest = Math.max(longest, now - last - LOOK_EVERY_MS);
+    longest = Math.max(longest, now - last - SAMPLE_EVERY_MS);
     last = now;
   };
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const timer = setInterval(sample, SAMPLE_EVERY_MS);
   return {
     longest: () => longest,
     end: () => {
       clearInterval(timer);
-      look();
+      sample();
     },
   };
 }

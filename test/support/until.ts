@@ -1,10 +1,9 @@
-// Waits for what real servers and processes come to in their own time.
+// Waits for real servers and processes.
 import { vi } from "vitest";
 
 /**
- * Resolves with what `check` returns once it does not throw; rejects with its error after 40
- * seconds, far more than any of it takes. Where one value is compared, `expect.poll` says it
- * shorter.
+ * Retries `check` until it does not throw and resolves with its result; rejects with its error after
+ * 40 seconds, far longer than any wait takes. To compare one value, use `expect.poll`.
  */
 export const until = <T>(check: () => T | Promise<T>): Promise<T> =>
   vi.waitFor(check, { timeout: 40_000, interval: 20 });
