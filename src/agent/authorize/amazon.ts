@@ -13,15 +13,15 @@ export const authorizeAmazon: Authorizer = (request, authorization, { now }) => 
     return {
       reason: "the authentication setting needs a client_id and client_secret",
     };
-  const told = scopeOf(request.url.hostname);
-  const service = signedAs(settingOf(authorization, "service")?.toLowerCase() ?? told.service);
+  const named = scopeOf(request.url.hostname);
+  const service = signedAs(settingOf(authorization, "service")?.toLowerCase() ?? named.service);
   if (service === "")
     return {
-      reason: "the authentication setting names no service, nor does the host",
+      reason: "neither the authentication setting nor the host names a service",
     };
   const scope: AmazonScope = {
     date: amazonDate(now),
-    region: settingOf(authorization, "region") ?? (told.region || "us-east-1"),
+    region: settingOf(authorization, "region") ?? (named.region || "us-east-1"),
     service,
   };
   const dated = withAmazonHeaders(request, authorization, scope);
@@ -50,10 +50,7 @@ function withAmazonHeaders(
   return sessionToken ? withCredential(dated, "X-Amz-Security-Token", sessionToken) : dated;
 }
 
-/**
- * With an escape for what RFC 3986 allows in no path, so that the receiver cannot take it for
- * anything else.
- */
+/** Escapes what RFC 3986 forbids in a path, so that the receiver reads it the same way. */
 function withPlainPath(url: URL): URL {
   const path = url.pathname.replace(/[^\w\-.~!$&'()*+,;=:@%/]/g, encodeURIComponent);
   if (path === url.pathname) return url;
@@ -62,7 +59,7 @@ function withPlainPath(url: URL): URL {
   return plain;
 }
 
-/** What hosts are called, and what the credentials of their requests are for. */
+/** Host labels that differ from the name of the service to sign for. */
 const OTHER_NAMES: readonly (readonly [label: RegExp, service: string])[] = [
   [/^s3-(?:accelerate|accesspoint|control|external-1)$/, "s3"],
   [/^s3express-/, "s3express"],
@@ -74,9 +71,7 @@ const signedAs = (name: string): string =>
 
 const REGION = /^(?:s3-)?([a-z]{2,4}(?:-[a-z]+)+-\d+)$/;
 
-/**
- * What the host's name tells by its last labels: `<service>.<region>`, or what deviates from it.
- */
+/** Reads the last labels of a host's name: `<service>.<region>`, or one of its exceptions. */
 function scopeOf(hostname: string): { service: string; region: string } {
   const [, name = ""] = /^(.+)\.amazonaws\.com(?:\.cn)?$/.exec(hostname) ?? [];
   const [last = "", before = ""] = name

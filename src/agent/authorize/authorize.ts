@@ -1,22 +1,39 @@
-// Adds the credentials of a call's authentication setting to its request, where the request may
-// have them.
+// Adds the credentials of a call's authentication setting to its request, if its host may have them.
 import type { Authorization, TickToken } from "../../model/authorization.ts";
 import { isInDomain, settingOf } from "../../model/authorization.ts";
 import type { KeyValue } from "../../model/fields.ts";
 import type { BuiltRequest, HttpRequest, Moment } from "../http/http-request.ts";
 import { authorizeAmazon } from "./amazon.ts";
 import type { Authorizer } from "./authorizer.ts";
-import { authorizeBasic } from "./basic.ts";
-import { authorizeBearer } from "./bearer.ts";
-import { authorizeJws } from "./jws.ts";
+import { withCredential } from "./authorizer.ts";
 import { authorizeOAuth1 } from "./oauth1.ts";
+import { authorizeBearer, authorizeJws } from "./oauth2.ts";
 
-const asItIs: Authorizer = (request) => ({ request });
+const unchanged: Authorizer = (request) => ({ request });
+
+/** RFC 7617, with the user-id and password in UTF-8. */
+const authorizeBasic: Authorizer = (request, { keys }) => {
+  const { client_id: user, client_secret: password } = keys;
+  if (!user && !password) return { reason: "the authentication setting has no keys" };
+  if (user?.includes(":"))
+    return {
+      reason: "the client_id has a colon, which Basic authentication forbids",
+    };
+  const pair = `${user ?? ""}:${password ?? ""}`;
+  if (/\p{Cc}/u.test(pair))
+    return {
+      reason: "the keys have a control character, which Basic authentication forbids",
+    };
+  const credentials = Buffer.from(pair).toString("base64");
+  return {
+    request: withCredential(request, "Authorization", `Basic ${credentials}`),
+  };
+};
 
 const AUTHORIZERS: Readonly<Record<string, Authorizer>> = {
-  NONE: asItIs,
-  // Its headers and parameters were part of the call when the request was built.
-  MANUAL: asItIs,
+  NONE: unchanged,
+  // Its headers and parameters are part of the call when the request is built.
+  MANUAL: unchanged,
   BASIC: authorizeBasic,
   OAUTH1: authorizeOAuth1,
   OAUTH2: authorizeBearer,
@@ -25,7 +42,7 @@ const AUTHORIZERS: Readonly<Record<string, Authorizer>> = {
   AMAZON: authorizeAmazon,
 };
 
-/** Whose credentials hold for one request only. */
+/** Types whose credentials hold for one request only. */
 const SIGNING = new Set(["OAUTH1", "OAUTH2_JWS", "AMAZON"]);
 
 /** `usesCredentials`: the request was built with values of the setting or the token in it. */
@@ -54,10 +71,10 @@ export async function authorize(
   return sign(prepared, moment);
 }
 
-// RFC 9110 section 5.5, one character for each byte.
+// RFC 9110 section 5.5, with one character for each byte.
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Credentials are the owner's, and may be anything. */
+/** Credentials are whatever the owner entered. */
 function sendable(built: BuiltRequest): BuiltRequest {
   if ("reason" in built) return built;
   const unfit = built.request.headers.find(({ value }) => !FIELD_VALUE.test(value));
@@ -75,7 +92,7 @@ function certificateOf(authorization: Authorization): HttpRequest["clientCertifi
   return cert === undefined ? undefined : { cert, key: key ?? cert };
 }
 
-/** What a MANUAL setting's token adds to the call before its variables are filled in. */
+/** What the token of a MANUAL setting adds to the call before its variables are filled in. */
 export function manualPairs(authorization: Authorization | null): {
   readonly headers: readonly KeyValue[];
   readonly parameters: readonly KeyValue[];
@@ -87,7 +104,7 @@ export function manualPairs(authorization: Authorization | null): {
 
 const EXPIRING = new Set(["OAUTH1", "OAUTH2", "OAUTH2_JWT", "OAUTH2_JWS", "AMAZON", "MANUAL"]);
 
-/** Why the credentials are not fit to be sent now: a reason that is ours, not the target's. */
+/** Why the credentials cannot be sent now, which is our fault and not the target's. */
 export function credentialFault(
   { auth_type, token }: Authorization,
   now: number,

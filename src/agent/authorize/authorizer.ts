@@ -1,5 +1,4 @@
-// What the authentication types share: a request that is built goes in, the same with its
-// credentials comes out.
+// What the authentication types share: the function that adds credentials to a built request.
 import type { Authorization } from "../../model/authorization.ts";
 import type { BuiltRequest, HttpRequest, Moment } from "../http/http-request.ts";
 
@@ -10,8 +9,8 @@ export type Authorizer = (
 ) => BuiltRequest | Promise<BuiltRequest>;
 
 /**
- * In the place of any header of that name. The value is one character for each byte, and is kept
- * from other hosts.
+ * Replaces any header of that name, and marks it as confidential. The value has one character for
+ * each byte.
  */
 export function withCredential(request: HttpRequest, key: string, value: string): HttpRequest {
   const name = key.toLowerCase();
@@ -24,7 +23,7 @@ export function withCredential(request: HttpRequest, key: string, value: string)
   };
 }
 
-/** The text of the first header of that name. */
+/** The first header of that name, decoded. */
 export function headerOf(
   { headers }: Pick<HttpRequest, "headers">,
   name: string,

@@ -30,7 +30,7 @@ export const authorizeOAuth1: Authorizer = (request, authorization, moment) => {
   });
   if (signature === undefined)
     return {
-      reason: `'${method.slice(0, 100)}' is none of the signature methods HMAC-SHA1, HMAC-SHA256 and PLAINTEXT`,
+      reason: `the signature method '${method.slice(0, 100)}' is not HMAC-SHA1, HMAC-SHA256 or PLAINTEXT`,
     };
   const realm = settingOf(authorization, "realm");
   const value = [
@@ -44,7 +44,7 @@ export const authorizeOAuth1: Authorizer = (request, authorization, moment) => {
   };
 };
 
-/** Undefined for a signature method that is not known. */
+/** Undefined for an unknown signature method. */
 export function signOAuth1(
   request: HttpRequest,
   method: string,
@@ -73,10 +73,7 @@ export function signatureBase(request: HttpRequest, parameters: Parameters): str
   return [request.method.toUpperCase(), baseUri(request), all].map(encode).join("&");
 }
 
-/**
- * RFC 5849 section 3.4.1.2: with the host that the request names, and a port that is not the
- * default.
- */
+/** RFC 5849 section 3.4.1.2: with the request's Host header, and without a default port. */
 function baseUri(request: HttpRequest): string {
   const { protocol, host, pathname } = request.url;
   const named = (headerOf(request, "host") ?? host).toLowerCase();
@@ -84,7 +81,7 @@ function baseUri(request: HttpRequest): string {
   return `${protocol}//${authority}${pathname}`;
 }
 
-/** One character for each byte; empty where the body is no form. */
+/** One character for each byte; empty unless the body is a form. */
 function formOf(request: HttpRequest): string {
   const type = headerOf(request, "content-type")?.split(";")[0]?.trim();
   return type?.toLowerCase() === "application/x-www-form-urlencoded"
@@ -92,7 +89,7 @@ function formOf(request: HttpRequest): string {
     : "";
 }
 
-/** RFC 5849 section 3.4.1.3.1. By bytes: not every form is in UTF-8. */
+/** RFC 5849 section 3.4.1.3.1, byte by byte, since a form need not be UTF-8. */
 const encodedPairs = (form: string): Parameters =>
   form
     .split("&")
@@ -113,7 +110,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const encode = (text: string): string => encodeBytes(Buffer.from(text).toString("latin1"));
 
-/** RFC 5849 section 3.6: all but unreserved characters. */
+/** RFC 5849 section 3.6: escapes all but unreserved characters. */
 const encodeBytes = (bytes: string): string =>
   bytes.replaceAll(
     /[^\w\-.~]/g,

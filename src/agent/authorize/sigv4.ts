@@ -1,10 +1,9 @@
-// AWS Signature Version 4 of a request, by its documentation. It escapes byte by byte: an escape
-// stands for its byte.
+// AWS Signature Version 4 of a request, by its documentation. Escaping works byte by byte.
 import { createHash, createHmac } from "node:crypto";
 import type { HttpRequest } from "../http/http-request.ts";
 
 export interface AmazonScope {
-  /** As `X-Amz-Date` has it, for example 20150830T123600Z. */
+  /** In the form of `X-Amz-Date`, for example 20150830T123600Z. */
   readonly date: string;
   readonly region: string;
   readonly service: string;
@@ -15,8 +14,8 @@ export interface AmazonKey {
   readonly secret: string;
 }
 
-// They say how the call is made, and a proxy on the way may change them; a workflow's cookies are
-// added later.
+// They describe how the call is made, and a proxy may change them; cookies of a workflow are added
+// after signing.
 const UNSIGNED = new Set([
   "accept",
   "authorization",
@@ -27,17 +26,14 @@ const UNSIGNED = new Set([
   "x-amzn-trace-id",
 ]);
 
-/** Of a header that has the hash of the body, or says that it is not signed. */
+/** The header with the hash of the body, or with the statement that it is not signed. */
 const BODY_HASH = "x-amz-content-sha256";
 
-/** What stores objects signs paths in another way than all other services. */
+/** Object storage signs paths differently from all other services. */
 const isStorage = (service: string): boolean =>
   /^s3(?:express|-outposts|-object-lambda)?$/.test(service);
 
-/**
- * Whether the service demands the header with the hash of the body; of all others, it is not part
- * of the signature.
- */
+/** Whether the service requires the header with the hash of the body. */
 export const hasBodyHash = (service: string): boolean => isStorage(service) || service === "aoss";
 
 /** The value of the `Authorization` header. The request has a `Host` header. */
@@ -66,7 +62,7 @@ export function amazonSignature(
   return `AWS4-HMAC-SHA256 Credential=${id}/${credential}, SignedHeaders=${names}, Signature=${signature}`;
 }
 
-/** By name, in order. The values of a repeated header are joined, as the receiver joins them. */
+/** Sorted by name. The values of a repeated header are joined, as the receiver joins them. */
 const signedHeaders = ({ headers }: HttpRequest): Map<string, string> =>
   new Map(
     [...Map.groupBy(headers, ({ key }) => key.toLowerCase())]
@@ -78,14 +74,14 @@ const signedHeaders = ({ headers }: HttpRequest): Map<string, string> =>
 const withSingleBlanks = (value: string): string =>
   value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "");
 
-/** With its escapes escaped once more. */
+/** Escapes the escapes again. */
 const servicePath = (path: string): string =>
   path.replace(/\/+/g, "/").replace(/[^\w.~/-]/g, escapeByte);
 
-/** Escaped once. A plus stands for a blank, which it does in no other service's path. */
+/** Escaped once. Only here does a plus in a path stand for a space. */
 const storagePath = (path: string): string => canonicalText(path).replaceAll("%2F", "/");
 
-/** By name and then by value, and each as often as it is there. */
+/** Sorted by name, then by value; repeated parameters stay. */
 const canonicalQuery = (query: string): string =>
   query
     .split("&")

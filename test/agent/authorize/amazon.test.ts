@@ -79,7 +79,7 @@ describe.each(["service", "s3", "s3express"])("a signature for %s", (service) =>
   });
 });
 
-it("a character that no path may have is escaped where it is signed", async () => {
+it("a character that is invalid in a path is escaped before signing", async () => {
   const { url } = await bothSignatures(request("GET", "/a[1]|b?c[d]"), "s");
   expect(url).toBe("https://example.amazonaws.com/a%5B1%5D%7Cb?c[d]");
 });
@@ -124,7 +124,7 @@ it.each([
   ["s3express-control.us-east-1.amazonaws.com", "us-east-1/s3express"],
   ["bucket.vpce-1a-2b.s3.us-east-1.vpce.amazonaws.com", "us-east-1/s3"],
   ["vpce-1a-2b.execute-api.us-east-1.vpce.amazonaws.com", "us-east-1/execute-api"],
-])("the host %s tells %s", async (name, scope) => {
+])("the host %s names %s", async (name, scope) => {
   const setting = { ...SUITE, settings: {} };
   const given = newRequest(`https://${name}/`);
   expect(sent(await authorizeAmazon(given, setting, MOMENT))).toContain(
@@ -169,7 +169,7 @@ it("the agent's own headers and cookies are not signed", async () => {
 
 it.each<[string, string, Partial<Authorization>]>([
   [
-    "the authentication setting names no service, nor does the host",
+    "neither the authentication setting nor the host names a service",
     "https://a.example/",
     { settings: {} },
   ],

@@ -43,7 +43,10 @@ describe("credentials", () => {
   it.each([
     [newToken(), "Bearer token"],
     [newToken({ access_token: null }), "the token has no access_token"],
-    [newToken({ access_token: "a\r\nb" }), "the access_token has characters that no header takes"],
+    [
+      newToken({ access_token: "a\r\nb" }),
+      "the access_token has characters that a header cannot have",
+    ],
     [null, "the call names no token, which its authentication setting needs"],
   ])("of the token %j are %s", async (token, expected) => {
     for (const auth_type of ["OAUTH2", "OAUTH2_JWT"]) {
@@ -56,7 +59,7 @@ describe("credentials", () => {
   it.each([
     [{ keys: { client_id: "AK\r\nX: 1", client_secret: "s" } }, "Authorization"],
     [{ token: newToken({ access_token: "\u20ac" }) }, "X-Amz-Security-Token"],
-  ])("of AMAZON that no header takes (%j) are not sent", async (rest, header) => {
+  ])("of AMAZON with invalid characters (%j) are not sent", async (rest, header) => {
     const setting = newAuthorization("AMAZON", {
       settings: { region: "r", service: "service" },
       ...rest,
@@ -108,8 +111,47 @@ describe("a token", () => {
       newToken({ access_token: null, is_renewed: true }),
       "credential_missing: the token 'A token' was not obtained",
     ],
-  ])("of %s, %j, is at fault: %s", (auth_type, token, fault) => {
+  ])("of %s, %j, has the fault %s", (auth_type, token, fault) => {
     const setting = newAuthorization(auth_type, { token });
     expect(credentialFault(setting, now)).toBe(fault);
+  });
+});
+
+describe("Basic credentials", () => {
+  // RFC 7617 sections 2 and 2.1.
+  it.each([
+    ["Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="],
+    ["test", "123£", "Basic dGVzdDoxMjPCow=="],
+    ["only-user", null, "Basic b25seS11c2VyOg=="],
+    [null, "only:password", "Basic Om9ubHk6cGFzc3dvcmQ="],
+    [null, null, "the authentication setting has no keys"],
+    ["with:colon", "x", "the client_id has a colon, which Basic authentication forbids"],
+    [
+      "user",
+      "a\r\nX-Evil: b",
+      "the keys have a control character, which Basic authentication forbids",
+    ],
+  ])("%j and %j are sent as %s", async (client_id, client_secret, expected) => {
+    const setting = newAuthorization("BASIC", {
+      keys: { client_id, client_secret },
+    });
+    const request = newRequest("http://a.example/", {
+      headers: [{ key: "authorization", value: "of the call" }],
+    });
+    const authorized = await authorize(request, setting, MOMENT, false);
+    expect(sent(authorized)).toBe(expected);
+  });
+
+  it("takes the place of the call's own header", async () => {
+    const request = newRequest("http://a.example/", {
+      headers: [{ key: "authorization", value: "of the call" }],
+    });
+    const setting = newAuthorization("BASIC");
+    expect(await authorize(request, setting, MOMENT, false)).toMatchObject({
+      request: {
+        headers: [{ key: "Authorization", value: "Basic aWQ6c2VjcmV0" }],
+        confidential: { headers: ["authorization"], body: false },
+      },
+    });
   });
 });

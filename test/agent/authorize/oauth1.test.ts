@@ -94,12 +94,12 @@ describe("the Authorization header", () => {
     );
   });
 
-  it("is not made for a method that is not known", async () => {
+  it("is not sent for an unknown method", async () => {
     const setting = newAuthorization("OAUTH1", {
       settings: { signature_method: "RSA-SHA1" },
     });
     expect(await authorizeOAuth1(request, setting, MOMENT)).toEqual({
-      reason: "'RSA-SHA1' is none of the signature methods HMAC-SHA1, HMAC-SHA256 and PLAINTEXT",
+      reason: "the signature method 'RSA-SHA1' is not HMAC-SHA1, HMAC-SHA256 or PLAINTEXT",
     });
   });
 });
@@ -137,7 +137,7 @@ describe("the signature base", () => {
     ["a=%ff&b=%zz&c=%", "a=%FF&b=%25zz&c=%25"],
     ["?a=1", "%3Fa=1"],
     ["a=%C3%BC+%2B%7e*", "a=%C3%BC%20%2B~%2A"],
-  ])("has of the parameters %s these: %s", (given, expected) => {
+  ])("with the parameters %s has %s", (given, expected) => {
     const query = baseOf(`http://a.example/?${given}`);
     const form = baseOf("http://a.example/", {
       method: "PUT",
@@ -153,7 +153,7 @@ describe("the signature base", () => {
     ["POST", "text/plain", "b=2"],
     ["POST", "application/json", '{"b":2}'],
     ["DELETE", "application/x-www-form-urlencodedx", "b=2"],
-  ])("of %s with %s has the query alone", (method, value, body) => {
+  ])("of %s with %s has the query only", (method, value, body) => {
     const base = baseOf("http://a.example/?a=1", {
       method,
       headers: [{ key: "content-type", value }],

@@ -74,7 +74,7 @@ function instantOf(date: unknown, header: string): number {
   return Number(/oauth_timestamp="(\d+)"/.exec(header)?.[1] ?? 0) * 1000;
 }
 
-it("a nonce is used once", async () => {
+it("each request has a nonce of its own", async () => {
   await using target = await redirectingTo("/second");
   await callSigned(target, onTarget("OAUTH1"));
   const [first, second] = target.requests.map(
@@ -95,14 +95,14 @@ it("a body that a redirect drops is not signed", async () => {
   expect(payloads).toEqual(["signed", ""]);
 });
 
-it("nothing is signed for another host", async () => {
+it("a request to another host is not signed", async () => {
   await using other = await startTarget((_, response) => response.end());
   await using target = await redirectingTo(other.url);
   await callSigned(target, onTarget("OAUTH1"));
   expect(other.requests[0]?.headers).not.toHaveProperty("authorization");
 });
 
-it("a redirect to what cannot be signed is not followed", async () => {
+it("a redirect that cannot be signed is not followed", async () => {
   await using target = await redirectingTo("/second");
   const request = newRequest(`${target.url}/first?a=1`, {
     sign: () => Promise.resolve({ reason: "it has no service" }),

@@ -1,22 +1,41 @@
-// OAUTH2_JWS: a signature (RFC 7515) over the body in a header, next to the bearer token.
+// OAUTH2, OAUTH2_JWT and OAUTH2_JWS: a bearer token, and for OAUTH2_JWS a signature of the body.
 import { settingOf } from "../../model/authorization.ts";
 import { SigningError, signingKeyOf, signJws } from "../../runtime/jws.ts";
 import { isAgentHeader, isToken } from "../build-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
-import { authorizeBearer } from "./bearer.ts";
+
+// Wider than RFC 6750's b64token: tokens with other printable characters are in use.
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+/** Sends the access token as RFC 6750 section 2.1 does. */
+export const authorizeBearer: Authorizer = (request, { token }) => {
+  const accessToken = token?.access_token;
+  if (!accessToken)
+    return {
+      reason: token
+        ? "the token has no access_token"
+        : "the call names no token, which its authentication setting needs",
+    };
+  if (!PRINTABLE.test(accessToken))
+    return { reason: "the access_token has characters that a header cannot have" };
+  return {
+    request: withCredential(request, "Authorization", `Bearer ${accessToken}`),
+  };
+};
 
 const DEFAULT_HEADER = "X-JWS-Signature";
-const TAKEN = /^(?:authorization|cookie|host|content-.*)$/;
+const RESERVED = /^(?:authorization|cookie|host|content-.*)$/;
 
-const isTaken = (name: string): boolean => TAKEN.test(name) || isAgentHeader(name);
+const isReserved = (name: string): boolean => RESERVED.test(name) || isAgentHeader(name);
 
+/** Sends a signature (RFC 7515) of the body in a header, beside the bearer token. */
 export const authorizeJws: Authorizer = async (request, authorization, moment) => {
   const secret = authorization.keys.client_secret;
   if (!secret) return { reason: "the authentication setting has no client_secret" };
   const header = settingOf(authorization, "header_name") ?? DEFAULT_HEADER;
-  if (!isToken(header) || isTaken(header.toLowerCase()))
-    return { reason: "the header_name cannot be that of a signature's header" };
+  if (!isToken(header) || isReserved(header.toLowerCase()))
+    return { reason: "the header_name is not one that a signature can have" };
   const bearing = authorization.token?.access_token
     ? await authorizeBearer(request, authorization, moment)
     : { request };

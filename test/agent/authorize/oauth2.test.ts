@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { authorizeJws } from "../../../src/agent/authorize/jws.ts";
+import { authorizeJws } from "../../../src/agent/authorize/oauth2.ts";
 import { signJws } from "../../../src/runtime/jws.ts";
 import { MOMENT, newAuthorization, newRequest, newToken, sent } from "./authorizing.ts";
 
@@ -16,13 +16,13 @@ describe("the example of RFC 7520 section 4.4", () => {
   const header = "eyJhbGciOiJIUzI1NiIsImtpZCI6IjAxOGMwYWU1LTRkOWItNDcxYi1iZmQ2LWVlZjMxNGJjNzAzNyJ9";
   const signature = "s0h6KThzkfBBBkLspW1h84VsJZFTsPPqMDA7g1Md7p0";
 
-  it("is signed as it is there", async () => {
+  it("is signed identically", async () => {
     expect(await signJws(payload, key)).toBe(
       `${header}.${payload.toString("base64url")}.${signature}`,
     );
   });
 
-  it("is signed the same without its content (section 4.5)", async () => {
+  it("is signed identically when detached (section 4.5)", async () => {
     expect(await signJws(payload, key, { detached: true })).toBe(`${header}..${signature}`);
   });
 });
@@ -31,7 +31,7 @@ describe("a signed request", () => {
   const body = Buffer.from('{"amount":"1 €"}');
   const request = newRequest("https://a.example/", { method: "POST", body });
 
-  it("has the signature of its body next to the bearer token", async () => {
+  it("has the signature of its body beside the bearer token", async () => {
     const setting = newAuthorization("OAUTH2_JWS", { token: newToken() });
     const authorized = await authorizeJws(request, setting, MOMENT);
     expect(sent(authorized)).toBe("Bearer token");
@@ -43,7 +43,7 @@ describe("a signed request", () => {
     );
   });
 
-  it("may have a detached one of a private key in a header of its own", async () => {
+  it("may have a detached signature by a private key in another header", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("ec", {
       namedCurve: "P-256",
     });
@@ -85,7 +85,7 @@ describe("a signed request", () => {
         settings: { header_name },
       });
       expect(await authorizeJws(request, setting, MOMENT)).toEqual({
-        reason: "the header_name cannot be that of a signature's header",
+        reason: "the header_name is not one that a signature can have",
       });
     },
   );
