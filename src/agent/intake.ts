@@ -1,11 +1,14 @@
 // The agent's intake: messages of ticks from the bus. Each tick is held until it is due, run once
-// in this process, and reported; its message is done when all of its ticks are.
+// in this process, and reported; its message is done when all of its ticks are. A redelivered tick
+// joins its run, or is answered with the report that was kept.
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
+import type { Clock } from "../runtime/clock.ts";
 import { createSemaphore } from "../runtime/semaphore.ts";
 import type { AgentMetrics } from "./metrics.ts";
-import type { KeptReports } from "./reporting/kept-reports.ts";
 import type { ReportPublisher } from "./reporting/report-publisher.ts";
+import { jsonLength } from "./reporting/report-size.ts";
+import type { Spool } from "./reporting/spool.ts";
 import { missTick, runTick } from "./run-tick.ts";
 import type { RunControl, RunSettings } from "./run-tick.ts";
 
@@ -40,7 +43,6 @@ export function createIntake(settings: IntakeSettings) {
     await publish(settings, known ?? (await runs.run(tick, message)));
   }
 
-  /** A tick that arrives again joins its run, or is answered with the kept report. */
   function handleOnce(tick: Tick, message: Message): Promise<void> {
     const running = underWay.get(tick.result_id);
     if (running) {
@@ -150,4 +152,66 @@ async function runInTime(
   for (const { meta } of workflow && results.length === 0 ? [workflow] : results)
     metrics.runs.inc({ result: meta.result });
   return report;
+}
+
+// A message is redelivered some tens of seconds after its acknowledgement was lost.
+const KEEP_MS = 120_000;
+const MAX_PUBLISHED = 100_000;
+/** Characters of JSON text. */
+const MAX_LENGTH = 64 * 1024 * 1024;
+
+export type KeptReports = ReturnType<typeof createKeptReports>;
+
+/** The outcome of recent runs. `spool` has those of earlier processes, too. */
+export function createKeptReports(clock: Clock, spool?: Spool) {
+  const published = createRecent<"published">(clock, MAX_PUBLISHED, () => 1);
+  const reports = createRecent<RunReport>(clock, MAX_LENGTH, jsonLength);
+  return {
+    /** The report, still to be published, or that it is published. */
+    find: (runId: string): RunReport | "published" | undefined =>
+      published.get(runId) ?? reports.get(runId) ?? spool?.find(runId),
+    /** Keeps a report that could not be published. */
+    keep: (report: RunReport): void => reports.set(report.run_id, report),
+    published(runId: string): void {
+      reports.delete(runId);
+      published.set(runId, "published");
+    },
+  };
+}
+
+/** Values of the last `KEEP_MS`, the oldest dropped if together they exceed the bound. */
+function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => number) {
+  interface Entry {
+    readonly value: T;
+    readonly size: number;
+    readonly until: number;
+  }
+  // A Map iterates in the order of insertion: the oldest first.
+  const entries = new Map<string, Entry>();
+  let held = 0;
+  const remove = (key: string): void => {
+    held -= entries.get(key)?.size ?? 0;
+    entries.delete(key);
+  };
+  const evict = (): void => {
+    const now = clock.monotonic();
+    for (const [key, { until }] of entries) {
+      if (until > now && held <= bound) break;
+      remove(key);
+    }
+  };
+  return {
+    get(key: string): T | undefined {
+      evict();
+      return entries.get(key)?.value;
+    },
+    set(key: string, value: T): void {
+      remove(key);
+      const size = sizeOf(value);
+      entries.set(key, { value, size, until: clock.monotonic() + KEEP_MS });
+      held += size;
+      evict();
+    },
+    delete: remove,
+  };
 }
