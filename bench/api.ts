@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { createApiMetrics } from "../src/api/metrics.ts";
 import { createApi } from "../src/api/server.ts";
 import { createInProcessBus } from "../src/bus/in-process.ts";
-import { createDispatcher } from "../src/dispatch/dispatch.ts";
 import { systemClock as clock } from "../src/runtime/clock.ts";
 import { createLogger } from "../src/runtime/logger.ts";
 import { Registry } from "../src/runtime/metrics.ts";
@@ -30,7 +29,7 @@ const bus = createInProcessBus({ clock, log });
 const { key } = await insertKey(store, T0);
 const { app } = createApi({
   store,
-  dispatcher: createDispatcher({ store, bus }),
+  dispatcher: { store, bus },
   clock,
   log,
   metrics: createApiMetrics(new Registry()),

@@ -1,5 +1,6 @@
 // "Run now": orders a run, hands it to the bus at once and, if asked to, waits for its end.
 import { Type } from "typebox";
+import { dispatch } from "../dispatch/dispatch.ts";
 import { manualRun } from "../dispatch/pending-run.ts";
 import { canRun } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
@@ -109,7 +110,7 @@ export async function runNow<Answer>(
   const isRepeated = id !== run.result_id;
   if (!isRepeated)
     try {
-      await dispatcher.dispatch([run], run.trigger_time);
+      await dispatch(dispatcher, [run], run.trigger_time);
     } catch (cause) {
       await store.pendingRuns.remove(run.result_id);
       await request.forget();

@@ -10,7 +10,6 @@ import { createApi } from "../api/server.ts";
 import type { Api } from "../api/server.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Config, Role } from "../config/config.ts";
-import { createDispatcher } from "../dispatch/dispatch.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { parseEgressAllow } from "../net/egress.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
@@ -80,7 +79,7 @@ function hubPartsOf(parts: RoleParts): HubParts | undefined {
   const { config, dataDir, store, bus } = parts;
   if (!store) return undefined;
   const sealTick = tickSealerOf(config, dataDir);
-  return { ...parts, store, dispatcher: createDispatcher({ store, bus, sealTick }) };
+  return { ...parts, store, dispatcher: { store, bus, sealTick } };
 }
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });

@@ -1,7 +1,7 @@
 // The configured store, the master key that encrypts its secrets, and the keys derived from that.
 import type { Config } from "../config/config.ts";
-import { createTickSealer } from "../dispatch/seal-tick.ts";
-import type { TickSealer } from "../dispatch/seal-tick.ts";
+import { createTickSealer } from "../dispatch/dispatch.ts";
+import type { TickSealer } from "../dispatch/dispatch.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -46,10 +46,10 @@ export function locationKeysOf(
 }
 
 /** Ticks that stay within the process are not sealed. */
-export const tickSealerOf = (config: Config, dataDir: DataDir): TickSealer =>
+export const tickSealerOf = (config: Config, dataDir: DataDir): TickSealer | undefined =>
   config.natsUrls
     ? createTickSealer((location) => locationKeyOf(masterKeyOf(config, dataDir), location))
-    : async (tick) => tick;
+    : undefined;
 
 /** The configured key, or the one in the data folder, generated on first use. */
 export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>

@@ -1,40 +1,101 @@
-// From a pending run and its target to the self-contained order that an agent carries out.
+// From pending runs, as their targets are stored now, to the self-contained orders for agents.
+import { canRun, ownerOf } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
+import type { Workflow } from "../model/workflow.ts";
 import { stepIds } from "../runtime/ids.ts";
 import type { PendingRun, StoredDocument } from "../store/records.ts";
-import { callIdsOf } from "./targets.ts";
-import type { StoredWorkflow, Targets } from "./targets.ts";
+import type { Store } from "../store/store.ts";
+import { withCredentials } from "./credentials.ts";
+import { withEnvironment } from "./environment.ts";
+
+export interface UnableRun {
+  readonly run: PendingRun;
+  /** Why there is nothing to run. */
+  readonly message: string;
+}
+
+/** By id. */
+type Stored = ReadonlyMap<string, StoredDocument>;
+
+/** Ticks hold the credentials and environment values that their calls use. */
+export async function buildTicks(
+  store: Store,
+  runs: readonly PendingRun[],
+): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnableRun[] }> {
+  const { documents } = store;
+  const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
+  const workflows = byId(await documents.getMany("workflow", targetIds(workflow)));
+  const calls = byId(
+    await documents.getMany("call", [
+      ...new Set([
+        ...targetIds(call),
+        ...workflow.flatMap(({ call_ids }) => call_ids ?? []),
+        ...[...workflows.values()].flatMap(callIdsOf),
+      ]),
+    ]),
+  );
+  let ticks: Tick[] = [];
+  const unable: UnableRun[] = [];
+  for (const run of runs) {
+    const tick = tickOf(run, workflows, calls);
+    if (typeof tick === "string") unable.push({ run, message: tick });
+    else ticks.push(tick);
+  }
+  if ([...calls.values()].some(isAuthorized))
+    ticks = await withCredentials(documents, ticks, calls);
+  if (ticks.some(namesEnvironment)) ticks = await withEnvironment(documents, ticks, calls);
+  return { ticks, unable };
+}
+
+const byId = (found: readonly StoredDocument[]): Stored =>
+  new Map(found.map((stored) => [stored.id, stored]));
+
+const targetIds = (runs: readonly PendingRun[]): string[] => [
+  ...new Set(runs.map(({ target_id }) => target_id)),
+];
+
+const callIdsOf = ({ document }: StoredDocument): readonly string[] =>
+  (document as Workflow).workflow.call_ids;
+
+const isAuthorized = ({ document }: StoredDocument): boolean =>
+  (document as Call).request.auth_id !== null;
+
+/** `{{name}}` in any text of a call, credentials included. */
+const namesEnvironment = ({ calls }: Tick): boolean => /\{\{|%7B%7B/i.test(JSON.stringify(calls));
 
 /** The tick, or why there is nothing to run. */
-export function buildTick(run: PendingRun, targets: Targets): Tick | string {
+function tickOf(run: PendingRun, workflows: Stored, calls: Stored): Tick | string {
   if (run.target_kind === "workflow") {
-    const workflow = targets.workflows.get(run.target_id);
-    return workflow ? workflowTick(run, workflow) : "the workflow was deleted before its run";
+    const workflow = workflows.get(run.target_id);
+    return workflow
+      ? workflowTick(run, workflow, calls)
+      : "the workflow was deleted before its run";
   }
-  const call = targets.calls.get(run.target_id);
+  const call = calls.get(run.target_id);
   return call
     ? { ...runOf(run), calls: [tickCall(run.result_id, call)] }
     : "the call was deleted before its run";
 }
 
-/** A run that has its plan keeps it: published again, it is the same tick. */
-function workflowTick(run: PendingRun, { id, document, call }: StoredWorkflow): Tick | string {
-  const callIds = run.call_ids ?? callIdsOf(document);
+/** A run keeps its plan: published again, it is the same tick. */
+function workflowTick(run: PendingRun, workflow: StoredDocument, calls: Stored): Tick | string {
+  const callIds = run.call_ids ?? callIdsOf(workflow);
   if (callIds.length === 0) return "the workflow has no calls";
   const ids = stepIds(run.due_time, run.result_id, callIds.length);
-  const { stop_on_failure, handle_cookies } = document.workflow;
+  const owner = ownerOf(workflow);
+  const { meta, workflow: settings } = workflow.document as Workflow;
   return {
     ...runOf(run),
     calls: callIds.map((callId, step) => {
-      const [resultId, stored] = [ids[step] as string, call(callId)];
-      return stored ? tickCall(resultId, stored) : missingCall(resultId, callId);
+      const [resultId, call] = [ids[step] as string, calls.get(callId)];
+      return call && canRun(owner, call) ? tickCall(resultId, call) : missingCall(resultId, callId);
     }),
     workflow: {
-      workflow_id: id,
-      name: document.meta.name,
-      stop_on_failure,
-      handle_cookies,
+      workflow_id: workflow.id,
+      name: meta.name,
+      stop_on_failure: settings.stop_on_failure,
+      handle_cookies: settings.handle_cookies,
       between_calls_delay: run.between_calls_delay,
     },
   };
@@ -51,12 +112,12 @@ const runOf = (run: PendingRun): Omit<Tick, "calls"> => ({
   context: { ...run.context },
 });
 
-function tickCall(result_id: string, target: StoredDocument): TickCall {
-  const { meta, request } = target.document as Call;
+function tickCall(result_id: string, call: StoredDocument): TickCall {
+  const { meta, request } = call.document as Call;
   const { method, url, parameters, headers, body } = request;
   return {
     result_id,
-    call_id: target.id,
+    call_id: call.id,
     name: meta.name,
     domain: meta.domain,
     tags: [...meta.tags],

@@ -1,22 +1,16 @@
-// The credentials and environment values that ticks carry, as they are stored now: only what their
-// calls use.
+// The credentials that ticks carry, as they are stored now: only those that their calls use.
 import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
 import type { Authorization, TickToken } from "../model/authorization.ts";
 import type { Call } from "../model/call.ts";
-import { workspaceKey } from "../model/environment.ts";
-import type { Variable } from "../model/environment.ts";
 import { parseInstant } from "../model/instant.ts";
 import { cannotBeDecrypted } from "../model/secrets.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
-import { environmentNames } from "../model/variables.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-
-const DEFAULT_WORKSPACE = "global";
 
 interface Credentials {
   readonly settings: ReadonlyMap<string, StoredDocument>;
@@ -30,23 +24,16 @@ export async function withCredentials(
   calls: ReadonlyMap<string, StoredDocument>,
 ): Promise<Tick[]> {
   const requests = [...calls.values()].map(requestOf);
+  const [authIds, tokenIds] = [
+    requests.map(({ auth_id }) => auth_id),
+    requests.map(({ token_id }) => token_id),
+  ];
   const credentials: Credentials = {
-    settings: await byId(
-      documents,
-      "auth_setting",
-      requests.map(({ auth_id }) => auth_id),
-    ),
-    tokens: await byId(
-      documents,
-      "token",
-      requests.map(({ token_id }) => token_id),
-    ),
+    settings: await byId(documents, "auth_setting", authIds),
+    tokens: await byId(documents, "token", tokenIds),
   };
-  const authorized = ticks.map((tick) => ({
-    ...tick,
-    calls: tick.calls.map((call) => authorizedCall(call, calls, credentials)),
-  }));
-  return withEnvironment(documents, authorized, calls);
+  const authorize = (call: TickCall): TickCall => authorizedCall(call, calls, credentials);
+  return ticks.map((tick) => ({ ...tick, calls: tick.calls.map(authorize) }));
 }
 
 const requestOf = ({ document }: StoredDocument) => (document as Call).request;
@@ -77,7 +64,7 @@ function authorizedCall(
     : { ...call, authorization };
 }
 
-/** A call has what its owner may use, whoever runs it. */
+/** A call gets what its owner may use, whoever runs it; or why it cannot be made. */
 function authorizationOf(
   call: StoredDocument,
   { settings, tokens }: Credentials,
@@ -110,7 +97,7 @@ function isUsable(token: StoredDocument | undefined, call: StoredDocument): bool
   );
 }
 
-/** `setting`: where its keys may be used to renew the token. */
+/** `setting`: given where its keys may be used to renew the token. */
 function tickToken(stored: Token, setting: AuthSetting | undefined): TickToken {
   const { meta, token } = stored;
   const renewal_failure = renewalFailureOf(stored);
@@ -126,88 +113,3 @@ function tickToken(stored: Token, setting: AuthSetting | undefined): TickToken {
     ...(parameters && { parameters }),
   };
 }
-
-/** The workspace of the run first, then the default one. */
-async function withEnvironment(
-  documents: Store["documents"],
-  ticks: readonly Tick[],
-  calls: ReadonlyMap<string, StoredDocument>,
-): Promise<Tick[]> {
-  const workspaces = createWorkspaces(documents);
-  const equipped: Tick[] = [];
-  for (const tick of ticks) {
-    const names = environmentNames(tick.calls.flatMap(textsOf));
-    const stored = tick.calls
-      .map(({ call_id }) => calls.get(call_id))
-      .find((call) => call !== undefined);
-    if (names.length === 0 || !stored) {
-      equipped.push(tick);
-      continue;
-    }
-    const given = tick.context["WORKSPACE"];
-    const own = typeof given === "string" ? given : DEFAULT_WORKSPACE;
-    const user = ownerOf(stored);
-    const values = {
-      ...(await workspaces.valuesOf(workspaceKey(user, DEFAULT_WORKSPACE))),
-      ...(await workspaces.valuesOf(workspaceKey(user, own))),
-    };
-    equipped.push(withValues(tick, names, values));
-  }
-  return equipped;
-}
-
-/** By name; null where it cannot be decrypted. */
-type Values = Readonly<Record<string, string | null>>;
-
-function withValues(tick: Tick, names: readonly string[], values: Values): Tick {
-  const known = names.filter((name) => Object.hasOwn(values, name));
-  const environment = Object.fromEntries(
-    known.flatMap((name) => {
-      const value = values[name] ?? null;
-      return value === null ? [] : [[name, value]];
-    }),
-  );
-  const unread = known.filter((name) => values[name] === null);
-  const calls = tick.calls.map((call): TickCall => {
-    const [name] = environmentNames(textsOf(call)).filter((one) => unread.includes(one));
-    return name === undefined || call.unable !== undefined
-      ? call
-      : {
-          ...call,
-          unable: cannotBeDecrypted(`the environment variable ${name}`),
-        };
-  });
-  return { ...tick, calls, environment };
-}
-
-/** Reads each workspace once. */
-function createWorkspaces(documents: Store["documents"]) {
-  const read = new Map<string, Promise<Values>>();
-  const load = async (key: string): Promise<Values> => {
-    const found = await documents.listAll("variable", "workspace", key);
-    return Object.fromEntries(
-      found.map(({ document, unreadable }) => {
-        const { name, value } = (document as Variable).workspace_variable;
-        return [name, unreadable ? null : value];
-      }),
-    );
-  };
-  return {
-    valuesOf(key: string): Promise<Values> {
-      const values = read.get(key) ?? load(key);
-      read.set(key, values);
-      return values;
-    },
-  };
-}
-
-const textsOf = ({ request, authorization }: TickCall): string[] => [
-  request.url,
-  request.body ?? "",
-  ...[
-    request.parameters,
-    request.headers,
-    authorization?.token?.headers ?? [],
-    authorization?.token?.parameters ?? [],
-  ].flatMap((pairs) => pairs.flatMap(({ key, value }) => [key, value])),
-];

@@ -1,112 +1,91 @@
-// The one way from ordered runs to ticks on the bus: of the scheduler's beat and of the API's "run
-// now".
+// The one way from pending runs to ticks on the bus, for the scheduler's beat and for "run now".
 import { TooLargeError } from "../bus/bus.ts";
 import type { Bus } from "../bus/bus.ts";
 import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
 import { awaitsRenewal } from "../model/token-renewal.ts";
-import { groupTicks } from "../model/tick.ts";
+import { groupTicks, placeOf, secretsOf, withoutSecrets } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import type { MissedRun, PendingRun, RunPlan } from "../store/records.ts";
+import { createSealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/secrets.ts";
+import type { MissedRun, PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { buildTick } from "./build-tick.ts";
-import { withCredentials } from "./credentials.ts";
+import { buildTicks } from "./build-tick.ts";
+import type { UnableRun } from "./build-tick.ts";
 import { expiryOf } from "./pending-run.ts";
-import type { TickSealer } from "./seal-tick.ts";
-import { loadTargets } from "./targets.ts";
 
-/**
- * A tick waits with the bus and the agent for at most so long; a run that is further ahead stays in
- * the store.
- */
+/** Ticks leave the store at most this long before they are due. */
 export const PUBLISH_AHEAD_MS = 90_000;
 
 export interface Dispatcher {
-  /**
-   * Publishes the ticks of pending runs and marks them published. Runs more than
-   * `PUBLISH_AHEAD_MS` after `now`, and those whose token is about to be renewed, are left for a
-   * later beat. A run with nothing to run is recorded as UNABLE_TO_RUN. Rejects with `unavailable`
-   * when the bus did not take them all; those stay unpublished.
-   */
-  dispatch(runs: readonly PendingRun[], now: number): Promise<void>;
-}
-
-interface Planned {
-  readonly run: PendingRun;
-  readonly tick: Tick;
-}
-
-export function createDispatcher({
-  store,
-  bus,
-  sealTick = async (tick) => tick,
-}: {
   readonly store: Store;
   readonly bus: Bus;
-  /** Needed where the bus leaves this process. */
-  readonly sealTick?: TickSealer;
-}): Dispatcher {
-  return {
-    async dispatch(pending, now) {
-      const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
-      const targets = await loadTargets(store, runs);
-      const built: Planned[] = [];
-      const missed: MissedRun[] = [];
-      for (const run of runs) {
-        const tick = buildTick(run, targets);
-        if (typeof tick !== "string") built.push({ run, tick });
-        else missed.push({ run, result: "UNABLE_TO_RUN", message: tick });
-      }
-      if (missed.length > 0) await store.results.recordMissed(missed);
-      const complete = await withCredentials(
-        store.documents,
-        built.map(({ tick }) => tick),
-        targets.calls,
-      );
-      const planned = built.map(({ run }, n) => ({
-        run,
-        tick: complete[n] as Tick,
-      }));
-      const { ready = [], held = [] } = Object.groupBy(planned, ({ tick }) =>
-        awaitsToken(tick, now) ? "held" : "ready",
-      );
-      await store.pendingRuns.markHeldBack(manualOnes(held));
-      await plan(store, ready);
-      const sealed = await Promise.all(ready.map(({ tick }) => sealTick(tick)));
-      const refused = await publish({ store, bus }, sealed);
-      const tooLarge = runs.filter(({ result_id }) => refused.has(result_id));
-      if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
-    },
-  };
+  /** Required where ticks leave this process. */
+  readonly sealTick?: TickSealer | undefined;
 }
 
-/** The others are the beat's anyway. */
-const manualOnes = (planned: readonly Planned[]): string[] =>
-  planned.filter(({ run }) => run.trigger === "MANUAL").map(({ run }) => run.result_id);
+/**
+ * Publishes the ticks of pending runs and marks them published. Leaves runs for a later beat that
+ * are due `PUBLISH_AHEAD_MS` after `now` or later, or whose token is about to be renewed. Records
+ * runs with nothing to run as UNABLE_TO_RUN. Rejects with `unavailable` when the bus did not take
+ * every tick; those that it did not take stay unpublished.
+ */
+export async function dispatch(
+  dispatcher: Dispatcher,
+  pending: readonly PendingRun[],
+  now: number,
+): Promise<void> {
+  const { store, sealTick } = dispatcher;
+  const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
+  const { ticks, unable } = await buildTicks(store, runs);
+  if (unable.length > 0) await store.results.recordMissed(unable.map(unableToRun));
+  const { ready = [], held = [] } = Object.groupBy(ticks, (tick) =>
+    awaitsToken(tick, now) ? "held" : "ready",
+  );
+  await store.pendingRuns.markHeldBack(manualOnes(held));
+  await plan(store, runs, ready);
+  const sealed = sealTick ? await Promise.all(ready.map(sealTick)) : ready;
+  const refused = await publish(dispatcher, sealed);
+  const tooLarge = runs.filter(({ result_id }) => refused.has(result_id));
+  if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
+}
+
+/** The beat looks at scheduled runs anyway. */
+const manualOnes = (ticks: readonly Tick[]): string[] =>
+  ticks.filter(({ trigger }) => trigger === "MANUAL").map(({ result_id }) => result_id);
 
 const awaitsToken = (tick: Tick, now: number): boolean =>
   tick.calls.some(
     ({ authorization }) => authorization?.token && awaitsRenewal(authorization.token, tick, now),
   );
 
-const tooLargeToRun = (run: PendingRun): MissedRun => ({
+const unableToRun = ({ run, message }: UnableRun): MissedRun => ({
   run,
   result: "UNABLE_TO_RUN",
-  message: `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,
+  message,
 });
 
-/** Before it is published: a report can only be of what was planned. */
-async function plan(store: Store, planned: readonly Planned[]): Promise<void> {
-  const plans = planned.flatMap(({ run, tick }): RunPlan[] =>
-    tick.workflow && run.call_ids === null
-      ? [
-          {
-            result_id: run.result_id,
-            call_ids: tick.calls.map(({ call_id }) => call_id),
-            expires_at: expiryOf(run.latest_start, longestMs(tick)),
-          },
-        ]
-      : [],
+const tooLargeToRun = (run: PendingRun): MissedRun =>
+  unableToRun({
+    run,
+    message: `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,
+  });
+
+/** Planned before it is published: the ledger accepts reports of planned calls only. */
+async function plan(
+  store: Store,
+  runs: readonly PendingRun[],
+  ticks: readonly Tick[],
+): Promise<void> {
+  const unplanned = new Set(
+    runs.filter(({ call_ids }) => call_ids === null).map(({ result_id }) => result_id),
   );
+  const plans = ticks
+    .filter(({ workflow, result_id }) => workflow && unplanned.has(result_id))
+    .map((tick) => ({
+      result_id: tick.result_id,
+      call_ids: tick.calls.map(({ call_id }) => call_id),
+      expires_at: expiryOf(tick.latest_start, longestMs(tick)),
+    }));
   if (plans.length > 0) await store.pendingRuns.plan(plans);
 }
 
@@ -116,11 +95,8 @@ const longestMs = ({ calls, workflow }: Tick): number =>
     workflow?.between_calls_delay ?? 0,
   );
 
-/** Resolves with the ids of runs whose ticks are too large for the bus. */
-async function publish(
-  { store, bus }: { readonly store: Store; readonly bus: Bus },
-  ticks: readonly Tick[],
-): Promise<Set<string>> {
+/** Returns the ids of the runs whose ticks are too large for the bus. */
+async function publish({ store, bus }: Dispatcher, ticks: readonly Tick[]): Promise<Set<string>> {
   const refused = new Set<string>();
   const outcomes = await Promise.allSettled(
     groupTicks(ticks).map(async (group) => {
@@ -141,4 +117,23 @@ async function publishGroup(bus: Bus, group: readonly Tick[]): Promise<readonly 
     if (cause instanceof TooLargeError) return cause.runIds;
     throw cause;
   }
+}
+
+export type TickSealer = (tick: Tick) => Promise<Tick>;
+
+/** Seals the secrets of ticks. `keyOf`: the key of a location, 32 bytes. */
+export function createTickSealer(keyOf: (locationId: string) => Uint8Array): TickSealer {
+  const sealers = new Map<string, Sealer>();
+  const sealerOf = (locationId: string): Sealer => {
+    const sealer = sealers.get(locationId) ?? createSealer({ current: keyOf(locationId) });
+    sealers.set(locationId, sealer);
+    return sealer;
+  };
+  return async (tick) => {
+    const secrets = secretsOf(tick);
+    if (!secrets) return tick;
+    const text = JSON.stringify(secrets);
+    const sealed = await sealerOf(tick.location_id).seal(text, placeOf(tick));
+    return { ...withoutSecrets(tick), sealed };
+  };
 }

@@ -1,7 +1,7 @@
 // Publishes pending runs: new ones, and those that a scheduler left behind. A workflow's run that
 // overlaps the previous one is MISSED instead.
 import type { Dispatcher } from "../dispatch/dispatch.ts";
-import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
+import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
 import { isUnavailable } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
 import type { PendingRun } from "../store/records.ts";
@@ -51,13 +51,13 @@ async function dispatchAll(
   now: number,
 ): Promise<void> {
   try {
-    return await dispatcher.dispatch(runs, now);
+    return await dispatch(dispatcher, runs, now);
   } catch (err) {
     if (isUnavailable(err)) throw err;
   }
   for (const run of runs) {
     try {
-      await dispatcher.dispatch([run], now);
+      await dispatch(dispatcher, [run], now);
     } catch (err) {
       if (isUnavailable(err)) throw err;
       const { result_id, deployment_id, target_id } = run;

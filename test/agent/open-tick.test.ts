@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openTick } from "../../src/agent/open-tick.ts";
 import type { SealedTick } from "../../src/agent/open-tick.ts";
-import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
+import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { placeOf, tickValidator } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createSealer, locationKeyOf } from "../../src/runtime/secrets.ts";

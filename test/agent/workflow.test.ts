@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { missTick, runTick } from "../../src/agent/run-tick.ts";
 import type { RunControl, RunSettings } from "../../src/agent/run-tick.ts";
-import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
+import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";

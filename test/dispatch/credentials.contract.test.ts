@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { withCredentials } from "../../src/dispatch/credentials.ts";
+import { buildTicks } from "../../src/dispatch/build-tick.ts";
 import { workspaceKey } from "../../src/model/environment.ts";
-import type { Tick } from "../../src/model/tick.ts";
+import type { TickCall } from "../../src/model/tick.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aRun } from "../support/runs.ts";
 import { damageSecrets } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 
@@ -35,38 +37,23 @@ const newSetting = (access: object, owned: Partial<NewDocument> = {}) =>
     owned,
   );
 
-const newCall = (auth_id: string, token_id: string | null = null) =>
+const newCall = (
+  auth_id: string | null,
+  token_id: string | null = null,
+  url = "http://a.example/",
+) =>
   newDocument("call", {
-    meta: { name: "call" },
-    request: { auth_id, token_id },
+    meta: { name: "call", domain: "a.example", tags: [] },
+    request: { method: "GET", url, parameters: [], headers: [], body: null, auth_id, token_id },
   });
 
-const tickOf = (call: NewDocument): Tick => ({
-  result_id: "run",
-  trigger: "MANUAL",
-  trigger_time: 0,
-  due_time: 0,
-  latest_start: 0,
-  deployment_id: null,
-  location_id: "here",
-  context: {},
-  calls: [
-    {
-      result_id: "run",
-      call_id: call.id,
-      name: "call",
-      domain: "a.example",
-      tags: [],
-      request: {
-        method: "GET",
-        url: "http://a.example/",
-        parameters: [],
-        headers: [],
-        body: null,
-      },
-    },
-  ],
-});
+/** The call of the tick of each. */
+async function tickCalls(store: Store, ...calls: readonly NewDocument[]): Promise<TickCall[]> {
+  for (const call of calls) await store.documents.insert(call);
+  const runs = calls.map(({ id }) => aRun({ target_id: id }));
+  const { ticks } = await buildTicks(store, runs);
+  return ticks.flatMap((tick) => tick.calls);
+}
 
 const HUSH = { client_id: "me", client_secret: "hush" };
 const GONE = "the authentication setting was deleted, or the call's owner may no longer use it";
@@ -75,10 +62,9 @@ const NO_TOKEN = "the token was deleted, or is not the call's owner's for this s
 describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
   const authorize = async (call: NewDocument, ...stored: readonly NewDocument[]) => {
     await using database = await createTestDatabase(kind);
-    const { documents } = await database.open();
-    for (const document of stored) await documents.insert(document);
-    const [tick] = await withCredentials(documents, [tickOf(call)], new Map([[call.id, call]]));
-    return tick?.calls[0];
+    const store = await database.open();
+    for (const document of stored) await store.documents.insert(document);
+    return (await tickCalls(store, call))[0];
   };
 
   const shared = { org_settings: true, org_keys: true };
@@ -176,7 +162,7 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     "let no call be made without the secrets of an unreadable %s",
     async (damaged, unable) => {
       await using database = await createTestDatabase(kind);
-      const { documents } = await database.open();
+      const store = await database.open();
       const setting = newSetting({});
       const token = newDocument("token", {
         meta: { name: "t", auth_id: setting.id },
@@ -190,23 +176,15 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
         { filters: { workspace, name: "pin" } },
       );
       const stored = { setting, token, variable };
-      for (const one of Object.values(stored)) await documents.insert(one);
+      for (const one of Object.values(stored)) await store.documents.insert(one);
       await damageSecrets(database, stored[damaged].id);
-      const call = newCall(setting.id, token.id);
-      const tick = tickOf(call);
-      const calls = ["http://a.example/{{pin}}", "http://a.example/"].map((url) =>
-        tick.calls.map((one) => ({
-          ...one,
-          request: { ...one.request, url },
-        })),
+      const [naming, other] = await tickCalls(
+        store,
+        newCall(setting.id, token.id, "http://a.example/{{pin}}"),
+        newCall(setting.id, token.id),
       );
-      const [named] = await withCredentials(
-        documents,
-        [{ ...tick, calls: calls.flat() }],
-        new Map([[call.id, call]]),
-      );
-      expect(named?.calls[0]).toMatchObject({ unable });
-      expect(named?.calls[1]?.unable).toBe(damaged === "variable" ? undefined : unable);
+      expect(naming).toMatchObject({ unable });
+      expect(other?.unable).toBe(damaged === "variable" ? undefined : unable);
     },
   );
 

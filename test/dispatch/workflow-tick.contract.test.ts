@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TooLargeError } from "../../src/bus/bus.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
-import { createDispatcher } from "../../src/dispatch/dispatch.ts";
+import { dispatch } from "../../src/dispatch/dispatch.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { buildTick } from "../../src/dispatch/build-tick.ts";
+import { buildTicks } from "../../src/dispatch/build-tick.ts";
 import { manualRun } from "../../src/dispatch/pending-run.ts";
-import { loadTargets } from "../../src/dispatch/targets.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";
@@ -61,7 +60,8 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       run_delay: 0,
       now: T0,
     });
-    return buildTick(run, await loadTargets(store, [run]));
+    const { ticks, unable } = await buildTicks(store, [run]);
+    return ticks[0] ?? unable[0]?.message ?? "";
   };
 
   it("has its calls in order, each with an id that follows from the run's", async () => {
@@ -117,7 +117,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       aRun({ target_id: workflow.id, target_kind: "workflow" }),
     ];
     await store.pendingRuns.insert(runs);
-    await createDispatcher({ store, bus }).dispatch(runs, T0);
+    await dispatch({ store, bus }, runs, T0);
     const [one, two] = runs.map(({ result_id }) => result_id);
     expect(published).toEqual([one]);
     expect(await store.pendingRuns.get(two!)).toBeUndefined();

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
-import { createDispatcher } from "../../src/dispatch/dispatch.ts";
 import { manualRun } from "../../src/dispatch/pending-run.ts";
 import type { Call } from "../../src/model/call.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
@@ -52,7 +51,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
 
   const newBeat = (holder: string, over: { bus?: Bus; store?: Store } = {}): Beat => {
     const used = over.store ?? store;
-    const dispatcher = createDispatcher({ store: used, bus: over.bus ?? bus });
+    const dispatcher = { store: used, bus: over.bus ?? bus };
     return createBeat({
       store: used,
       dispatcher,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
-import { createDispatcher } from "../../src/dispatch/dispatch.ts";
+import { dispatch } from "../../src/dispatch/dispatch.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -44,7 +44,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await bus.consumeTicks("local", async (batch) => void ticks.push(...batch));
     beat = createBeat({
       store,
-      dispatcher: createDispatcher({ store, bus }),
+      dispatcher: { store, bus },
       log,
       holder: "one",
       metrics: createSchedulerMetrics(createRegistry({ version: "test" })),
@@ -212,7 +212,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     const repeated: Tick[] = [];
     await again.consumeTicks("local", async (batch) => void repeated.push(...batch));
     const runs = await store.pendingRuns.listUnpublished(clock.now() + 1e6, 9);
-    await createDispatcher({ store, bus: again }).dispatch(runs, clock.now());
+    await dispatch({ store, bus: again }, runs, clock.now());
     await expect.poll(() => repeated).toHaveLength(1);
     expect(repeated[0]?.calls).toEqual(calls);
     await again.close();

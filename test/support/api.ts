@@ -6,7 +6,6 @@ import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createApiMetrics } from "../../src/api/metrics.ts";
 import { createApi } from "../../src/api/server.ts";
 import type { Api, ApiConfig } from "../../src/api/server.ts";
-import { createDispatcher } from "../../src/dispatch/dispatch.ts";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
@@ -93,7 +92,7 @@ export async function startApi({
   const registry = new Registry();
   const api = createApi({
     store,
-    dispatcher: createDispatcher({ store, bus }),
+    dispatcher: { store, bus },
     clock,
     log,
     metrics: createApiMetrics(registry),

@@ -7,8 +7,7 @@ import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
 import { createApiMetrics } from "../../src/api/metrics.ts";
 import { createApi } from "../../src/api/server.ts";
 import type { Bus } from "../../src/bus/bus.ts";
-import { createDispatcher } from "../../src/dispatch/dispatch.ts";
-import { createTickSealer } from "../../src/dispatch/seal-tick.ts";
+import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
@@ -96,11 +95,11 @@ export async function startStack({
         egress: { allow: egressAllow },
       }),
     );
-  const dispatcher = createDispatcher({
+  const dispatcher = {
     store,
     bus,
     sealTick: createTickSealer((location) => locationKeyOf(master, location)),
-  });
+  };
   const scheduling = {
     store,
     dispatcher,

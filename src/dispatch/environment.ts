@@ -1,0 +1,87 @@
+// The environment values that ticks carry, as they are stored now: only those that their calls
+// name.
+import { ownerOf } from "../model/access.ts";
+import { workspaceKey } from "../model/environment.ts";
+import type { Variable } from "../model/environment.ts";
+import { cannotBeDecrypted } from "../model/secrets.ts";
+import type { Tick, TickCall } from "../model/tick.ts";
+import { environmentNames } from "../model/variables.ts";
+import type { StoredDocument } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+
+const DEFAULT_WORKSPACE = "global";
+
+/** By name; null for a value that cannot be decrypted. */
+type Values = Readonly<Record<string, string | null>>;
+
+/** The values of the run's workspace, then those of the default one. `calls`: stored, by id. */
+export async function withEnvironment(
+  documents: Store["documents"],
+  ticks: readonly Tick[],
+  calls: ReadonlyMap<string, StoredDocument>,
+): Promise<Tick[]> {
+  const workspaces = new Map<string, Promise<Values>>();
+  const valuesOf = (workspace: string): Promise<Values> => {
+    const values = workspaces.get(workspace) ?? readWorkspace(documents, workspace);
+    workspaces.set(workspace, values);
+    return values;
+  };
+  const complete: Tick[] = [];
+  for (const tick of ticks) {
+    const names = environmentNames(tick.calls.flatMap(textsOf));
+    const stored = tick.calls.map(({ call_id }) => calls.get(call_id)).find(Boolean);
+    if (names.length === 0 || !stored) {
+      complete.push(tick);
+      continue;
+    }
+    const given = tick.context["WORKSPACE"];
+    const workspace = typeof given === "string" ? given : DEFAULT_WORKSPACE;
+    const user = ownerOf(stored);
+    const values = {
+      ...(await valuesOf(workspaceKey(user, DEFAULT_WORKSPACE))),
+      ...(await valuesOf(workspaceKey(user, workspace))),
+    };
+    complete.push(withValues(tick, names, values));
+  }
+  return complete;
+}
+
+async function readWorkspace(documents: Store["documents"], workspace: string): Promise<Values> {
+  const found = await documents.listAll("variable", "workspace", workspace);
+  return Object.fromEntries(
+    found.map(({ document, unreadable }) => {
+      const { name, value } = (document as Variable).workspace_variable;
+      return [name, unreadable ? null : value];
+    }),
+  );
+}
+
+function withValues(tick: Tick, names: readonly string[], values: Values): Tick {
+  const known = names.filter((name) => Object.hasOwn(values, name));
+  const environment = Object.fromEntries(
+    known.flatMap((name) => {
+      const value = values[name] ?? null;
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+  const unreadable = known.filter((name) => values[name] === null);
+  const calls = tick.calls.map((call): TickCall => {
+    if (call.unable !== undefined) return call;
+    const name = environmentNames(textsOf(call)).find((one) => unreadable.includes(one));
+    if (name === undefined) return call;
+    return { ...call, unable: cannotBeDecrypted(`the environment variable ${name}`) };
+  });
+  return { ...tick, calls, environment };
+}
+
+/** The texts that variables are filled into. */
+const textsOf = ({ request, authorization }: TickCall): string[] => [
+  request.url,
+  request.body ?? "",
+  ...[
+    request.parameters,
+    request.headers,
+    authorization?.token?.headers ?? [],
+    authorization?.token?.parameters ?? [],
+  ].flatMap((pairs) => pairs.flatMap(({ key, value }) => [key, value])),
+];
