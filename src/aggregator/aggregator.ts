@@ -1,8 +1,8 @@
-// The aggregator role: results into the ledger and its statistics, heartbeats into the list of
+// The aggregator role: records results in the ledger and its statistics, and the heartbeats of
 // agents.
 import type { Bus, Consumer } from "../bus/bus.ts";
 import type { Service } from "../runtime/lifecycle.ts";
-import { createRecordResults } from "./record-results.ts";
+import { recordResults } from "./record-results.ts";
 import type { RecordResultsOptions } from "./record-results.ts";
 
 export function createAggregator(options: RecordResultsOptions & { readonly bus: Bus }): Service {
@@ -12,17 +12,14 @@ export function createAggregator(options: RecordResultsOptions & { readonly bus:
     name: "aggregator",
     async start() {
       consumers = [
-        await bus.consumeReports(createRecordResults(options)),
+        await bus.consumeReports((reports) => recordResults(options, reports)),
         await bus.consumeHeartbeats(async (heartbeat, answer) => {
           try {
             const now = await store.now();
             answer(now);
             await store.locations.recordHeartbeat(heartbeat, now);
           } catch (err) {
-            log.debug(
-              { err, agent_id: heartbeat.agent_id },
-              "heartbeat not stored; the next one will be",
-            );
+            log.debug({ err, agent_id: heartbeat.agent_id }, "heartbeat not stored");
           }
         }),
       ];

@@ -1,5 +1,4 @@
-// Takes batches of reports into the ledger. Rejects while the database cannot be used, so that the
-// bus keeps them.
+// Records batches of reports in the ledger.
 import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -15,46 +14,46 @@ export interface RecordResultsOptions {
   readonly metrics: AggregatorMetrics;
 }
 
-export function createRecordResults({ store, clock, log, metrics }: RecordResultsOptions) {
-  const record = async (reports: readonly RunReport[]): Promise<void> => {
-    const started = clock.monotonic();
-    const recorded = await store.results.record(reports);
-    const seconds = (clock.monotonic() - started) / 1000;
-    metrics.batchSeconds.observe(seconds);
-    countOutcomes(metrics, recorded);
-    const level = recorded.unknown > 0 ? "warn" : "debug";
-    log[level]({ ...recorded, duration_ms: Math.round(seconds * 1000) }, "results recorded");
-  };
-
-  return async (reports: readonly RunReport[]): Promise<void> => {
-    try {
-      await record(reports);
-    } catch (cause) {
-      if (isUnavailable(cause)) throw cause;
-      await recordOneByOne(reports, record, { log, metrics });
-    }
-  };
+/** Rejects while the database is unavailable, so that the bus keeps the reports. */
+export async function recordResults(
+  options: RecordResultsOptions,
+  reports: readonly RunReport[],
+): Promise<void> {
+  try {
+    await record(options, reports);
+  } catch (cause) {
+    if (isUnavailable(cause)) throw cause;
+    await recordOneByOne(options, reports);
+  }
 }
 
-/**
- * One report that the database refuses must not hold up the others for ever; its run ends as
- * MISSED.
- */
-async function recordOneByOne(
+async function record(
+  { store, clock, log, metrics }: RecordResultsOptions,
   reports: readonly RunReport[],
-  record: (reports: readonly RunReport[]) => Promise<void>,
-  { log, metrics }: Pick<RecordResultsOptions, "log" | "metrics">,
 ): Promise<void> {
+  const started = clock.monotonic();
+  const recorded = await store.results.record(reports);
+  const seconds = (clock.monotonic() - started) / 1000;
+  metrics.batchSeconds.observe(seconds);
+  countOutcomes(metrics, recorded);
+  const level = recorded.unknown > 0 ? "warn" : "debug";
+  log[level]({ ...recorded, duration_ms: Math.round(seconds * 1000) }, "results recorded");
+}
+
+/** A report that the database rejects must not hold up the others; its run ends as MISSED. */
+async function recordOneByOne(
+  options: RecordResultsOptions,
+  reports: readonly RunReport[],
+): Promise<void> {
+  const { log, metrics } = options;
   for (const report of reports) {
     try {
-      await record([report]);
+      await record(options, [report]);
     } catch (err) {
       if (isUnavailable(err)) throw err;
       metrics.results.inc({ outcome: "unusable" });
-      log.error(
-        { err, run_id: report.run_id, location_id: report.location_id },
-        "result could not be stored",
-      );
+      const { run_id, location_id } = report;
+      log.error({ err, run_id, location_id }, "result could not be stored");
     }
   }
 }

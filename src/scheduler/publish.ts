@@ -81,10 +81,11 @@ const OVERLAPPED_BATCH = 500;
 
 /** Runs whose previous run has no outcome in time. */
 export async function missOverlapped(options: ReconcileOptions, now: number): Promise<void> {
-  const { pendingRuns, locations } = options.store;
-  const overlapped = await pendingRuns.listOverlapped(now - REPORT_GRACE_MS, OVERLAPPED_BATCH);
+  const { store } = options;
+  const due = now - REPORT_GRACE_MS;
+  const overlapped = await store.pendingRuns.listOverlapped(due, OVERLAPPED_BATCH);
   if (overlapped.length === 0) return;
-  const agents = await locations.listAgents();
+  const agents = await store.locations.listAgents();
   // Where no agent is online, the previous run is lost rather than running.
   const missed = overlapped.map((run) =>
     missedFor(absenceOf(agents, run.location_id, run.due_time) ?? "still_running", run),

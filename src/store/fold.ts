@@ -37,24 +37,27 @@ function changesOf(
   added: readonly CountedResult[],
   replaced: readonly CountedResult[],
 ): Map<string, Change> {
-  const changes = new Map<string, Change>();
-  const add = ({ call_id, location_id, result, time }: CountedResult, summary: Summary): void => {
-    for (const [kind, period] of periodStarts(time)) {
-      const key = { call_id, kind, period, location_id, result };
-      const text = keyText(key);
-      const before = changes.get(text);
-      changes.set(text, {
-        key,
-        summary: before ? mergeSummaries(before.summary, summary) : summary,
-      });
-    }
-  };
   // Results of the same hour have their day, week, month and year in common too.
   const byHour = Map.groupBy(added, ({ call_id, location_id, result, time }) =>
     [call_id, location_id, result, periodStart("HOUR", time)].join("|"),
   );
-  for (const group of byHour.values()) add(group[0] as CountedResult, summarizeResults(group));
-  for (const result of replaced) add(result, countOnly(-1));
+  const counted = [...byHour.values()].map(
+    (group) => [group[0] as CountedResult, summarizeResults(group)] as const,
+  );
+  const takenBack = replaced.map((result) => [result, countOnly(-1)] as const);
+  const all = [...counted, ...takenBack].flatMap(
+    ([{ call_id, location_id, result, time }, summary]): Change[] =>
+      periodStarts(time).map(([kind, period]) => ({
+        key: { call_id, kind, period, location_id, result },
+        summary,
+      })),
+  );
+  const changes = new Map<string, Change>();
+  for (const { key, summary } of all) {
+    const text = keyText(key);
+    const before = changes.get(text);
+    changes.set(text, { key, summary: before ? mergeSummaries(before.summary, summary) : summary });
+  }
   return changes;
 }
 
@@ -67,9 +70,9 @@ async function applyChanges(
 ): Promise<void> {
   if (database.rowLocks) await ensureRows(database, changes);
   const stored = await lockRows(database, changes);
-  const merged = [...changes].map(([text, { key, summary }]) => {
+  const merged = [...changes].map(([text, { key, summary }]): Change => {
     const before = stored.get(text);
-    return toRow(key, before ? mergeSummaries(before, summary) : summary);
+    return before ? { key, summary: mergeSummaries(before, summary) } : { key, summary };
   });
   await upsert(database, merged);
 }
@@ -84,7 +87,7 @@ async function ensureRows(
 ): Promise<void> {
   await kysely
     .insertInto("stats")
-    .values([...changes.values()].map(({ key }) => toRow(key, countOnly(0))))
+    .values([...changes.values()].map(({ key }) => toRow({ key, summary: countOnly(0) })))
     .onConflict((conflict) => conflict.columns(KEY).doNothing())
     .execute();
 }
@@ -125,15 +128,15 @@ const SUMMARY_COLUMNS = excluded([
   "phases",
 ]);
 
-async function upsert({ kysely }: Database, rows: readonly Row[]): Promise<void> {
+async function upsert({ kysely }: Database, changes: readonly Change[]): Promise<void> {
   await kysely
     .insertInto("stats")
-    .values([...rows])
+    .values(changes.map(toRow))
     .onConflict((conflict) => conflict.columns(KEY).doUpdateSet(SUMMARY_COLUMNS))
     .execute();
 }
 
-const toRow = (key: Key, { phases, ...summary }: Summary): Row => ({
+const toRow = ({ key, summary: { phases, ...summary } }: Change): Row => ({
   ...key,
   ...summary,
   phases: JSON.stringify(phases),

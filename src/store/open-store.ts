@@ -39,7 +39,8 @@ export async function openStore({
           ...(onConnectionLost && { onConnectionLost }),
         })
       : openSqlite({ path: location.file, clock });
-  const store = createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) });
+  // A copy has every part made, once.
+  const store = { ...createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) }) };
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed

@@ -3,6 +3,18 @@ import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await createDocuments(db);
+  await createSchedules(db);
+  await createPendingRuns(db);
+  await createResults(db);
+  await createStats(db);
+  await createApiKeys(db);
+  await createLocations(db);
+  await createAgents(db);
+  await createLeases(db);
+}
+
+async function createDocuments(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("documents")
     .addColumn("id", "text", (column) => column.primaryKey())
@@ -32,7 +44,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index documents_target on documents (kind, target_id, id) where target_id is not null`.execute(
     db,
   );
+}
 
+async function createSchedules(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("schedules")
     .addColumn("deployment_id", "text", (column) => column.notNull())
@@ -49,7 +63,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index schedules_slot on schedules (slot_key, deployment_id)`.execute(db);
   await sql`create index schedules_start on schedules (active_from)`.execute(db);
   await sql`create index schedules_end on schedules (active_until)`.execute(db);
+}
 
+async function createPendingRuns(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("pending_runs")
     .addColumn("result_id", "text", (column) => column.primaryKey())
@@ -70,7 +86,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   );
   await sql`create index pending_runs_expiry on pending_runs (expires_at)`.execute(db);
   await sql`create index pending_runs_target on pending_runs (target_id, result_id)`.execute(db);
+}
 
+async function createResults(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("results")
     .addColumn("id", "text", (column) => column.primaryKey())
@@ -93,7 +111,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute();
   await sql`create index results_call on results (call_id, id)`.execute(db);
   await sql`create index results_time on results (call_id, time, id)`.execute(db);
+}
 
+async function createStats(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("stats")
     .addColumn("call_id", "text", (column) => column.notNull())
@@ -111,7 +131,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("phases", "text", (column) => column.notNull())
     .addPrimaryKeyConstraint("stats_key", ["call_id", "kind", "period", "location_id", "result"])
     .execute();
+}
 
+async function createApiKeys(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("api_keys")
     .addColumn("id", "text", (column) => column.primaryKey())
@@ -123,7 +145,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("last_update", "bigint", (column) => column.notNull())
     .addColumn("revoked", "integer", (column) => column.notNull())
     .execute();
+}
 
+async function createLocations(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("locations")
     .addColumn("id", "text", (column) => column.primaryKey())
@@ -131,7 +155,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("region", "text", (column) => column.notNull())
     .addColumn("created", "bigint", (column) => column.notNull())
     .execute();
+}
 
+async function createAgents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("agents")
     .addColumn("agent_id", "text", (column) => column.primaryKey())
@@ -141,7 +167,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("sent", "bigint", (column) => column.notNull())
     .addColumn("last_seen", "bigint", (column) => column.notNull())
     .execute();
+}
 
+async function createLeases(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("leases")
     .addColumn("name", "text", (column) => column.primaryKey())
