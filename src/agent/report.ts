@@ -1,9 +1,8 @@
 // What the agent reports of a run: the results of its calls, secrets masked, and of its workflow.
 import type { Content } from "../model/content.ts";
-import { maskPairs, maskUrl } from "../model/credential-names.ts";
 import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
-import { createMask, MASK } from "../model/mask.ts";
+import { createMask, MASK, maskPairs, maskUrl } from "../model/mask.ts";
 import { categoryOf, NO_TIMING } from "../model/result.ts";
 import type { ReportedResult, Result, RunReport, WorkflowResult } from "../model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../model/tick.ts";

@@ -1,136 +1,150 @@
-// Hides secret values wherever they stand in a text: as they are, or in a form that they take on
-// the wire and on the way back. The text is read through its encodings, since there are more ways
-// to write a value than could be listed.
-import { layersOf, WINDOWS_1252 } from "./undo-encodings.ts";
-import type { Layer, Work } from "./undo-encodings.ts";
+// Hides credentials by the names of their headers and parameters, and secrets wherever they stand in
+// a text.
+import type { KeyValue } from "./fields.ts";
+import { formsOf } from "./secret-forms.ts";
 
 export const MASK = "********";
 
-/** A shorter value is no secret, and hiding it would leave nothing of the text. */
+const NAMES = new Set([
+  "authorization",
+  "proxy-authorization",
+  "cookie",
+  "set-cookie",
+  "sig",
+  "pwd",
+]);
+
+// Matches parts of names: X-Api-Key, _token, client_secret, X-Amz-Signature.
+const PARTS =
+  /api[-_]?key|(^|[-_])key$|token|secret|passw|credential|signature|session|jwt|bearer|auth(?!or|ent)/;
+
+/** Whether a header or parameter of this name carries a credential. */
+export const isCredential = (name: string): boolean => {
+  const lower = name.toLowerCase();
+  return NAMES.has(lower) || PARTS.test(lower);
+};
+
+/** Masks the values of credentials. */
+export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
+  pairs.map(({ key, value }) => ({
+    key,
+    value: isCredential(key) ? MASK : value,
+  }));
+
+/** Masks the user's part and credentials in the query. Works on text, for URLs that do not parse. */
+export const maskUrl = (url: string): string =>
+  url
+    .replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${MASK}@`)
+    .replace(/([?&])([^=&?#]*)=([^&#]*)/g, (whole, mark, name) =>
+      isCredential(decoded(name)) ? `${mark}${name}=${MASK}` : whole,
+    );
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** Masking a shorter value would leave little of a text. */
 const SHORTEST_SECRET = 4;
 
-/** So much of the beginning of a longer value is masked too: it may have been cut off. */
-const LONGEST_SHOWN = 256;
+/** A secret that was cut off is masked from so many characters on. */
+const SHORTEST_BEGINNING = 256;
+
+/** What a mask may do, in nanoseconds or so: ten times what a call with a hundred secrets needs. */
+const MOST_WORK = 250e6;
+const WORK_OF = { secret: 60_000, encoding: 60, lookup: 100, comparison: 30, character: 5 };
 
 /**
- * What a mask may do in all, counted in characters read: some ten times what a call with a hundred
- * secrets takes.
- */
-const MOST_WORK = 5e7;
-const WORK_OF = { secret: 2000, comparison: 10 };
-
-/**
- * A function that masks these values, spaces around them aside. What secrets share is masked as
- * one. Its work is bounded, since a target may choose both what is a secret, by where it redirects
- * to, and what is looked through: a text that would take more is masked as a whole, and so is each
- * one after it.
+ * A function that masks these secrets, in every form that docs/security.md lists, and overlapping
+ * ones as one. Spaces around a secret are not part of it. The work is bounded, since a target can
+ * choose both secrets, by redirects, and texts: the text that exceeds the bound is masked as a
+ * whole, and so is each one after it.
  */
 export function createMask(secrets: Iterable<string>): (text: string) => string {
-  const work = { left: MOST_WORK };
   const values = new Set(Array.from(secrets, (secret) => secret.trim()));
-  const forms = [...values].flatMap((value) => formsOf(value, work));
-  if (forms.length === 0 && work.left >= 0) return (text) => text;
-  const search = searchFor(forms, work);
+  const forms = new Set<string>();
+  let work = MOST_WORK;
+  for (const value of values) {
+    if (value.length < SHORTEST_SECRET) continue;
+    work -= WORK_OF.secret;
+    for (const form of formsOf(value)) {
+      work -= WORK_OF.encoding * form.length;
+      if (form.trim().length >= SHORTEST_SECRET) forms.add(form);
+    }
+    if (work < 0) return () => MASK;
+  }
+  if (forms.size === 0) return (text) => text;
+  const find = createFinder(forms, work);
   return (text) => {
-    const places = layersOf(text, work).flatMap(search);
-    if (work.left < 0) return MASK;
-    return places.length === 0 ? text : withoutPlaces(text, places);
+    const places = find(text);
+    return places ? withoutPlaces(text, places) : MASK;
   };
-}
-
-/** None, or not all of them, where no work is left. */
-function formsOf(value: string, work: Work): string[] {
-  if (value.length < SHORTEST_SECRET) return [];
-  work.left -= WORK_OF.secret + value.length;
-  if (work.left < 0) return [];
-  const written = new Set([
-    value,
-    value.toWellFormed(),
-    value.replaceAll(" ", "+"),
-    value.toLowerCase(),
-    hostOf(value),
-  ]);
-  return [...new Set([...written].flatMap(readingsOf))]
-    .flatMap((form) => layersOf(form, work).map(({ text }) => text))
-    .filter((form) => form.trim().length >= SHORTEST_SECRET);
-}
-
-/** As a URL shows a host that was given. */
-function hostOf(value: string): string {
-  const url = `http://${value}`;
-  return /[\s/?#@\\%]/.test(value) || !URL.canParse(url) ? "" : new URL(url).host;
-}
-
-/** As it is, and in UTF-8 that is read as if it were in Latin-1, which has two meanings. */
-function readingsOf(text: string): string[] {
-  const utf8 = new TextEncoder().encode(text);
-  if (utf8.length === text.length) return [text];
-  const latin1 = utf8.reduce((bytes, byte) => bytes + String.fromCharCode(byte), "");
-  return [text, latin1, WINDOWS_1252.decode(utf8)];
 }
 
 type Place = readonly [start: number, end: number];
 
-/**
- * Of the four characters of a text that end here, the fewest that a form has: all of them where
- * they are ASCII.
- */
-const hashAt = (before: number, text: string, at: number): number =>
-  ((before << 7) ^ text.charCodeAt(at)) & 0xfffffff;
+/** Forms are looked up by their first characters: as many as they all have, or more. */
+const START_LENGTHS = [SHORTEST_SECRET, 8];
 
-function hashOfStart(text: string): number {
-  let hash = 0;
-  for (let at = 0; at < SHORTEST_SECRET; at += 1) hash = hashAt(hash, text, at);
-  return hash;
-}
+const startOf = (form: string): string =>
+  form.slice(
+    0,
+    START_LENGTHS.findLast((length) => length <= form.length),
+  );
 
-/**
- * Reads a text once, however many forms there are: it is compared with those that begin like what
- * stands there.
- */
-function searchFor(forms: readonly string[], work: Work): (layer: Layer) => Place[] {
-  const byStart = Map.groupBy(new Set(forms), hashOfStart);
-  return ({ text, begins }) => {
-    const places: [start: number, end: number][] = [];
-    let hash = 0;
-    for (let at = 0; at < text.length; at += 1) {
-      hash = hashAt(hash, text, at);
-      const alike = byStart.get(hash);
-      const start = at + 1 - SHORTEST_SECRET;
-      if (!alike || start < 0) continue;
-      const end = start + longestAt(start, text, alike, work);
-      const last = places.at(-1);
-      if (last && start < last[1]) last[1] = Math.max(last[1], end);
-      else if (start < end) places.push([start, end]);
+/** Finds the places to mask, in order and without overlaps; undefined once no work is left. */
+function createFinder(forms: ReadonlySet<string>, work: number) {
+  const byStart = Map.groupBy(forms, startOf);
+  const first = new RegExp(`[${Array.from(byStart.keys(), escapedFirst).join("")}]`, "g");
+  let left = work;
+
+  /** The length of the longest form at this place; 0 if there is none. */
+  const lengthAt = (text: string, at: number): number => {
+    let longest = 0;
+    for (const length of START_LENGTHS) {
+      left -= WORK_OF.lookup;
+      for (const form of byStart.get(text.slice(at, at + length)) ?? []) {
+        if (left < 0) return 0;
+        const same = lengthOfCommon(form, text, at);
+        left -= WORK_OF.comparison + WORK_OF.character * same;
+        if (same >= Math.min(form.length, SHORTEST_BEGINNING)) longest = Math.max(longest, same);
+      }
     }
-    return begins ? places.map((place) => originOf(place, begins)) : places;
+    return longest;
+  };
+
+  return (text: string): Place[] | undefined => {
+    const places: [start: number, end: number][] = [];
+    left -= text.length;
+    for (const { index } of text.matchAll(first)) {
+      if (left < 0) return undefined;
+      const end = index + lengthAt(text, index);
+      const last = places.at(-1);
+      if (last && index < last[1]) last[1] = Math.max(last[1], end);
+      else if (index < end) places.push([index, end]);
+    }
+    return left < 0 ? undefined : places;
   };
 }
 
-const originOf = ([start, end]: Place, begins: Uint32Array): Place => [
-  begins[start] ?? start,
-  begins[end] ?? end,
-];
+const escapedFirst = (text: string): string =>
+  `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** The length of the longest that stands there; 0 where none does, or no work is left. */
-function longestAt(start: number, text: string, forms: readonly string[], work: Work): number {
-  let longest = 0;
-  for (const form of forms) {
-    if (work.left < 0) return 0;
-    let same = 0;
-    while (same < form.length && form.charCodeAt(same) === text.charCodeAt(start + same)) same += 1;
-    work.left -= WORK_OF.comparison + same;
-    if (same >= Math.min(form.length, LONGEST_SHOWN)) longest = Math.max(longest, same);
-  }
-  return longest;
+/** How many characters the form shares with the text at this place. */
+function lengthOfCommon(form: string, text: string, at: number): number {
+  let same = 0;
+  while (same < form.length && form.charCodeAt(same) === text.charCodeAt(at + same)) same += 1;
+  return same;
 }
 
 function withoutPlaces(text: string, places: readonly Place[]): string {
-  const kept: string[] = [];
-  let read = -1;
-  for (const [start, end] of places.toSorted(([a], [b]) => a - b)) {
-    if (start >= read) kept.push(text.slice(Math.max(read, 0), start), MASK);
-    read = Math.max(read, end);
+  let [shown, read] = ["", 0];
+  for (const [start, end] of places) {
+    shown += text.slice(read, start) + MASK;
+    read = end;
   }
-  return kept.join("") + text.slice(read);
+  return shown + text.slice(read);
 }

@@ -1,5 +1,5 @@
 // Results of runs without a request: queued, missed, skipped, or unable to run.
-import { maskUrl } from "./credential-names.ts";
+import { maskUrl } from "./mask.ts";
 import { formatInstant } from "./instant.ts";
 import { categoryOf, NO_TIMING } from "./result.ts";
 import type { Result, ResultCode, WorkflowResult } from "./result.ts";

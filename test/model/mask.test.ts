@@ -1,11 +1,61 @@
 import { array, assert, constantFrom, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Landing } from "../../src/model/encode-value.ts";
-import { createMask, MASK } from "../../src/model/mask.ts";
+import { createMask, isCredential, MASK, maskUrl } from "../../src/model/mask.ts";
 import { createExpansion } from "../../src/model/variables.ts";
 
 const LONG = Array.from({ length: 150 }, (_, n) => n).join();
 const MONOTONOUS = `${"a".repeat(400)}, and its end`;
+
+describe("a name", () => {
+  it.each([
+    ["Authorization"],
+    ["cookie"],
+    ["X-Api-Key"],
+    ["apikey"],
+    ["_token"],
+    ["key"],
+    ["Ocp-Apim-Subscription-Key"],
+    ["access_key"],
+    ["client_secret"],
+    ["Password"],
+    ["X-Amz-Signature"],
+    ["X-Amz-Credential"],
+    ["PHPSESSIONID"],
+  ])("%s is that of a credential", (name) => {
+    expect(isCredential(name)).toBe(true);
+  });
+
+  it.each([
+    ["Accept"],
+    ["author"],
+    ["WWW-Authenticate"],
+    ["monkey"],
+    ["keyword"],
+    ["Content-Type"],
+    ["traceparent"],
+    ["Sonde-Run"],
+  ])("%s is not that of a credential", (name) => {
+    expect(isCredential(name)).toBe(false);
+  });
+});
+
+it.each([
+  ["https://a.example/?api%5Fkey=x&q=1", `https://a.example/?api%5Fkey=${MASK}&q=1`],
+  ["https://user:pass@a.example/", `https://${MASK}@a.example/`],
+  ["https://user:p@ss@a.example/", `https://${MASK}@a.example/`],
+  ["/?a?token=x&c", `/?a?token=${MASK}&c`],
+  ["/next?token=x#token=y", `/next?token=${MASK}#token=y`],
+  ["http://{{host}}/?%zz=1&token=%zz", `http://{{host}}/?%zz=1&token=${MASK}`],
+  ["https://a.example/token/x", "https://a.example/token/x"],
+])("%s is shown as %s", (url, shown) => {
+  expect(maskUrl(url)).toBe(shown);
+});
+
+it("a URL of question marks is read once", () => {
+  const url = `/${"?".repeat(1_000_000)}`;
+  expect(maskUrl(url)).toBe(url);
+});
 
 describe("a mask", () => {
   const mask = createMask(['s€cret &"x', 's€cret &"x more', "abc", "", " ab "]);
@@ -16,19 +66,8 @@ describe("a mask", () => {
     ["?q=s%e2%82%accret%20%26%22x&r=1", `?q=${MASK}&r=1`],
     ["a=s%E2%82%ACcret+%26%22x", `a=${MASK}`],
     ['{"a":"s€cret &\\"x"}', `{"a":"${MASK}"}`],
-    ['{"a":"s\\u20accret \\u0026\\u0022x"}', `{"a":"${MASK}"}`],
     ['<s€cret &"x more>', `<${MASK}>`],
     ["<a>s€cret &amp;&quot;x</a>", `<a>${MASK}</a>`],
-    ["<a>s&#8364;cret &#x26;&#34;x</a>", `<a>${MASK}</a>`],
-    [Buffer.from('s€cret &"x').toString("latin1"), MASK],
-    ['sâ‚¬cret &"x', MASK],
-    ["?q=s%80cret%20%26%22x&r=1", `?q=${MASK}&r=1`],
-    ["?q=s%u20ACcret%20%26%22x&r=1", `?q=${MASK}&r=1`],
-    ["'s\\u20accret\\x20\\x26\\x22x'", `'${MASK}'`],
-    ["'s\\u{20AC}cret\\u{20}&\\u{000022}x'", `'${MASK}'`],
-    ["b's\\xe2\\x82\\xaccret &\"x'", `b'${MASK}'`],
-    ["100%, &unknown; \\x %zz %80 &#x999999;", undefined],
-    ["%u %u20a \\x4 \\u{} \\u{999999} %e9%c0%80 \\x41", undefined],
     ['100% "\\n" s€cret &\\"x &amp;', `100% "\\n" ${MASK} &amp;`],
     ["abc ab", undefined],
     ["", undefined],
@@ -43,11 +82,24 @@ describe("a mask", () => {
     ["of JSON with slashes escaped", "a/b&c", '"a\\/b&c', '"'],
     ["of JSON with HTML escaped", "a<b&c", '"a\\u003cb\\u0026c', '"'],
     ["of JSON within JSON", 'a"b\\c', '"{\\"a\\\\\\"b\\\\\\\\c', '"{\\"'],
+    ["of JSON by Python", 'a€ü"b', '"a\\u20ac\\u00fc\\"b', '"'],
+    ["of JSON by PHP", "a/€b", '"a\\/\\u20acb', '"'],
+    ["of JSON by .NET", "a€\"b&'c", '"a\\u20AC\\u0022b\\u0026\\u0027c', '"'],
+    ["of JSON by Gson", "a=b'c", '"a\\u003db\\u0027c', '"'],
+    ["of HTML with numbers", "a'b\"c", "<a&#39;b&#34;c", "<"],
+    ["of HTML by PHP", "a'b\"c", "<a&#039;b&quot;c", "<"],
+    ["of HTML by Python", "a'b\"c", "<a&#x27;b&quot;c", "<"],
+    ["of HTML text", "a'b\"c&d", "<a'b\"c&amp;d", "<"],
+    ["of RFC 3986", "a b!(c)*~d'e/f", "?a%20b%21%28c%29%2A~d%27e%2Ff", "?"],
+    ["of RFC 3986 in lower case", "a*b/c?ü", "?a%2ab%2fc%3f%c3%bc", "?"],
+    ["of rawurlencode with slashes", "a/b c+d", "/a/b%20c%2Bd", "/"],
+    ["of urlencode", "a-b~c d", "?a-b%7Ec+d", "?"],
+    ["of a URL's own query", "a/b'c(d) {e}|f", "?a/b%27c(d)%20{e}|f", "?"],
+    ["of a URL's own path", "a'b (c) {d}", "/a'b%20(c)%20%7Bd%7D", "/"],
+    ["of base64 without padding", "bWU6aHVzaA==", "<bWU6aHVzaA", "<"],
+    ["of base64url", "bW/6aH+zaA==", "<bW_6aH-zaA", "<"],
     ["of a URL within a URL", "a&b/c", "?to=a%2526b%252Fc", "?to="],
-    ["of XML within JSON", "a&b<c", '"\\u0026lt;a\\u0026amp;b&lt;c', '"\\u0026lt;'],
-    ["of a URL in Latin-1", "café & thé", "?q=caf%E9%20%26%20th%e9", "?q="],
-    ["of a form in Latin-1", "café & thé", "q=caf%E9+%26+th%E9", "q="],
-    ["of JavaScript", "pass=word", "x = 'pass\\x3Dword", "x = '"],
+    ["of XML within JSON", 'a&b"\\c', '"&lt;a&amp;b&quot;\\\\c', '"&lt;'],
     ["of the host of a URL", "API.Tenant", "http://api.tenant", "http://"],
     ["of an international host", "Büro.example", "//xn--bro-hoa.example", "//"],
     ["of the host's default port", "Tenant:80", "http://tenant", "http://"],
@@ -56,8 +108,6 @@ describe("a mask", () => {
     ["of itself in JSON", '%41bc&amp;"', '"%41bc&amp;\\"', '"'],
     ["of XML between CDATA sections", "a]]>b&", "x]]>a]]&gt;b&amp;", "x]]>"],
     ["of itself in XML", '%41bc"&amp;', "<%41bc&quot;&amp;amp;", "<"],
-    ["of lower case, read as Latin-1", "É€-AB", "<Ã©â\x82¬-ab", "<"],
-    ["of lower case, read as windows-1252", "É€-AB", "<Ã©â‚¬-ab", "<"],
     ["of a header name", "Tenant-A1", "x-tenant-a1", "x-"],
   ])("knows the form %s", (_, secret, text, before) => {
     expect(createMask([secret])(text)).toBe(`${before}${MASK}`);
@@ -163,8 +213,6 @@ const ECHOES: Readonly<Record<string, (text: string) => string>> = {
   sent: (text) => text,
   inJson: (text) => JSON.stringify(text),
   inQuery: (text) => new URLSearchParams({ text }).toString(),
-  inLatin1: (text) => Buffer.from(text).toString("latin1"),
-  inWindows1252: (text) => new TextDecoder("latin1").decode(Buffer.from(text)),
   parsed: (text) => (URL.canParse(text) ? new URL(text).href : text),
 };
 

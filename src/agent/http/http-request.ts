@@ -1,6 +1,6 @@
 // A request as it goes on the wire, and the credentials that it carries.
 import { isUtf8 } from "node:buffer";
-import { isCredential } from "../../model/credential-names.ts";
+import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
 
 /** The longest URL that a call or a redirect may have, in characters. */

@@ -1,5 +1,5 @@
 // Where a redirect leads, and which parts of the request go there.
-import { isCredential } from "../../model/credential-names.ts";
+import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
 import { MAX_URL_LENGTH } from "./http-request.ts";
