@@ -26,7 +26,7 @@ describe("a port where Sonde itself listens", () => {
     ["::1", ["localhost"]],
     ["::ffff:127.0.0.1", ["127.0.0.0/8"]],
     [outward ?? "127.0.0.3", [outward ?? "127.0.0.3", "0.0.0.0/0", "::/0"]],
-  ])("is not called at %s though %j is allowed", (address, allow) => {
+  ])("is refused at %s though %j is allowed", (address, allow) => {
     expect(allowsOwn(address, 4222, allow)).toBe(false);
   });
 
@@ -35,7 +35,7 @@ describe("a port where Sonde itself listens", () => {
     ["::1", 4222, ["localhost:4222"]],
     ["127.0.0.1", 4223, ["127.0.0.0/8"]],
     ["8.8.8.8", 4222, []],
-  ])("does not keep %s:%i from being called with %j", (address, port, allow) => {
+  ])("does not block %s:%i with %j", (address, port, allow) => {
     expect(allowsOwn(address, port, allow)).toBe(true);
   });
 });
@@ -59,7 +59,7 @@ describe("a server that Sonde uses on another machine", () => {
     ["64:ff9b:1::a00:5", 4222, ["::/0"]],
     ["8.8.4.4", 4222, []],
     ["fd12:0::5", 5432, ["fd12::/32"]],
-  ])("(%s:%i) is not called though %j is allowed", (address, port, allow) => {
+  ])("(%s:%i) is refused though %j is allowed", (address, port, allow) => {
     expect(allowsServer(address, port, allow)).toBe(false);
   });
 
@@ -69,7 +69,7 @@ describe("a server that Sonde uses on another machine", () => {
     ["8.8.4.4", 443, []],
     ["10.0.0.6", 4222, ["10.0.0.0/8"]],
     ["fd12::5", 5432, ["[fd12::5]:5432"]],
-  ])("does not keep %s:%i from being called with %j", (address, port, allow) => {
+  ])("does not block %s:%i with %j", (address, port, allow) => {
     expect(allowsServer(address, port, allow)).toBe(true);
   });
 });
@@ -91,7 +91,7 @@ describe("a metadata address", () => {
     ["fd20:ce::254"],
     ["fd00:42::42"],
     ["fe80::a9fe:a9fe"],
-  ])("(%s) is opened by itself only", (address) => {
+  ])("(%s) is opened only by an entry of its own", (address) => {
     expect(allows(address, 80)).toBe(false);
     expect(allows(address, 80, wide)).toBe(false);
     expect(allows(address, 80, [...wide, address])).toBe(true);
@@ -140,7 +140,7 @@ describe("without an exception", () => {
     ["2606:4700:4700::1111"],
     ["::ffff:8.8.8.8"],
     ["64:ff9b::808:808"],
-  ])("the public address %s is called", (address) => {
+  ])("the public address %s is allowed", (address) => {
     expect(allows(address, 443)).toBe(true);
   });
 
@@ -185,7 +185,7 @@ describe("without an exception", () => {
     ["ff02::1", "multicast"],
     ["4000::1", "not assigned"],
     ["not an address", "nothing"],
-  ])("%s (%s) is not called", (address) => {
+  ])("%s (%s) is refused", (address) => {
     expect(allows(address, 443)).toBe(false);
   });
 });
@@ -244,7 +244,7 @@ describe("an exception", () => {
     ["10.0.0.1:"],
     ["[::1"],
     ["http://10.0.0.1"],
-  ])("%j is refused by name", (entry) => {
+  ])("%j is rejected by name", (entry) => {
     expect(() => parseEgressAllow(["10.0.0.1", entry])).toThrow(`'${entry}' is not an address`);
   });
 });

@@ -22,7 +22,7 @@ const resolverOf = ({ address }: NameServer, settings: Partial<ResolverSettings>
     ...settings,
   });
 
-/** Of this process: files, and sockets. */
+/** The open files and sockets of this process. */
 const descriptors = (): number => readdirSync("/dev/fd").length;
 
 describe("a name", () => {
@@ -40,13 +40,13 @@ describe("a name", () => {
       Array.from({ length: 300 }, (_, at) => `198.18.${at >> 8}.${at & 255}`),
       Array.from({ length: 300 }, (_, at) => `198.18.${at >> 8}.${at & 255}`),
     ],
-  ])("with %s has them, IPv4 first", async (_, answer, expected) => {
+  ])("with %s resolves to them, IPv4 first", async (_, answer, expected) => {
     await using server = await startNameServer(() => answer);
     const found = await undisturbed(() => resolverOf(server).resolve("a.example"));
     expect(found).toEqual(expected);
   });
 
-  it("that takes its time has it, however quickly others were told before", async () => {
+  it("with a slow answer resolves, however quick earlier answers were", async () => {
     await using server = await startNameServer(async (name) => {
       if (name === "slow.example") await delay(1500);
       return ["192.0.2.1"];
@@ -56,7 +56,7 @@ describe("a name", () => {
     expect(await resolver.resolve("slow.example")).toEqual(["192.0.2.1"]);
   });
 
-  it("leaves no question open once it has an answer", async () => {
+  it("leaves no query open once it is resolved", async () => {
     await using server = await startNameServer((_, family) =>
       family === 6 ? "silence" : ["192.0.2.1"],
     );
@@ -66,7 +66,7 @@ describe("a name", () => {
     await expect.poll(descriptors).toBeLessThanOrEqual(before);
   });
 
-  it("whose IPv4 address is told later has it all the same", async () => {
+  it("has its IPv4 address even if that answer comes later", async () => {
     await using server = await startNameServer(async (_, family) => {
       if (family === 4) await delay(300);
       return ["192.0.2.1", "2001:db8::1"];
@@ -78,7 +78,7 @@ describe("a name", () => {
   it.each([
     [4, "2001:db8::1", 1900, 3000],
     [6, "192.0.2.1", 45, 200],
-  ])("whose IPv%i address is never told has the other soon", async (lost, other, least, most) => {
+  ])("without an answer for IPv%i soon has the other address", async (lost, other, least, most) => {
     await using server = await startNameServer((_, family) =>
       family === lost ? "silence" : ["192.0.2.1", "2001:db8::1"],
     );
@@ -120,19 +120,19 @@ describe("a name", () => {
   it.each([
     ["a.invalid", "dns_not_found: a.invalid has no address"],
     ["INVALID.", "dns_not_found: invalid has no address"],
-  ])("%s is never asked for", async (host, message) => {
+  ])("%s is never sent to a name server", async (host, message) => {
     await using server = await startNameServer(() => ["127.0.0.1"]);
     await expect(resolverOf(server).resolve(host)).rejects.toThrow(message);
     expect(server.questions).toEqual([]);
   });
 
-  describe("that DNS does not know", () => {
+  describe("unknown to DNS", () => {
     const found = [
       { address: "fd12::5", family: 6 },
       { address: "10.0.0.5", family: 4 },
     ];
 
-    it("is asked of the system", async () => {
+    it("is looked up by the system", async () => {
       await using server = await startNameServer(() => "NXDOMAIN");
       const asked: string[] = [];
       const resolver = resolverOf(server, {
@@ -149,7 +149,7 @@ describe("a name", () => {
       ["has no address", async () => []],
       ["fails", () => Promise.reject(new Error("EAI_AGAIN"))],
       ["does not answer", () => new Promise<never>(() => undefined)],
-    ])("is not found where the system %s either", async (_, system) => {
+    ])("is not found if the system %s either", async (_, system) => {
       await using server = await startNameServer(() => "NXDOMAIN");
       const resolver = resolverOf(server, { system });
       await expect(
@@ -157,7 +157,7 @@ describe("a name", () => {
       ).rejects.toThrow("dns_not_found: printer has no address");
     });
 
-    it("is asked of the system by one thread", async () => {
+    it("occupies one thread of the system only", async () => {
       await using server = await startNameServer(() => "NXDOMAIN");
       let [asking, most] = [0, 0];
       const resolver = resolverOf(server, {
@@ -191,7 +191,7 @@ describe("a name", () => {
     );
   });
 
-  it("of the hosts file is not asked for", async () => {
+  it("in the hosts file is not sent to a name server", async () => {
     const folder = mkdtempSync(join(tmpdir(), "sonde-hosts-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const hosts = join(folder, "hosts");
@@ -211,7 +211,7 @@ describe("a name", () => {
     expect(server.questions).toEqual([]);
   });
 
-  it("whose server is silent fails at the deadline, and holds up no other", async () => {
+  it("with a silent name server fails at the deadline, and delays no other", async () => {
     await using target = await startTarget();
     await using server = await startNameServer((name) =>
       name.startsWith("slow") ? "silence" : ["127.0.0.1"],
@@ -237,8 +237,8 @@ describe("a name", () => {
   });
 });
 
-describe("of several addresses", () => {
-  it("the first that takes the connection is called", async () => {
+describe("among several addresses", () => {
+  it("the first that connects is called", async () => {
     await using target = await startTarget();
     await using server = await startNameServer(() => ["127.0.0.3", "127.0.0.1"]);
     const outcome = await call(`http://a.example:${target.port}/`, {
@@ -248,7 +248,7 @@ describe("of several addresses", () => {
     expect(outcome.last.destIp).toBe("127.0.0.1");
   });
 
-  it("IPv6 is called where IPv4 fails", async () => {
+  it("IPv6 is called if IPv4 fails", async () => {
     await using target = await startTarget(undefined, { host: "::1" });
     await using server = await startNameServer(() => ["127.0.0.3", "::1"]);
     const outcome = await undisturbed(() =>
@@ -260,7 +260,7 @@ describe("of several addresses", () => {
     expect(outcome.last.destIp).toBe("::1");
   });
 
-  it("the next is called where nobody takes the connection", async () => {
+  it("the next is called if one does not answer", async () => {
     const port = await freePort();
     await using target = await startTarget(undefined, { port });
     await using _ = await startBlackHole("127.0.0.2", port);
@@ -276,7 +276,7 @@ describe("of several addresses", () => {
     expect(timingOfCall(outcome).tcp).toBeLessThan(3000);
   });
 
-  it("each is named when none takes it", async () => {
+  it("each is named if none connects", async () => {
     const port = await freePort();
     await using server = await startNameServer(() => ["127.0.0.1", "127.0.0.3"]);
     const outcome = await call(`http://a.example:${port}/`, {
@@ -287,9 +287,9 @@ describe("of several addresses", () => {
     );
   });
 
-  it("one that this machine has no way to does not hide what the others say", async () => {
+  it("an unreachable one does not hide the failures of the others", async () => {
     const port = await freePort();
-    // TCP has no way to a multicast address.
+    // TCP cannot connect to a multicast address.
     await using server = await startNameServer(() => ["127.0.0.1", "ff02::1"]);
     const outcome = await undisturbed(() =>
       call(`http://a.example:${port}/`, {
@@ -302,7 +302,7 @@ describe("of several addresses", () => {
     );
   });
 
-  it("six are tried at most", async () => {
+  it("at most six are tried", async () => {
     await using target = await startTarget(undefined, { host: "127.0.0.8" });
     const { port } = target;
     const addresses = [2, 3, 4, 5, 6, 7, 8].map((at) => `127.0.0.${at}`);
@@ -314,7 +314,7 @@ describe("of several addresses", () => {
     expect(target.connections()).toBe(0);
   });
 
-  it("each has its share of a short time", async () => {
+  it("each gets its share of a short timeout", async () => {
     const port = await freePort();
     await using target = await startTarget(undefined, { port });
     await using _ = await startBlackHole("127.0.0.2", port);
@@ -329,7 +329,7 @@ describe("of several addresses", () => {
     expect(timingOfCall(outcome).total).toBeGreaterThan(480);
   });
 
-  it("one that is refused by the rules is never dialled", async () => {
+  it("one that the rules refuse is never dialled", async () => {
     const port = await freePort();
     await using target = await startTarget(undefined, { port });
     await using inside = await startTarget(undefined, {
@@ -348,7 +348,7 @@ describe("of several addresses", () => {
 });
 
 describe("a name that changes its address", () => {
-  it("is looked up once, so that what was checked is what is dialled", async () => {
+  it("is looked up once, so that the checked address is dialled", async () => {
     const port = await freePort();
     await using target = await startTarget(undefined, { port });
     await using inside = await startTarget(undefined, {

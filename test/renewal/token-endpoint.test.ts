@@ -42,7 +42,7 @@ const ask = (
 it.each([
   ["127.0.0.1:80", REFUSED],
   ["127.0.0.1", "the token endpoint cannot be reached (ECONNREFUSED)"],
-])("takes port 0 for no other one where %s is allowed", async (allow, reason) => {
+])("treats port 0 like any other if %s is allowed", async (allow, reason) => {
   expect(await ask("http://127.0.0.1:0", { allow: [allow] })).toEqual({
     reason,
   });
@@ -54,9 +54,9 @@ describe("the name of a token endpoint", () => {
   it.each<[string, Answer, string]>([
     ["does not exist", "NXDOMAIN", "the name of the token endpoint has no address"],
     ["has no address", [], "the name of the token endpoint has no address"],
-    ["cannot be told", "SERVFAIL", "the token endpoint cannot be reached (dns_failure)"],
+    ["cannot be looked up", "SERVFAIL", "the token endpoint cannot be reached (dns_failure)"],
     ["leads inside", ["127.0.0.1", "::1"], REFUSED],
-  ])("that %s is why there is no token", async (_, answer, reason) => {
+  ])("that %s is reported as the reason", async (_, answer, reason) => {
     await using server = await startNameServer(() => answer);
     const resolver = resolverOf({ servers: [server.address] });
     expect(await ask("http://a.example", { resolver, allow: [] })).toEqual({
@@ -64,7 +64,7 @@ describe("the name of a token endpoint", () => {
     });
   });
 
-  it("leads to the address that is allowed", async () => {
+  it("leads to the allowed address", async () => {
     await using target = await startTarget(answering(NEW));
     await using server = await startNameServer(() => ["127.0.0.2", "127.0.0.1", "::1"]);
     const resolver = resolverOf({ servers: [server.address] });
@@ -75,7 +75,7 @@ describe("the name of a token endpoint", () => {
     expect(answer).toEqual({ answer: NEW });
   });
 
-  it("may be localhost, of the hosts file or of the local network", async () => {
+  it("may be localhost, in the hosts file or of the local network", async () => {
     const folder = mkdtempSync(join(tmpdir(), "sonde-hosts-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const hostsFile = join(folder, "hosts");
@@ -93,7 +93,7 @@ describe("the name of a token endpoint", () => {
       });
   });
 
-  it("holds up no other endpoint and no lookup of the process where its server is silent", async () => {
+  it("with a silent name server delays no other endpoint and no other lookup", async () => {
     await using target = await startTarget(answering(NEW));
     await using server = await startNameServer((name) =>
       name.startsWith("slow") ? "silence" : ["127.0.0.1"],

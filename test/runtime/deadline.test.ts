@@ -8,12 +8,12 @@ const timers = (): number =>
   process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
 
 describe("a deadline", () => {
-  it("comes after its time", async () => {
+  it("expires after its time", async () => {
     const { signal } = createDeadline(1);
     await expect.poll(() => signal.aborted).toBe(true);
   });
 
-  it("comes with what cancels it, also where that came before", () => {
+  it("expires with its cancel signal, even one that has aborted", () => {
     const cancel = new AbortController();
     const running = createDeadline(60_000, cancel.signal);
     cancel.abort();
@@ -33,8 +33,8 @@ describe("a deadline", () => {
   });
 });
 
-describe("work that has to end by a signal", () => {
-  it("leaves no listener behind when it ended itself", async () => {
+describe("work that ends with a signal", () => {
+  it("leaves no listener behind when it ends first", async () => {
     const { signal } = new AbortController();
     const failure = () => new Error("late");
     await untilAborted(Promise.resolve(1), signal, failure);
@@ -44,7 +44,7 @@ describe("work that has to end by a signal", () => {
     expect(listening(signal)).toBe(0);
   });
 
-  it("is given up when the signal comes, or has come", async () => {
+  it("is abandoned when the signal aborts, or has aborted", async () => {
     const end = new AbortController();
     const never = new Promise<never>(() => undefined);
     const work = untilAborted(never, end.signal, () => new Error("late"));

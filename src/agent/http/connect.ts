@@ -3,15 +3,15 @@
 import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
-import type { Clock } from "../../runtime/clock.ts";
-import type { HttpRequest } from "./http-request.ts";
 import type { EgressRules } from "../../net/egress.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
-import { secure } from "./secure.ts";
-import type { Trace } from "./trace.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { untilAborted } from "../../runtime/deadline.ts";
 import { CallFailure, connectFailure, dnsFailure } from "./failure.ts";
 import type { FailureCode } from "./failure.ts";
-import { untilAborted } from "../../runtime/deadline.ts";
+import type { HttpRequest } from "./http-request.ts";
+import { secure } from "./secure.ts";
+import type { Trace } from "./trace.ts";
 
 export interface Network {
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface Attempt {
   readonly insecureTls: boolean;
   /** Aborting ends the attempt, as a timeout of the current phase. */
   readonly signal: AbortSignal;
-  /** Milliseconds until then. */
+  /** Milliseconds until the call's deadline. */
   readonly left: () => number;
 }
 

@@ -26,11 +26,10 @@ export function exchange(
   return new Promise((resolve, reject) => {
     const settle = (failure?: CallFailure): void => {
       signal.removeEventListener("abort", expire);
-      if (failure) {
-        reject(failure);
-        socket.destroy();
-      } else resolve();
+      if (!failure) return resolve();
       response.free();
+      reject(failure);
+      socket.destroy();
     };
     const response = receive(trace, settle);
     const expire = (): void => settle(overdue(trace));

@@ -68,7 +68,7 @@ export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
       if (decoder) decoder.end(finish);
       else finish();
     },
-    /** Call it however the exchange ends; anything later is dropped. */
+    /** Call it when the exchange has failed; anything later is dropped. */
     free(): void {
       freed = true;
       decoder?.destroy();

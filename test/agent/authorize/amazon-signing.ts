@@ -1,5 +1,5 @@
-// What the tests of AMAZON share: the setting of the published examples, and AWS Signature Version
-// 4 as its documentation has it.
+// Shared by the tests of AMAZON: the setting of the published examples, and AWS Signature Version 4
+// as documented.
 import { createHash, createHmac } from "node:crypto";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import { newAuthorization, newRequest } from "./authorizing.ts";
@@ -28,11 +28,11 @@ export const request = (
     body: body === null ? null : Buffer.from(body),
   });
 
-/** For services whose paths are escaped once more: all but S3. */
+/** For services whose paths are escaped twice: all but S3. */
 export const escapedAgain = (path: string): string =>
   path.replaceAll(/\/+/g, "/").replaceAll(/[^/]/g, escaped);
 
-/** For S3, which takes a plus for a blank. */
+/** For S3, which reads a plus as a space. */
 export const escapedOnce = (path: string): string =>
   unescaped(path.replaceAll("+", " ")).replaceAll(/[^/]/g, escaped);
 

@@ -25,7 +25,7 @@ const FORM = "content-type;host;x-amz-date";
 const VANILLA = "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31";
 const POST_VANILLA = "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b";
 
-// Without get-header-value-multiline, which is no valid header.
+// Without get-header-value-multiline, which is not a valid header.
 describe("the AWS Signature Version 4 test suite", () => {
   it.each<[string, HttpRequest, string, string]>([
     ["get-vanilla", GET, HOST, VANILLA],
@@ -145,7 +145,7 @@ describe("the AWS Signature Version 4 test suite", () => {
       expect(signatureOf(authorized.request, SECRET, escapedAgain)).toBe(signature);
   });
 
-  // The suite escapes these paths once, which is right for S3 alone.
+  // The suite escapes these paths once, which only S3 does.
   it.each([
     [
       "get-space",
@@ -174,7 +174,7 @@ describe("the AWS Signature Version 4 test suite", () => {
   });
 });
 
-// Of botocore 1.43, which is Amazon's own.
+// From botocore 1.43, Amazon's own library.
 describe("the signatures of botocore", () => {
   it.each([
     ["service", "=v", "87876a7cd48d3def0ff518063e3d39bcef511476dc0c0181992e69ff6bd20dc9"],

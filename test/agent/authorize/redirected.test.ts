@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-/** The moment of a signature, as it tells itself: AMAZON's date, OAUTH1's timestamp. */
+/** The time in a signature: AMAZON's date, OAUTH1's timestamp. */
 function instantOf(date: unknown, header: string): number {
   const iso = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(String(date));
   if (iso) {

@@ -11,7 +11,7 @@ const store = (cookies: Cookies, url: URL, setCookies: readonly string[]): void 
     setCookies.map((value) => ({ key: "Set-Cookie", value })),
   );
 
-/** What is sent to `to` after `from` set the cookies. */
+/** The `Cookie` header for `to` after `from` set the cookies. */
 function sent(from: string, setCookies: readonly string[], to: string): string {
   const cookies = createCookies(systemClock);
   store(cookies, new URL(from), setCookies);
@@ -204,7 +204,7 @@ it.each<[string, string, string[], string]>([
   ["not under another name", LOGIN, ["A=2"], "a=1; A=2"],
   ["not over https", "https://example.com/login", ["a=2; Path=/login"], "a=2"],
 ])(
-  "leaves a Secure cookie alone that one set over http would overlay %s",
+  "keeps a Secure cookie that one set over http would hide %s",
   (_how, from, setCookies, expected) => {
     const cookies = createCookies(systemClock);
     store(cookies, new URL("https://example.com/login"), [
@@ -244,13 +244,13 @@ it.each([
   },
 );
 
-it("does not take a cookie that has expired by its clock", () => {
+it("ignores a cookie that has expired by its clock", () => {
   const cookies = createCookies(createManualClock(NOW));
   store(cookies, new URL(HOST), [`a=1; Expires=${at(-1)}`]);
   expect(cookies.headerFor(new URL(HOST))).toBe("");
 });
 
-it("takes no more than a response and a request have room for", () => {
+it("keeps at most 50 cookies of a response, and sends at most 16 KiB", () => {
   const many = Array.from({ length: 60 }, (_, n) => `c${n}=${"x".repeat(1000)}`);
   const pairs = sent(HOST, many, HOST).split("; ");
   expect(pairs).toHaveLength(16);
@@ -258,7 +258,7 @@ it("takes no more than a response and a request have room for", () => {
   expect(sent(HOST, small, HOST).split("; ")).toHaveLength(50);
 });
 
-it("changes and deletes what it has, and makes room by that, however many there were", () => {
+it("updates and deletes cookies when full, and a deletion makes room", () => {
   const url = new URL(HOST);
   const cookies = createCookies(systemClock);
   const named = (from: number, suffix: string): string[] =>
@@ -281,7 +281,7 @@ it.each([
   [["c=given", "b=given"], "c=given; b=given; a=kept"],
   [["c=given;"], "c=given; a=kept; b=kept"],
   [[" ; "], "a=kept; b=kept"],
-])("lets the cookies of the definition, %j, come first, in one header", (given, expected) => {
+])("sends the cookies of the definition, %j, first, in one header", (given, expected) => {
   const cookies = createCookies(systemClock);
   store(cookies, new URL(HOST), ["a=kept; Path=/", "b=kept; Path=/"]);
   const request = requestOf(HOST, {

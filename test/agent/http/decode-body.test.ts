@@ -21,7 +21,7 @@ it.each([
   expect(await decode([body])).toEqual(Buffer.concat(texts));
 });
 
-it("wherever the pieces begin, the frames are the same", async () => {
+it("frames decode the same wherever the pieces begin", async () => {
   const texts = [...TEXTS, ...TEXTS];
   const body = Buffer.concat(texts.map((text) => zstdCompressSync(text)));
   await fc.assert(
@@ -47,7 +47,7 @@ it.each([
   await expect(decode([body])).rejects.toThrow();
 });
 
-it("a window that is too large is refused in any frame", async () => {
+it("a window that is too large is rejected in any frame", async () => {
   const params = { [constants.ZSTD_c_windowLog]: 24 };
   const large = zstdCompressSync(Buffer.concat(Array(70).fill(RANDOM)), {
     params,
@@ -59,7 +59,7 @@ it("a window that is too large is refused in any frame", async () => {
   await expect(buffer(Readable.from(body).compose(frames))).rejects.toThrow();
 });
 
-it("no more is decoded than is read", async () => {
+it("nothing is decoded before it is read", async () => {
   const bomb = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024));
   const frames = createZstdFrames({});
   const ended = new Promise((resolve) => frames.once("close", resolve));

@@ -9,7 +9,7 @@ import { LookupFailure } from "../../../src/net/resolve-host.ts";
 
 const withCode = (code: string): Error => Object.assign(new Error(), { code });
 
-describe("what the agent's machine lacks", () => {
+describe("a shortage of the agent's machine", () => {
   it.each([["EMFILE"], ["ENFILE"], ["ENOMEM"], ["ENOBUFS"], ["EADDRNOTAVAIL"]])(
     "(%s) is never counted against the target",
     (code) => {

@@ -83,7 +83,7 @@ describe("a response that is unusual", () => {
     expect(target.connections()).toBe(1);
   });
 
-  it("with an unasked 100 long before it has its first byte with the 100", async () => {
+  it("with an early unsolicited 100 has its first byte with the 100", async () => {
     await using target = await startRawTarget((socket) => {
       socket.write("HTTP/1.1 100 Continue\r\n\r\n");
       setTimeout(() => socket.end(`${OK}${BODY}`), 400);
@@ -94,7 +94,7 @@ describe("a response that is unusual", () => {
     expect(last.phases.download).toBeGreaterThan(200);
   });
 
-  it("in pieces of a byte has the whole reason phrase", async () => {
+  it("in pieces of one byte has the whole reason phrase", async () => {
     await using target = await startRawTarget((socket) => {
       const bytes = [...Buffer.from(`HTTP/1.1 200 All of it\r\n${BODY}`)];
       const send = (): void => {
@@ -137,7 +137,7 @@ describe("a header's value", () => {
     ["with other bytes around it", "\xa0v\xc3\xa0", "\xa0v\xc3\xa0"],
     ["of white space as none", " \t ", ""],
     ["of a long white space", `v${" ".repeat(60_000)}w`, undefined],
-  ])("is taken %s", async (_, sent, value = sent) => {
+  ])("is kept %s", async (_, sent, value = sent) => {
     await using target = await startRawTarget(
       answering(Buffer.from(`${OK}Content-Type:${sent}\r\n${BODY}`, "latin1")),
     );
@@ -175,14 +175,14 @@ describe("a response that is too large", () => {
     await expect.poll(() => target.open()).toBe(0);
   });
 
-  it("in headers of 60 KB is taken", async () => {
+  it("in headers of 60 KB is accepted", async () => {
     await using target = await startRawTarget(
       answering(`${OK}X-A: ${"a".repeat(60_000)}\r\n${BODY}`),
     );
     expect((await call(target.url)).result).toBe("COMPLETE");
   });
 
-  it("in 999 headers is taken", async () => {
+  it("in 999 headers is accepted", async () => {
     await using target = await startRawTarget(answering(`${OK}${"a: b\r\n".repeat(999)}${BODY}`));
     const { last } = await call(target.url);
     expect(last.response?.headers).toHaveLength(1000);
@@ -235,7 +235,7 @@ describe("an encoded body", () => {
     ["gzip", Buffer.concat([gzipSync(text), gzipSync(text)])],
     ["zstd", Buffer.concat([zstdCompressSync(text), zstdCompressSync(text)])],
     ["gzip", Buffer.alloc(0)],
-  ])("in %s is taken, and counted as on the wire", async (encoding, body) => {
+  ])("in %s is accepted, and counted as on the wire", async (encoding, body) => {
     await using target = await startRawTarget(answering(encoded(encoding, body)));
     const outcome = await call(target.url);
     expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
@@ -280,7 +280,7 @@ describe("an encoded body that comes in pieces", () => {
     ["zstd", zstdCompressSync],
   ] as const;
 
-  it.each(CODERS)("is whole where a close follows it: %s", async (coding, encode) => {
+  it.each(CODERS)("is complete if the connection closes after it: %s", async (coding, encode) => {
     const body = encode(random);
     await using target = await startRawTarget((socket) => {
       socket.write(`${OK}Content-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`);
@@ -291,7 +291,7 @@ describe("an encoded body that comes in pieces", () => {
     expect(outcome.last.content?.size).toBe(random.length);
   });
 
-  it.each(CODERS)("is malformed where something comes after it: %s", async (coding, encode) => {
+  it.each(CODERS)("is malformed if something follows it: %s", async (coding, encode) => {
     const body = encode(Buffer.from("hello"));
     await using target = await startRawTarget((socket) => {
       socket.write(`${OK}Content-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n`);
@@ -315,7 +315,7 @@ describe("an encoded body that comes in pieces", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB);
   });
 
-  it("of chunks of a byte costs no more memory than its size", async () => {
+  it("in chunks of one byte costs no more memory than its size", async () => {
     await using target = await startRawTarget((socket) => {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
       socket.write("1\r\nx\r\n".repeat(32_000));
@@ -328,7 +328,7 @@ describe("an encoded body that comes in pieces", () => {
   });
 });
 
-/** That it takes a window of 2^log bytes to decode. */
+/** Needs a window of 2^log bytes to decode. */
 function withWindow(log: number): Buffer {
   const body = randomBytes(MIB);
   const params = { [constants.ZSTD_c_windowLog]: log };

@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const certificates = createCertificates();
 
 describe("the phases of a call", () => {
-  it("are all there over https to a name", async () => {
+  it("are all measured over https to a name", async () => {
     await using target = await startTarget(undefined, {
       tls: certificates.good,
     });
@@ -49,7 +49,7 @@ describe("the phases of a call", () => {
     });
   });
 
-  it("put a slow answer into processing and a slow body into download", async () => {
+  it("count a slow answer as processing and a slow body as download", async () => {
     await using target = await startTarget((_, response) => {
       setTimeout(() => {
         response.write("first");
@@ -63,7 +63,7 @@ describe("the phases of a call", () => {
     expect(timing.upload).toBeLessThan(60);
   });
 
-  it("put a body that the target takes in slowly into upload", async () => {
+  it("count a body that the target reads slowly as upload", async () => {
     await using target = await startRawTarget((socket) => {
       socket.pause();
       setTimeout(() => socket.resume(), 500);
@@ -102,7 +102,7 @@ describe("the result of a call", () => {
     expect(statusOf(outcome)).toBe(status);
   });
 
-  it("tells what was sent and received", async () => {
+  it("reports what was sent and received", async () => {
     await using target = await startTarget((_, response) => {
       response.writeHead(200, "Fine", { "X-Thing": "1" }).end("0123456789");
     });
@@ -169,7 +169,7 @@ describe("the request on the wire", () => {
   });
 });
 
-it("knows a connection that TCP made of a socket with itself", async () => {
+it("recognizes a socket that TCP connected to itself", async () => {
   const end = { port: await freePort(), host: "127.0.0.1" };
   const itself = connect({
     ...end,
@@ -197,7 +197,7 @@ describe("a connection", () => {
     await expect.poll(() => target.open()).toBe(0);
   });
 
-  it("is closed when the call failed", async () => {
+  it("is closed when the call fails", async () => {
     await using target = await startRawTarget(silent);
     const took = await undisturbed(async () => {
       await call(target.url, { behaviour: { timeoutMs: 50 } });
@@ -255,7 +255,7 @@ describe("a target that fails", () => {
     },
   );
 
-  it("because nobody listens is a connection error", async () => {
+  it("because nothing listens is a connection error", async () => {
     const nobody = `127.0.0.1:${await freePort()}`;
     const outcome = await call(`http://${nobody}`);
     expect(outcome).toMatchObject({
@@ -268,7 +268,7 @@ describe("a target that fails", () => {
     });
   });
 
-  it("because its URL names port 0 is not called", async () => {
+  it("because its URL has port 0 is not called", async () => {
     expect(await call("http://127.0.0.1:0/")).toMatchObject({
       result: "UNABLE_TO_RUN",
       message: "request_invalid: port 0 cannot be called",
@@ -346,7 +346,7 @@ describe("the deadline", () => {
     },
   );
 
-  it("ends a call whose connection nobody takes", async () => {
+  it("ends a call whose connection is not accepted", async () => {
     await using hole = await startBlackHole();
     const url = `http://127.0.0.1:${hole.port}/`;
     const outcome = await undisturbed(() => call(url, { behaviour: { timeoutMs: 300 } }));
@@ -373,7 +373,7 @@ describe("the deadline", () => {
     expect(target.connections()).toBe(1);
   });
 
-  // By a clock of their own: what holds up the tests as well does not count.
+  // A clock of their own, so that a stall of the tests does not count.
   it.each([
     ["50 ms", 0, 30_050, "CONNECTION_ERROR", /^reset: /],
     ["700 ms", 0, 30_700, "AGENT_ERROR", /^agent_error: .* 700 ms after/],
@@ -398,7 +398,7 @@ describe("the deadline", () => {
     },
   );
 
-  it("that comes late because nothing else could run says nothing of the target", async () => {
+  it("noticed late because the agent stalled says nothing about the target", async () => {
     await using target = await startRawTarget(silent);
     const calling = call(target.url, { behaviour: { timeoutMs: 100 } });
     const until = performance.now() + 100 + 700;

@@ -14,7 +14,7 @@ it.each([
 it.each([
   "AWS4-HMAC-SHA256 Credential=AKID/20150830/us-east-1/s3/aws4_request, SignedHeaders=content-type;host;user-agent, Signature=0123456789abcdef",
   'OAuth oauth_consumer_key="dpf43f3p2l4k3l03", oauth_signature_method="HMAC-SHA1", oauth_signature="MdpQcU8iPSUjWoN"',
-])("the parts of a signature are no credentials: %s", (value) => {
+])("the parts of a signature are not credentials: %s", (value) => {
   const rest = value.slice(value.indexOf(" ") + 1);
   expect(new Set(credentialsIn(sending("Authorization", value)))).toEqual(new Set([rest]));
 });

@@ -129,7 +129,7 @@ describe("a redirect", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  it("that leads round in a circle ends at the limit", async () => {
+  it("in a circle ends at the limit", async () => {
     await using target = await startTarget(redirecting(302, "/"));
     const outcome = await call(target.url, { behaviour: { maxRedirects: 4 } });
     expect(outcome).toMatchObject({
@@ -140,7 +140,7 @@ describe("a redirect", () => {
     expect(target.requests).toHaveLength(5);
   });
 
-  it("is told as a hop with a timing of its own, within the total", async () => {
+  it("is reported as a hop with a timing of its own, within the total", async () => {
     await using target = await startTarget((request, response) => {
       const { url = "" } = request;
       setTimeout(() => redirecting(302, "/last")(request, response), url === "/" ? 60 : 0);
@@ -161,7 +161,7 @@ describe("a redirect", () => {
     const outcome = await undisturbed(() =>
       call(target.url, { behaviour: { timeoutMs: 200, maxRedirects: 50 } }),
     );
-    // Whatever is under way then, of the second hop or a later one.
+    // The deadline falls into any phase of the second hop or a later one.
     expect(codeOf(outcome)).toBeOneOf(["timeout", "connect_timeout"]);
     expect(outcome.hops.length).toBeGreaterThan(1);
     expect(timingOfCall(outcome).total).toBeLessThan(450);
@@ -177,7 +177,7 @@ describe("a redirect", () => {
   it.each([
     ["another host", "localhost"],
     ["another port", "127.0.0.1"],
-  ])("leaves credentials behind on its way to %s", async (_, host) => {
+  ])("drops credentials on its way to %s", async (_, host) => {
     await using elsewhere = await startTarget();
     await using target = await startTarget(redirecting(308, `http://${host}:${elsewhere.port}/`));
     await call(target.url, {
@@ -203,7 +203,7 @@ describe("a redirect", () => {
     ["http://a.example/", "https://b.a.example/", false],
     ["https://a.example/", "https://a.example.evil.example/", false],
     ["https://a.example/", "https://user:pass@b.example/", false],
-  ])("from %s to %s: credentials go along: %s", (from, to, kept) => {
+  ])("from %s to %s keeps credentials: %s", (from, to, kept) => {
     const sign = async (request: HttpRequest) => ({ request });
     const clientCertificate = certificates.good;
     const request = {
@@ -276,7 +276,7 @@ describe("a redirect", () => {
     expect(plain.requests[0]?.headers.cookie).toBe(cookie);
   });
 
-  it("takes a Host header of the call along on the same host only", async () => {
+  it("keeps the call's Host header on the same host only", async () => {
     await using elsewhere = await startTarget();
     await using target = await startTarget((request, response) => {
       const to = request.url === "/" ? "/next" : elsewhere.url;

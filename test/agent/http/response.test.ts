@@ -12,7 +12,7 @@ it("receives and decodes nothing after it was freed", () => {
   const response = receive(trace, (failure) => reported.push(failure ?? "done"));
   const controller = {
     rawHeaders: ["content-encoding", "gzip"].map((text) => Buffer.from(text)),
-    // More than a decoder takes at once.
+    // Only a decoder would pause.
     pause: () => reported.push("pause"),
     resume: () => reported.push("resume"),
   };

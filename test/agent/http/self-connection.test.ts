@@ -3,8 +3,8 @@ import { expect, it, vi } from "vitest";
 import { freePort } from "../../support/free-port.ts";
 import { call } from "../calling.ts";
 
-// What happens by chance, one time in some ten thousand: the system chooses the port that is called
-// to call from.
+// Happens by chance, once in some ten thousand times: the system picks the called port as the local
+// one.
 vi.mock("node:net", async (original) => {
   const net = await original<typeof import("node:net")>();
   return {
@@ -14,7 +14,7 @@ vi.mock("node:net", async (original) => {
   };
 });
 
-it("a connection that TCP makes of a socket with itself counts as refused", async () => {
+it("a socket that TCP connects to itself counts as refused", async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
   expect(await call(`http://${nobody}`)).toMatchObject({
     result: "CONNECTION_ERROR",

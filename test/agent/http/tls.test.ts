@@ -40,7 +40,7 @@ const FAULTS: [string, TargetOptions["tls"], string][] = [
   ],
 ];
 
-/** With an end in the 99th month: what signs it does not fit any more. */
+/** Expires in the 99th month; its signature no longer matches. */
 function withoutEnd({ cert, key }: Certificate): Certificate {
   const lines = cert.trim().split("\n").slice(1, -1);
   const der = Buffer.from(lines.join(""), "base64");
@@ -61,7 +61,7 @@ describe("the certificate of a result", () => {
   const certificateOf = async (url: string) =>
     (await call(url, { secureContext })).last.certificate;
 
-  it("tells who it is for, whose it is and how long it holds", async () => {
+  it("names its subject, issuer and validity", async () => {
     await using target = await startTarget(undefined, {
       tls: certificates.good,
     });
@@ -77,14 +77,14 @@ describe("the certificate of a result", () => {
     expect(shown?.days).toBe(Math.floor(left / 86_400_000));
   });
 
-  it("is there though it has expired", async () => {
+  it("is reported even if it has expired", async () => {
     await using target = await startTarget(undefined, {
       tls: certificates.expired,
     });
     expect((await certificateOf(target.url))?.days).toBeLessThan(0);
   });
 
-  it("is null where its dates are none, and the call fails for it", async () => {
+  it("is null if its dates are malformed, and the call fails", async () => {
     await using target = await startTarget(undefined, {
       tls: withoutEnd(certificates.good),
     });
@@ -122,14 +122,14 @@ describe("a target with", () => {
     expect(target.requests).toHaveLength(0);
     expect(timingOfCall(outcome)).toMatchObject({
       tcp: expect.any(Number) as number,
-      // By TLS 1.3 the server judges the client's certificate after the handshake.
+      // With TLS 1.3 the server checks the client's certificate after the handshake.
       handshake: code === "tls_client_certificate" ? (expect.any(Number) as number) : null,
       processing: null,
     });
     await expect.poll(() => target.open()).toBe(0);
   });
 
-  it.each(FAULTS.slice(0, 5))("%s is called all the same with insecure-tls", async (_, tls) => {
+  it.each(FAULTS.slice(0, 5))("%s is called nevertheless with insecure-tls", async (_, tls) => {
     await using target = await startTarget(undefined, { tls });
     const outcome = await call(target.url, {
       secureContext,
@@ -194,13 +194,13 @@ describe("a target with", () => {
     expect(codeOf(outcome)).toBe(code);
   });
 
-  it("plain http on its https port is no TLS", async () => {
+  it("plain http on its https port fails as tls_protocol", async () => {
     await using target = await startTarget();
     const outcome = await call(`https://${target.authority}/`);
     expect(codeOf(outcome)).toBe("tls_protocol");
   });
 
-  it("a connection that closes within the handshake is a reset", async () => {
+  it("a connection closed during the handshake is a reset", async () => {
     await using target = await startRawTarget((socket) => socket.once("data", () => socket.end()));
     const outcome = await call(`https://${target.authority}/`);
     expect(codeOf(outcome)).toBe("reset");

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => hole[Symbol.asyncDispose]());
 
-/** A refusal to route, which needs no time. */
+/** Unroutable, which fails at once. */
 const deadUplink = createUplink({
   addresses: ["224.0.0.1:1"],
   clock: systemClock,
@@ -56,7 +56,7 @@ describe("a failure of the network", () => {
     expect(judged.code).toBe("uplink_down");
   });
 
-  it("is the agent's own when its uplink is down", async () => {
+  it("is the agent's own if its uplink is down", async () => {
     const { judged, took } = await undisturbed(async () => {
       const began = performance.now();
       const judged = await uplinkOf(down).judge(failed);
@@ -69,18 +69,18 @@ describe("a failure of the network", () => {
     );
   });
 
-  it("is the agent's own when the name of the uplink is not found", async () => {
+  it("is the agent's own if the name of the uplink is not found", async () => {
     const judged = await uplinkOf("hub.invalid:4222").judge(failed);
     expect(judged.code).toBe("uplink_down");
   });
 
-  it("is the target's when one of several addresses answers", async () => {
+  it("is the target's if one of several addresses answers", async () => {
     await using hub = await startRawTarget(() => undefined);
     const uplink = uplinkOf(down, `localhost:${hub.port}`);
     expect(await uplink.judge(failed)).toBe(failed);
   });
 
-  it("is the target's when one of several addresses of a name answers", async () => {
+  it("is the target's if one of several addresses of a name answers", async () => {
     await using hub = await startRawTarget(() => undefined);
     await using names = await startNameServer(() => ["224.0.0.1", "127.0.0.1"]);
     const servers = [names.address];
@@ -92,12 +92,12 @@ describe("a failure of the network", () => {
     expect(await uplink.judge(failed)).toBe(failed);
   });
 
-  it("is the target's when the uplink refuses, which takes a network", async () => {
+  it("is the target's if the uplink refuses the connection, which takes a network", async () => {
     const nobody = `127.0.0.1:${await freePort()}`;
     expect(await uplinkOf(nobody).judge(failed)).toBe(failed);
   });
 
-  it("is the target's where there is nothing to check", async () => {
+  it("is the target's if there is no check", async () => {
     expect(await uplinkOf().judge(failed)).toBe(failed);
   });
 });
@@ -112,7 +112,7 @@ it.each(["tls_expired", "malformed_response", "agent_error"] as const)(
 );
 
 describe("a check", () => {
-  it("is one for calls that fail while it is under way", async () => {
+  it("is shared by calls that fail while it runs", async () => {
     await using hub = await startRawTarget(() => undefined);
     const uplink = uplinkOf(hub.authority);
     const judge = () => Promise.all(Array.from({ length: 50 }, () => uplink.judge(failed)));
@@ -122,7 +122,7 @@ describe("a check", () => {
     await expect.poll(() => hub.connections()).toBe(2);
   });
 
-  it("that was answered says nothing of later failures, one that was not does for a second", async () => {
+  it("that succeeds says nothing about later failures; one that fails counts for a second", async () => {
     const clock = createManualClock(0);
     await using hub = await startRawTarget(() => undefined);
     let address = "127.0.0.1";
