@@ -6,9 +6,6 @@ import { show } from "../model/validate.ts";
 import { ROLES, SETTINGS } from "./settings.ts";
 import type { Role, Setting } from "./settings.ts";
 
-export { ROLES } from "./settings.ts";
-export type { Role } from "./settings.ts";
-
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Settings = typeof SETTINGS;

@@ -10,17 +10,9 @@ const HOST = "127.0.0.1";
 const SLOW_MS = 800;
 const FLAKY_FAILS_EVERY = 4;
 
-export interface DemoTarget {
-  /** `host:port`; "" while it does not listen. */
-  address(): string;
-  /** Port 0 asks for a free one. If the port is in use, rejects with one line that ends in `hint`. */
-  start(port: number, hint: string): Promise<void>;
-  stop(): Promise<void>;
-}
-
 type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-export function createDemoTarget(): DemoTarget {
+export function createDemoTarget() {
   const answers = demoAnswers();
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", `http://${HOST}`).pathname;
@@ -29,11 +21,13 @@ export function createDemoTarget(): DemoTarget {
     void answer(request, response);
   });
   return {
-    address: () => {
+    /** `host:port`; "" while it does not listen. */
+    address: (): string => {
       const address = server.address() as AddressInfo | null;
       return address ? `${HOST}:${address.port}` : "";
     },
-    async start(port, hint) {
+    /** Port 0 asks for a free one. If the port is in use, rejects with a line that ends in `hint`. */
+    async start(port: number, hint: string): Promise<void> {
       server.listen(port, HOST);
       await once(server, "listening").catch((cause: unknown) => {
         throw new Error(
@@ -42,7 +36,7 @@ export function createDemoTarget(): DemoTarget {
         );
       });
     },
-    async stop() {
+    async stop(): Promise<void> {
       if (!server.listening) return;
       server.close();
       server.closeAllConnections();

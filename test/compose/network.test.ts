@@ -1,3 +1,4 @@
+// The configured network: uplink checks, ports and servers.
 import { describe, expect, it } from "vitest";
 import { portsOf, serversOf, uplinkCheckOf } from "../../src/compose/network.ts";
 import { loadConfig } from "../../src/config/config.ts";
