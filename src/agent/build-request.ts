@@ -107,7 +107,7 @@ function withAgentHeaders(call: TickCall, url: URL, version: string): KeyValue[]
   ];
 }
 
-/** W3C Trace Context, version 00, sampled. The ids derive from the result's: it leads to the trace. */
+/** W3C Trace Context, version 00, sampled. The ids derive from the result's, which leads to them. */
 function traceparentOf(resultId: string): string {
   const digest = hash("sha256", resultId);
   return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;

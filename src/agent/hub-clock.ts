@@ -2,7 +2,7 @@
 // measured by its answers to heartbeats.
 import type { Clock } from "../runtime/clock.ts";
 
-/** An answer of the hub, and when it was asked for and received by the machine's monotonic clock. */
+/** An answer of the hub. `sent` and `received` are instants of the machine's monotonic clock. */
 export interface HubAnswer {
   readonly sent: number;
   readonly received: number;

@@ -15,7 +15,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { track } from "../support/no-leftovers.ts";
 import { makeFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
-import { newCall, newTick } from "./calling.ts";
+import { newCall, newTick, newWorkflow } from "./calling.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
 
@@ -208,13 +208,7 @@ describe("an agent", () => {
     const workflow: Tick = {
       ...tickFor(target.url, "workflow-run"),
       calls: [0, 1].map((n) => ({ ...call, result_id: `step-${n}` })),
-      workflow: {
-        workflow_id: "workflow",
-        name: "A workflow",
-        stop_on_failure: true,
-        handle_cookies: false,
-        between_calls_delay: 60,
-      },
+      workflow: newWorkflow({ between_calls_delay: 60 }),
     };
     await system.bus.publishTicks([workflow]);
     await expect.poll(() => system.clock.waiting()).toEqual([NOW + 60_000]);
@@ -382,7 +376,7 @@ describe("an agent that stops", () => {
     await system.clock.advance(5000);
     await expect
       .poll(async () => {
-        await system.clock.advance(1000); // a message that was given back is redelivered after a delay
+        await system.clock.advance(1000); // redelivery takes a while
         return system.reports.map(({ agent_id }) => agent_id);
       })
       .toEqual(["agent-2"]);

@@ -12,7 +12,7 @@ import type { HostResolver } from "../../src/net/resolve-host.ts";
 import { timingOf } from "../../src/agent/http/trace.ts";
 import type { RunSettings } from "../../src/agent/run-tick.ts";
 import type { Timing } from "../../src/model/result.ts";
-import type { Tick, TickCall } from "../../src/model/tick.ts";
+import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 
@@ -50,6 +50,16 @@ export const newTick = (
   context: {},
   calls: [call],
   ...times,
+});
+
+/** A workflow that stops on failure, without cookies and delays. */
+export const newWorkflow = (rest: Partial<TickWorkflow> = {}): TickWorkflow => ({
+  workflow_id: "workflow",
+  name: "A workflow",
+  stop_on_failure: true,
+  handle_cookies: false,
+  between_calls_delay: 0,
+  ...rest,
 });
 
 export function newRunSettings(rest: Partial<RunSettings> = {}): RunSettings {

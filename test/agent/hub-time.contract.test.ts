@@ -17,7 +17,7 @@ import { track } from "../support/no-leftovers.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 import { newAuthorization, newRequest, newToken, sent } from "./authorize/authorizing.ts";
-import { newCall, newTick } from "./calling.ts";
+import { newCall, newTick, newWorkflow } from "./calling.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
 const TEN_MINUTES = 600_000;
@@ -89,13 +89,7 @@ const setting = (auth_type: string, rest: Partial<Authorization> = {}) =>
 const twice = (tick: Tick): Tick => ({
   ...tick,
   calls: [...tick.calls, ...tick.calls],
-  workflow: {
-    workflow_id: "workflow",
-    name: "A workflow",
-    stop_on_failure: true,
-    handle_cookies: true,
-    between_calls_delay: 0,
-  },
+  workflow: newWorkflow({ handle_cookies: true }),
 });
 
 /** Makes one call, due now; returns the request that the target received and the result. */

@@ -11,7 +11,7 @@ import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { T0, aReport, aRun } from "../support/runs.ts";
 import { startTarget } from "../support/target-server.ts";
-import { newCall, newRunSettings, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick, newWorkflow } from "./calling.ts";
 
 /** An intake on a slow bus, which gets each report at once and stores it when the test says so. */
 function newIntake({
@@ -135,13 +135,7 @@ describe("a workflow that waits for a place", () => {
         ...newTick(newCall()),
         result_id: "run",
         calls,
-        workflow: {
-          workflow_id: "workflow",
-          name: "A workflow",
-          stop_on_failure: true,
-          handle_cookies: false,
-          between_calls_delay: 0.001,
-        },
+        workflow: newWorkflow({ between_calls_delay: 0.001 }),
       },
     ]);
     workflow.catch(() => undefined);

@@ -12,7 +12,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { startRawTarget, silent, startTarget } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { newAuthorization } from "./authorize/authorizing.ts";
-import { newCall, newRunSettings, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick, newWorkflow } from "./calling.ts";
 
 const stepOf = (url: string, step: number, rest: Partial<TickCall> = {}): TickCall =>
   newCall(
@@ -25,14 +25,7 @@ const workflowTick = (calls: readonly TickCall[], workflow: Partial<TickWorkflow
   result_id: "run",
   due_time: systemClock.now(),
   calls: [...calls],
-  workflow: {
-    workflow_id: "workflow",
-    name: "A workflow",
-    stop_on_failure: true,
-    handle_cookies: false,
-    between_calls_delay: 0,
-    ...workflow,
-  },
+  workflow: newWorkflow(workflow),
 });
 
 async function run(
