@@ -107,7 +107,7 @@ function withAgentHeaders(call: TickCall, url: URL, version: string): KeyValue[]
   ];
 }
 
-/** W3C Trace Context, version 00, sampled. The ids derive from the result's, which leads to them. */
+/** W3C Trace Context, version 00, sampled; its ids derive from the result's id. */
 function traceparentOf(resultId: string): string {
   const digest = hash("sha256", resultId);
   return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;
