@@ -1,5 +1,4 @@
-// What becomes of the results of an agent whose hub is away, while the agent itself is killed,
-// stopped or without disk.
+// The results of an agent whose hub is away, when the agent is killed, stopped or its disk is full.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -22,15 +21,10 @@ import { until } from "../support/until.ts";
 const TICKS = 40;
 const EVERY_MS = 75;
 const EARLY_TICKS = 5;
-/**
- * For NATS to be killed in, however this process is held up: before it, what is reported is not
- * spooled.
- */
+/** NATS is killed in this pause, however slow this process is: reports before it are not spooled. */
 const PAUSE_MS = 5000;
 
-/**
- * A tick for each of the next moments, and after a pause for many more; each a message of its own.
- */
+/** A few early ticks, and many after a pause. */
 const ticksFor = (target: HttpTarget, after = systemClock.now()): Tick[] =>
   Array.from({ length: TICKS }, (_, n) => {
     const pause = n < EARLY_TICKS ? 0 : PAUSE_MS;
@@ -54,7 +48,7 @@ const ticksFor = (target: HttpTarget, after = systemClock.now()): Tick[] =>
     };
   });
 
-/** A NATS server, a target, and a bus in the place of the hub, which notes what reports it gets. */
+/** A NATS server, a target, and a hub that records the reports it receives. */
 async function startSurroundings() {
   await using stack = new AsyncDisposableStack();
   const nats = stack.use(await startNatsServer());
@@ -89,9 +83,7 @@ async function metric(agent: SondeProcess, name: string): Promise<number> {
   return Number(line?.split(" ")[1]);
 }
 
-/**
- * Resolves when the agent has run everything, and waits for the bus with nothing in memory only.
- */
+/** Resolves when the agent has run everything, and no report is in memory only. */
 const untilSpooled = (agent: SondeProcess, target: HttpTarget, runs: number) =>
   until(async () => {
     expect(target.requests).toHaveLength(runs);
@@ -105,7 +97,7 @@ const idsOf = (ticks: readonly Tick[]): string[] => ticks.map(({ result_id }) =>
 const errorsOf = (agent: SondeProcess) => agent.log().filter(({ level }) => level === "error");
 
 describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
-  it("the results of an agent that is killed are delivered by the next one, in order, and nothing is run again", async () => {
+  it("the next agent delivers the results of a killed one, in order, and repeats no run", async () => {
     await using around = await startSurroundings();
     const { nats, target, reports, results } = around;
     const first = around.startAgent();
@@ -125,7 +117,7 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
       ...new Set(reports.map(({ run_id }) => run_id).filter((run_id) => !known.has(run_id))),
     ];
     await until(() => expect(late()).toEqual(missing));
-    // As a hub does that has not heard of their outcomes.
+    // As a hub that has received no outcome.
     const again = ticks.filter(({ result_id }) => missing.includes(result_id));
     await around.publishTogether(again);
     await until(async () =>
@@ -140,7 +132,7 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     expect(errorsOf(second)).toEqual([]);
   });
 
-  it("an agent that is told to stop keeps its results, ends within its time, and delivers them at its next start", async () => {
+  it("a stopping agent spools its results, exits in time, and delivers them at its next start", async () => {
     await using around = await startSurroundings();
     const { nats, target, reports, results } = around;
     const first = around.startAgent();
@@ -169,7 +161,7 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     expect(await second.stop()).toEqual({ code: 0, signal: null });
   });
 
-  it("an agent without a place on its disk goes on in memory, and spools again when there is one", async () => {
+  it("an agent with a full disk keeps its results in memory, and spools them once there is space", async () => {
     await using around = await startSurroundings();
     const { nats, target, results } = around;
     const agent = around.startAgent();
@@ -199,7 +191,7 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
 });
 
 it(
-  "each due slot has one outcome when NATS and the agent are killed, and the results that were spooled are among them",
+  "each due slot has one outcome when NATS and the agent are killed, spooled results included",
   { timeout: 90_000 },
   async () => {
     await using target = await startTarget();
@@ -250,7 +242,7 @@ function runsIn(path: string): string[] {
   return rows.map((row) => String(row["run_id"]));
 }
 
-/** How large the process may make a file: beyond it, writes fail as they do on a full disk. */
+/** Limits the size of the process's files: beyond it, writes fail as on a full disk. */
 function limitFiles({ pid }: SondeProcess, bytes: string): void {
   const { status, stderr, error } = spawnSync(
     "prlimit",

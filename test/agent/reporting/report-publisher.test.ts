@@ -21,7 +21,7 @@ type Answer = "takes" | "takes reports only" | "is away" | "refuses" | "hangs";
 const TAKES: readonly Answer[] = ["takes", "takes reports only"];
 const CONNECTED: readonly Answer[] = ["takes", "refuses", "hangs"];
 
-/** A publisher on a bus whose behaviour towards reports the test sets. */
+/** A publisher on a bus that answers reports as the test sets it. */
 function newPublisher({
   spoolPath,
   tooLarge = () => false,
@@ -29,9 +29,9 @@ function newPublisher({
   answerAfterMs = 0,
 }: {
   readonly spoolPath?: string;
-  /** Whether a report fits into no message. */
+  /** Whether the bus rejects the report as too large. */
   readonly tooLarge?: (report: RunReport) => boolean;
-  /** Whether no batch with it is taken, for a reason that nobody thought of. */
+  /** Whether the bus rejects its batch for an unforeseen reason. */
   readonly impossible?: (report: RunReport) => boolean;
   readonly answerAfterMs?: number;
 } = {}) {
@@ -106,7 +106,7 @@ const dueOf = ({ results }: RunReport): number => Date.parse(results[0]?.meta.du
 
 const idsOf = (reports: readonly RunReport[]): string[] => reports.map(({ run_id }) => run_id);
 
-/** Whether it has been kept by now. */
+/** Whether the promise has resolved by now. */
 function watched(promise: Promise<unknown>): () => boolean {
   let kept = false;
   void promise.then(() => (kept = true));
@@ -122,7 +122,7 @@ describe("a report", () => {
     expect(puts()).toBe(0);
   });
 
-  it("waits in the spool while the bus is away, and is delivered in order of time", async () => {
+  it("waits in the spool while the bus is away, and is delivered in order of due time", async () => {
     const { publisher, spool, taken, now, metrics } = newPublisher();
     now("is away");
     const reports = Array.from({ length: 300 }, (_, n) => dueAt((n * 7) % 300));
@@ -138,7 +138,7 @@ describe("a report", () => {
     expect(spool.size()).toBe(0);
   });
 
-  it("that follows them goes to the bus directly again", async () => {
+  it("goes directly to the bus once that is back", async () => {
     const { publisher, spool, taken, puts, now } = newPublisher();
     now("is away");
     const first = publisher.publish(dueAt(1));
@@ -151,14 +151,14 @@ describe("a report", () => {
     expect(puts()).toBe(spooled);
   });
 
-  it("is done with when the spool has it and the bus, although it refuses it, can be told", async () => {
+  it("resolves when spooled while the bus is connected, even if the bus refuses reports", async () => {
     const { publisher, spool, now } = newPublisher();
     now("refuses");
     await publisher.publish(dueAt(1));
     expect(spool.size()).toBe(1);
   });
 
-  it("is done with when the bus takes it from the spool, although that is not wholly connected", async () => {
+  it("resolves when delivered from the spool, even if the bus reports no connection", async () => {
     const { publisher, spool, taken, now } = newPublisher();
     now("is away");
     const done = publisher.publish(dueAt(1));
@@ -168,7 +168,7 @@ describe("a report", () => {
     await expect.poll(() => taken).toHaveLength(1);
   });
 
-  it("is not written to disk over a line on which an answer takes 600 ms", async () => {
+  it("is not written to disk if the bus answers within 600 ms", async () => {
     const { publisher, taken, puts } = newPublisher({ answerAfterMs: 600 });
     const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
     await Promise.all(reports.map((report) => publisher.publish(report)));
@@ -176,7 +176,7 @@ describe("a report", () => {
     await expect.poll(() => taken).toHaveLength(300);
   });
 
-  it("is in the spool a moment after, while the bus is still thinking, and out of it when that has it", async () => {
+  it("is spooled while the bus has not answered, and removed when it has", async () => {
     const { publisher, spool, taken, delivered, now } = newPublisher();
     now("hangs");
     const report = dueAt(1);
@@ -191,7 +191,7 @@ describe("a report", () => {
     expect(idsOf(delivered)).not.toContain(report.run_id);
   });
 
-  it("waits in memory where the disk takes none", async () => {
+  it("waits in memory if the disk cannot be written", async () => {
     const { publisher, taken, now, messages } = newPublisher({
       spoolPath: "/proc/nowhere/spool.db",
     });
@@ -207,11 +207,11 @@ describe("a report", () => {
   });
 });
 
-describe("of a batch that holds one too large for the bus", () => {
+describe("a batch with a report too large for the bus", () => {
   const NOTE = "the report had no room for its details";
   const isBare = ({ results }: RunReport): boolean => results[0]?.meta.message === NOTE;
 
-  it("the others are delivered, and that one without its details", async () => {
+  it("is delivered, that report without its details", async () => {
     const large = dueAt(0);
     const { publisher, taken, messages } = newPublisher({
       tooLarge: (report) => report.run_id === large.run_id && !isBare(report),
@@ -223,7 +223,7 @@ describe("of a batch that holds one too large for the bus", () => {
     expect(messages()).toEqual(["reports too large: delivered without details"]);
   });
 
-  it("that one's tick comes no more where not even its outcome fits", async () => {
+  it("resolves that report's tick even if its outcome does not fit", async () => {
     const large = dueAt(0);
     const { publisher, taken, messages, metrics } = newPublisher({
       tooLarge: ({ run_id }) => run_id === large.run_id,
@@ -237,8 +237,8 @@ describe("of a batch that holds one too large for the bus", () => {
   });
 });
 
-describe("a spool from before", () => {
-  it("is delivered from the start, and fresh reports beside it", async () => {
+describe("a spool left by an earlier process", () => {
+  it("is delivered from the start, along with fresh reports", async () => {
     const { publisher, spool, taken, delivered } = newPublisher();
     const left = Array.from({ length: 500 }, (_, n) => dueAt(n));
     spool.put(left);
@@ -250,7 +250,7 @@ describe("a spool from before", () => {
     await expect.poll(() => taken).toHaveLength(501);
   });
 
-  it("is delivered though another process still had it at the start", async () => {
+  it("is delivered even if another process held it at the start", async () => {
     using folder = makeFolder();
     const spoolPath = join(folder.path, "spool.db");
     const before = newPublisher({ spoolPath });
@@ -263,7 +263,7 @@ describe("a spool from before", () => {
     await expect.poll(() => taken).toEqual(left);
   });
 
-  it("is rid of what the bus can never carry", async () => {
+  it("drops what the bus can never carry", async () => {
     const [large = dueAt(0), ...others] = Array.from({ length: 9 }, (_, n) => dueAt(n));
     const { publisher, spool, taken, metrics } = newPublisher({
       tooLarge: ({ run_id }) => run_id === large.run_id,
@@ -279,7 +279,7 @@ describe("a spool from before", () => {
 });
 
 describe("a spooled report that the bus refuses", () => {
-  it("holds up no other, and is dropped and counted", async () => {
+  it("is dropped and counted, and delays no other", async () => {
     const [bad = dueAt(0), ...others] = Array.from({ length: 90 }, (_, n) => dueAt(n));
     const { publisher, spool, taken, puts, metrics, messages } = newPublisher({
       impossible: ({ run_id }) => run_id === bad.run_id,
@@ -299,8 +299,8 @@ describe("a spooled report that the bus refuses", () => {
   });
 });
 
-describe("a publisher that is finishing", () => {
-  it("waits for no bus where the spool has the report", async () => {
+describe("a finishing publisher", () => {
+  it("does not wait for the bus if the spool has the report", async () => {
     const { publisher, spool, now } = newPublisher();
     now("is away");
     const before = publisher.publish(dueAt(1));
@@ -311,7 +311,7 @@ describe("a publisher that is finishing", () => {
     expect(spool.size()).toBe(2);
   });
 
-  it("rejects what neither bus nor spool has taken, when it is abandoned", async () => {
+  it("rejects what neither bus nor spool has taken when abandoned", async () => {
     const { publisher, now, messages } = newPublisher({
       spoolPath: "/proc/nowhere/spool.db",
     });

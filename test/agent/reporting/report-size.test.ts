@@ -34,7 +34,7 @@ const withHops = (count: number): ReportedResult => ({
   })),
 });
 
-it("leaves out contents beyond what a report may hold", () => {
+it("leaves out contents that exceed a report", () => {
   const text = "x".repeat(32 * KIB);
   const results = Array.from({ length: 50 }, () => withContent(text));
   const fitted = withinMessage(results);
@@ -44,9 +44,9 @@ it("leaves out contents beyond what a report may hold", () => {
   expect(new Set(reasons.slice(7))).toEqual(new Set(["report_full"]));
 });
 
-it("tells how a call ended whose redirects are too many to tell", () => {
-  const [told, cut] = withinMessage([withHops(10), withHops(50)]);
-  expect(told).toEqual(withHops(10));
+it("reports the outcome of a call with too many redirects to report", () => {
+  const [whole, cut] = withinMessage([withHops(10), withHops(50)]);
+  expect(whole).toEqual(withHops(10));
   expect(cut).toMatchObject({
     meta: { result: "COMPLETE", redirects: 50, message: NOTE },
     timing: rest.timing,
@@ -98,7 +98,7 @@ it.each<[string, ReportedResult]>([
 );
 
 describe("a bare report", () => {
-  it("has outcomes and times, and says once that the rest is left out", () => {
+  it("has outcomes and times, and notes once that the rest is left out", () => {
     const report = {
       run_id: "run",
       location_id: "here",

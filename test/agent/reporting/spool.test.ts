@@ -1,4 +1,4 @@
-// The spool as a file, on a real disk.
+// The spool on real files.
 import { execFileSync } from "node:child_process";
 import {
   closeSync,
@@ -68,7 +68,7 @@ function newFolder(): Fixture {
 /** Due so many seconds after `T0`. */
 const dueAt = (seconds: number): RunReport => aReport(aRun({ due_time: T0 + seconds * 1000 }));
 
-/** With so many more characters. */
+/** Its message has this many characters. */
 function largeAt(seconds: number, characters: number): RunReport {
   const report = dueAt(seconds);
   const [result] = report.results;
@@ -83,7 +83,7 @@ const LEFT = "spool holds reports of other locations; leaving them there";
 const UNUSABLE = "spool unusable: set aside, starting empty";
 const CUT = "update reports set report = substr(report, 10)";
 
-/** Everything, as it is delivered. */
+/** Empties the spool as a delivery does. */
 function takeAll(spool: Spool): RunReport[] {
   const taken: RunReport[] = [];
   for (let batch = spool.oldest(); batch.length > 0; batch = spool.oldest()) {
@@ -94,7 +94,7 @@ function takeAll(spool: Spool): RunReport[] {
 }
 
 describe("the spool", () => {
-  it("gives reports as they were put, the earliest due first", () => {
+  it("returns reports unchanged, earliest due first", () => {
     using folder = newFolder();
     using spool = folder.open();
     const reports = Array.from({ length: 250 }, (_, n) => dueAt((n * 7) % 250));
@@ -107,7 +107,7 @@ describe("the spool", () => {
     expect(spool.size()).toBe(0);
   });
 
-  it("keeps them when it is opened again, and lets nobody else read them", async () => {
+  it("keeps reports across restarts, readable by its own user only", async () => {
     using folder = newFolder();
     const reports = [dueAt(1), dueAt(2)];
     {
@@ -125,31 +125,20 @@ describe("the spool", () => {
     expect(folder.lines()).toEqual([]);
   });
 
-  it("keeps what a process put that was killed", () => {
+  it("keeps the reports of a killed process", () => {
     using folder = newFolder();
     using spool = folder.open();
     const reports = [dueAt(1), dueAt(2)];
     spool.put(reports);
     const copy = join(folder.folder, "copy.db");
-    // What is on the disk at this moment: nothing was closed.
+    // The disk at this moment, before anything is closed.
     copyFileSync(folder.path, copy);
     copyFileSync(`${folder.path}-wal`, `${copy}-wal`);
     using next = folder.open({ path: copy });
     expect(takeAll(next)).toEqual(reports);
   });
 
-  it("removes nothing in the place of what it has removed before", () => {
-    using folder = newFolder();
-    using spool = folder.open();
-    const [delivered, later] = [dueAt(1), dueAt(2)];
-    spool.put([delivered]);
-    spool.remove(idsOf(spool.oldest()));
-    spool.put([later]);
-    spool.remove([delivered.run_id]);
-    expect(takeAll(spool)).toEqual([later]);
-  });
-
-  it("removes what it is told, however late, and nothing else", () => {
+  it("removes the given runs, however late, and nothing else", () => {
     const someRuns = fc.array(fc.nat(3), { minLength: 1, maxLength: 2 });
     const anyStep = fc.record({
       step: fc.oneof(
@@ -161,7 +150,7 @@ describe("the spool", () => {
     const runs = Array.from({ length: 4 }, (_, n) => dueAt(n));
     const some = (which: readonly number[]): RunReport[] =>
       runs.filter((_, n) => which.includes(n));
-    // One for all, and seldom opened: that is when a disk takes its time.
+    // One file, seldom reopened, since opening is slow.
     using folder = newFolder();
     let spool = folder.open();
     fc.assert(
@@ -191,7 +180,7 @@ describe("the spool", () => {
     spool.close();
   });
 
-  it("has each run once, as it was first", () => {
+  it("keeps the first report of a run", () => {
     using folder = newFolder();
     using spool = folder.open();
     const report = dueAt(1);
@@ -201,7 +190,7 @@ describe("the spool", () => {
     expect(spool.find(report.run_id)).toEqual(report);
   });
 
-  it("gives small batches of large reports", () => {
+  it("returns small batches of large reports", () => {
     using folder = newFolder();
     using spool = folder.open();
     const reports = Array.from({ length: 10 }, (_, n) => largeAt(n, 200_000));
@@ -235,7 +224,7 @@ describe("the spool", () => {
     expect(folder.lines()).toHaveLength(1);
   });
 
-  it("drops the oldest beyond its bound, counts them, and says so once", async () => {
+  it("drops the oldest beyond its bound, counts them, and logs once", async () => {
     using folder = newFolder();
     const bytes = Buffer.byteLength(JSON.stringify(dueAt(0)));
     using spool = folder.open({ maxBytes: 10 * bytes + 9 });
@@ -250,7 +239,7 @@ describe("the spool", () => {
     expect(idsOf(takeAll(spool))).toEqual(idsOf(reports.slice(15)));
   });
 
-  it("keeps reports of any age: how late is too late is for the hub to say", () => {
+  it("keeps reports of any age: the hub decides what is too late", () => {
     using folder = newFolder();
     using spool = folder.open();
     const reports = [dueAt(-30 * 86_400), dueAt(0)];
@@ -271,7 +260,7 @@ function changeIndexes(path: string, change: (page: Buffer) => void): void {
   closeSync(file);
 }
 
-/** Changes the file behind the spool's back, as SQL. */
+/** Runs SQL on the closed file. */
 function alter(path: string, sql: string): void {
   const database = new DatabaseSync(path);
   database.exec(sql);
@@ -435,8 +424,8 @@ const PRINT_OLDEST = `
   console.log(JSON.stringify(spool.oldest().map(({ run_id }) => run_id)));
 `;
 
-describe("a spool that cannot be used", () => {
-  it("says so once, counts, and is used again as soon as it can be", async () => {
+describe("an unavailable spool", () => {
+  it("logs once, counts each failure, and recovers", async () => {
     using folder = newFolder();
     const other = new DatabaseSync(folder.path);
     other.exec("begin exclusive");
@@ -464,7 +453,7 @@ describe("a spool that cannot be used", () => {
     expect(folder.lines().map(({ msg }) => msg)).toContain("spool available again");
   });
 
-  it("gives what is whole of a disk that takes nothing, not even that a report is damaged", () => {
+  it("returns the readable reports of a full disk, even if it cannot drop an unreadable one", () => {
     using folder = newFolder();
     const reports = [dueAt(1), dueAt(2), dueAt(3)];
     {
@@ -473,7 +462,7 @@ describe("a spool that cannot be used", () => {
     }
     alter(folder.path, `${CUT} where run_id = '${reports[0]?.run_id}'`);
     const [program, ...words]: [string, ...string[]] = [
-      ...limitFiles(8192), // the log of opening it, and no more
+      ...limitFiles(8192), // enough to open the spool, and no more
       process.execPath,
       "--input-type=module",
       "--eval",
@@ -495,7 +484,7 @@ describe("a spool that cannot be used", () => {
     expect(first.put([dueAt(2)])).toBe(true);
   });
 
-  it("is looked into as soon as the process before is gone", () => {
+  it("opens as soon as the previous process is gone", () => {
     using folder = newFolder();
     const before = folder.open();
     const report = dueAt(1);
@@ -514,7 +503,7 @@ describe("a spool that cannot be used", () => {
     ]);
   });
 
-  it("is no more than a folder that is gone", () => {
+  it("is logged once if its folder is missing", () => {
     using folder = newFolder();
     using spool = folder.open({
       path: join(folder.folder, "nowhere", "spool.db"),
