@@ -98,4 +98,3 @@ export const HEARTBEAT_ANSWER_MS = 2000;
 export const TICK_MAX_AGE_MS = 3_600_000;
 export const REPORT_MAX_AGE_MS = 7 * 86_400_000;
 
-export { retryDelayMs as redeliveryDelayMs } from "../runtime/retry.ts";

@@ -1,14 +1,4 @@
-// A bounded number of places for work, of which no owner takes more than a few.
-
-export interface FairQueue<T> {
-  /**
-   * What is waiting, first come first; in the place of what waited before, and without what is
-   * under way. Begins as much of it as there is room for.
-   */
-  offer(items: readonly T[]): void;
-  /** Resolves when nothing waits or is under way. */
-  settled(): Promise<void>;
-}
+// A queue with a limited number of places for work, and a limit for each owner.
 
 interface QueueOptions<T> {
   readonly places: number;
@@ -22,17 +12,13 @@ interface Item {
   readonly owner: string;
 }
 
-export function createFairQueue<T extends Item>({
-  places,
-  placesOfOwner,
-  work,
-}: QueueOptions<T>): FairQueue<T> {
+export function createFairQueue<T extends Item>({ places, placesOfOwner, work }: QueueOptions<T>) {
   const underWay = new Map<string, Promise<void>>();
   const placesTaken = new Map<string, number>();
   let waiting: T[] = [];
 
   const taken = (owner: string): number => placesTaken.get(owner) ?? 0;
-  const begin = (item: T): void => {
+  const start = (item: T): void => {
     const { id, owner } = item;
     placesTaken.set(owner, taken(owner) + 1);
     const done = work(item).finally(() => {
@@ -47,15 +33,17 @@ export function createFairQueue<T extends Item>({
     while (underWay.size < places) {
       const next = waiting.findIndex(({ owner }) => taken(owner) < placesOfOwner);
       if (next < 0) return;
-      for (const item of waiting.splice(next, 1)) begin(item);
+      for (const item of waiting.splice(next, 1)) start(item);
     }
   };
   return {
-    offer(items) {
+    /** Replaces the waiting items, in their order, and starts as many as places allow. */
+    offer(items: readonly T[]): void {
       waiting = items.filter(({ id }) => !underWay.has(id));
       fill();
     },
-    async settled() {
+    /** Resolves when no item waits or is under way. */
+    async settled(): Promise<void> {
       while (underWay.size > 0) await Promise.all(underWay.values());
     },
   };

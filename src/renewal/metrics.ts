@@ -1,4 +1,4 @@
-// What the renewal of tokens counts.
+// The metrics of token renewal.
 import { Counter, Gauge, Histogram } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
@@ -21,7 +21,7 @@ export function createRenewalMetrics(registry: Registry) {
     }),
     due: new Gauge({
       name: "sonde_renewal_due_tokens",
-      help: "Tokens in use that were due to be looked at for their renewal at the latest beat.",
+      help: "Tokens in use that were due for a renewal check at the latest beat.",
       registers,
     }),
   };

@@ -11,7 +11,7 @@ export interface TokenRequest {
   readonly body: string | null;
 }
 
-/** What a signed assertion takes from the moment that it is made. */
+/** The time and id of a signed assertion. */
 export interface Moment {
   /** Epoch milliseconds. */
   readonly now: number;
@@ -21,7 +21,7 @@ export interface Moment {
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ASSERTION_SECONDS = 300;
 
-/** The request, or why there is none: a sentence without a secret. */
+/** The request, or why it cannot be made: a sentence without a secret. */
 export async function tokenRequest(
   setting: AuthSetting,
   token: Token,
@@ -29,7 +29,7 @@ export async function tokenRequest(
 ): Promise<TokenRequest | string> {
   const { settings, keys } = setting;
   const address = settings.access_token_url ?? "";
-  if (!URL.canParse(address)) return "the access_token_url is no valid URL";
+  if (!URL.canParse(address)) return "the access_token_url is not a valid URL";
   const isJwt = settings.auth_type === "OAUTH2_JWT";
   const grant = isJwt ? await assertionGrant(setting, moment) : grantOf(token, settings);
   if (typeof grant === "string") return grant;
@@ -52,7 +52,7 @@ function requestWith(
   parameters: URLSearchParams,
   headers: Readonly<Record<string, string>>,
 ): TokenRequest {
-  // Clients also send a flag: whether the token is got by GET.
+  // Clients also send a flag: true for GET.
   if (get_token_method === "GET" || get_token_method === true) {
     for (const [name, value] of parameters) url.searchParams.set(name, value);
     return { method: "GET", url, headers, body: null };

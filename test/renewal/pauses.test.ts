@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createPauses } from "../../src/renewal/pauses.ts";
+import { createPauses } from "../../src/renewal/renewal.ts";
 
 const fail = (times: number) => {
   const pauses = createPauses();

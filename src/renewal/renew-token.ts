@@ -1,0 +1,168 @@
+// Renews one token: asks its endpoint, and saves the answer or why there is none.
+import { randomUUID } from "node:crypto";
+import { canRead, ownerOf } from "../model/access.ts";
+import { shownAuthSetting } from "../model/auth-setting.ts";
+import type { AuthSetting } from "../model/auth-setting.ts";
+import { isUnavailable } from "../model/errors.ts";
+import { formatInstant } from "../model/instant.ts";
+import { cannotBeDecrypted } from "../model/secrets.ts";
+import {
+  AT_ONCE,
+  isRenewable,
+  isSameToken,
+  renewalFailureOf,
+  renewalTime,
+  renewedToken,
+  unrenewedToken,
+} from "../model/token-renewal.ts";
+import { tokenResource } from "../model/token.ts";
+import type { Token } from "../model/token.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { retry } from "../runtime/retry.ts";
+import type { StoredDocument } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+import type { RenewalMetrics } from "./metrics.ts";
+import { askForToken } from "./token-endpoint.ts";
+import type { TokenAnswer, TokenNetwork } from "./token-endpoint.ts";
+import { tokenRequest } from "./token-request.ts";
+
+export interface RenewalOptions extends TokenNetwork {
+  readonly store: Store;
+  readonly log: Logger;
+  readonly metrics: RenewalMetrics;
+}
+
+export type RenewalOutcome =
+  | { readonly outcome: "renewed" | "superseded" }
+  | { readonly outcome: "failed"; readonly reason: string };
+
+export interface Attempt {
+  readonly id: string;
+  readonly now: number;
+  /** The claim on the token ends then. */
+  readonly claimed: number;
+  /** Aborts when no further attempt to save may begin. */
+  readonly tooLate: AbortSignal;
+  /** For a renewal that fails. */
+  readonly pauseMs: number;
+}
+
+const SAVE_PAUSE_MS = 500;
+
+/** Undefined when there is nothing to renew now. */
+export async function renewToken(
+  options: RenewalOptions,
+  { id, now, claimed, tooLate, pauseMs }: Attempt,
+): Promise<RenewalOutcome | undefined> {
+  const { store, metrics } = options;
+  const [stored] = await store.documents.getMany("token", [id]);
+  if (!stored) return undefined;
+  if (stored.unreadable) {
+    await store.renewals.release(id, claimed, now + pauseMs);
+    return { outcome: "failed", reason: cannotBeDecrypted("the token") };
+  }
+  const token = stored.document as Token;
+  const setting = await settingOf(store, stored);
+  const document = setting?.document as AuthSetting | undefined;
+  const time = document && isRenewable(document, token) ? renewalTime(token) : null;
+  if (!document || time === null || time > now) {
+    await store.renewals.release(id, claimed, time);
+    return undefined;
+  }
+  const ended = metrics.duration.startTimer();
+  const answered: TokenAnswer = setting?.unreadable
+    ? { reason: cannotBeDecrypted("the authentication setting") }
+    : await ask(document, token, now, options);
+  const claim = { stored, asked: now, claimed, pauseMs };
+  // The endpoint may accept nothing but this answer from now on: retry over a database outage.
+  const outcome = await retry(() => save(store, claim, answered), {
+    delayMs: () => SAVE_PAUSE_MS,
+    isRetryable: (cause) => isUnavailable(cause) && !tooLate.aborted,
+  });
+  ended();
+  return outcome;
+}
+
+/** The token's setting, where the token's owner may use its keys. */
+async function settingOf(store: Store, token: StoredDocument): Promise<StoredDocument | undefined> {
+  const { auth_id } = (token.document as Token).meta;
+  const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
+  const user = ownerOf(token);
+  if (!stored || !canRead(user, stored)) return undefined;
+  const setting = stored.document as AuthSetting;
+  return shownAuthSetting(setting, user, stored).keys ? stored : undefined;
+}
+
+async function ask(
+  setting: AuthSetting,
+  token: Token,
+  now: number,
+  network: TokenNetwork,
+): Promise<TokenAnswer> {
+  const request = await tokenRequest(setting, token, { now, id: randomUUID() });
+  return typeof request === "string" ? { reason: request } : askForToken(request, network);
+}
+
+interface ClaimedToken {
+  /** As it was before its endpoint was asked. */
+  readonly stored: StoredDocument;
+  /** When its endpoint was asked: the life of a new token counts from then. */
+  readonly asked: number;
+  /** The claim on the token ends then. */
+  readonly claimed: number;
+  /** For a renewal that fails. */
+  readonly pauseMs: number;
+}
+
+/** Replaces the token at once, with the refresh token that came with the new one. */
+function save(
+  store: Store,
+  { stored, asked, claimed, pauseMs }: ClaimedToken,
+  answered: TokenAnswer,
+): Promise<RenewalOutcome> {
+  const { id, document } = stored;
+  return store.transaction(async (within) => {
+    const { documents, renewals } = within;
+    const now = await within.now();
+    const current = await documents.getForUpdate("token", id);
+    // Deleted or changed meanwhile: the answer belongs to another token.
+    if (
+      !current ||
+      current.unreadable ||
+      !isSameToken(current.document as Token, document as Token)
+    ) {
+      await renewals.release(id, claimed, AT_ONCE);
+      return { outcome: "superseded" };
+    }
+    /** A token whose owner changed it or its setting meanwhile stays due at once. */
+    const end = async (next: number | null, changed?: Token): Promise<void> => {
+      const isPutOff = await renewals.release(id, claimed, next);
+      if (!changed) return;
+      await replace(documents, current, changed, now);
+      if (isPutOff) await renewals.putOff(id, next);
+    };
+    const held = current.document as Token;
+    const renewed =
+      "answer" in answered ? renewedToken(held, answered.answer, asked) : answered.reason;
+    if (typeof renewed !== "string") {
+      await end(renewalTime(renewed), renewed);
+      return { outcome: "renewed" };
+    }
+    // A repeated reason is not written: each write gives the owner another version of the token.
+    const isNews = renewalFailureOf(held) !== renewed;
+    await end(now + pauseMs, isNews ? unrenewedToken(held, renewed) : undefined);
+    return { outcome: "failed", reason: renewed };
+  });
+}
+
+async function replace(
+  documents: Store["documents"],
+  stored: StoredDocument,
+  token: Token,
+  now: number,
+): Promise<void> {
+  const meta = { ...token.meta, last_update: formatInstant(now) };
+  const document = { ...token, meta };
+  const filters = tokenResource.filters(document);
+  await documents.replace({ ...stored, document, filters });
+}
