@@ -260,6 +260,16 @@ function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
   );
 }
 
+// The owner comes at every level and by every method and path. The others' levels differ only where
+// one is too low, and their ways lead to the same handler.
+const levelsOf = (who: Who): readonly AccessLevel[] =>
+  who === "owner" ? ACCESS_LEVELS : ["VIEWER", "OWNER"];
+
+const waysOf = (operationId: string, row: Row, who: Who): number[] => {
+  const ways = [...requestsOf(operationId, row, NOTHING).keys()];
+  return who === "owner" ? ways : ways.slice(0, 1);
+};
+
 const operations = Object.entries(ROWS).flatMap(([operationId, rows]) =>
   rows.map((row, n) => ({ operationId, row, n })),
 );
@@ -274,8 +284,8 @@ it.each(operations)(
   async ({ operationId, row }) => {
     const [expected, actual]: string[][] = [[], []];
     for (const [who, sharing] of CASES)
-      for (const level of ACCESS_LEVELS)
-        for (const index of requestsOf(operationId, row, NOTHING).keys()) {
+      for (const level of levelsOf(who))
+        for (const index of waysOf(operationId, row, who)) {
           const status = expectedStatus(row, who, level, sharing);
           const ids = row.destroys && status === 200 ? await makeNew(sharing) : objectsOf(sharing);
           const request = requestsOf(operationId, row, ids)[index] as Request;

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { aReport } from "../support/runs.ts";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { List, Sent, TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 const newCall = {
   meta: { name: "n" },
@@ -19,7 +21,6 @@ it.each<["VIEWER" | "EDITOR", string, (id: string) => Sent]>([
   ["EDITOR", "OWNER", () => ({ method: "POST", path: "/api_keys/", body: {} })],
   ["EDITOR", "OWNER", () => ({ method: "DELETE", path: "/api_keys/x/" })],
 ])("refuses a %s what needs %s (row %#)", async (level, needed, send) => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const as = await api.caller("ann", null, level);
   const answer = await api.send({ ...send(id), as });
@@ -33,7 +34,6 @@ it.each<["VIEWER" | "EDITOR", string, (id: string) => Sent]>([
 });
 
 it.each(["VIEWER", "EDITOR"] as const)("lets a %s of the owner read everything", async (level) => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const as = await api.caller("ann", null, level);
   for (const path of [
@@ -78,7 +78,6 @@ it.each<[string, (ids: Ids) => Sent]>([
   ],
   ["revoke a key", ({ key }) => ({ method: "DELETE", path: `/api_keys/${key}/` })],
 ])("answers a stranger who would %s as if there were none", async (_what, send) => {
-  await using api = await startApi();
   const ids = await stock(api);
   const none = {
     call: "none",
@@ -148,7 +147,6 @@ it.each<[string, Record<string, boolean>, Reader, readonly number[]]>([
     [200, 200, 200, 200, 403, 403],
   ],
 ])("opens with %s (%o) to a %s just that", async (_what, access, reader, expected) => {
-  await using api = await startApi();
   const { call, result } = await stock(api, access);
   const as = reader === "colleague" ? await api.caller("bob", "org") : await api.caller("eve");
   const requests: Record<(typeof READS)[number], Sent> = {
@@ -182,7 +180,6 @@ it("lists to each caller just what that caller may read", async () => {
 });
 
 it("never says to a reader that a deployment of the call exists", async () => {
-  await using api = await startApi();
   const { call } = await stock(api, { org: true, settings: true });
   const as = await api.caller("bob", "org");
   const { body } = await api.send<List>({

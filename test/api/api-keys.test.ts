@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { startApi } from "../support/api.ts";
+import { sharedApi, startApi } from "../support/api.ts";
 import type { Caller, List } from "../support/api.ts";
+
+const api = sharedApi();
 
 interface KeyAnswer {
   readonly id: string;
@@ -15,7 +17,6 @@ const asCaller = ({ id, api_key }: KeyAnswer): Caller => ({
 it.each(["VIEWER", "EDITOR", "OWNER"])(
   "issues a %s key that works at once",
   async (access_level) => {
-    await using api = await startApi();
     const as = await api.caller("bob", "org");
     const { status, body } = await api.send<KeyAnswer>({
       method: "POST",
@@ -42,7 +43,6 @@ it.each(["VIEWER", "EDITOR", "OWNER"])(
 );
 
 it("issues a VIEWER key where no level is named", async () => {
-  await using api = await startApi();
   const { body } = await api.send({ method: "POST", path: "/api_keys/" });
   expect(body["access_level"]).toBe("VIEWER");
 });
@@ -51,7 +51,6 @@ it.each([
   [{ access_level: "ROOT" }, "access_level: 'ROOT' is not one of ['VIEWER', 'EDITOR', 'OWNER']"],
   [{ owner: "eve" }, "Additional properties are not allowed ('owner' was unexpected)"],
 ])("refuses a key of %o", async (body, error_msg) => {
-  await using api = await startApi();
   const answer = await api.send({
     method: "POST",
     path: "/api_keys/",

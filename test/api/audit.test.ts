@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
+import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 const trail = async ({ store }: TestApi) =>
   (await store.audit.list({ limit: 1000 })).map(({ action, kind, object_id, fields }) => [
@@ -11,7 +13,6 @@ const trail = async ({ store }: TestApi) =>
   ]);
 
 it("holds who changed what, when and from where", async () => {
-  await using api = await startApi();
   const before = await api.store.now();
   const { id } = await createCall(api);
   const entries = await api.store.audit.list({ limit: 10 });
@@ -31,7 +32,6 @@ it("holds who changed what, when and from where", async () => {
 });
 
 it("does not believe a header about where a request comes from", async () => {
-  await using api = await startApi();
   await api.send({
     method: "POST",
     path: "/calls/",
@@ -116,7 +116,6 @@ it("holds keys that are issued and revoked", async () => {
 });
 
 it("holds nothing of requests that were refused", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const before = await trail(api);
   const bob = await api.caller("bob");

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
+import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Created, List } from "../support/api.ts";
+
+const api = sharedApi();
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const TYPES =
@@ -12,7 +14,6 @@ const least = {
 };
 
 it("creates a setting with every default and server-set field", async () => {
-  await using api = await startApi();
   const answer = await api.send<Created>({
     method: "POST",
     path: "/auth/",
@@ -48,7 +49,6 @@ it("creates a setting with every default and server-set field", async () => {
 });
 
 it("keeps every setting that it knows, and any other, as given", async () => {
-  await using api = await startApi();
   const settings = {
     auth_type: "OAUTH2_JWT",
     custom_variables: { region: "eu" },
@@ -152,7 +152,6 @@ it.each<[string, object, string]>([
     "settings.signature_method: 'MD5' is not one of ['HMAC-SHA1', 'HMAC-SHA256', 'PLAINTEXT']",
   ],
 ])("refuses %s, on creation and on change", async (_what, body, error_msg) => {
-  await using api = await startApi();
   const { id } = await createAuthSetting(api);
   for (const path of ["/auth/", `/auth/${id}/`]) {
     const answer = await api.send<{ error_msg: string }>({
@@ -170,13 +169,11 @@ it.each<[string, object, string]>([
   ["no type", { meta: least.meta, settings: {} }, "'settings.auth_type' is a required property"],
   ["no settings", { meta: least.meta }, "'settings.auth_type' is a required property"],
 ])("needs more on creation than %s", async (_what, body, error_msg) => {
-  await using api = await startApi();
   const answer = await api.send({ method: "POST", path: "/auth/", body });
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
 it("merges a change that names its domain, variables too", async () => {
-  await using api = await startApi();
   const made = await createAuthSetting(api, {
     keys: { client_id: "id", client_secret: "secret" },
     settings: { auth_type: "OAUTH2", custom_variables: { a: "1" }, scope: "s" },
@@ -208,7 +205,6 @@ it("merges a change that names its domain, variables too", async () => {
 });
 
 it("bounds what many changes add up to", async () => {
-  await using api = await startApi();
   const { id } = await createAuthSetting(api);
   const add = (prefix: string) =>
     api.send({
@@ -277,7 +273,6 @@ it("lists the settings of a domain, in any letter case", async () => {
 });
 
 it("is not deleted while calls or tokens use it, and says how many do", async () => {
-  await using api = await startApi();
   const { id } = await createAuthSetting(api);
   const request = { method: "GET", url: "http://target.test", auth_id: id };
   const calls = [await createCall(api, { request }), await createCall(api, { request })];
@@ -303,7 +298,6 @@ it("is not deleted while calls or tokens use it, and says how many do", async ()
 });
 
 it("is stored with nothing readable of its keys, variables and free settings", async () => {
-  await using api = await startApi();
   const settings = {
     auth_type: "OAUTH2",
     scope: "readable",

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
-import { createAuthSetting, createCall, startApi } from "../support/api.ts";
+import { createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { CallAnswer, List } from "../support/api.ts";
 
+const api = sharedApi();
+
 it("creates a call with every default and server-set field", async () => {
-  await using api = await startApi();
   const answer = await api.send({
     method: "POST",
     path: "/calls/",
@@ -41,14 +42,12 @@ it("creates a call with every default and server-set field", async () => {
 });
 
 it("gets what was created", async () => {
-  await using api = await startApi();
   const call = await createCall(api);
   const answer = await api.send({ path: `/calls/${call.id}/` });
   expect([answer.status, answer.body]).toEqual([200, call]);
 });
 
 it("creates with PUT on the collection too", async () => {
-  await using api = await startApi();
   const answer = await api.send<CallAnswer>({
     method: "PUT",
     path: "/calls",
@@ -65,7 +64,6 @@ it("creates with PUT on the collection too", async () => {
 it.each(["PUT", "POST"] as const)(
   "merges the body of %s into the object, and replaces arrays whole",
   async (method) => {
-    await using api = await startApi();
     const call = await createCall(api, {
       meta: { name: "n", description: "d", tags: ["a", "b"] },
       access: { org: true },
@@ -104,7 +102,6 @@ it("follows a change of the URL with the domain, in the object and in the filter
 });
 
 it("takes back what it gave, read-only fields and all but the id", async () => {
-  await using api = await startApi();
   const { id, ...whole } = await createCall(api);
   const answer = await api.send({
     method: "PUT",
@@ -129,7 +126,6 @@ it.each<[string, Record<string, unknown>, string]>([
   ["null for a name", { meta: { name: null } }, "meta.name: null is not of type string"],
   ["an empty name", { meta: { name: "" } }, "meta.name: '' is too short (at least 1 character)"],
 ])("refuses an update with %s", async (_what, body, error_msg) => {
-  await using api = await startApi();
   const call = await createCall(api);
   const path = `/calls/${call.id}/`;
   const sent = body["id"] === undefined ? body : { id: call.id };
@@ -139,7 +135,6 @@ it.each<[string, Record<string, unknown>, string]>([
 });
 
 it("keeps every one of many updates at once", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const path = `/calls/${id}/`;
   const fields = ["description", "accept", "content_type", "name"];
@@ -151,7 +146,6 @@ it("keeps every one of many updates at once", async () => {
 });
 
 it("updates the version that If-Match names, and no other", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const path = `/calls/${id}/`;
   const etag = String((await api.send({ path })).headers["etag"]);
@@ -172,7 +166,6 @@ it("updates the version that If-Match names, and no other", async () => {
 });
 
 it("deletes a call with its deployments and their schedules", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const other = await createCall(api);
   const deployments: string[] = [];
@@ -194,7 +187,6 @@ it("deletes a call with its deployments and their schedules", async () => {
 });
 
 it("lists the calls of an Authentication Setting", async () => {
-  await using api = await startApi();
   const setting = await createAuthSetting(api);
   await createCall(api);
   const { id } = await createCall(api, {

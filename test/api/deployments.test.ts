@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, List, TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 const FREQUENCIES =
   "[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]";
@@ -38,7 +40,6 @@ const schedulesOf = async ({ store }: TestApi) =>
   );
 
 it("creates a deployment and its schedule, which starts after the creation", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const before = Date.now();
   const { status, body } = await deploy(api, { target_id: id });
@@ -74,7 +75,6 @@ it("creates a deployment and its schedule, which starts after the creation", asy
 });
 
 it("means the oldest location where none is named", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const { body } = await deploy(api, { target_id: id, location_id: "" });
   expect(body.deployment["location_id"]).toBe("local");
@@ -134,7 +134,6 @@ it.each<[string, Record<string, unknown>, string]>([
     "Additional properties are not allowed ('every' was unexpected) in deployment",
   ],
 ])("refuses %s, on creation and on change", async (_what, change, error_msg) => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const expected = [400, { error_msg, error: 400 }];
   const created = await deploy(api, { target_id: id, ...change });
@@ -155,7 +154,6 @@ it.each([
   ["that is open to the community", { settings: true, results: true, stats: true }, 400],
   ["that is open to the organization", { org: true }, 201],
 ])("deploys a call %s (%o): %s", async (_what, access, status) => {
-  await using api = await startApi();
   const { id } = await createCall(api, { access }, await api.caller("ann", "org"));
   const answer = await api.send({
     method: "POST",
@@ -167,7 +165,6 @@ it.each([
 });
 
 it("merges a change, and lets its schedule follow", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const { body } = await deploy(api, { target_id: id, run_delay: 7 });
   const path = `/deployments/${body.id}/`;
@@ -187,7 +184,6 @@ it("merges a change, and lets its schedule follow", async () => {
 });
 
 it("leaves the schedule alone when nothing of it changes", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const { body } = await deploy(api, { target_id: id });
   const before = await api.store.schedules.startedSince(0);

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { startApi } from "../support/api.ts";
+import { sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, List, TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
@@ -64,7 +66,6 @@ it.each<[string, string, object, string]>([
     "Additional properties are not allowed ('id' was unexpected)",
   ],
 ])("refuses %s", async (_what, name, body, error_msg) => {
-  await using api = await startApi();
   const path = `/environment/global/${name}`;
   const answer = await api.send({ method: "POST", path, body });
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
@@ -72,7 +73,6 @@ it.each<[string, string, object, string]>([
 });
 
 it("lists the variables of one workspace in the order of their creation", async () => {
-  await using api = await startApi();
   for (const name of ["b", "a", "c"]) await set(api, name, name);
   await set(api, "a", "changed");
   await api.send({
@@ -99,7 +99,6 @@ it("lists the variables of one workspace in the order of their creation", async 
 });
 
 it("deletes a variable, once", async () => {
-  await using api = await startApi();
   await set(api, "a", "v");
   const sent = { method: "DELETE", path: "/environment/global/a" } as const;
   expect((await api.send(sent)).body).toEqual({ status: "OK" });
@@ -150,7 +149,6 @@ it("makes a variable once when it is set many times at once", async () => {
 });
 
 it.each(["POST", "DELETE"] as const)("needs an EDITOR to %s", async (method) => {
-  await using api = await startApi();
   const as = await api.caller("ann", null, "VIEWER");
   const path = "/environment/global/a";
   const { status } = await api.send({

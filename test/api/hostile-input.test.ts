@@ -47,7 +47,7 @@ const REFUSED: readonly (readonly [
   ["a number beyond 2^53", '{"unknown": 9007199254740993}', 400, /'unknown' was unexpected/],
   [
     "thousands of unknown names",
-    JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n]))),
+    JSON.stringify(Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`k${n}`, n]))),
     400,
     /Additional properties are not allowed/,
   ],

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Created, List, Sent, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { T0 } from "../support/runs.ts";
+
+const api = sharedApi();
 
 const BODY = {
   meta: { name: "a call" },
@@ -20,7 +22,6 @@ const callCount = async ({ send }: TestApi): Promise<number> =>
   (await send<List>({ path: "/calls/" })).body.results.length;
 
 it("creates once, and answers the repeated request the same", async () => {
-  await using api = await startApi();
   const first = await api.send(post("k1"));
   const reordered = { request: BODY.request, meta: BODY.meta };
   const repeated = [
@@ -40,7 +41,6 @@ it("creates once, and answers the repeated request the same", async () => {
 });
 
 it("refuses the same key with another body, naming it", async () => {
-  await using api = await startApi();
   await api.send(post("k1"));
   const body = { ...BODY, meta: { name: "another" } };
   const answer = await api.send(post("k1", { body }));
@@ -55,7 +55,6 @@ it("refuses the same key with another body, naming it", async () => {
 });
 
 it("tells callers, keys, methods and paths apart", async () => {
-  await using api = await startApi();
   const bob = await api.caller("bob");
   const answers = [
     await api.send<Created>(post("k1")),
@@ -80,7 +79,6 @@ it("carries out concurrent requests once", async () => {
 });
 
 it("runs once", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const run = post("k1", {
     path: `/calls/${id}/run`,
@@ -98,7 +96,6 @@ it("runs once", async () => {
 });
 
 it("shows an issued key again to whoever repeats the request, and to nobody else", async () => {
-  await using api = await startApi();
   const issue = post("k1", { path: "/api_keys/", body: {} });
   const [first, second] = [await api.send(issue), await api.send(issue)];
   expect([second.status, second.text]).toEqual([201, first.text]);
@@ -108,7 +105,6 @@ it("shows an issued key again to whoever repeats the request, and to nobody else
 });
 
 it("keeps nothing of a request that was refused", async () => {
-  await using api = await startApi();
   const refused = await api.send(post("k1", { body: {} }));
   const carriedOut = await api.send(post("k1"));
   expect([refused.status, carriedOut.status]).toEqual([400, 201]);

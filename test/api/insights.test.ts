@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
+const api = sharedApi();
+
 it("lists no reports where there are none", async () => {
-  await using api = await startApi();
   const { status, body } = await api.send({ path: "/insights/" });
   expect([status, body]).toEqual([200, { meta: { more: false, next_cursor: "" }, results: [] }]);
   const { status: refused } = await api.send({ path: "/insights/?cursor=x" });
@@ -29,7 +30,6 @@ it.each([
 );
 
 it("has nothing of a call without a report, and 404 for what may not be seen", async () => {
-  await using api = await startApi();
   const call = await createCall(api, { access: { settings: true } });
   const path = `/insights/call/${call.id}/`;
   const own = await api.send({ path });

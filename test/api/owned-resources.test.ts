@@ -1,7 +1,9 @@
 // What holds alike for every owned resource.
 import { describe, expect, it } from "vitest";
-import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
+import { create, createAuthSetting, createCall, sharedApi } from "../support/api.ts";
 import type { Created, TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 type Body = Record<string, unknown>;
 
@@ -42,7 +44,6 @@ const RESOURCES: readonly [path: string, (api: TestApi) => Promise<Body>][] = [
 
 describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   it.each(["POST", "PUT"] as const)("is created with %s", async (method) => {
-    await using api = await startApi();
     const body = await bodyFor(api);
     const { status } = await api.send({
       method,
@@ -55,7 +56,6 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   it.each(["POST", "PUT"] as const)(
     "is taken back as it was given, all but its id, with %s",
     async (method) => {
-      await using api = await startApi();
       const made = await create(api, path, await bodyFor(api));
       const { id, ...whole } = made;
       const object = `${path}${id}/`;
@@ -87,7 +87,6 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   );
 
   it("is not found by any verb where there is none", async () => {
-    await using api = await startApi();
     for (const method of ["GET", "PUT", "DELETE"] as const) {
       const body = await bodyFor(api);
       const answer = await api.send({ method, path: `${path}none/`, body });
@@ -96,7 +95,6 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   });
 
   it("is read, but not written, with a VIEWER key", async () => {
-    await using api = await startApi();
     const body = await bodyFor(api);
     const { id } = await create(api, path, body);
     const as = await api.caller("ann", null, "VIEWER");
@@ -164,7 +162,6 @@ it.each<[string, string, Body, string | undefined]>([
     "is too long (at most 524288 characters)",
   ],
 ])("bounds a call: %s", async (_what, part, change, fault) => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const { status, body } = await api.send<{ error_msg?: string }>({
     method: "PUT",

@@ -1,7 +1,9 @@
 // What a call may name of settings and tokens.
 import { expect, it } from "vitest";
-import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
+import { create, createAuthSetting, createCall, sharedApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 interface Stock {
   readonly setting: string;
@@ -69,7 +71,6 @@ it.each<[string, (ids: Stock) => Named, (ids: Stock) => string]>([
     ({ token }) => `request.token_id: '${token}' is given without request.auth_id`,
   ],
 ])("refuses a call with %s, on creation and on change", async (_what, named, message) => {
-  await using api = await startApi();
   const ids = await stock(api);
   const request = {
     method: "GET",
@@ -87,7 +88,6 @@ it.each<[string, (ids: Stock) => Named, (ids: Stock) => string]>([
 });
 
 it("takes a setting and its token, a shared one too, and lets go of both", async () => {
-  await using api = await startApi();
   const { setting, shared, token } = await stock(api);
   const { id } = await createCall(api);
   const change = async (named: Named): Promise<number> =>
@@ -105,7 +105,6 @@ it("takes a setting and its token, a shared one too, and lets go of both", async
 });
 
 it("leaves a call open to other changes when its setting is shared no more", async () => {
-  await using api = await startApi();
   const bob = await api.caller("bob");
   const access = { settings: true };
   const setting = await createAuthSetting(api, { access }, bob);

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { create, createCall, startApi } from "../support/api.ts";
+import { create, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Caller, Created, List, TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
@@ -13,7 +15,6 @@ const row = (call_id: string, location_id = "local") => ({
 });
 
 it("creates a report with every default and server-set field", async () => {
-  await using api = await startApi();
   const instant = expect.stringMatching(INSTANT);
   const report = await createReport(api);
   expect(report).toEqual({
@@ -33,7 +34,6 @@ it("creates a report with every default and server-set field", async () => {
 });
 
 it("fills in the rows of its groups, and the default location, and replaces groups whole", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const groups = [{ name: "empty" }, { name: "full", rows: [row(id, ""), row(id, "far")] }];
   const filled = [
@@ -100,7 +100,6 @@ it.each<[string, object, string]>([
     "groups[1].rows[0].call_id: 'x' is not an API Call whose statistics you may see (and 1 other fault)",
   ],
 ])("refuses %s, on creation and on change", async (_what, part, error_msg) => {
-  await using api = await startApi();
   const { id } = await createReport(api);
   for (const [path, body] of [
     ["/reports/", { meta: { name: "r" }, ...part }],
@@ -112,7 +111,6 @@ it.each<[string, object, string]>([
 });
 
 it("names the locations that there are, when a row names another", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const answer = await api.send({
     method: "POST",
@@ -159,7 +157,6 @@ it.each<[string, object, readonly number[]]>([
 ])(
   "is read when shared with %s, and changed by its owner only",
   async (_with, access, expected) => {
-    await using api = await startApi();
     const ann = await api.caller("ann", "org");
     const { id } = await createReport(api, { access }, ann);
     const readers = [await api.caller("bob", "org"), await api.caller("eve")];
@@ -174,7 +171,6 @@ it.each<[string, object, readonly number[]]>([
 );
 
 it("is changed by the version that was shown, rows left out included", async () => {
-  await using api = await startApi();
   const bob = await api.caller("bob");
   const call = await createCall(api, { access: { stats: true } }, bob);
   const groups = [{ name: "g", rows: [row(call.id)] }];
@@ -198,7 +194,6 @@ it("is changed by the version that was shown, rows left out included", async () 
 });
 
 it("loses the rows of a call that is deleted", async () => {
-  await using api = await startApi();
   const [gone, kept] = [await createCall(api), await createCall(api)];
   const rows = [row(gone.id), row(kept.id), row(gone.id, "far")];
   const { id } = await createReport(api, { groups: [{ name: "g", rows }] });
@@ -210,7 +205,6 @@ it("loses the rows of a call that is deleted", async () => {
 });
 
 it("is deleted", async () => {
-  await using api = await startApi();
   const { id } = await createReport(api);
   const path = `/reports/${id}/`;
   const answer = await api.send({ method: "DELETE", path });

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import { createManualClock } from "../support/manual-clock.ts";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Sent } from "../support/api.ts";
 import { undisturbed } from "../support/undisturbed.ts";
+
+const api = sharedApi();
 
 const unauthorized = { error_msg: "Unauthorized", error: 401 };
 const NO_KEY = "x".repeat(32);
@@ -17,14 +19,12 @@ it.each<[string, Partial<Sent>]>([
   ["no key and a body that is no JSON", { method: "POST", body: "{" }],
   ["no key and an object that is not there", { path: "/calls/none/" }],
 ])("answers 401 to %s", async (_what, sent) => {
-  await using api = await startApi();
   const answer = await api.send({ path: "/calls/", as: null, ...sent });
   expect([answer.status, answer.body]).toEqual([401, unauthorized]);
   expect(answer.headers["www-authenticate"]).toBe("Bearer");
 });
 
 it("takes a key in either header, and in the query", async () => {
-  await using api = await startApi();
   const { key } = api.ann;
   const ways: Partial<Sent>[] = [
     { headers: { authorization: `Bearer ${key}` } },
@@ -100,7 +100,6 @@ it.each([
   ["/deployments/call/none", "/deployments/call/none/"],
   ["/openapi.json", "/openapi.json/"],
 ])("answers %s and %s alike", async (without, slashed) => {
-  await using api = await startApi();
   const one = await api.send({ path: without });
   const other = await api.send({ path: slashed });
   expect([one.status, other.status]).toEqual([200, 200]);
@@ -110,7 +109,6 @@ it.each([
 it.each(["", "/results", "/stats", "/stats/since", "/stats/before"])(
   "answers calls/<id>%s with and without its trailing slash",
   async (rest) => {
-    await using api = await startApi();
     const { id } = await createCall(api);
     const one = await api.send({ path: `/calls/${id}${rest}` });
     const other = await api.send({ path: `/calls/${id}${rest}/` });
@@ -125,7 +123,6 @@ it.each<[string, string]>([
   ["a path outside", "//elsewhere"],
   ["a parameter beyond all ids", `/calls/${"x".repeat(5000)}/`],
 ])("answers 404 to %s", async (_what, path) => {
-  await using api = await startApi();
   const answer = await api.send({ path });
   expect([answer.status, answer.body]).toEqual([404, { error_msg: "Path not found", error: 404 }]);
 });
@@ -138,7 +135,6 @@ it.each<[NonNullable<Sent["method"]>, string, string]>([
   ["PUT", "/api_keys/x", "DELETE"],
   ["POST", "/openapi.json", "GET, HEAD"],
 ])("answers 405 to %s %s, naming what is allowed", async (method, path, allow) => {
-  await using api = await startApi();
   const answer = await api.send({ method, path });
   expect(answer.status).toBe(405);
   expect(answer.headers["allow"]).toBe(allow);
@@ -263,7 +259,6 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
     {},
   ],
 ])("refuses a body with %s", async (_what, status, error_msg, body, headers) => {
-  await using api = await startApi();
   const answer = await api.send({
     method: "POST",
     path: "/calls/",
@@ -280,7 +275,6 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
 });
 
 it("takes a body of nearly 1 MiB in reasonable time", async () => {
-  await using api = await startApi();
   const body = `{"a": "${"x".repeat(1024 * 1024 - 20)}"}`;
   const took = await undisturbed(async () => {
     const began = performance.now();
@@ -294,7 +288,6 @@ it("takes a body of nearly 1 MiB in reasonable time", async () => {
 });
 
 it("takes an empty body of any content type where none is needed", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const answer = await api.send({
     method: "POST",
@@ -313,14 +306,12 @@ it.each([
   ["a parameter given twice", "/calls/?limit=1&limit=2", 400],
   ["an unknown parameter", "/calls/?color=%00", 200],
 ])("answers a path with %s: %s", async (_what, path, status) => {
-  await using api = await startApi();
   const answer = await api.send({ path });
   expect(answer.status).toBe(status);
   if (status !== 200) expect(answer.body["error"]).toBe(status);
 });
 
 it("answers HEAD like GET, without the body", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const get = await api.send({ path: `/calls/${id}/` });
   const head = await api.send({ method: "HEAD", path: `/calls/${id}/` });

@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 import { ResultSchema } from "../../src/model/result.ts";
 import { createValidator } from "../../src/model/validate.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi } from "../support/api.ts";
 import type { Json, List, TestApi } from "../support/api.ts";
 import { aReport, aRun } from "../support/runs.ts";
+
+const api = sharedApi();
 
 async function order(api: TestApi, callId: string): Promise<string> {
   const { body } = await api.send<{ result_id: string }>({
@@ -22,7 +24,6 @@ async function finish({ store }: TestApi, resultId: string): Promise<void> {
 }
 
 it("shows a run without an outcome as QUEUED, in the full shape of a result", async () => {
-  await using api = await startApi();
   const call = await createCall(api);
   const id = await order(api, call.id);
   const { status, body } = await api.send({ path: `/results/${id}/` });
@@ -50,7 +51,6 @@ it("shows a run without an outcome as QUEUED, in the full shape of a result", as
 });
 
 it("masks the credentials in the URL of a run without an outcome", async () => {
-  await using api = await startApi();
   const url = "https://target.test/?api_key=hush&q=shown";
   const call = await createCall(api, { request: { method: "get", url } });
   const shown = "https://target.test/?api_key=********&q=shown";
@@ -62,7 +62,6 @@ it("masks the credentials in the URL of a run without an outcome", async () => {
 });
 
 it("shows the outcome once there is one", async () => {
-  await using api = await startApi();
   const call = await createCall(api);
   const id = await order(api, call.id);
   await finish(api, id);
@@ -74,7 +73,6 @@ it("shows the outcome once there is one", async () => {
 it.each(["/calls/:id/results/", "/results/call/:id/"])(
   "lists outcomes and waiting runs in creation order at %s, without the requests",
   async (path) => {
-    await using api = await startApi();
     const call = await createCall(api);
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await order(api, call.id));
@@ -101,7 +99,6 @@ it.each(["/calls/:id/results/", "/results/call/:id/"])(
 );
 
 it("lets a cursor of one path go on at the other", async () => {
-  await using api = await startApi();
   const call = await createCall(api);
   for (let n = 0; n < 2; n += 1) await order(api, call.id);
   const first = await api.send<List>({
@@ -115,7 +112,6 @@ it("lets a cursor of one path go on at the other", async () => {
 });
 
 it("does not answer for a result that is not there, nor for one of a call that is not", async () => {
-  await using api = await startApi();
   const run = aRun({ result_id: newId(Date.now()), target_id: "gone" });
   await api.store.pendingRuns.insert([run]);
   for (const id of ["none", run.result_id]) {
@@ -144,7 +140,6 @@ describe("the body of a response", () => {
   it.each(["content", "content/"])(
     "is answered at %s as JSON, which no browser runs",
     async (end) => {
-      await using api = await startApi();
       const id = await order(api, (await createCall(api)).id);
       await recordWith(api, id);
       const answer = await api.send({ path: `/results/${id}/${end}` });
@@ -154,7 +149,6 @@ describe("the body of a response", () => {
   );
 
   it("is in no other answer", async () => {
-    await using api = await startApi();
     const call = await createCall(api);
     const id = await order(api, call.id);
     await recordWith(api, id);
@@ -166,7 +160,6 @@ describe("the body of a response", () => {
   });
 
   it("is not found where none is kept", async () => {
-    await using api = await startApi();
     const id = await order(api, (await createCall(api)).id);
     const queued = await api.send({ path: `/results/${id}/content` });
     await finish(api, id);

@@ -146,7 +146,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
           const { text, headers } = await api.send({ path: own });
           expect([text, headers["etag"]]).toEqual([made.text, made.headers["etag"]]);
         }),
-        { numRuns: 40 },
+        { numRuns: 25 },
       );
     },
     60_000,
@@ -185,7 +185,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
             expect([status, answer["error"]], fault?.what).toEqual([400, 400]);
           }
         }),
-        { numRuns: 60 },
+        { numRuns: 40 },
       );
       expect(await stored()).toEqual(before);
     },

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import type { Tick } from "../../src/model/tick.ts";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, TestApi } from "../support/api.ts";
 import { aReport } from "../support/runs.ts";
+
+const api = sharedApi();
 
 interface Run {
   readonly call_id: string;
@@ -22,7 +24,6 @@ async function ticksOf({ bus }: TestApi, location: string): Promise<Tick[]> {
 }
 
 it("orders a run and hands it to the agents of its location", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const ticks = await ticksOf(api, "far");
   const { status, body } = await run(api, id, {
@@ -52,7 +53,6 @@ it("orders a run and hands it to the agents of its location", async () => {
 it.each([undefined, {}, { location_id: "" }])(
   "runs at the default location with a body of %o",
   async (body) => {
-    await using api = await startApi();
     const { id } = await createCall(api);
     const answer = await run(api, id, body);
     expect(answer.body).toMatchObject({ location_id: "local", context: {} });
@@ -60,7 +60,6 @@ it.each([undefined, {}, { location_id: "" }])(
 );
 
 it("is due after the delay", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const { body } = await run(api, id, { run_delay: 3600 });
   const pending = await api.store.pendingRuns.get(body.result_id);
@@ -90,7 +89,6 @@ it.each<[string, unknown, string, string]>([
   ],
   ["a wait beyond a minute", {}, "?wait=61", "wait: '61' is not an integer from 0 to 60"],
 ])("refuses %s", async (_what, body, query, error_msg) => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const answer = await run(api, id, body, query);
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
@@ -130,7 +128,6 @@ it("waits for the end of the run where asked to", async () => {
 });
 
 it("answers when the wait is over, whatever became of the run", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const began = performance.now();
   const { status } = await run(api, id, {}, "?wait=1");

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Json, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
+
+const api = sharedApi();
 
 const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 9, 1, 12);
@@ -38,7 +40,6 @@ const THREE: readonly Outcome[] = [
 it.each(["/stats/?", "/?kind=DAY&"])(
   "answers calls/<id>%s with the statistics of one period",
   async (path) => {
-    await using api = await startApi();
     const id = await measured(api, THREE);
     const { status, body } = await get(api, `/calls/${id}${path}time=2026-10-01T15:00:00Z`);
     expect([status, body]).toEqual([
@@ -81,7 +82,6 @@ it.each(["/stats/?", "/?kind=DAY&"])(
 );
 
 it("adds for COMPLETE what only passed calls have", async () => {
-  await using api = await startApi();
   const id = await measured(api, THREE);
   const { body } = await get(api, `/calls/${id}/stats?type=COMPLETE&time=2026-10-01`);
   expect(body["stat"]).toEqual({
@@ -102,7 +102,6 @@ it.each([
   ["MONTH", "2026-10-01T00:00:00Z"],
   ["YEAR", "2026-01-01T00:00:00Z"],
 ])("normalizes the time to the start of its %s", async (kind, time) => {
-  await using api = await startApi();
   const id = await measured(api, THREE);
   const { body } = await get(api, `/calls/${id}/?kind=${kind}&time=2026-10-01T12:59:59.999Z`);
   expect(body["meta"]).toMatchObject({ kind, time });
@@ -129,7 +128,6 @@ it.each([
   ["&location_id=far", 1, "far"],
   ["&location_id=moon", undefined, "moon"],
 ])("counts by location: '%s'", async (query, count, location_id) => {
-  await using api = await startApi();
   const id = await measured(api, [{}, {}, { location_id: "far" }]);
   const { status, body } = await get(api, `/calls/${id}/stats/?time=2026-10-01${query}`);
   expect(status).toBe(200);
@@ -143,7 +141,6 @@ const DAYS: readonly Outcome[] = [0, 1, 2, 4, 5].map((day) => ({
 }));
 
 it("lists the periods since one, oldest first, page by page", async () => {
-  await using api = await startApi();
   const id = await measured(api, DAYS);
   const path = `/calls/${id}/stats/since?time=2026-10-02&limit=2`;
   const first = await api.send<Stats>({ path });
@@ -185,7 +182,6 @@ it("lists the periods since one, oldest first, page by page", async () => {
 });
 
 it("lists the periods up to one, newest first, page by page", async () => {
-  await using api = await startApi();
   const id = await measured(api, DAYS);
   const path = `/calls/${id}/stats/before?time=2026-10-05T23:59:59Z&limit=3`;
   const first = await api.send<Stats>({ path });
@@ -210,7 +206,6 @@ it.each([
   ["since", [1, 2, 3]],
   ["before", [3, 2, 1]],
 ])("lists single calls %s an instant, page by page", async (direction, order) => {
-  await using api = await startApi();
   // Two at the same instant: a page may end between them.
   const id = await measured(api, [{ total: 1 }, { total: 2 }, { total: 3, start: NOON + 1 }]);
   const time = direction === "since" ? "2026-10-01T12:00:00Z" : "2026-10-02";
@@ -233,7 +228,6 @@ it.each([
 it.each(["since", "before"])(
   "answers %s with an empty page where there is nothing",
   async (direction) => {
-    await using api = await startApi();
     const { id } = await createCall(api);
     for (const kind of ["RAW", "HOUR", "YEAR"]) {
       const { status, body } = await get(
@@ -250,7 +244,6 @@ it.each(["since", "before"])(
 );
 
 it("reads kind and type in any letter case", async () => {
-  await using api = await startApi();
   const id = await measured(api, THREE);
   const { body } = await get(api, `/calls/${id}/stats/?kind=day&type=complete&time=2026-10-01`);
   expect(body).toMatchObject({
@@ -271,14 +264,12 @@ it.each([
   ["stats/before?kind=RAW&limit=5001", "limit: '5001' is not an integer from 1 to 5000"],
   ["stats/before?cursor=x", "cursor: 'x' is not a cursor of this list"],
 ])("refuses %s", async (path, error_msg) => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const answer = await get(api, `/calls/${id}/${path}`);
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
 it("names every type in the message about one that is unknown", async () => {
-  await using api = await startApi();
   const { id } = await createCall(api);
   const { status, body } = await get(api, `/calls/${id}/stats/?type=GOOD`);
   expect(status).toBe(400);
@@ -290,7 +281,6 @@ it("names every type in the message about one that is unknown", async () => {
 it.each(["0001-01-01", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59"])(
   "answers at the ends of the calendar: %s",
   async (time) => {
-    await using api = await startApi();
     const { id } = await createCall(api);
     for (const kind of ["HOUR", "WEEK", "YEAR", "RAW"])
       for (const path of ["since", "before"])

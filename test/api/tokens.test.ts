@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
+import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Caller, Created, List, TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
@@ -12,7 +14,6 @@ const createToken = (
 ): Promise<Created> => create(api, "/tokens/", { meta: { name: "t", auth_id }, ...body }, as);
 
 it("creates a token with every default and what it copies of its setting", async () => {
-  await using api = await startApi();
   const setting = await createAuthSetting(api);
   const instant = expect.stringMatching(INSTANT);
   const token = await createToken(api, setting.id);
@@ -131,7 +132,6 @@ it.each<[string, (meta: object) => object, string]>([
     `api_response: {"x":"${"x".repeat(91)}... is larger than 64 KiB`,
   ],
 ])("refuses %s, on creation and on change", async (_what, bodyOf, error_msg) => {
-  await using api = await startApi();
   const { id: auth_id } = await createAuthSetting(api);
   const { id } = await createToken(api, auth_id);
   const body = bodyOf({ name: "t", auth_id });
@@ -145,7 +145,6 @@ it.each([
   ["auth_id", { name: "t" }],
   ["name", { auth_id: "x" }],
 ])("needs %s", async (field, meta) => {
-  await using api = await startApi();
   const answer = await api.send({
     method: "POST",
     path: "/tokens/",
@@ -155,7 +154,6 @@ it.each([
 });
 
 it("follows its setting, other owners' tokens too", async () => {
-  await using api = await startApi();
   const bob = await api.caller("bob");
   const setting = await createAuthSetting(api, { access: { settings: true } });
   const own = await createToken(api, setting.id, {
@@ -205,7 +203,6 @@ it("is seen by nobody but its owner, whatever its setting shares", async () => {
 });
 
 it("lists the tokens of a setting", async () => {
-  await using api = await startApi();
   const [one, other] = [await createAuthSetting(api), await createAuthSetting(api)];
   const tokens = [
     await createToken(api, one.id),
@@ -217,7 +214,6 @@ it("lists the tokens of a setting", async () => {
 });
 
 it("neither leaves its setting nor is deleted while calls use it", async () => {
-  await using api = await startApi();
   const [one, other] = [await createAuthSetting(api), await createAuthSetting(api)];
   const { id } = await createToken(api, one.id);
   const request = {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { formatInstant } from "../../src/model/instant.ts";
 import type { Tick } from "../../src/model/tick.ts";
-import { createCall, startApi } from "../support/api.ts";
+import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, List, TestApi } from "../support/api.ts";
 import { aWorkflowReport } from "../support/runs.ts";
+
+const api = sharedApi();
 
 interface Run {
   readonly workflow_id: string;
@@ -113,7 +115,6 @@ describe.each(["/run", "/"])("POST workflows/<id>%s", (path) => {
     ["a delay beyond a day", { between_calls_delay: 86_401 }, "between_calls"],
     ["a list", [], "[] is not of type object"],
   ])("refuses %s", async (_what, body, message) => {
-    await using api = await startApi();
     const id = await createWorkflow(api);
     const answer = await run(api, id, body, { path });
     expect(answer.status).toBe(400);
@@ -122,7 +123,6 @@ describe.each(["/run", "/"])("POST workflows/<id>%s", (path) => {
   });
 
   it("is for those who may run the workflow", async () => {
-    await using api = await startApi();
     const bob = await api.caller("bob");
     const viewer = await api.caller("ann", null, "VIEWER");
     const own = await createWorkflow(api);
@@ -141,7 +141,6 @@ it.each([
   { workflow: { stop_on_failure: false } },
   { access: { public: true } },
 ])("POST workflows/<id>/ with %j is a change", async (body) => {
-  await using api = await startApi();
   const id = await createWorkflow(api);
   const answer = await run(api, id, body, { path: "/" });
   expect([answer.status, answer.body]).toMatchObject([200, { id, ...body }]);
@@ -150,7 +149,6 @@ it.each([
 });
 
 it("says at once that a workflow without calls cannot run", async () => {
-  await using api = await startApi();
   const id = await createWorkflow(api);
   const { body } = await run(api, id);
   expect((await resultOf(api, body.workflow_result_id)).body).toMatchObject({
@@ -177,7 +175,6 @@ it("waits for the end of the run where asked to", async () => {
 
 describe("the result of a workflow", () => {
   it("is QUEUED until the run ends, then has the results of its calls", async () => {
-    await using api = await startApi();
     const { id: call } = await createCall(api);
     const id = await createWorkflow(api, { call_ids: [call, call] });
     const { body } = await run(api, id);
@@ -205,7 +202,6 @@ describe("the result of a workflow", () => {
   });
 
   it("is listed in creation order, page by page", async () => {
-    await using api = await startApi();
     const { id: call } = await createCall(api);
     const id = await createWorkflow(api, { call_ids: [call] });
     const ids: string[] = [];
@@ -226,7 +222,6 @@ describe("the result of a workflow", () => {
   });
 
   it("is readable as the workflow is, and shows each call's result as that call does", async () => {
-    await using api = await startApi();
     const bob = await api.caller("bob");
     const hidden = await createCall(api);
     const open = await createCall(api, { access: { results: true } });
@@ -253,7 +248,6 @@ describe("the result of a workflow", () => {
   });
 
   it("is not found under the id of a call's result, nor the other way round", async () => {
-    await using api = await startApi();
     const { id: call } = await createCall(api);
     const id = await createWorkflow(api, { call_ids: [call] });
     const { body } = await run(api, id);
@@ -269,7 +263,6 @@ describe("the result of a workflow", () => {
 });
 
 it("keeps the kind of a deployment's target, and the delay between its calls", async () => {
-  await using api = await startApi();
   const id = await createWorkflow(api);
   const { status } = await api.send({
     method: "POST",
@@ -290,7 +283,6 @@ it("keeps the kind of a deployment's target, and the delay between its calls", a
 });
 
 it("shows when a run was due", async () => {
-  await using api = await startApi();
   const { id: call } = await createCall(api);
   const id = await createWorkflow(api, { call_ids: [call] });
   const { body } = await run(api, id, { run_delay: 600 });

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { create, createCall, startApi } from "../support/api.ts";
+import { create, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, Created, List, TestApi } from "../support/api.ts";
+
+const api = sharedApi();
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
@@ -12,7 +14,6 @@ const createWorkflow = (
 ): Promise<Created> => create(api, "/workflows/", { meta: { name: "w" }, workflow, ...more }, as);
 
 it("creates a workflow with every default and server-set field", async () => {
-  await using api = await startApi();
   const answer = await api.send<Created>({
     method: "POST",
     path: "/workflows/",
@@ -42,7 +43,6 @@ it("creates a workflow with every default and server-set field", async () => {
 it.each(["PUT", "POST"] as const)(
   "takes a part of it with %s, and replaces the calls whole",
   async (method) => {
-    await using api = await startApi();
     const calls = [await createCall(api), await createCall(api)];
     const [first, second] = calls.map(({ id }) => id);
     const made = await createWorkflow(api, { call_ids: [first, second] });
@@ -110,7 +110,6 @@ it.each<[string, object, string]>([
     "workflow.call_ids[0]: 'x' is not an API Call that you may run (and 1 other fault)",
   ],
 ])("refuses %s, on creation and on change", async (_what, part, error_msg) => {
-  await using api = await startApi();
   const made = await createWorkflow(api);
   const expected = [400, { error_msg, error: 400 }];
   const refused = async (path: string, body: object): Promise<unknown> => {
@@ -123,7 +122,6 @@ it.each<[string, object, string]>([
 });
 
 it("needs a name", async () => {
-  await using api = await startApi();
   const { status, body } = await api.send({
     method: "POST",
     path: "/workflows/",
@@ -137,7 +135,6 @@ it.each([
   ["the community", { settings: true }, 400],
   ["the organization", { org: true }, 201],
 ])("names a call of another that is open to %s: %s %s", async (_to, access, expected) => {
-  await using api = await startApi();
   const call = await createCall(api, { access }, await api.caller("bob", "org"));
   const { status } = await api.send({
     method: "POST",
@@ -149,7 +146,6 @@ it.each([
 });
 
 it("stays open to changes when a call that it names is shared no more", async () => {
-  await using api = await startApi();
   const [ann, bob] = [await api.caller("ann", "org"), await api.caller("bob", "org")];
   const { id } = await createCall(api, { access: { org: true } }, bob);
   const made = await createWorkflow(api, { call_ids: [id] }, {}, ann);
@@ -170,7 +166,6 @@ it.each<[string, object, readonly number[]]>([
   ["the organization", { org: true }, [200, 404]],
   ["the community", { public: true }, [200, 200]],
 ])("is read when shared with %s", async (_with, access, expected) => {
-  await using api = await startApi();
   const ann = await api.caller("ann", "org");
   const { id } = await createWorkflow(api, {}, { access }, ann);
   const readers = [await api.caller("bob", "org"), await api.caller("eve")];
@@ -213,7 +208,6 @@ it("lists all workflows, and those of a call, page by page", async () => {
 });
 
 it("is deployed, and deleted with its deployments and their schedules", async () => {
-  await using api = await startApi();
   const { id } = await createWorkflow(api);
   const deployment = await create(api, "/deployments/", {
     deployment: { target_id: id, location_id: "", frequency: 1 },
@@ -232,7 +226,6 @@ it("is deployed, and deleted with its deployments and their schedules", async ()
 });
 
 it("runs a deleted call no more", async () => {
-  await using api = await startApi();
   const calls = [await createCall(api), await createCall(api)];
   const [gone, kept] = calls.map(({ id }) => id);
   const made = await createWorkflow(api, { call_ids: [gone, kept, gone] });

@@ -1,6 +1,7 @@
 // The API on a real embedded store and an in-process bus, with keys for any caller.
 import { randomBytes } from "node:crypto";
 import type { LightMyRequestResponse } from "fastify";
+import { afterAll, beforeAll } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createApiMetrics } from "../../src/api/metrics.ts";
@@ -63,6 +64,16 @@ export interface TestApi extends AsyncDisposable {
   ) => Promise<Caller>;
   /** Sent as ann by default. */
   readonly send: <T = Json>(sent: Sent) => Promise<Answer<T>>;
+}
+
+/** One API for all tests of a file: for those that need no empty store. */
+export function sharedApi(): TestApi {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startApi();
+  });
+  afterAll(() => api[Symbol.asyncDispose]());
+  return new Proxy({} as TestApi, { get: (_, name) => api[name as keyof TestApi] });
 }
 
 export async function startApi({

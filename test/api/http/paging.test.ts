@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { createCall, startApi } from "../../support/api.ts";
+import { createCall, sharedApi, startApi } from "../../support/api.ts";
 import type { Caller, List, TestApi } from "../../support/api.ts";
+
+const api = sharedApi();
 
 async function pages(
   { send }: TestApi,
@@ -28,7 +30,6 @@ async function createCalls(api: TestApi, count: number): Promise<string[]> {
 }
 
 it("pages through everything in creation order", async () => {
-  await using api = await startApi();
   const [a, b, c, d, e] = await createCalls(api, 5);
   expect(await pages(api, "/calls/?limit=2")).toEqual([[a, b], [c, d], [e]]);
   expect(await pages(api, "/calls/?limit=5")).toEqual([[a, b, c, d, e]]);
@@ -57,7 +58,6 @@ it("answers an empty list with an empty page", async () => {
 it.each(["0", "-1", "1e9", "1001", "abc", "1.5", "", "99999999999"])(
   "refuses a limit of '%s'",
   async (limit) => {
-    await using api = await startApi();
     const answer = await api.send({ path: `/calls/?limit=${limit}` });
     expect([answer.status, answer.body]).toEqual([
       400,
@@ -105,7 +105,6 @@ it.each<[string, Misuse]>([
   ["that is no text of the kind", { change: () => "%F0%9F%98%80" }],
   ["that is far too long", { change: (cursor) => cursor.repeat(200) }],
 ])("refuses a cursor %s", async (_what, { path = "/calls/", change, as }) => {
-  await using api = await startApi();
   await createCalls(api, 2);
   const first = await api.send<List>({ path: "/calls/?limit=1" });
   const { next_cursor } = first.body.meta;
@@ -121,7 +120,6 @@ it.each<[string, Misuse]>([
 });
 
 it("refuses a cursor that another key signed", async () => {
-  await using api = await startApi();
   await using other = await startApi();
   await createCalls(other, 2);
   const { body } = await other.send<List>({ path: "/calls/?limit=1" });

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { startApi } from "../../support/api.ts";
+import { sharedApi, startApi } from "../../support/api.ts";
+
+const api = sharedApi();
 
 interface Operation {
   readonly operationId: string;
@@ -40,7 +42,6 @@ it("describes every way to every endpoint, once", async () => {
 });
 
 it("names the version, the ways to authenticate, and every schema that it refers to", async () => {
-  await using api = await startApi();
   const { status, body, text } = await api.send<OpenApi>({
     path: "/openapi.json",
     as: null,
@@ -53,7 +54,6 @@ it("names the version, the ways to authenticate, and every schema that it refers
 });
 
 it("tells the parameters, the body and the errors of an operation", async () => {
-  await using api = await startApi();
   const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
   const run = body.paths["/api/2/calls/{id}/run"]?.["post"];
   expect(run?.parameters?.map((one) => `${one.in} ${one.name}`)).toEqual([
@@ -83,7 +83,6 @@ it("does not offer a key in the query where that is switched off", async () => {
 });
 
 it("can be browsed, with nothing fetched from elsewhere", async () => {
-  await using api = await startApi();
   const page = await api.send({ path: "//docs", as: null });
   expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
   expect(page.headers["content-security-policy"]).toContain("default-src 'self'");
