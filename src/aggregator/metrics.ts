@@ -1,4 +1,4 @@
-// What the aggregator counts.
+// The aggregator's metrics.
 import { Counter, Histogram } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
@@ -9,13 +9,13 @@ export function createAggregatorMetrics(registry: Registry) {
   return {
     results: new Counter({
       name: "sonde_aggregator_results_total",
-      help: "Results that were received, by what became of them: recorded, late, duplicate, unknown or unusable.",
+      help: "Results received, by outcome: recorded, late, duplicate, unknown or unusable.",
       labelNames: ["outcome"],
       registers,
     }),
     batchSeconds: new Histogram({
       name: "sonde_aggregator_batch_duration_seconds",
-      help: "Time to store one batch of results and fold its statistics.",
+      help: "Time to store a batch of results and fold its statistics.",
       buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
       registers,
     }),

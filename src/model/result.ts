@@ -83,7 +83,7 @@ const TIMING = {
 };
 
 /**
- * Milliseconds with 3 decimals; null is a phase that did not happen. `total` runs from the start of
+ * Milliseconds with 3 decimals; null: the phase was not reached. `total` runs from the start of
  * the first lookup to the last body byte, redirects included, or to the failure that ended the
  * call; null where no call was made.
  */
@@ -163,12 +163,12 @@ export const ResultSchema = Type.Object({
       timing: TimingSchema,
     }),
   ),
-  /** Absent in results of agents that did not look at it. */
+  /** Absent in results of agents that do not report it. */
   certificate: Type.Optional(Type.Union([CertificateSchema, Type.Null()])),
 });
 export type Result = Static<typeof ResultSchema>;
 
-/** A result with what is stored beside it. */
+/** A result with the body of its response, which is stored separately. */
 export const ReportedResultSchema = Type.Object({
   ...ResultSchema.properties,
   content: Type.Optional(Type.Union([ContentSchema, Type.Null()])),
@@ -184,7 +184,7 @@ export const WorkflowResultSchema = Type.Object({
     ...RUN_META,
     is_late: Type.Boolean({ examples: [false] }),
   }),
-  /** How its calls ended; not_made are those without a category. */
+  /** How its calls ended; `not_made` counts those without a category. */
   counts: Type.Object({
     calls: Type.Integer({ minimum: 0 }),
     passed: Type.Integer({ minimum: 0 }),
@@ -195,7 +195,7 @@ export const WorkflowResultSchema = Type.Object({
 });
 export type WorkflowResult = Static<typeof WorkflowResultSchema>;
 
-/** What an agent says of one run: all of its results, or none of them, are recorded. */
+/** An agent's report of one run: its results are recorded together or not at all. */
 export const RunReportSchema = Type.Refine(
   Type.Object({
     /** `result_id` of the tick. */
@@ -240,8 +240,8 @@ export const countedResult = ({ meta, timing }: Result): CountedResult => {
 };
 
 /**
- * Folds results of one code: the one rule for what is counted, used when results arrive and when
- * they are recomputed.
+ * Folds results of one code: the one rule for what counts, when results arrive and when statistics
+ * are recomputed.
  */
 export function summarizeResults(results: readonly RawResult[]): Summary {
   const made = results.filter(({ result }) => categoryOf(result) !== null);

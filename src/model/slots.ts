@@ -1,6 +1,6 @@
-// When deployments are due. A slot is a whole UTC minute, as epoch milliseconds; all nineteen
-// frequencies divide a day, and the epoch began at midnight, so a schedule is due in a slot when
-// slot minutes mod frequency equal its phase.
+// When deployments are due. A slot is a whole UTC minute, as epoch milliseconds. All nineteen
+// frequencies divide a day and the epoch began at midnight, so a schedule is due in a slot when the
+// slot's minutes modulo its frequency equal its phase.
 
 export const FREQUENCIES = [
   1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440,
@@ -49,9 +49,7 @@ export const newestOpenSlot = (now: number): number => slotOf(now + BEAT_LEAD_MS
 
 const delayMinutes = (timing: Timing): number => Math.floor(timing.run_delay / 60);
 
-/**
- * The slots of a schedule are those whose minutes since the epoch equal this, modulo its frequency.
- */
+/** A schedule's slots are those whose minutes since the epoch, modulo its frequency, equal this. */
 export const phaseOf = (timing: Timing): number => delayMinutes(timing) % timing.frequency;
 
 /**
@@ -65,7 +63,7 @@ export function duePhases(slot: number): { frequency: Frequency; phase: number }
   }));
 }
 
-/** The run that is due in `slot`. Only meaningful for a schedule that `duePhases` selects. */
+/** The run due in `slot`, of a schedule that `duePhases` selects. */
 export function dueRun(timing: Timing, slot: number): DueRun {
   const trigger_time = slot - delayMinutes(timing) * MINUTE_MS;
   const due_time = trigger_time + timing.run_delay * 1000;

@@ -1,4 +1,4 @@
-// What the API answers of a summary.
+// Statistics as the API returns them, computed from summaries.
 import type { ResultCode } from "./result.ts";
 import { categoryOf, MADE_CODES, RESULT_CODES, RESERVED_CODES } from "./result.ts";
 import {
@@ -31,7 +31,7 @@ export interface AdvancedStat {
   readonly p95: number | null;
   readonly p99: number | null;
   readonly missed: number;
-  /** Of the calls made; null when none was. */
+  /** Of the calls made; null without any. */
   readonly pass_percent: number | null;
   /** Averages in milliseconds over the calls that reached the phase. */
   readonly phases: Readonly<Record<Phase, number | null>>;
@@ -71,7 +71,7 @@ export function statOf(summaries: PeriodSummaries, type: string, time: number): 
   };
 }
 
-/** Null when nothing at all is known of the period. */
+/** Null for a period without runs. */
 export function advancedStatOf(summaries: PeriodSummaries, type: string): AdvancedStat | null {
   const made = select(summaries, MADE_CODES);
   const missed = summaries.get("MISSED")?.count ?? 0;

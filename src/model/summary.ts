@@ -1,5 +1,5 @@
-// What is folded of the calls of one period: mergeable in any order and any split. Moments merge by
-// the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
+// The summary of the calls of one period. Summaries merge in any order and any split; moments by the
+// pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
 // "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
 // statistical moments".
 import hdr from "hdr-histogram-js";
@@ -28,7 +28,7 @@ export interface Summary {
   readonly phases: Readonly<Record<Phase, PhaseSum>>;
 }
 
-/** What one call adds to a summary. */
+/** One call, as a summary counts it. */
 export interface Sample {
   readonly latency: number;
   readonly phases: Readonly<Record<Phase, number | null>>;
@@ -49,10 +49,7 @@ export const EMPTY_SUMMARY: Summary = {
   phases: NO_PHASES,
 };
 
-/**
- * A summary that only counts: of runs without a latency, such as MISSED. A negative count takes
- * back.
- */
+/** For runs without a latency, such as MISSED. A negative count subtracts. */
 export const countOnly = (count: number): Summary => ({
   ...EMPTY_SUMMARY,
   count,
@@ -139,7 +136,7 @@ export const standardDeviation = ({ count, m2 }: Summary): number =>
   count === 0 ? 0 : Math.sqrt(Math.max(m2, 0) / count);
 
 /**
- * Population skewness: third central moment over the cube of the standard deviation; 0 where all
+ * Population skewness: third central moment over the cube of the standard deviation; 0 when all
  * values are equal.
  */
 export function skewness(summary: Summary): number {

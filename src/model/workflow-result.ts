@@ -1,45 +1,33 @@
-// What a workflow's run comes to: its outcome from those of its calls, and the longest it may take.
+// The outcome of a workflow's run, from those of its calls, and the longest time it may take.
 import { categoryOf } from "./result.ts";
 import type { Result, ResultCode, WorkflowResult } from "./result.ts";
 
-/** The longest that one call may take: the highest value of the tag `timeout:`. */
+/** The time limit of one call: the maximum of the tag `timeout:`. */
 export const LONGEST_CALL_MS = 120_000;
 
-/** For all calls of a workflow together, beside the delays between them. */
+/** The time limit of all calls of a workflow together, without the delays between them. */
 export const LONGEST_CALLS_MS = 15 * 60_000;
 
-/**
- * What a call may need beside its own time: to be built, and for a look at the agent's own network
- * after it failed.
- */
-const BESIDE_CALL_MS = 3000;
+/** Allowance per call, to build it and to check the agent's own network after a failure. */
+const CALL_ALLOWANCE_MS = 3000;
 
-/**
- * What the calls of a workflow have together, in milliseconds: each its own, one after the other,
- * but at most `mostMs`.
- */
-export function timeOfCalls(timeouts: readonly number[], mostMs = LONGEST_CALLS_MS): number {
-  const calls = timeouts.reduce((sum, ms) => sum + ms + BESIDE_CALL_MS, 0);
-  return Math.min(calls, mostMs);
+/** The time of all calls of a workflow, in milliseconds: the sum of theirs, at most `limitMs`. */
+export function timeOfCalls(timeouts: readonly number[], limitMs = LONGEST_CALLS_MS): number {
+  const calls = timeouts.reduce((sum, ms) => sum + ms + CALL_ALLOWANCE_MS, 0);
+  return Math.min(calls, limitMs);
 }
 
-/**
- * The time that a workflow's run has, in milliseconds: that of its calls, and all of the delays (in
- * seconds) between them.
- */
+/** The time limit of a workflow's run, in milliseconds; `betweenCallsDelay` is in seconds. */
 export const workflowLimitMs = (timeouts: readonly number[], betweenCallsDelay: number): number =>
   timeOfCalls(timeouts) + Math.max(0, timeouts.length - 1) * betweenCallsDelay * 1000;
 
-/**
- * Whether the calls after this one are not made where a workflow stops on failure: calls that were
- * not made do not count.
- */
+/** Whether a workflow that stops on failure stops after this call, which must have been made. */
 export function stopsWorkflow({ meta }: Result): boolean {
   const category = categoryOf(meta.result);
   return category === "WARNING" || category === "FAIL";
 }
 
-/** A workflow ends as the worst of its calls did; of equally bad ones, the first. */
+/** A workflow ends as its worst call; of equally bad calls, as the first. */
 const WORST_FIRST: readonly ResultCode[][] = [
   ["HTTP_SERVER_ERROR", "CONNECTION_ERROR"],
   ["HTTP_REDIRECT_ERROR", "HTTP_CLIENT_ERROR"],
@@ -57,11 +45,11 @@ export function outcomeOfWorkflow(
     const meta = results[at]?.meta;
     if (!meta) continue;
     const { result, result_category, message } = meta;
-    const told = message === null ? "" : `: ${message}`;
+    const reason = message === null ? "" : `: ${message}`;
     return {
       result,
       result_category,
-      message: `call ${at + 1} of ${results.length} ended with ${result}${told}`,
+      message: `call ${at + 1} of ${results.length} ended with ${result}${reason}`,
     };
   }
   return { result: "COMPLETE", result_category: "PASS", message: null };

@@ -1,4 +1,4 @@
-// What the scheduler counts.
+// The scheduler's metrics.
 import { Counter, Gauge } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
@@ -14,22 +14,22 @@ export function createSchedulerMetrics(registry: Registry) {
     }),
     cursor: new Gauge({
       name: "sonde_scheduler_cursor_timestamp_seconds",
-      help: "The newest slot that was opened.",
+      help: "The newest open slot.",
       registers,
     }),
     slots: new Counter({
       name: "sonde_scheduler_slots_total",
-      help: "Slots that were opened.",
+      help: "Slots opened.",
       registers,
     }),
     runs: new Counter({
       name: "sonde_scheduler_runs_total",
-      help: "Runs that were ordered by schedule.",
+      help: "Runs ordered by schedule.",
       registers,
     }),
     missed: new Counter({
       name: "sonde_scheduler_missed_runs_total",
-      help: "Runs that were recorded as MISSED by the scheduler.",
+      help: "Runs recorded as MISSED by the scheduler, by reason.",
       labelNames: ["reason"],
       registers,
     }),

@@ -1,5 +1,5 @@
 // Closes the ledger: a run without an outcome in time is MISSED, with the reason that the facts
-// allow.
+// support.
 import { isOnline } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { ExpiredRun, MissedRun, PendingRun, StoredAgent } from "../store/records.ts";
@@ -29,7 +29,7 @@ export async function reconcile(options: ReconcileOptions, signal?: AbortSignal)
 }
 
 const EXPLANATIONS = {
-  scheduler_down: () => "no scheduler was at work when the run was due",
+  scheduler_down: () => "no scheduler was running when the run was due",
   deployed_late: () => "the deployment was stored after its run was due",
   still_running: () => "the deployment's previous run had not ended when this one was due",
   hub_unreachable: () => "the bus could not be reached to publish the run",

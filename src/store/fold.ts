@@ -1,4 +1,5 @@
-// Folds results into their hour, day, week, month and year, in the transaction that stores them.
+// Folds results into the statistics of their hour, day, week, month and year, in the transaction
+// that stores them.
 import type { Selectable } from "kysely";
 import { periodStart, periodStarts } from "../model/periods.ts";
 import { summarizeResults } from "../model/result.ts";

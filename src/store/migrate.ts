@@ -1,4 +1,4 @@
-// Brings a database's schema to this version. Migrations only ever go forwards.
+// Migrates a database's schema to this version. There are no down migrations.
 import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
 import type { Migration } from "kysely/migration";
@@ -10,7 +10,7 @@ import * as resources from "./migrations/0004-resources.ts";
 import * as resultContents from "./migrations/0005-result-contents.ts";
 import * as tokenRenewals from "./migrations/0006-token-renewals.ts";
 
-/** By name, in the order in which they are applied. */
+/** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-initial": initial,
   "0002-keys-audit-answers": keysAuditAnswers,
@@ -21,8 +21,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
 };
 
 /**
- * Applies what is missing and returns its names. Rejects, changing nothing, when the schema is of a
- * newer Sonde.
+ * Applies the missing migrations and returns their names. Rejects, changing nothing, when a newer
+ * Sonde made the schema.
  */
 export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   const migrator = new Migrator({
@@ -33,7 +33,7 @@ export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error)
     throw new Error(
-      `the database schema could not be brought up to date (${(error as Error).message}); nothing was changed`,
+      `the database schema could not be migrated (${(error as Error).message}); nothing was changed`,
       { cause: error },
     );
   return results.map(({ migrationName }) => migrationName);
@@ -60,6 +60,6 @@ async function refuseNewerSchema(kysely: Kysely<Schema>): Promise<void> {
   if (unknown.length === 0) return;
   const newest = Object.keys(MIGRATIONS).at(-1);
   throw new Error(
-    `the database has schema ${unknown.at(-1)}, this Sonde knows schemas up to ${newest}: start a newer Sonde, or restore a backup`,
+    `the database has schema ${unknown.at(-1)}, but this Sonde supports schemas up to ${newest}: start a newer Sonde, or restore a backup`,
   );
 }

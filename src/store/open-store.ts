@@ -39,7 +39,7 @@ export async function openStore({
           ...(onConnectionLost && { onConnectionLost }),
         })
       : openSqlite({ path: location.file, clock });
-  // A copy has every part made, once.
+  // The copy makes every part, once.
   const store = { ...createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) }) };
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))

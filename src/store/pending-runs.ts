@@ -124,10 +124,7 @@ async function insertNew(database: Database, runs: readonly PendingRun[]): Promi
   return inserted;
 }
 
-/**
- * An outcome that was stored between the look for it and the insert has removed the run: it must
- * not be open again.
- */
+/** An outcome stored between the check and the insert has closed the run: it must not reopen. */
 async function removeEnded(
   database: Database,
   ids: readonly string[],
@@ -155,7 +152,7 @@ async function unordered(database: Database, runs: readonly PendingRun[]): Promi
   const found: PendingRun[] = [];
   for (const chunk of chunksOf(runs)) {
     const ids = idsOf(chunk);
-    // Pending rows first: one that gets its outcome in between is then seen twice, never missed.
+    // Pending rows first: a run that gets its outcome in between is then seen twice, never missed.
     const rows = await database.kysely
       .selectFrom("pending_runs")
       .select("result_id")
@@ -191,10 +188,7 @@ async function mark(
       .execute();
 }
 
-/**
- * Locks the runs that are about to get an outcome, so that aggregators and the reconciler take
- * turns.
- */
+/** Locks runs that are about to get an outcome: aggregators and the reconciler take turns. */
 export async function lockPending(
   { kysely, rowLocks }: Database,
   ids: readonly string[],

@@ -11,7 +11,7 @@ export interface PostgresOptions {
   /** `postgres://…` */
   readonly url: string;
   readonly maxConnections?: number;
-  /** A connection that was idle in the pool was lost. */
+  /** Called when the pool loses an idle connection. */
   readonly onConnectionLost?: (error: Error) => void;
 }
 
@@ -54,7 +54,7 @@ export const addressOf = (url: string): string => {
   return `${hostname || "localhost"}:${port || "5432"}`;
 };
 
-// Instants and counts are 64-bit integers below 2^53; pg gives them as text unless told otherwise.
+// Instants and counts are 64-bit integers below 2^53; by default pg returns them as text.
 const INT8: number = types.builtins.INT8;
 const getTypeParser: typeof types.getTypeParser = (oid: number, format?: unknown) =>
   oid === INT8 ? Number : types.getTypeParser(oid, format as "text");
@@ -63,8 +63,8 @@ const getTypeParser: typeof types.getTypeParser = (oid: number, format?: unknown
 const isTransient = (error: unknown): boolean => ["40001", "40P01"].includes(codeOf(error));
 
 /**
- * Faults of the server, not of what it was given: it is lost, short of something, read-only (25006)
- * or interrupted.
+ * The server's fault, not the statement's: it is lost, out of resources, read-only (25006) or
+ * interrupted.
  */
 function isServersFault(error: unknown): boolean {
   const code = codeOf(error);
@@ -77,7 +77,7 @@ function isServersFault(error: unknown): boolean {
   );
 }
 
-/** The server does not let this user in, or does not have the database. */
+/** The server rejects the user, or the database does not exist. */
 export const isRefused = (error: unknown): boolean => /^(28...|3D000)$/.test(codeOf(error));
 
 const codeOf = (error: unknown): string =>
@@ -106,7 +106,7 @@ function guardedPool(pool: Pool): PostgresPool {
 function guardedClient(client: PoolClient): PostgresPoolClient {
   let broken = false;
   const onError = (): void => {
-    broken = true; // the query under way rejects with the reason
+    broken = true; // the current query rejects with the reason
   };
   client.on("error", onError);
   const query = async (text: string, parameters: readonly unknown[]): Promise<unknown> => {

@@ -1,14 +1,13 @@
-// Keeps a second process off a file database. The operating system frees the lock with the process,
-// however it ends.
+// Keeps a second process from serving a file database. The operating system frees the lock when the
+// process ends.
 import { DatabaseSync } from "node:sqlite";
 
 // https://www.sqlite.org/rescode.html#busy
 const SQLITE_BUSY = 5;
 
 /**
- * Locks by a file of its own, so that short commands may still use the database beside the process
- * that serves it. Returns what frees it. Throws with one line for the operator while another
- * process has it.
+ * Locks a separate file, so that short commands can use the database while a process serves it.
+ * Returns the unlock. Throws with one line for the operator while another process holds it.
  */
 export function lockForProcess(path: string, folder: string): () => void {
   let database: DatabaseSync | undefined;
@@ -24,7 +23,7 @@ export function lockForProcess(path: string, folder: string): () => void {
         { cause },
       );
     throw new Error(
-      `another sonde serve is at work in ${folder}: stop it, or give this one a folder of its own with SONDE_DATA_DIR`,
+      `another sonde serve is running in ${folder}: stop it, or give this one its own folder with SONDE_DATA_DIR`,
       { cause },
     );
   }

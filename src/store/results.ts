@@ -1,4 +1,4 @@
-// Outcomes of runs: recorded once each, whichever way they come, and read.
+// The outcomes of runs: recorded once each, and read.
 import type { Content } from "../model/content.ts";
 import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";

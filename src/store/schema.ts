@@ -15,9 +15,9 @@ interface DocumentsTable {
   target_id: string | null;
   workspace: string | null;
   name: string | null;
-  /** Of tokens: when to look at them next; null for never, as they are. */
+  /** Of tokens: when their renewal is due; null: never, unless they change. */
   renewal_time: number | null;
-  /** Of tokens: until when the process that is renewing it has it for itself. */
+  /** Of tokens: until when a process has claimed the renewal. */
   renewal_claim: number | null;
   document: string;
 }
@@ -38,7 +38,7 @@ interface SchedulesTable {
   run_delay: number;
   target_kind: string;
   between_calls_delay: number;
-  /** Frequency and phase in one number: what a slot selects by. */
+  /** Frequency and phase in one number: selects the schedules of a slot. */
   slot_key: number;
   active_from: number;
   active_until: number;
@@ -57,7 +57,7 @@ interface PendingRunsTable {
   expires_at: number;
   context: string;
   published: number;
-  /** Whoever ordered it left it to the beat, for its token is not there yet. */
+  /** Left to the beat by whoever ordered it, until its token is renewed. */
   held_back: number;
   target_kind: string;
   between_calls_delay: number;
@@ -164,7 +164,7 @@ interface MasterKeysTable {
 interface AuditTable {
   id: string;
   time: number;
-  /** The id of a key, or what else acted. */
+  /** The id of a key, or another actor. */
   actor: string;
   owner: string | null;
   address: string | null;

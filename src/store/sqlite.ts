@@ -23,12 +23,12 @@ import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
 
 export interface SqliteOptions {
-  /** A file, made when it does not exist; its folder must. */
+  /** A file, created when missing; its folder must exist. */
   readonly path: string;
   readonly clock: Clock;
 }
 
-/** Throws with one line for the operator when the file cannot be used. */
+/** Throws with one line for the operator when the file is unusable. */
 export function openSqlite({ path, clock }: SqliteOptions): Database {
   const database = openFile(path);
   return {
@@ -43,8 +43,8 @@ function openFile(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
-    // WAL with NORMAL: a killed process loses nothing that was committed. Rarer checkpoints double
-    // the insert rate.
+    // WAL with NORMAL: a killed process loses no committed transaction. Rarer checkpoints double the
+    // insert rate.
     database.exec(`
       pragma busy_timeout = 5000;
       pragma journal_mode = wal;
@@ -75,7 +75,7 @@ function sqliteDialect(database: DatabaseSync): Dialect {
 }
 
 /**
- * A migration that fails or is killed leaves nothing of itself:
+ * A migration that fails or is killed leaves no trace:
  * https://www.sqlite.org/lang_transaction.html
  */
 class WholeMigrationsAdapter extends SqliteAdapter {
@@ -85,8 +85,8 @@ class WholeMigrationsAdapter extends SqliteAdapter {
 }
 
 /**
- * Takes the write lock at the start: a transaction that reads first and writes later must not
- * collide in between.
+ * Takes the write lock at the start: a transaction that reads before it writes must not collide in
+ * between.
  */
 class ImmediateSqliteDriver extends SqliteDriver implements Driver {
   readonly #database: DatabaseSync;
@@ -100,18 +100,15 @@ class ImmediateSqliteDriver extends SqliteDriver implements Driver {
     await connection.executeQuery(CompiledQuery.raw("begin immediate"));
   }
 
-  /** A full disk has SQLite do so itself, as the page above says: what matters is its error. */
+  /** On a full disk SQLite has rolled back already: a second rollback would hide its error. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.isTransaction) await super.rollbackTransaction(connection);
   }
 }
 
-const STATEMENTS_KEPT = 200;
+const STATEMENTS_CACHED = 200;
 
-/**
- * Kysely speaks to better-sqlite3; this gives node:sqlite the same shape, and keeps statements
- * prepared.
- */
+/** Gives node:sqlite the shape of better-sqlite3, as Kysely expects, and caches statements. */
 function adapt(database: DatabaseSync): SqliteDatabase {
   const statements = new Map<string, ReturnType<SqliteDatabase["prepare"]>>();
   const prepare: SqliteDatabase["prepare"] = (text) => {
@@ -128,7 +125,7 @@ function adapt(database: DatabaseSync): SqliteDatabase {
     prepare(text) {
       const kept = statements.get(text);
       if (kept) return kept;
-      if (statements.size >= STATEMENTS_KEPT) statements.clear();
+      if (statements.size >= STATEMENTS_CACHED) statements.clear();
       const statement = prepare(text);
       statements.set(text, statement);
       return statement;
@@ -155,6 +152,6 @@ function guarded<T>(work: () => T): T {
   }
 }
 
-/** SQLite's primary result code, without the extension in the higher bits. */
+/** The primary result code, without the extension in the higher bits. */
 const resultCodeOf = (cause: unknown): number | undefined =>
   cause instanceof Error && "errcode" in cause ? Number(cause.errcode) & 0xff : undefined;

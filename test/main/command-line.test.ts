@@ -255,7 +255,7 @@ describe("a failed start ends with one line and exit code 1", { timeout: 60_000 
     });
     expect([code, oneLine(stderr)]).toEqual([
       1,
-      `sonde: the database schema could not be brought up to date (database unavailable: disk I/O error); nothing was changed: make ${folder.dataDir}/sonde.db and its folder writable, with room in it, or set SONDE_DATA_DIR`,
+      `sonde: the database schema could not be migrated (database unavailable: disk I/O error); nothing was changed: make ${folder.dataDir}/sonde.db and its folder writable, with room in it, or set SONDE_DATA_DIR`,
     ]);
     await using sonde = startSonde(["serve"], options);
     await sonde.ready();

@@ -173,7 +173,7 @@ const demoMade = (folder: TestFolder, client: Client): Promise<void> =>
 const demoFile = ({ dataDir }: TestFolder): string =>
   readFileSync(join(dataDir, "demo.json"), "utf8");
 const anotherAtWork = ({ dataDir }: TestFolder): string =>
-  `sonde: another sonde serve is at work in ${dataDir}: stop it, or give this one a folder of its own with SONDE_DATA_DIR\n`;
+  `sonde: another sonde serve is running in ${dataDir}: stop it, or give this one its own folder with SONDE_DATA_DIR\n`;
 const keyFile = (dataDir: string): string =>
   readFileSync(join(dataDir, "owner-key"), "utf8").trimEnd();
 const modeOf = (file: string): number => statSync(file).mode & 0o777;

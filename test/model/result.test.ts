@@ -1,4 +1,4 @@
-// Codes and categories, and what statistics count of a result.
+// Codes, categories, and results as statistics count them.
 import { describe, expect, it } from "vitest";
 import {
   MADE_CODES,
@@ -91,7 +91,7 @@ describe("statistics count a result", () => {
     expect(countedResult(aResult("COMPLETE", total)).latency).toBe(latency);
   });
 
-  it("by the columns that are stored of it", () => {
+  it("by its stored columns", () => {
     expect(countedResult(aResult())).toEqual({
       call_id: "c1",
       location_id: "local",
@@ -129,7 +129,7 @@ describe("results of one code fold", () => {
     },
   );
 
-  it("the same however they came: at once or one by one", () => {
+  it("the same at once or one by one", () => {
     const tables: RawResult[][] = [
       [raw("AGENT_ERROR", null), raw("AGENT_ERROR", 7), raw("AGENT_ERROR", null)],
       [raw("CONNECTION_ERROR", 5), raw("CONNECTION_ERROR", 30_000)],
@@ -170,7 +170,7 @@ describe("a report from the wire", () => {
     ],
     ["a negative phase", { results: [{ ...aResult(), timing: { ...NO_TIMING, dns: -1 } }] }],
     ["no agent", { agent_id: null }],
-  ])("is refused with %s", (_, change) => {
+  ])("is rejected with %s", (_, change) => {
     expect(runReportValidator.accepts({ ...report, ...change })).toBe(false);
   });
 });

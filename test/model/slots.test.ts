@@ -150,13 +150,13 @@ describe("a slot", () => {
     expect(slotOf(at(instant))).toBe(at(slot));
   });
 
-  it("opens its lead ahead of its beginning, and not sooner", () => {
+  it("opens its lead time before it begins, and not sooner", () => {
     const slot = at("12:34:00");
     expect(newestOpenSlot(slot - BEAT_LEAD_MS)).toBe(slot);
     expect(newestOpenSlot(slot - BEAT_LEAD_MS - 1)).toBe(slot - MINUTE_MS);
   });
 
-  it("opens later than the last change that counts for it", () => {
+  it("opens after the last change that applies to it", () => {
     expect(CHANGE_LEAD_MS).toBeGreaterThan(BEAT_LEAD_MS);
   });
 });

@@ -1,4 +1,4 @@
-// What the API answers of the summaries of one period.
+// Statistics from the summaries of one period.
 import { describe, expect, it } from "vitest";
 import { RESULT_CODES } from "../../src/model/result.ts";
 import type { ResultCode } from "../../src/model/result.ts";
@@ -42,9 +42,9 @@ describe("a filter by type", () => {
         "CONNECTION_ERROR",
       ],
     ],
-    ["a code is itself", "MISSED", ["MISSED"]],
-    ["a reserved code is nothing yet", "SLA_ERROR", []],
-    ["a word of no meaning is nothing", "BLUE", []],
+    ["a code selects itself", "MISSED", ["MISSED"]],
+    ["a reserved code selects nothing", "SLA_ERROR", []],
+    ["an unknown word selects nothing", "BLUE", []],
   ])("%s", (_, type, codes) => {
     expect(codesOfType(type)).toEqual(codes);
   });

@@ -74,7 +74,7 @@ describe("a summary of latencies", () => {
     );
   });
 
-  it("is the same whole however the values were split, in any order of merging", () => {
+  it("is the same for any split of the values and any order of merging", () => {
     const anySplit = fc.array(fc.tuple(anyLatencies, fc.integer()), {
       minLength: 1,
       maxLength: 6,
@@ -189,7 +189,7 @@ describe("phases", () => {
 });
 
 describe("a summary that only counts", () => {
-  it("adds up, and takes back what is replaced", () => {
+  it("adds up, and subtracts what is replaced", () => {
     const missed = mergeSummaries(countOnly(3), countOnly(-1));
     expect(missed).toEqual(countOnly(2));
     expect(mergeSummaries(missed, countOnly(-2))).toEqual(EMPTY_SUMMARY);

@@ -125,7 +125,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(await published(3)).toEqual([1, 2, 3]);
   });
 
-  it("catches up on beats that were missed: what can still start is ordered, what cannot is MISSED with the reason", async () => {
+  it("catches up on missed beats: orders the runs that can still start, and records the others as MISSED with the reason", async () => {
     const beat = newBeat("one");
     await beat.run();
     await deploy();
@@ -198,7 +198,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     ]);
   });
 
-  it("accounts for the first slot of a deployment that was stored just after that slot was opened, also when the next beat comes late", async () => {
+  it("accounts for the first slot of a deployment stored just after that slot was opened, even when the next beat is late", async () => {
     const beat = newBeat("one");
     await at(T0 + 50 * SECOND);
     await beat.run();
@@ -211,7 +211,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(dueMinutes(await pending())).toEqual([10]);
   });
 
-  it("accounts for the last slot of a changed schedule with a long delay, also when the next beat comes late", async () => {
+  it("accounts for the last slot of a changed schedule with a long delay, even when the next beat is late", async () => {
     const trigger = T0 + 12 * HOUR;
     const deployment = await deploy({ frequency: 1440, run_delay: 86_400 });
     await deploy({
@@ -229,7 +229,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     ]);
   });
 
-  it("lets two schedulers at once order each slot once, and the second go on when the first is gone", async () => {
+  it("orders each slot once with two schedulers, and the second takes over when the first is gone", async () => {
     const [one, two] = [newBeat("one"), newBeat("two")];
     await one.run();
     await deploy();
@@ -247,7 +247,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(dueMinutes(await pending())).toEqual([1, 2]);
   });
 
-  it("takes over at once when the scheduler before resigned", async () => {
+  it("takes over at once when the previous scheduler resigned", async () => {
     const one = newBeat("one");
     await one.run();
     await one.resign();
@@ -260,8 +260,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const two = newBeat("two");
     const stale: Store = {
       ...store,
-      // The process stops here, between reading its lease and using it, for longer than the lease
-      // lasts.
+      // The process pauses here, between reading its lease and using it, for longer than the lease.
       transaction: async (work) => {
         await at(T0 + 70 * SECOND);
         await two.run();
@@ -276,7 +275,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(ticks).toHaveLength(1);
   });
 
-  it("publishes what a scheduler left behind that stopped between commit and publish", async () => {
+  it("publishes the runs of a scheduler that stopped between commit and publish", async () => {
     await newBeat("one").run();
     await deploy();
     const closed = createInProcessBus({ clock, log });
@@ -368,7 +367,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(unpublished.map(({ target_id }) => target_id)).toEqual([broken.id]);
   });
 
-  it("publishes a run though very many before it wait for their tokens", async () => {
+  it("publishes a run behind very many that wait for their tokens", async () => {
     const beat = newBeat("one");
     const [setting, token, waiting] = [aCall(), aCall(), aCall()];
     const { request } = waiting.document as Call;
@@ -409,7 +408,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await beat.run();
     await published(1);
     expect(ticks.map(({ calls }) => calls[0]?.call_id)).toEqual([call.id]);
-    // Without a token, they say so in time.
+    // Without a token, they are published in time to report that.
     await at(due_time + 25_000);
     await beat.run();
     await published(1001);

@@ -152,7 +152,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     ]);
   });
 
-  it("misses the slots at which it is still running, and goes on afterwards", async () => {
+  it("misses the slots at which it is still running, and resumes afterwards", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
     for (const seconds of [110, 120, 125, 126, 170, 180, 186, 230]) await at(seconds);
@@ -166,7 +166,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await expect.poll(dueMinutes).toEqual([1, 4]);
   });
 
-  it("runs, if late, when it had ended and only its report was on its way", async () => {
+  it("runs late when the previous run had ended and only its report was late", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
     await at(110);
@@ -177,7 +177,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await expect.poll(dueMinutes).toEqual([1, 2]);
   });
 
-  it("misses a slot that it ran into, though it ended soon after", async () => {
+  it("misses a slot that its previous run overlapped, though that ended soon after", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
     for (const seconds of [110, 126, 170]) await at(seconds);
@@ -192,7 +192,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     ]);
   });
 
-  it("is not called running where no agent is at work", async () => {
+  it("is not reported as running where no agent is online", async () => {
     await at(50, false);
     await expect.poll(dueMinutes).toEqual([1]);
     await at(110, false);

@@ -20,7 +20,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  // A SQLite file belongs to one process, and that has one connection.
+  // A SQLite file belongs to one process, which has one connection.
   const openOthers = (count: number): Promise<Store[]> =>
     Promise.all(
       Array.from({ length: count }, async () => (kind === "sqlite" ? store : database.open())),
@@ -40,14 +40,14 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
   });
 
-  it("does not open a run again that has its outcome", async () => {
+  it("does not reopen a run that has an outcome", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await store.results.record([aReport(run!)]);
     expect(await store.pendingRuns.insert([run!])).toEqual([]);
     expect(await store.pendingRuns.get(run!.result_id)).toBeUndefined();
   });
 
-  it("does not open a run again whose outcome is being stored at the same time", async () => {
+  it("does not reopen a run whose outcome is being stored concurrently", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const [stored, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const recording = store.transaction(async (inner) => {
@@ -90,7 +90,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.results.get(run!.result_id)).toEqual(report.results[0]);
   });
 
-  it("keeps the body of a response that comes after its run was MISSED", async () => {
+  it("keeps the body of a response that arrives after its run was MISSED", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const content = {
       content_type: null,
@@ -133,7 +133,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     });
   });
 
-  it("does not store what nobody ordered, or what another location's agent sends", async () => {
+  it("stores no result of a run that was not ordered, or from another location's agent", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const forged = aReport(run!, { location_id: "elsewhere" });
     expect(await store.results.record([aReport(aRun()), forged])).toMatchObject({
@@ -145,7 +145,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await hour(run!.target_id)).size).toBe(0);
   });
 
-  it("records a MISSED with its reason, and lets a late result take its place in every period", async () => {
+  it("records MISSED with its reason, and lets a late result replace it in every period", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const missed = {
       run: run!,
@@ -184,7 +184,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     }
   });
 
-  it("keeps a result when the run is reported missed afterwards", async () => {
+  it("keeps a result when the run is then reported missed", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await store.results.record([aReport(run!)]);
     expect(
@@ -207,7 +207,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
   });
 
-  it("folds so that statistics computed anew from the single results are the same", async () => {
+  it("folds to the same statistics as a computation from the raw results", async () => {
     const call = aCallId();
     const codes = [
       "COMPLETE",
@@ -259,7 +259,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
         }
   });
 
-  it("counts each result once when several aggregators store the same and overlapping reports at once", async () => {
+  it("counts each result once when several aggregators store the same and overlapping reports concurrently", async () => {
     const call = aCallId();
     const runs = await ordered(
       ...Array.from({ length: 60 }, (_, n) => aRun({ target_id: call, due_time: T0 + n })),
@@ -282,7 +282,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.listOfTarget(call, { after: "", limit: 100 })).toEqual([]);
   });
 
-  it("counts what several store at once while the last MISSED of their period is replaced", async () => {
+  it("counts concurrent results while the last MISSED of their period is replaced", async () => {
     const target_id = aCallId();
     const [replaced, ...others] = await ordered(
       ...[0, 1, 2].map((n) => aRun({ target_id, due_time: T0 + n })),
@@ -301,7 +301,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await hour(target_id)).get("MISSED")?.count).toBe(2);
   });
 
-  it("does nothing of a transaction that fails", async () => {
+  it("leaves nothing of a transaction that fails", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await expect(
       store.transaction(async (inner) => {
@@ -384,7 +384,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     ).toEqual([5, 3]);
   });
 
-  it("lists what is unpublished and what has expired, oldest first", async () => {
+  it("lists unpublished and expired runs, oldest first", async () => {
     const far = T0 + 1000 * 24 * HOUR;
     const runs = await ordered(
       ...[2, 1, 3].map((n) => aRun({ due_time: far - n * HOUR, target_id: aCallId() })),
@@ -410,8 +410,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
 });
 
 /**
- * Holds up whoever folds into the call's year, when the rows of its other periods are locked
- * already.
+ * Blocks every fold into the call's year, after the rows of its other periods are locked.
  */
 async function lockYear({ location }: TestDatabase, callId: string) {
   const client = "url" in location ? new Client(location.url) : undefined;
@@ -429,8 +428,8 @@ async function lockYear({ location }: TestDatabase, callId: string) {
 }
 
 /**
- * Resolves when queries wait for another's lock. The embedded database has one connection: nothing
- * waits in it.
+ * Resolves when queries wait for a lock. The embedded database has one connection, so nothing waits
+ * there.
  */
 async function queryBlocked({ location }: TestDatabase, count = 1): Promise<void> {
   if (!("url" in location)) return;

@@ -35,7 +35,7 @@ async function fillBefore(
 }
 
 describe.each(storeKinds)("an earlier schema on %s", (kind) => {
-  it("has each of its tokens that a call uses looked at once", async () => {
+  it("makes each of its tokens that a call uses due for renewal", async () => {
     await using database = await createTestDatabase(kind);
     const [used, alsoUsed, unused] = [aCall().id, aCall().id, aCall().id];
     const call = (token_id: string | null) => ({

@@ -6,7 +6,7 @@ import { aCall, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
-describe.each(storeKinds)("the times of renewal on %s", (kind) => {
+describe.each(storeKinds)("renewals on %s", (kind) => {
   let database: TestDatabase;
   let store: Store;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
     return listed.map(({ id }) => known.indexOf(id)).filter((place) => place >= 0);
   };
 
-  it("make a token due that a call uses, those that wait for the longest first", async () => {
+  it("are due for tokens that a call uses, longest due first", async () => {
     const tokens = [await aToken(), await aToken(), await aToken()] as const;
     expect(await due(T0, ...tokens)).toEqual([]);
     for (const token of tokens) await use(token);
@@ -44,7 +44,7 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
     expect(await due(T0 + 2, ...tokens)).toEqual([1, 0]);
   });
 
-  it("let one claim a token at a time, until its claim is over", async () => {
+  it("have one claim at a time for a token, until it ends", async () => {
     const { id } = await aToken();
     const claim = (now: number) => store.renewals.claim(id, now, now + 60);
     const claims = await Promise.all([claim(T0), claim(T0), claim(T0)]);
@@ -53,7 +53,7 @@ describe.each(storeKinds)("the times of renewal on %s", (kind) => {
     expect(await claim(T0 + 60)).toBe(true);
   });
 
-  it("come again as whoever claimed a token says, unless another has it by then", async () => {
+  it("are due again when the claimant says, unless another claimed the token by then", async () => {
     const token = await aToken();
     await use(token);
     const { renewals } = store;

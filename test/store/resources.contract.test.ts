@@ -58,7 +58,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       ? openPostgres({ url: database.location.url })
       : openSqlite({ path: database.location.file, clock: systemClock });
 
-  it("gives a document back as it was stored, odd characters included", async () => {
+  it("returns a document as it was stored, odd characters included", async () => {
     const call = aCall({ url: "https://target.test/?q=%00&x='\"\\" });
     const document = {
       ...(call.document as object),
@@ -72,7 +72,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.documents.get("call", call.id)).toBeUndefined();
   });
 
-  it("lists what a reader may see, each once, in creation order, page by page", async () => {
+  it("lists the documents that a reader may see, each once, in creation order, page by page", async () => {
     const calls = [
       aCall({ owner: "ann", owner_org: "acme" }),
       aCall({ owner: "bob", owner_org: "acme", org: true, community: true }),
@@ -110,7 +110,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     ["the workflows of a call", "workflow", { call_id: "7" }],
     ["the variables of a workspace", "variable", { workspace: "7" }],
     ["a variable", "variable", { workspace: "7", name: "7" }],
-  ])("reads %s by an index, with many documents of others around", async (_, ofKind, filters) => {
+  ])("reads %s by an index, among many documents of other owners", async (_, ofKind, filters) => {
     const raw = connect();
     const sealing = {
       sealer: createSealer({ current: randomBytes(32) }),
@@ -137,7 +137,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     await raw.kysely.destroy();
   });
 
-  it("finds a document by each call that it names, as long as it does", async () => {
+  it("finds a document by each call that it names, while it names it", async () => {
     const workflow = { ...aCall(), kind: "workflow", callIds: [] } as const;
     const [one, other] = [newId(T0), newId(T0)];
     const found = async (callId: string): Promise<unknown[]> => {
@@ -155,7 +155,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await found(other)).toEqual([]);
   });
 
-  it("keeps a name once in a workspace, and an id once", async () => {
+  it("accepts a name once in a workspace, and an id once", async () => {
     const workspace = newId(T0);
     const named = (name: string) => ({
       ...aCall(),
@@ -168,10 +168,10 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.documents.insert({ ...named("c"), id: first.id })).toBe(false);
   });
 
-  it("lets concurrent changes of one document follow one another", async () => {
+  it("queues concurrent changes of one document", async () => {
     const call = aCall();
     await store.documents.insert(call);
-    // A SQLite file belongs to one process, and that has one connection.
+    // A SQLite file belongs to one process, which has one connection.
     const stores = [store, kind === "sqlite" ? store : await database.open()];
     const field = (n: number) =>
       stores[n % 2]!.transaction(async (inner) => {
@@ -212,7 +212,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   const minutes = (from: number, to: number): number[] =>
     Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
-  it("finds the schedules that are due in a slot, by their triggers", async () => {
+  it("finds the schedules due in a slot, by their triggers", async () => {
     const plain = aSchedule();
     const delayed = aSchedule({ frequency: 10, run_delay: 725 });
     await store.schedules.set(plain);
@@ -221,7 +221,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await slotsOf(delayed.deployment_id, minutes(-10, 35))).toEqual([12, 22, 32]);
   });
 
-  it("lets a change hold from its trigger on, and the schedule before it until then", async () => {
+  it("applies a change from its trigger on, and the previous schedule until then", async () => {
     const before = aSchedule({ run_delay: 180 });
     await store.schedules.set(before);
     await store.schedules.set({
@@ -261,7 +261,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.leases.advance(second!, T0 + 60_000)).toBe(true);
   });
 
-  it("takes over a lease that reaches further ahead than any can, after the clock was set back", async () => {
+  it("takes over a lease that expires impossibly late, after the clock was set back", async () => {
     const name = newId(T0);
     await store.leases.acquire(name, "one", T0, 10_000);
     expect(await store.leases.acquire(name, "two", T0 - 3_600_000, 10_000)).toMatchObject({
@@ -269,7 +269,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     });
   });
 
-  it("frees a released lease at once, but not one that another took", async () => {
+  it("frees a released lease at once, but not one that another process took", async () => {
     const name = newId(T0);
     const first = await store.leases.acquire(name, "one", T0, 10_000);
     const second = await store.leases.acquire(name, "two", T0 + 10_000, 10_000);
@@ -302,7 +302,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.apiKeys.count()).toBe(1);
   });
 
-  it("makes a location once and keeps the latest heartbeat of each agent", async () => {
+  it("stores a location once, and the latest heartbeat of each agent", async () => {
     const location = { id: "paris", label: "Paris", region: "eu", created: T0 };
     expect(await store.locations.insert(location)).toBe(true);
     expect(await store.locations.insert({ ...location, label: "other" })).toBe(false);
@@ -321,7 +321,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     ]);
   });
 
-  it("refuses a schema that is newer than it knows, and touches nothing", async () => {
+  it("rejects a newer schema, and changes nothing", async () => {
     await using newer = await createTestDatabase(kind);
     await newer.open();
     const raw =
@@ -332,7 +332,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       raw.kysely,
     );
     await expect(newer.open()).rejects.toThrow(
-      /^the database has schema 9999-later, this Sonde knows schemas up to \d{4}-[a-z-]+: start a newer Sonde/,
+      /^the database has schema 9999-later, but this Sonde supports schemas up to \d{4}-[a-z-]+: start a newer Sonde/,
     );
     await sql`delete from kysely_migration where name = '9999-later'`.execute(raw.kysely);
     expect(await migrate(raw.kysely)).toEqual([]);

@@ -32,8 +32,8 @@ const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
 });
 
 /**
- * A connection of SQLite that waits for another one in its own thread holds that one up, and gives
- * up in the end.
+ * A SQLite connection that waits for another one in its own thread blocks that one, until it gives
+ * up.
  */
 const inOneThread = <T>(write: () => Promise<T>): Promise<T> =>
   vi.waitFor(write, { timeout: 40_000, interval: 10 });
@@ -72,7 +72,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     }
   };
 
-  it("are sealed where they are stored, and given back by every way to read", async () => {
+  it("are sealed in the database, and opened by every way to read", async () => {
     const token = aToken({
       access_token: "s3cret-a",
       refresh_token: null,
@@ -104,7 +104,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     expect((await documents.get("token", token.id))?.document).toEqual(changed.document);
   });
 
-  it("leaves documents without any as they are", async () => {
+  it("leaves documents without secrets as they are", async () => {
     const call = aCall();
     await store.documents.insert(call);
     expect(JSON.parse(await storedText(database, call.id))).toEqual(call.document);
@@ -113,7 +113,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
   it.each([
     ["another row", "token", "access_token"],
     ["another field of its row", "token", "password"],
-  ])("cannot be read after they were moved to %s", async (where, kindOfRow, field) => {
+  ])("cannot be read after being moved to %s", async (where, kindOfRow, field) => {
     const [from, to] = [
       aToken({ access_token: "s3cret-a", password: "s3cret-b" }),
       aToken({ access_token: "s3cret-c", password: "s3cret-d" }),
@@ -173,7 +173,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       }
     };
 
-    it("refuses a key that is not the database's, and touches nothing", async () => {
+    it("rejects another master key than the database's, and changes nothing", async () => {
       await using own = await createTestDatabase(kind);
       await use(own, { current: first }, async () => undefined);
       const registered = () =>
@@ -202,13 +202,13 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       expect(Number(applied.rows[0]?.n)).toBe(2);
     });
 
-    it("lets one of two processes with keys of their own start on an empty database", async () => {
+    it("lets one of two processes with different keys start on an empty database", async () => {
       await using own = await createTestDatabase(kind);
       const keys = [first, second, third];
       await use(own, { current: first }, (opened) => Promise.resolve(opened.ping()));
       await inDatabase((raw) => raw.deleteFrom("master_keys").execute(), own);
       const starts = keys.map((current) => () => open(own, { current }));
-      // The embedded database is one process's alone.
+      // The embedded database belongs to one process.
       const stores =
         kind === "postgres"
           ? await Promise.allSettled(starts.map((start) => start()))
@@ -220,7 +220,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
         else expect(String(outcome.reason)).toContain("SONDE_MASTER_KEY");
     });
 
-    it("rotates everything to the current one, while processes that hold both keep working", async () => {
+    it("rotates everything to the current key, while processes that hold both keep working", async () => {
       await using own = await createTestDatabase(kind);
       const tokens = Array.from({ length: 230 }, (_, n) => aToken({ access_token: `s3cret-${n}` }));
       const answer = { fingerprint: "f", answer: { api_key: "s3cret" } };
@@ -251,13 +251,12 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       );
       await rotation;
       await serving.close();
-      // The first row is read once more where it was changed between reading and writing.
+      // The first row is read again where it was changed between reading and writing.
       const ofTokens = steps.filter(({ what, checked }) => what === "token" && checked > 0);
       expect(ofTokens).toEqual([
         expect.objectContaining({ checked: 100 }),
         expect.objectContaining({ checked: 200 }),
-        // The one that was added meanwhile is sealed anew in any case; whether it is met depends on
-        // who is faster.
+        // The token added meanwhile is resealed in any case; whether it is checked is a race.
         expect.objectContaining({ checked: expect.toBeOneOf([230, 231]) }),
       ]);
 
@@ -289,7 +288,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       );
     });
 
-    it("leaves what no key at hand opens as it is, and does not end the rotation", async () => {
+    it("leaves a secret that no key opens as it is, and continues the rotation", async () => {
       await using own = await createTestDatabase(kind);
       const token = aToken({ access_token: "s3cret" });
       await use(own, { current: first }, ({ documents }) => documents.insert(token));
@@ -304,7 +303,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await expect(open(own, { current: second })).rejects.toThrow("SONDE_MASTER_KEYS_OLD");
     });
 
-    it("refuses to go without the old key before the rotation is done", async () => {
+    it("requires the old key until the rotation is complete", async () => {
       await using own = await createTestDatabase(kind);
       await use(own, { current: first }, async () => undefined);
       await use(own, { current: second, old: [first] }, async () => undefined);
@@ -344,7 +343,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await store.answers.forget(other);
     });
 
-    it("go with a transaction that fails", async () => {
+    it("are rolled back with a transaction that fails", async () => {
       const id = newId(T0);
       const failing = store.transaction(async ({ answers }) => {
         await answers.claim(id, T0, T0);
@@ -355,7 +354,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await store.answers.forget(id);
     });
 
-    it("are awaited by those that ask at the same time", async () => {
+    it("are awaited by concurrent requests", async () => {
       const id = newId(T0);
       const carriedOut: number[] = [];
       const ask = (n: number) =>
@@ -371,7 +370,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       expect(carriedOut).toHaveLength(1);
     });
 
-    it("are old when their time is over, and pruned", async () => {
+    it("expire, and are pruned", async () => {
       const [old, recent] = [newId(T0), newId(T0)];
       await store.transaction(async ({ answers }) => {
         for (const [id, time] of [
@@ -396,7 +395,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     });
   });
 
-  it("keeps an audit trail that is asked by time, owner and number", async () => {
+  it("keeps an audit trail, listed by time, owner and number", async () => {
     const entry = {
       actor: "key",
       owner: "ann",

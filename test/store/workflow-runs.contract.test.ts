@@ -46,7 +46,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
   const missed = (run: PendingRun) =>
     ({ run, result: "MISSED", message: "no agent answered" }) as const;
 
-  it("keep the plan that they were given first", async () => {
+  it("keep their first plan", async () => {
     const run = await planned();
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
     await store.pendingRuns.plan([
@@ -93,7 +93,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await store.results.listOfCall(call, ALL)).toHaveLength(2);
   });
 
-  it("are recorded as MISSED in one row, which a late report takes the place of", async () => {
+  it("are recorded as MISSED in one row, which a late report replaces", async () => {
     const run = await planned();
     expect(await store.results.recordMissed([missed(run)])).toBe(1);
     expect(await store.results.recordMissed([missed(run)])).toBe(0);
@@ -121,7 +121,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     for (const call of run.call_ids ?? []) expect(await countOf(call)).toEqual([["COMPLETE", 1]]);
   });
 
-  it("keep their outcome when they are reported missed afterwards", async () => {
+  it("keep their outcome when they are then reported missed", async () => {
     const run = await planned();
     const report = aWorkflowReport(run);
     await store.results.record([report]);
@@ -207,7 +207,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     ],
     ["no workflow", ({ workflow: _workflow, ...report }) => report],
     ["the outcome of a call", (_report, run) => aReport(run)],
-  ])("do not take a report of %s", async (_what, forge) => {
+  ])("reject a report of %s", async (_what, forge) => {
     const run = await planned();
     const forged = forge(aWorkflowReport(run), run);
     expect(await store.results.record([forged])).toMatchObject({
@@ -221,7 +221,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await countOf("victim")).toEqual([]);
   });
 
-  it("of a call do not take the report of another call, or of a workflow", async () => {
+  it("of a call reject the report of another call, or of a workflow", async () => {
     const run = aRun({ target_id: newId(T0) });
     await store.pendingRuns.insert([run]);
     const other = aReport({ ...run, target_id: "victim" });
@@ -233,7 +233,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toBeDefined();
   });
 
-  it("count so that statistics computed anew from the single results are the same", async () => {
+  it("count to the same statistics as a computation from the raw results", async () => {
     const runs: PendingRun[] = [];
     for (let n = 0; n < 12; n += 1) runs.push(await planned({ due_time: T0 + n * 5 * MINUTE }, 1));
     const call = newId(T0);
@@ -274,7 +274,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     }
   });
 
-  it("do nothing of a transaction that fails", async () => {
+  it("leave nothing of a transaction that fails", async () => {
     const run = await planned();
     await expect(
       store.transaction(async (inner) => {
@@ -308,7 +308,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(latest?.id).toBe(ids[2]);
   });
 
-  it("wait for the one before them of their deployment, while that is under way", async () => {
+  it("wait while their deployment's previous run has no outcome", async () => {
     const far = T0 + 2000 * 24 * HOUR;
     const deployment_id = newId(T0);
     const before = await planned({ deployment_id, due_time: far });

@@ -1,4 +1,4 @@
-// Runs of workflows: what they are ordered to call, and how they ended as a whole.
+// Runs of workflows: their planned calls and their results.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 

@@ -1,4 +1,4 @@
-// Workflows, Authentication Settings, Tokens, Reports and variables: what they are found by.
+// Indexes for workflows, Authentication Settings, Tokens, Reports and variables.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 

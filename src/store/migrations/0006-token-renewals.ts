@@ -1,5 +1,5 @@
-// When tokens are to be looked at for their renewal, until when a process has one that it renews,
-// and which runs wait for theirs.
+// When the renewal of each token is due, until when a process has claimed it, and which runs wait
+// for their token.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
