@@ -1,5 +1,4 @@
-// Hides credentials by the names of their headers and parameters, and secrets wherever they stand in
-// a text.
+// Masks credentials by the names of their headers and parameters, and secrets anywhere in a text.
 import type { KeyValue } from "./fields.ts";
 import { formsOf } from "./secret-forms.ts";
 
@@ -31,7 +30,7 @@ export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
     value: isCredential(key) ? MASK : value,
   }));
 
-/** Masks the user's part and credentials in the query. Works on text, for URLs that do not parse. */
+/** Masks credentials in the authority and the query, also of a URL that does not parse. */
 export const maskUrl = (url: string): string =>
   url
     .replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${MASK}@`)
@@ -50,18 +49,18 @@ function decoded(name: string): string {
 /** Masking a shorter value would leave little of a text. */
 const SHORTEST_SECRET = 4;
 
-/** A secret that was cut off is masked from so many characters on. */
+/** A secret whose end was cut off is masked from this length on. */
 const SHORTEST_BEGINNING = 256;
 
-/** What a mask may do, in nanoseconds or so: ten times what a call with a hundred secrets needs. */
+/** Roughly nanoseconds: ten times what a call with a hundred secrets takes. */
 const MOST_WORK = 250e6;
 const WORK_OF = { secret: 60_000, encoding: 60, lookup: 100, comparison: 30, character: 5 };
 
 /**
- * A function that masks these secrets, in every form that docs/security.md lists, and overlapping
- * ones as one. Spaces around a secret are not part of it. The work is bounded, since a target can
- * choose both secrets, by redirects, and texts: the text that exceeds the bound is masked as a
- * whole, and so is each one after it.
+ * Returns a function that masks these secrets in the forms that docs/security.md lists, overlapping
+ * ones as one. Spaces around a secret do not count. The work is bounded, since a target chooses
+ * texts and, by redirects, secrets: a text that exceeds the bound is masked as a whole, and so is
+ * every later one.
  */
 export function createMask(secrets: Iterable<string>): (text: string) => string {
   const values = new Set(Array.from(secrets, (secret) => secret.trim()));
@@ -86,7 +85,7 @@ export function createMask(secrets: Iterable<string>): (text: string) => string 
 
 type Place = readonly [start: number, end: number];
 
-/** Forms are looked up by their first characters: as many as they all have, or more. */
+/** Forms are looked up by their first 4 or 8 characters. */
 const START_LENGTHS = [SHORTEST_SECRET, 8];
 
 const startOf = (form: string): string =>

@@ -1,25 +1,22 @@
-// The forms in which a secret stands in a text: as it is, and as it is encoded on the wire.
+// The forms in which a secret is sent or comes back: as it is, and encoded.
 
 /** These characters are the same in every encoding. */
 const PLAIN = /^[A-Za-z0-9]*$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/**
- * The value and its encodings: as it is sent, as it comes back, and as what was sent is encoded
- * once more, in JSON or a URL.
- */
+/** The forms that docs/security.md lists. */
 export function formsOf(value: string): Set<string> {
-  const spellings = [value, value.toLowerCase(), hostOf(value)];
-  return new Set([...spellings.flatMap(encodingsOf), ...base64Of(value)]);
+  const spellings = new Set([value, value.toWellFormed(), value.toLowerCase(), hostOf(value)]);
+  return new Set([...[...spellings].flatMap(encodingsOf), ...base64Of(value)]);
 }
 
-/** As a URL shows a host that was filled in. */
+/** The value as the host of a URL; empty if it cannot be one. */
 function hostOf(value: string): string {
   const url = `http://${value}`;
   return /[\s/?#@\\%]/.test(value) || !URL.canParse(url) ? "" : new URL(url).host;
 }
 
-/** What is base64 already, without padding, and as base64url. */
+/** A value in base64, without its padding and as base64url. */
 function base64Of(value: string): string[] {
   if (!BASE64.test(value)) return [];
   const bare = value.replace(/=+$/, "");
@@ -29,22 +26,25 @@ function base64Of(value: string): string[] {
 function encodingsOf(text: string): string[] {
   if (PLAIN.test(text)) return [text];
   const component = componentOf(text);
-  const sent = [component, component.replaceAll("'", "%27"), withPlus(component), jsonOf(text)];
-  const again = [...sent, htmlOf(text, "&quot;", "&apos;")].flatMap((form) =>
-    form === text
-      ? []
-      : [jsonOf(form), componentOf(form), new URLSearchParams([["", form]]).toString().slice(1)],
-  );
+  const query = component.replaceAll("'", "%27");
+  const xml = htmlOf(text, "&quot;", "&apos;");
+  const sent = [component, query, withPlus(component), jsonOf(text), xml];
   return [
     text,
-    text.toWellFormed(),
     ...percentForms(component, (escape) => escape),
     ...percentForms(component.replace(/%../g, lower), lower),
     ...jsonForms(text),
     ...HTML_QUOTES.map(([quote, apostrophe]) => htmlOf(text, quote, apostrophe)),
-    ...again,
+    ...sent.filter((form) => form !== text).flatMap(encodedAgain),
   ];
 }
+
+/** What was sent, quoted in JSON, in a URL or in a form. */
+const encodedAgain = (form: string): string[] => [
+  jsonOf(form),
+  componentOf(form),
+  new URLSearchParams([["", form]]).toString().slice(1),
+];
 
 const lower = (escape: string): string => escape.toLowerCase();
 
@@ -55,7 +55,7 @@ const componentOf = (text: string): string => encodeURIComponent(text.toWellForm
 
 const withPlus = (text: string): string => text.replaceAll("%20", "+");
 
-/** Encoders differ in the characters that they leave as they are. */
+/** Encoders differ in the characters that they do not encode. */
 function percentForms(component: string, hex: Hex): string[] {
   const query = component.replaceAll("'", "%27"); // a URL's query (WHATWG URL)
   const mostly = query.replaceAll("!", "%21").replaceAll("(", "%28").replaceAll(")", "%29");
@@ -67,7 +67,7 @@ function percentForms(component: string, hex: Hex): string[] {
     .replaceAll("_", hex("%5F"));
   const form = mostly.replaceAll("~", hex("%7E")); // URLSearchParams
   const spaced = [component, query, strict, withTilde, all, form];
-  // What a URL's parser leaves of a value that stands there as it is.
+  // A value put into a path or a query as it is, once a URL parser has read it.
   const raw = component.replace(/%(?:2[456BCF]|3[ABD]|40|5[BCD]|7C)/gi, decodeURIComponent);
   return [
     ...spaced,
@@ -80,7 +80,7 @@ function percentForms(component: string, hex: Hex): string[] {
 
 const jsonOf = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** Writers of JSON differ in what they escape beyond the necessary. */
+/** JSON encoders differ in what they escape beyond the required. */
 function jsonForms(text: string): string[] {
   const json = jsonOf(text);
   const ascii = json.replace(/[^ -~]/g, unicode);
@@ -96,7 +96,7 @@ function jsonForms(text: string): string[] {
   ];
 }
 
-/** Of the last character. */
+/** The escape of the last character. */
 const unicode = (text: string): string =>
   `\\u${text
     .charCodeAt(text.length - 1)

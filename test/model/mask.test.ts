@@ -22,7 +22,7 @@ describe("a name", () => {
     ["X-Amz-Signature"],
     ["X-Amz-Credential"],
     ["PHPSESSIONID"],
-  ])("%s is that of a credential", (name) => {
+  ])("%s names a credential", (name) => {
     expect(isCredential(name)).toBe(true);
   });
 
@@ -35,7 +35,7 @@ describe("a name", () => {
     ["Content-Type"],
     ["traceparent"],
     ["Sonde-Run"],
-  ])("%s is not that of a credential", (name) => {
+  ])("%s does not name a credential", (name) => {
     expect(isCredential(name)).toBe(false);
   });
 });
@@ -52,7 +52,7 @@ it.each([
   expect(maskUrl(url)).toBe(shown);
 });
 
-it("a URL of question marks is read once", () => {
+it("a URL of a million question marks stays as it is", () => {
   const url = `/${"?".repeat(1_000_000)}`;
   expect(maskUrl(url)).toBe(url);
 });
@@ -71,7 +71,7 @@ describe("a mask", () => {
     ['100% "\\n" s€cret &\\"x &amp;', `100% "\\n" ${MASK} &amp;`],
     ["abc ab", undefined],
     ["", undefined],
-  ])("makes of %j %j", (text, expected = text) => {
+  ])("turns %j into %j", (text, expected = text) => {
     expect(mask(text)).toBe(expected);
   });
 
@@ -113,12 +113,12 @@ describe("a mask", () => {
     expect(createMask([secret])(text)).toBe(`${before}${MASK}`);
   });
 
-  it("takes no blanks for a secret, however they were written", () => {
+  it("does not treat blanks as a secret, encoded or not", () => {
     const text = '{\n    "a": 1\n}';
     expect(createMask(["%20%20%20%20", "    "])(text)).toBe(text);
   });
 
-  it("hides overlapping secrets as one", () => {
+  it("masks overlapping secrets as one", () => {
     expect(createMask(["one-two", "two-three"])("<one-two-three>")).toBe(`<${MASK}>`);
   });
 
@@ -129,11 +129,11 @@ describe("a mask", () => {
     ["begins before", MONOTONOUS, `<${"a".repeat(9)}${MONOTONOUS}>`, `<${MASK}>`],
     ["repeats itself", LONG, `<${LONG}${LONG}>`, `<${MASK}${MASK}>`],
     ["only begins", LONG, LONG.slice(0, 200), LONG.slice(0, 200)],
-  ])("hides what there is of a secret that %s", (_, secret, text, shown) => {
+  ])("masks what there is of a secret that %s", (_, secret, text, shown) => {
     expect(createMask([secret])(text)).toBe(shown);
   });
 
-  it("hides whatever is part of a secret, and nothing else", () => {
+  it("masks every part of a secret, and nothing else", () => {
     const texts = array(constantFrom("a", "b", "-"), { maxLength: 60 });
     const secrets = array(string({ unit: constantFrom("a", "b"), minLength: 4, maxLength: 9 }));
     assert(
@@ -152,7 +152,7 @@ describe("a mask", () => {
   });
 });
 
-/** Of a processor, whatever else the machine does meanwhile. */
+/** Processor time, whatever else the machine does. */
 function millisecondsOf(work: () => void): number {
   const began = process.threadCpuUsage();
   work();
@@ -164,7 +164,7 @@ describe("the work of a mask", () => {
   const numbered = (count: number, before: string): string[] =>
     Array.from({ length: count }, (_, n) => `${before}${n}`);
 
-  it("is enough for more than any honest call", () => {
+  it("suffices for more than any honest call", () => {
     const mask = createMask(numbered(100, "a secret of some length, "));
     const line = 'a body, "in JSON\\n", ';
     const body = line.repeat(2 ** 20 / line.length);
@@ -179,7 +179,7 @@ describe("the work of a mask", () => {
     ["is all escapes", ['"secret"'], "%25".repeat(350_000)],
     ["is nearly the secret, everywhere", [periodic], "a".repeat(2 ** 20)],
     ["begins many", numbered(24_000, "QQQQQQQQ"), "Q".repeat(32 * 1024)],
-  ])("takes no long time for a text that %s", (_, secrets, text) => {
+  ])("is bounded for a text that %s", (_, secrets, text) => {
     const took = millisecondsOf(() => createMask(secrets)(text));
     expect(took).toBeLessThan(2000);
   });
@@ -187,14 +187,14 @@ describe("the work of a mask", () => {
   it.each([
     ["secrets", numbered(30_000, "a secret ")],
     ["long ones", numbered(100, "%2541".repeat(12_000))],
-  ])("is not spent on too many %s: all is hidden", (_, secrets) => {
+  ])("is bounded for too many %s: every text is masked as a whole", (_, secrets) => {
     let shown = "";
     const took = millisecondsOf(() => (shown = createMask(secrets)("<text>")));
     expect(shown).toBe(MASK);
     expect(took).toBeLessThan(2000);
   });
 
-  it("ends with a text that takes too much: it is hidden, and all after it", () => {
+  it("ends with a text that takes too much: that text and each later one is masked as a whole", () => {
     const mask = createMask(numbered(1000, "Q".repeat(50)));
     expect(mask("<text>")).toBe("<text>");
     expect(mask("Q".repeat(32 * 1024))).toBe(MASK);

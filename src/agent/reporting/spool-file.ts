@@ -18,12 +18,12 @@ export interface NewRow extends Row {
 const BATCH_REPORTS = 100;
 const BATCH_BYTES = 512 * 1024;
 
-/** Of the columns, and of the reports in them. */
+/** The version of the columns and of the reports in them. */
 const VERSION = 2;
 const FROM_VERSION_1 =
   "begin; alter table reports drop column checksum; pragma user_version = 2; commit";
 
-// WAL with NORMAL: a killed process loses nothing committed, a power failure the last transactions.
+// WAL with NORMAL: a killed process loses no commit, a power failure at most the last ones.
 const SCHEMA = `
   pragma auto_vacuum = full;
   pragma journal_mode = wal;
@@ -40,7 +40,7 @@ const SCHEMA = `
 
 export type SpoolFile = ReturnType<typeof openSpoolFile>;
 
-/** Throws when the file cannot be opened; every method throws SQLite's error, and then leaves the file as it was. */
+/** Throws if the file cannot be opened. A method that throws SQLite's error changes nothing. */
 export function openSpoolFile(path: string, locationId: string) {
   const { database, sql } = openDatabase(path);
   const sizes = sql.sizes.all().map(sizeOf);
@@ -75,7 +75,7 @@ export function openSpoolFile(path: string, locationId: string) {
   };
 
   return {
-    /** Returns how many of the oldest it deleted, of whichever location, to stay within the bound. */
+    /** Deletes the oldest rows beyond the bound, of any location; returns how many. */
     insert: (rows: readonly NewRow[], maxBytes: number): number =>
       change(() => {
         for (const { run_id, location_id, due_time, report } of rows)
@@ -130,7 +130,7 @@ function openDatabase(path: string) {
     database.exec("pragma locking_mode = exclusive");
     const version = Number(pragma(database, "user_version"));
     if (![0, 1, VERSION].includes(version))
-      throw new UnusableFileError(`it has version ${version}, not ${VERSION}`);
+      throw new UnusableFileError(`version ${version} instead of ${VERSION}`);
     database.exec(SCHEMA);
     const damage = pragma(database, "integrity_check(1)");
     if (damage !== "ok") throw new UnusableFileError(String(damage));
@@ -210,7 +210,7 @@ export const isUnusable = (cause: unknown): boolean =>
 
 function openingError(cause: unknown): unknown {
   // Our statements fit our tables.
-  if (codeOf(cause) === SQLITE_ERROR) return new UnusableFileError("it is no spool", { cause });
+  if (codeOf(cause) === SQLITE_ERROR) return new UnusableFileError("not a spool", { cause });
   if ((codeOf(cause) & 0xff) !== SQLITE_BUSY) return cause;
   return new Error("another agent uses it: give each a folder of its own with SONDE_DATA_DIR", {
     cause,
@@ -218,8 +218,8 @@ function openingError(cause: unknown): unknown {
 }
 
 /**
- * Renames the file and returns its new name. The file that was set aside before is kept too, older
- * ones are not.
+ * Renames the file and returns its new name. Keeps the file that was set aside before, but no older
+ * one.
  */
 export function setAside(path: string): string {
   const [aside, before] = [`${path}.aside-1`, `${path}.aside-2`];
