@@ -10,16 +10,17 @@ const MAX_LIMIT = 100_000;
 
 export const listAudit: Command = {
   options: ["since", "owner", "limit"],
-  run: ({ config, values, print }) =>
-    withStore(config, async (store) => {
-      const { since = "1970-01-01", owner } = values;
-      const from = parseInstant(since);
-      if (from === undefined)
-        throw invalid(`--since: ${show(since)} is not an ISO 8601 date or date-time`);
-      const limit = parseLimit(values.limit);
-      for (const { time, ...entry } of await store.audit.list({ since: from, owner, limit }))
+  async run({ config, values, print }) {
+    const { since: text = "1970-01-01", owner } = values;
+    const since = parseInstant(text);
+    if (since === undefined)
+      throw invalid(`--since: ${show(text)} is not an ISO 8601 date or date-time`);
+    const limit = parseLimit(values.limit);
+    await withStore(config, async (store) => {
+      for (const { time, ...entry } of await store.audit.list({ since, owner, limit }))
         print(`${JSON.stringify({ time: formatInstant(time), ...entry })}\n`);
-    }),
+    });
+  },
 };
 
 function parseLimit(text = DEFAULT_LIMIT): number {

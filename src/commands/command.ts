@@ -1,6 +1,5 @@
 // What a command is, how the command line names one, and the store that most of them work on.
 import { parseArgs } from "node:util";
-import { openConfiguredStore } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import { createLogger } from "../runtime/logger.ts";
@@ -82,6 +81,8 @@ export async function withStore(
   config: Config,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
+  // Loaded here, because commands that need no store start in half the time without it.
+  const { openConfiguredStore } = await import("../compose/store.ts");
   const store = await openConfiguredStore(
     config,
     openDataDir(config.dataDir),

@@ -14,16 +14,17 @@ const PAGE = 1000;
 
 export const createKey: Command = {
   options: ["level", "owner", "org"],
-  run: ({ config, values, print }) =>
-    withStore(config, async (store) => {
-      const access_level = (values.level ?? "VIEWER") as AccessLevel;
-      if (!ACCESS_LEVELS.includes(access_level))
-        throw invalid(`--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`);
-      const { owner = FIRST_OWNER, org = null } = values;
+  async run({ config, values, print }) {
+    const access_level = (values.level ?? "VIEWER") as AccessLevel;
+    if (!ACCESS_LEVELS.includes(access_level))
+      throw invalid(`--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`);
+    const { owner = FIRST_OWNER, org = null } = values;
+    await withStore(config, async (store) => {
       const issued = await issueKey(store, ACTOR, { owner, org, access_level });
       const { key_id, api_key } = issued as IssuedKey; // a new id is never taken
       print(`${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`);
-    }),
+    });
+  },
 };
 
 export const listKeys: Command = {
@@ -43,14 +44,14 @@ export const listKeys: Command = {
 
 export const revokeKey: Command = {
   takesId: true,
-  run: ({ config, id, print }) =>
-    withStore(config, async (store) => {
-      if (id === undefined)
-        throw invalid("keys revoke needs a key id; `sonde keys list` shows them");
+  async run({ config, id, print }) {
+    if (id === undefined) throw invalid("keys revoke needs a key id; `sonde keys list` shows them");
+    await withStore(config, async (store) => {
       if (!(await revoke(store, ACTOR, id)))
         throw invalid(`no active key ${show(id)}; \`sonde keys list\` shows them`);
       print(`key ${id} revoked\n`);
-    }),
+    });
+  },
 };
 
 /** Re-encrypts every stored secret with the current master key; the service may keep running. */

@@ -1,5 +1,4 @@
 // `sonde locations`: adds and lists locations, and prints the environment of their agents.
-import { locationKeysOf } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { locationIdValidator } from "../model/location.ts";
@@ -12,17 +11,18 @@ import type { Command } from "./command.ts";
 export const addLocation: Command = {
   takesId: true,
   options: ["label", "region"],
-  run: ({ config, id, values, print }) =>
-    withStore(config, async (store) => {
-      if (id === undefined)
-        throw invalid("locations add needs an id, for example `sonde locations add paris`");
-      if (!locationIdValidator.accepts(id))
-        throw invalid(`${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`);
-      const { label = id, region = "" } = values;
+  async run({ config, id, values, print }) {
+    if (id === undefined)
+      throw invalid("locations add needs an id, for example `sonde locations add paris`");
+    if (!locationIdValidator.accepts(id))
+      throw invalid(`${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`);
+    const { label = id, region = "" } = values;
+    await withStore(config, async (store) => {
       if (!(await insertLocation(store, { id, label, region })))
         throw invalid(`location ${show(id)} already exists; \`sonde locations list\` shows it`);
       print(await agentEnvironment(store, config, id));
-    }),
+    });
+  },
 };
 
 export const listLocations: Command = {
@@ -70,6 +70,7 @@ async function insertLocation(
  * Rejects when this process lacks the store's master key, which would derive a wrong location key.
  */
 async function agentEnvironment(store: Store, config: Config, id: string): Promise<string> {
+  const { locationKeysOf } = await import("../compose/store.ts");
   await store.masterKeys.claim();
   const [key = new Uint8Array()] = locationKeysOf(
     { ...config, location: id, locationKeys: undefined },
