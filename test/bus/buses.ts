@@ -15,16 +15,17 @@ import { startNatsServer } from "../support/nats-server.ts";
 import { track } from "../support/no-leftovers.ts";
 import { T0, aReport, aRun } from "../support/runs.ts";
 
-// Longer than a busy machine holds this process up: what it has taken meanwhile would come again.
+// Longer than a busy machine stalls this process: a message that it holds would be redelivered.
 export const ACK_WAIT_MS = 5000;
+/** Where a test waits for longer than the ack wait. */
+export const SHORT_ACK_WAIT_MS = 3000;
 export const quiet = createLogger("silent");
 
-/**
- * A bus, and its participants: one process where it is in the process, a connection each where it
- * is not.
- */
+/** A bus whose participants share a process or have a connection each. */
 export interface BusFixture extends AsyncDisposable {
-  join(): Promise<Bus>;
+  join(options?: Pick<NatsBusOptions, "ackWaitMs">): Promise<Bus>;
+  /** Whether messages are redelivered that show no sign of life. */
+  readonly hasAckWait: boolean;
   readonly dropped: MessageKind[];
 }
 
@@ -70,7 +71,7 @@ const inProcess: Adapter = {
         onDropped: (kind) => dropped.push(kind),
       }),
     );
-    return { ...bus, dropped, join: async () => bus };
+    return { ...bus, dropped, hasAckWait: false, join: async () => bus };
   },
 };
 
@@ -83,10 +84,12 @@ const nats: Adapter = {
     const cleanup = stack.move();
     return {
       dropped,
-      join: async () =>
+      hasAckWait: true,
+      join: async (options) =>
         cleanup.use(
           await connectTo(server.url, {
             onDropped: (kind) => dropped.push(kind),
+            ...options,
           }),
         ),
       [Symbol.asyncDispose]: () => cleanup.disposeAsync(),
