@@ -138,7 +138,7 @@ export interface FilteredList<Path extends string, P extends Parameters> {
   readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters;
 }
 
-/** A list by what its path and its query name. */
+/** A list filtered by parameters of its path and query. */
 export const filteredList = <
   S extends TObject,
   const Path extends string,

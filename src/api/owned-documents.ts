@@ -112,7 +112,7 @@ interface Dated {
 }
 
 /**
- * Changes a document because another object changed or went, whoever owns it, without checks.
+ * Changes a document because another object changed or was deleted, regardless of its owner.
  * `before` was read for update.
  */
 export async function follow<S extends TObject>(

@@ -1,10 +1,10 @@
-// Who may do what: access levels of keys, and what sharing lets others read and run.
+// Access levels of keys, and the rights that sharing gives to others.
 import type { Sharing } from "./resource.ts";
 
 export const ACCESS_LEVELS = ["VIEWER", "EDITOR", "OWNER"] as const;
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];
 
-/** Whoever a key acts as. */
+/** The identity that a key acts as. */
 export interface Principal {
   readonly key_id: string;
   readonly owner: string;
@@ -12,16 +12,16 @@ export interface Principal {
   readonly access_level: AccessLevel;
 }
 
-/** On whose behalf something is done: of a caller, or of the owner of what runs. */
+/** A caller, or the owner of a run. */
 export type Actor = Pick<Principal, "owner" | "org">;
 
-/** An owned thing, as far as access to it is concerned. */
+/** An owned object, as access rules see it. */
 export interface Owned extends Sharing {
   readonly owner: string;
   readonly owner_org: string | null;
 }
 
-/** On whose behalf what belongs to it is used. */
+/** The actor that a run of the object uses credentials as. */
 export const ownerOf = ({ owner, owner_org }: Owned): Actor => ({
   owner,
   org: owner_org,

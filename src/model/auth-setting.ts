@@ -1,5 +1,4 @@
-// An Authentication Setting: how calls to a domain authenticate, and what of it others than its
-// owner may see.
+// An Authentication Setting: how calls to a domain authenticate, and which parts of it readers see.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { Actor, Owned } from "./access.ts";
@@ -36,7 +35,7 @@ export const AUTH_TYPES = [
 ] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
 
-/** As a setting's `meta.domain` is compared and listed by; undefined for what is no hostname. */
+/** The normal form of `meta.domain`; undefined unless `text` is a hostname. */
 export function toDomain(text: string): string | undefined {
   return /^[^/?#@:%{}\s\\]+$|^\[[0-9a-f:.]+\]$/i.test(text) ? hostOf(`http://${text}/`) : undefined;
 }
@@ -159,8 +158,8 @@ export type ShownAuthSetting = Omit<AuthSetting, "keys"> & {
 };
 
 /**
- * Whoever reads a setting that was shared sees its keys where they are shared the same way, and
- * never its private key.
+ * Readers of a shared setting see its keys only if these are shared the same way, and never its
+ * private key.
  */
 export function shownAuthSetting(
   setting: AuthSetting,

@@ -1,4 +1,4 @@
-// What a tick carries of an authentication setting and its token, for one call.
+// The parts of an authentication setting and its token that a tick carries for one call.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 
@@ -11,7 +11,7 @@ const TickToken = Type.Object({
   token_secret: Text,
   headers: Type.Optional(Type.Array(Pair)),
   parameters: Type.Optional(Type.Array(Pair)),
-  /** Epoch milliseconds; null where it does not expire. */
+  /** Epoch milliseconds; null if it does not expire. */
   expires_at: Type.Union([Type.Number(), Type.Null()]),
   /** Why the latest attempt to renew it failed. */
   renewal_failure: Text,
@@ -31,7 +31,7 @@ export const AuthorizationSchema = Type.Object({
 export type Authorization = Static<typeof AuthorizationSchema>;
 export type TickToken = Static<typeof TickToken>;
 
-/** Both as a URL's `hostname` shows them. */
+/** Both in the form of `URL.hostname`. */
 export function isInDomain(host: string, domain: string): boolean {
   const [inner, outer] = [host, domain].map((name) => name.toLowerCase().replace(/\.$/, "")) as [
     string,
@@ -40,7 +40,7 @@ export function isInDomain(host: string, domain: string): boolean {
   return outer !== "" && (inner === outer || inner.endsWith(`.${outer}`));
 }
 
-/** A text among the free settings; undefined where it is none, or empty. */
+/** A setting that is a non-empty string; otherwise undefined. */
 export function settingOf(
   { settings }: Pick<Authorization, "settings">,
   name: string,

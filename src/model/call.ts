@@ -1,4 +1,4 @@
-// An API Call: the HTTP request to be made.
+// An API Call: the HTTP request to make.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
@@ -94,14 +94,10 @@ export const callResource = defineResource({
   }),
 });
 
-// As they may stand in a URL: %%NAME%%, {{name}} (its braces plain or percent-encoded) and
-// __NAME__.
+// Variables in a URL: %%NAME%%, {{name}} (braces plain or percent-encoded) and __NAME__.
 const VARIABLE = /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}[^{}/?#\r\n]+?(?:%7D){2}|__\w+__/gi;
 
-/**
- * The host of an http or https URL, or undefined where it is none. Variables may stand anywhere
- * after the scheme.
- */
+/** The host of an http or https URL, otherwise undefined. Allows variables after the scheme. */
 export function hostOf(url: string): string | undefined {
   const [, scheme = "", authority = "", rest = ""] =
     /^(https?:\/\/)([^/?#]*)(.*)$/is.exec(url) ?? [];

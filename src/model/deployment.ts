@@ -44,9 +44,9 @@ export const deploymentResource = defineResource({
 });
 
 /**
- * From when on the schedule of `after` holds, in epoch milliseconds: a new deployment starts with
- * the first trigger after its creation, a change holds from the first trigger more than
- * `CHANGE_LEAD_MS` ahead. Undefined when the schedule stays.
+ * When the schedule of `after` takes effect, in epoch milliseconds: for a new deployment, at the
+ * first trigger after its creation; for a change, at the first trigger more than `CHANGE_LEAD_MS`
+ * ahead. Undefined if the schedule is unchanged.
  */
 export function activeFrom(
   before: Deployment | undefined,

@@ -1,5 +1,5 @@
-// Environment variables: named values, kept by workspace. A workspace belongs to an organization,
-// or to an owner without one.
+// Environment variables: named values in workspaces. A workspace belongs to an organization, or to
+// an owner without one.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { Principal } from "./access.ts";
@@ -35,7 +35,7 @@ export const VariableSchema = Type.Object({
 
 export type Variable = Static<typeof VariableSchema>;
 
-/** Whose workspace of this name is meant: as variables are found by it. */
+/** Identifies the workspace of this name that belongs to the caller. */
 export const workspaceKey = (
   { owner, org }: Pick<Principal, "owner" | "org">,
   workspace: string,

@@ -1,4 +1,4 @@
-// The errors that callers of Sonde may see. What a target did is data (result.ts), never an error.
+// Errors that callers of Sonde see. What a target did is data (result.ts), never an error.
 
 export type ErrorCode =
   | "invalid"
@@ -9,7 +9,7 @@ export type ErrorCode =
   | "too_many"
   | "unreadable";
 
-/** `message` says what was given and what is allowed, and is safe to show to the caller. */
+/** `message` names the given and the allowed value, and is safe to show to the caller. */
 export class AppError extends Error {
   readonly code: ErrorCode;
 
@@ -25,26 +25,22 @@ export const invalid = (message: string, options?: ErrorOptions): AppError =>
 
 export const notFound = (what: string): AppError => new AppError("not_found", `${what} not found`);
 
-/**
- * Secrets that were changed in the database, or that no key at hand opens. What is stored stays as
- * it is.
- */
+/** Secrets that were changed in the database, or that no available key opens. */
 export const unreadable = (what: string, options?: ErrorOptions): AppError =>
   new AppError(
     "unreadable",
-    `the secrets of ${what} cannot be decrypted, so it is not changed: it can be deleted, or read again with the master key that it was stored with`,
+    `the secrets of ${what} cannot be decrypted, so it was not changed; delete it, or start Sonde with the master key that it was stored with`,
     options,
   );
 
 export interface UnavailableOptions extends ErrorOptions {
-  /** As callers are told of it. */
+  /** Named in the error answer. */
   readonly part?: "the database" | "the bus";
 }
 
 /**
- * A server that Sonde depends on cannot be reached just now, or cannot do its work; the same
- * request may succeed later. Its message is for an operator, may name addresses, and is not shown
- * to callers.
+ * The database or the bus cannot be reached or cannot work; the same request may succeed later.
+ * The message is for operators: it may contain addresses, and callers do not see it.
  */
 export class UnavailableError extends Error {
   readonly code = "unavailable";

@@ -1,5 +1,4 @@
-// Fields that several resources share, and the marks that a resource's schema puts on its
-// properties.
+// Fields that several resources share, and the marks that schemas put on their properties.
 import { Type } from "typebox";
 import type { TSchema, TSchemaOptions } from "typebox";
 
@@ -18,25 +17,25 @@ export const LIMITS = {
   secret: 64 * 1024,
 } as const;
 
-/** The same schema with other keywords; what its validator keeps on it out of sight included. */
+/** A copy with more keywords. Keeps the hidden properties that its validator reads. */
 export const mark = <S extends TSchema>(schema: S, keywords: object): S =>
   Object.assign(
     Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)),
     keywords,
   ) as S;
 
-/** Set by the service; never part of a create or update body. */
+/** Set by the service, never by a body. */
 export const readOnly = <S extends TSchema>(schema: S): S => mark(schema, { readOnly: true });
 
-/** May be left out on creation; `value` is stored instead. */
+/** Optional on creation; defaults to `value`. */
 export const withDefault = <S extends TSchema>(schema: S, value: unknown): S =>
   mark(schema, { default: value });
 
-/** Part of every body, of an update too. */
+/** Required in updates too. */
 export const requiredAlways = <S extends TSchema>(schema: S): S =>
   mark(schema, { requiredAlways: true });
 
-/** Encrypted wherever it is stored. */
+/** Encrypted at rest. */
 export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret: true });
 
 export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions = {}) =>
@@ -91,10 +90,10 @@ const tooLarge = (kib: number) => ({
   fault: (shown: string) => `${shown} is larger than ${kib} KiB`,
 });
 
-/** Anything that JSON holds, bounded in size. */
+/** Any JSON value of limited size. */
 export const freeValue = (kib: number) => Type.Refine(Type.Unknown(tooLarge(kib)), fitsKib(kib));
 
-/** An object of any content, bounded in size. */
+/** An object with any content, of limited size. */
 export const freeForm = (kib: number) =>
   Type.Refine(Type.Record(Type.String(), Type.Unknown(), tooLarge(kib)), fitsKib(kib));
 
@@ -103,18 +102,18 @@ export interface KeyValue {
   readonly value: string;
 }
 
-/** What every resource's `meta` carries. */
+/** The part of `meta` that every resource has. */
 export const OWNERSHIP = {
   owner: readOnly(Owner),
   created: readOnly(Timestamp),
   last_update: readOnly(Timestamp),
 };
 
-/** The `meta` of what is known by its name alone. */
+/** The `meta` of resources that have just a name. */
 export const NamedMeta = Type.Object(
   { name: Name, description: Description, tags: Tags, ...OWNERSHIP },
   { additionalProperties: false },
 );
 
-/** Who may read it beside its owner. */
+/** Who may read it, apart from its owner. */
 export const Access = Type.Object({ public: Flag, org: Flag }, { additionalProperties: false });

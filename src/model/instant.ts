@@ -1,10 +1,10 @@
 // Instants: epoch milliseconds in code, ISO 8601 UTC strings on the wire.
 
-/** With microseconds, as `created`, `last_update` and the times of results are written. */
+/** With microseconds: `created`, `last_update`, times of results. */
 export const formatInstant = (ms: number): string =>
   `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 
-/** Without a fraction, as the `time` of a statistics period is written. */
+/** Without a fraction: the `time` of a statistics period. */
 export const formatPeriodTime = (ms: number): string =>
   new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
@@ -14,8 +14,8 @@ const OFFSET = String.raw`Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d`;
 const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
 
 /**
- * Reads an ISO 8601 date or date-time, UTC when it names no offset. Digits beyond the millisecond
- * are cut off. Returns undefined for anything else, calendar dates that do not exist included.
+ * Parses an ISO 8601 date or date-time, in UTC if it has no offset. Truncates to milliseconds.
+ * Returns undefined for anything else, including dates that do not exist.
  */
 export function parseInstant(text: string): number | undefined {
   const match = ISO.exec(text);

@@ -1,4 +1,5 @@
-// A location: where agents run calls. Its id is a subject token of the bus.
+// Locations, where agents run calls, and the heartbeats of agents. A location id is a token of bus
+// subjects.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { createValidator } from "./validate.ts";
@@ -14,7 +15,7 @@ export interface Location {
   readonly region: string;
 }
 
-/** The last that is written with four digits of the year. */
+/** The last instant with a four-digit year. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export const HeartbeatSchema = Type.Object({
@@ -27,13 +28,12 @@ export const HeartbeatSchema = Type.Object({
     Type.Number({
       minimum: -LAST_INSTANT,
       maximum: LAST_INSTANT,
-      description:
-        "how far the hub's time is ahead of the clock of the agent's machine; absent until it is known",
+      description: "how far the hub's time is ahead of the agent's clock; absent until it is known",
     }),
   ),
 });
 
-/** What a heartbeat is answered with: the hub's time. */
+/** The answer to a heartbeat: the hub's time. */
 export const HeartbeatAnswerSchema = Type.Object({
   now: Type.Number({
     minimum: 0,
@@ -42,7 +42,7 @@ export const HeartbeatAnswerSchema = Type.Object({
   }),
 });
 
-/** An agent as its latest heartbeat told. */
+/** The state of an agent at its latest heartbeat. */
 export type Heartbeat = Readonly<Static<typeof HeartbeatSchema>>;
 
 export const locationIdValidator = createValidator(LocationId);
@@ -51,6 +51,6 @@ export const heartbeatAnswerValidator = createValidator(HeartbeatAnswerSchema);
 
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 
-/** An agent that has been silent for three heartbeats is offline. */
+/** An agent is offline after three missed heartbeats. */
 export const isOnline = (lastSeen: number, now: number): boolean =>
   now - lastSeen <= 3 * HEARTBEAT_INTERVAL_MS;

@@ -53,7 +53,7 @@ export const reportResource = defineResource({
   callIds: callIdsOf,
 });
 
-/** The report with those of its rows that `keep` lets pass. */
+/** The report with only the rows that pass `keep`. */
 export const withRows = (report: Report, keep: (row: ReportRow) => boolean): Report => ({
   ...report,
   groups: report.groups.map((group) => ({

@@ -1,5 +1,5 @@
-// What makes a resource: one schema, from which the bodies of create and update, the defaults and
-// the answer follow.
+// Resources: one schema each, from which the bodies of create and update, the defaults and the
+// answer follow.
 import { Type } from "typebox";
 import type { Static, TArray, TObject, TSchema } from "typebox";
 import { mark } from "./fields.ts";
@@ -11,7 +11,7 @@ import { invalid } from "./errors.ts";
 export type ResourceKind =
   "call" | "deployment" | "workflow" | "auth_setting" | "token" | "report" | "variable";
 
-/** The columns, beside the document, that lists filter by. */
+/** Columns beside the document, for the filters of lists. */
 export type FilterField = "domain" | "auth_id" | "token_id" | "target_id" | "workspace" | "name";
 
 export interface Sharing {
@@ -23,30 +23,24 @@ export interface Sharing {
 
 export interface ResourceDefinition<S extends TObject> {
   readonly kind: ResourceKind;
-  /** As error messages name it. */
+  /** Its name in error messages. */
   readonly label: string;
-  /**
-   * The whole object as it is stored and answered; `readOnly` and `default` mark what a body may
-   * hold.
-   */
+  /** The object as stored and answered; `readOnly` and `default` determine its bodies. */
   readonly schema: S;
-  /** Sets what follows from the rest of the document. */
+  /** Sets the fields that follow from others. */
   readonly derive: (document: Static<S>) => Static<S>;
   readonly sharing: (document: Static<S>) => Sharing;
   readonly filters: (document: Static<S>) => Partial<Record<FilterField, string | null>>;
-  /** The calls that it names, where it may name several: it is found by each of them. */
+  /** The calls that it names, for resources that may name several. Lists filter by them. */
   readonly callIds?: (document: Static<S>) => readonly string[];
 }
 
 export interface Resource<S extends TObject> extends ResourceDefinition<S> {
   readonly createBody: TSchema;
   readonly updateBody: TSchema;
-  /** A whole document from a create body; throws `invalid`. */
+  /** A document from a create body; throws `invalid`. */
   create(body: unknown, identity: Identity): Static<S>;
-  /**
-   * The document with a partial body merged in; throws `invalid`. Objects merge deeply, arrays are
-   * replaced.
-   */
+  /** Merges a partial body into the document; throws `invalid`. Arrays are replaced. */
   update(document: Static<S>, body: unknown, now: number): Static<S>;
 }
 
@@ -101,7 +95,7 @@ export function defineResource<S extends TObject>(definition: ResourceDefinition
       const merged = stamp(merge(document, filled), {
         last_update: formatInstant(now),
       });
-      // Each of several changes may be small enough, and what they add up to is not.
+      // Several small changes may add up to a document beyond the limits.
       checked(validators.whole, merged);
       return definition.derive(merged as Static<S>);
     },
@@ -114,10 +108,7 @@ function checked(validator: Validator<unknown>, body: unknown): Json {
   return body as Json;
 }
 
-/**
- * The schema of a body: without read-only properties; on update all may be left out but what is
- * marked otherwise.
- */
+/** The schema of a body: no read-only properties; in updates only `requiredAlways` is required. */
 function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
   const properties: Record<string, TSchema> = {};
   for (const [name, child] of Object.entries(schema.properties)) {
@@ -137,7 +128,7 @@ function bodySchema(schema: TObject, verb: "create" | "update"): TSchema {
 function innerSchema(child: TSchema, verb: "create" | "update"): TSchema {
   if (isObject(child)) return bodySchema(child as TObject, verb);
   const { items } = child as Partial<TArray>;
-  // Arrays are replaced whole: each item is a new one.
+  // Updates replace arrays: their items are new.
   return items && isObject(items) ? mark(child, { items: innerSchema(items, "create") }) : child;
 }
 
@@ -161,7 +152,7 @@ function withDefaults(schema: Node, value: unknown): unknown {
   return filled;
 }
 
-/** Fills in the items of arrays, which are always given whole, and nothing else. */
+/** Fills in defaults only in the items of arrays, which updates replace. */
 function withItemDefaults(schema: Node, value: unknown): unknown {
   const { items, properties } = schema;
   if (items && Array.isArray(value)) return value.map((item) => withDefaults(items, item));
@@ -174,7 +165,7 @@ function withItemDefaults(schema: Node, value: unknown): unknown {
   );
 }
 
-/** Objects merge, anything else is replaced. */
+/** Merges objects deeply; replaces anything else. */
 function merge(document: Json, change: Json): Json {
   const merged: Json = { ...document };
   for (const [name, value] of Object.entries(change)) {
@@ -185,9 +176,8 @@ function merge(document: Json, change: Json): Json {
 }
 
 /**
- * Clients read an object, change it and send it back whole. Read-only properties that come back as
- * they are stored ask for nothing and are passed over; any other value is refused like an unknown
- * property. `id` is always refused.
+ * Drops read-only properties with their stored values: clients send back the whole object they
+ * read. Any other value is refused like an unknown property, and `id` always.
  */
 function withoutUnchanged(schema: Node, body: unknown, document: unknown, depth = 0): unknown {
   if (!isPlain(body) || !isPlain(document) || !schema.properties) return body;

@@ -1,4 +1,4 @@
-// Finds what a schema marks as secret in a document, and replaces it.
+// Finds and replaces the values in a document that its schema marks as secret.
 import type { TSchema } from "typebox";
 
 export type Path = readonly string[];
@@ -13,22 +13,22 @@ interface Node {
   readonly allOf?: readonly Node[];
 }
 
-/** As owners are told why something was not done. */
+/** A reason in messages to owners. */
 export const cannotBeDecrypted = (what: string): string => `${what} cannot be decrypted`;
 
 export const hasSecrets = (schema: TSchema): boolean => marks(schema);
 
 /**
- * The paths of the values that are marked, null and absent ones left out. They depend on the
- * outline of the document alone: whatever stands in for the values, the same paths are found.
+ * The paths of the secret values that are present and not null. They depend on the shape of the
+ * document only: it has the same paths with its values encrypted.
  */
 export function secretPaths(schema: TSchema, document: unknown): Path[] {
   return pathsBelow([schema], document, []);
 }
 
 /**
- * The document with the values at these paths replaced, all at the same time; what is unchanged is
- * shared with it. Where several fail, rejects with the reason of the first path.
+ * A copy with the values at these paths replaced, concurrently; it shares what is unchanged. If
+ * several fail, rejects with the reason of the first path.
  */
 export async function replaceAt<D>(
   document: D,
@@ -59,7 +59,7 @@ function childrenOf(node: Node): Node[] {
 
 const branchesOf = ({ anyOf = [], allOf = [] }: Node): Node[] => [...anyOf, ...allOf];
 
-/** `nodes` are the schemas that the value may follow: those of every branch of a union. */
+/** `nodes`: the schemas of the value, one for each branch of a union. */
 function pathsBelow(nodes: readonly Node[], value: unknown, path: Path): Path[] {
   if (value === null || value === undefined || nodes.length === 0) return [];
   const all = nodes.flatMap(withBranches);

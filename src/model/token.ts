@@ -1,5 +1,5 @@
-// A Token: what was obtained for an Authentication Setting, applied to the calls that name it.
-// Never shared.
+// A Token: credentials obtained for an Authentication Setting, for the calls that name it. Never
+// shared.
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { AUTH_TYPES } from "./auth-setting.ts";
@@ -91,7 +91,7 @@ const inUtc = (time: string | null): string | null => {
   return ms === undefined ? null : formatInstant(ms);
 };
 
-/** The token with what it copies of its setting. */
+/** The token with the fields that it copies from its setting. */
 export const ofSetting = (token: Token, { meta, settings }: AuthSetting): Token => ({
   ...token,
   meta: {

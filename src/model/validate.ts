@@ -1,11 +1,11 @@
-// Checks values against schemas, without coercion or stripping, and words the faults as JSON Schema
-// validators do.
+// Validates values against schemas, without coercion or stripping. Faults are worded like those of
+// JSON Schema validators.
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Settings } from "typebox/system";
 import { invalid } from "./errors.ts";
 
-// TypeBox stops at 8 faults by default; a caller is told of all, within reason.
+// TypeBox stops at 8 faults by default; callers see them all, within reason.
 Settings.Set({ maxErrors: 1000 });
 
 interface Fault {
@@ -17,18 +17,15 @@ interface Fault {
 }
 
 export interface Validator<T> {
-  /** True when `value` fits; says nothing of why not. */
+  /** Cheaper than `faults`. */
   accepts(value: unknown): value is T;
-  /** Every fault of `value`, in reading order, in words for its sender. Empty when it fits. */
+  /** Every fault, worded for the sender; empty if `value` is valid. */
   faults(value: unknown): string[];
-  /** The value itself, or an `invalid` error that states the first fault and counts the others. */
+  /** Returns the value; throws `invalid` with the first fault and the number of others. */
   parse(value: unknown): T;
 }
 
-/**
- * A schema may carry `fault: (shown) => string` to word a failed `pattern`, `format` or `refine` in
- * its own terms.
- */
+/** The keyword `fault: (shown) => string` words a failed `pattern`, `format` or `refine`. */
 export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
   const compiled = Compile(schema);
   const faults = (value: unknown): string[] =>
@@ -44,23 +41,23 @@ export function createValidator<S extends TSchema>(schema: S): Validator<Static<
   };
 }
 
-/** The first fault, and how many others there are. */
+/** The first fault and the number of others. */
 export function summarizeFaults(faults: readonly string[]): string {
   const others = faults.length - 1;
   if (others <= 0) return faults[0] ?? "";
   return `${faults[0]} (and ${others} other ${others === 1 ? "fault" : "faults"})`;
 }
 
-/** A value as an error message shows it: Python-like quotes for strings, at most 100 characters. */
+/** A value for an error message: strings in single quotes, at most 100 characters. */
 export function show(value: unknown): string {
   const text = typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value));
   return text.length > 100 ? `${text.slice(0, 97)}...` : text;
 }
 
-/** What must not be there first, then what is missing, then what is wrong. */
+/** First unexpected properties, then missing ones, then wrong values. */
 function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]): string[] {
   const of = (keyword: string): Fault[] => raw.filter((fault) => fault.keyword === keyword);
-  // Each property by itself: where there are very many, the fault of their object is cut off.
+  // By property: with very many, the fault of their object is beyond the limit.
   const extra = Map.groupBy(
     of("boolean").filter(({ schemaPath }) => schemaPath.endsWith("/additionalProperties")),
     ({ instancePath }) => instancePath.slice(0, instancePath.lastIndexOf("/")),
@@ -72,21 +69,21 @@ function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]):
     ),
   );
   const missingOnes = of("required").flatMap((fault) => missing(schema, fault));
-  // A union is told by its branches: all that is wrong in one place is one fault.
-  const wrong = raw.filter(({ keyword }) => !TOLD_ELSEWHERE.has(keyword));
+  // The branches of a union report its faults; those in one place are one fault.
+  const wrong = raw.filter(({ keyword }) => !REPORTED_OTHERWISE.has(keyword));
   const byPlace = Map.groupBy(wrong, ({ instancePath }) => instancePath);
   const wrongOnes = [...byPlace.values()].map((faults) =>
     describeValue(schema, value, faults[0] as Fault, faults),
   );
   const all = [...new Set([...unexpectedOnes, ...missingOnes, ...wrongOnes])];
-  // A value that does not fit never passes for want of words.
+  // An invalid value always has a fault.
   return all.length > 0 ? all : [`body: ${show(value)} is not allowed`];
 }
 
-// A property that must not be there is told with its siblings, a union by its branches.
-const TOLD_ELSEWHERE = new Set(["additionalProperties", "required", "boolean", "anyOf"]);
+// Reported otherwise: unexpected properties with their siblings, unions by their branches.
+const REPORTED_OTHERWISE = new Set(["additionalProperties", "required", "boolean", "anyOf"]);
 
-/** An object that is missing is told by what is required in it, if anything is. */
+/** For a missing object: its required properties, if it has any. */
 function missing(schema: TSchema, fault: Fault): string[] {
   const names = fault.params["requiredProperties"] as string[];
   const parent = schemaAt(schema, fault.instancePath);
@@ -105,7 +102,7 @@ function requiredLeaves(node: SchemaNode | undefined, path: string): string[] {
 
 const MAX_NAMES = 20;
 
-/** Of the properties of one object. */
+/** The fault of all unexpected properties of one object. */
 function unexpected(parent: string, names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => show(name));
   const others = names.length > MAX_NAMES ? " and others" : "";

@@ -40,7 +40,7 @@ export const workflowResource = defineResource({
   callIds: ({ workflow }) => workflow.call_ids,
 });
 
-/** The workflow when a call is no more. */
+/** The workflow after the deletion of a call. */
 export const withoutCall = (workflow: Workflow, callId: string): Workflow => ({
   ...workflow,
   workflow: {

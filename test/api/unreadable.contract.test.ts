@@ -131,7 +131,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
         500,
         {
           error_msg: expect.stringMatching(
-            /^the secrets of this .+ cannot be decrypted, so it is not changed/,
+            /^the secrets of this .+ cannot be decrypted, so it was not changed/,
           ),
           error: 500,
         },

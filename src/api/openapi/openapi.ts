@@ -1,4 +1,4 @@
-// The OpenAPI document: what of an endpoint it says, and the parts that all endpoints share.
+// The OpenAPI document: the description of an endpoint, and the parts that all endpoints share.
 import type { FastifySchema } from "fastify";
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import type { TSchema } from "typebox";
@@ -13,12 +13,12 @@ const ERROR_SCHEMA = {
   type: "object",
   required: ["error_msg", "error"],
   properties: {
-    error_msg: { type: "string", description: "what was wrong, and where" },
+    error_msg: { type: "string", description: "the fault and its place" },
     error: { type: "integer", description: "the HTTP status" },
   },
 };
 
-/** A schema that the document keeps once, under its name, for all operations that use it. */
+/** A schema that the document holds once, under its name. */
 export const named = <S extends TSchema>(name: string, schema: S): S => ({
   ...schema,
   $id: name,
@@ -38,10 +38,10 @@ export function sharedSchemas(endpoints: readonly Endpoint[]): unknown[] {
 }
 
 const ERRORS: Readonly<Record<number, string>> = {
-  400: "Something in the request does not fit; the message says what",
-  401: "No key, or one that is not in force",
+  400: "The request has a fault; the message says which",
+  401: "No active key",
   403: "The key may not do this",
-  404: "There is no such object, or none that you may read",
+  404: "No such object, or none that you may read",
   412: "If-Match names another version of the object",
   413: "The body is larger than 1 MiB",
   415: "The body is not application/json",
@@ -105,7 +105,7 @@ const IDEMPOTENCY_KEY = {
   },
 };
 
-/** What the document says of one way to reach an endpoint. */
+/** The description of one method and path of an endpoint. */
 export function describe(endpoint: Endpoint, method: Method, path: string): FastifySchema {
   const { operationId, methods, tag, summary, query, body } = endpoint;
   const isFirst = method === methods[0] && path === endpoint.path;
@@ -177,7 +177,7 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
 }
 
 /**
- * A schema without what only its validator reads, and with references to the named schemas in it.
+ * The schema without our own keywords, with references to the named schemas in it.
  */
 const plain = (schema: unknown): unknown =>
   JSON.parse(
@@ -186,13 +186,13 @@ const plain = (schema: unknown): unknown =>
     ),
   );
 
-/** Keywords that mean something to this service only. */
+/** Keywords of our own. */
 const isOurs = (name: string, value: unknown): boolean =>
   name.startsWith("~") ||
   name === "$id" ||
   ((name === "secret" || name === "requiredAlways") && value === true);
 
-/** Tuples as JSON Schema 2020-12 has them, which OpenAPI 3.1 refers to. */
+/** Tuples as in JSON Schema 2020-12, which OpenAPI 3.1 uses. */
 function toStandard(value: unknown): unknown {
   if (!isTuple(value)) return value;
   const { items, additionalItems: _additional, ...rest } = value;

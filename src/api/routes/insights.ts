@@ -98,7 +98,7 @@ export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =
     ...common,
     operationId: "getLatestInsight",
     path: "/insights/call/:call_id/",
-    summary: "The latest report of a call; `{}` where there is none",
+    summary: "The latest report of a call; `{}` if there is none",
     query: { weekly: WEEKLY },
     answer: Type.Union([InsightSchema, Type.Object({})]),
     async handle({ principal, params }) {
@@ -119,7 +119,7 @@ export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =
   }),
 ];
 
-/** The date that the oldest of the ranked periods begins on; the one under way is not closed. */
+/** The first day of the oldest ranked period. The current period does not count: it is not closed. */
 function rankedFrom(weekly: boolean, now: number): string {
   const kind = weekly ? "WEEK" : "MONTH";
   let start = periodStart(kind, now);

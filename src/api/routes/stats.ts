@@ -1,5 +1,4 @@
-// Statistics of a call: of one period, and of the periods or single calls before and since an
-// instant.
+// Statistics of a call: of one period, and of periods or single calls before or since an instant.
 import { Type } from "typebox";
 import { invalid, notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
@@ -49,7 +48,7 @@ export const statEndpoints = (deps: EndpointDeps): Endpoint[] => [
   listing(deps, "before", "backwards"),
 ];
 
-/** The endpoint of a call, that answers with statistics instead when it is asked for a `kind`. */
+/** `get`, extended: answers with statistics when the query has `kind`. */
 export const callOrStat = (deps: EndpointDeps, get: Endpoint): Endpoint =>
   defineEndpoint({
     ...get,
@@ -205,11 +204,11 @@ const positionOf = (
 ): Position | undefined =>
   query.cursor === undefined ? undefined : cursors.decode(scope, query.cursor);
 
-/** The period of the kind next to the one that starts at `time`. */
+/** The start of the next period in this direction. */
 const beside = (kind: PeriodKind, time: number, direction: Direction): number =>
   direction === "forwards" ? periodEnd(kind, time) : periodStart(kind, time - 1);
 
-/** What a page covers: from where it was asked for to its last entry. */
+/** The times of a page: from its start to its last entry. */
 const range = (
   from: number,
   last: number,
