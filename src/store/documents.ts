@@ -64,10 +64,10 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Those that `reader` may read. Uses an index on either database. */
     list: (kind: ResourceKind, reader: Principal, filters: Filters, page: Page) =>
       all(listQuery(database, kind, reader, filters, page)),
-    /** All of the kind, whoever owns them. */
+    /** All of the kind, of all owners. */
     listKind: (kind: ResourceKind, { after, limit }: Page): Promise<StoredDocument[]> =>
       all(rowsOf(kind).where("id", ">", after).orderBy("id").limit(limit)),
-    /** Every document of the kind with this filter value, whoever owns it. */
+    /** Every document of the kind with this filter value, of all owners. */
     listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
       all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),
     /** How many `listAll` returns. */

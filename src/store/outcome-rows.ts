@@ -7,12 +7,12 @@ import { chunksOf, excluded } from "./database.ts";
 import type { PendingRun } from "./records.ts";
 import { foldResults } from "./fold.ts";
 
-/** What was ordered, as far as a report must agree with it. */
+/** The part of an ordered run that its report must match. */
 export type Order = Pick<
   PendingRun,
   "owner" | "location_id" | "target_id" | "target_kind" | "due_time"
 > & {
-  /** Of a workflow's run; empty for a call. */
+  /** The calls of a workflow's run; empty for a call. */
   readonly call_ids: readonly string[];
 };
 
@@ -30,11 +30,11 @@ export interface Outcome {
 export interface StoredOutcome {
   readonly order: Order;
   readonly isMissed: boolean;
-  /** Null for the run of a workflow. */
-  readonly result: Result | null;
+  /** Undefined for the run of a workflow. */
+  readonly result: Result | undefined;
 }
 
-/** By the ids of their runs; locked until the end of the transaction. */
+/** Returns the outcomes by the ids of their runs, locked until the end of the transaction. */
 export async function lockOutcomes(
   database: Database,
   ids: readonly string[],
@@ -83,7 +83,7 @@ async function lockWorkflowResults(
       {
         order: { ...order, target_kind: "workflow", due_time, call_ids: calls },
         isMissed: meta.result === "MISSED",
-        result: null,
+        result: undefined,
       },
     ];
   });

@@ -94,7 +94,7 @@ export type RunPlan = Pick<PendingRun, "result_id" | "expires_at"> & {
 };
 
 export interface UnpublishedRun extends PendingRun {
-  /** Left to the beat by whoever ordered it. */
+  /** Left to the beat when it was ordered. */
   readonly held_back: boolean;
 }
 

@@ -111,7 +111,7 @@ async function recordReports(
     else if (before && (!before.isMissed || isMissed(report))) duplicate += 1;
     else {
       const { results, workflow = null } = report;
-      accepted.push({ runId, order, results, workflow, replaced: before?.result ?? undefined });
+      accepted.push({ runId, order, results, workflow, replaced: before?.result });
       if (before) late += 1;
     }
   }

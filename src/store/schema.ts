@@ -57,7 +57,7 @@ interface PendingRunsTable {
   expires_at: number;
   context: string;
   published: number;
-  /** Left to the beat by whoever ordered it, until its token is renewed. */
+  /** Left to the beat when it was ordered: its token was about to be renewed. */
   held_back: number;
   target_kind: string;
   between_calls_delay: number;

@@ -46,7 +46,7 @@ export interface Store {
    * be used inside.
    */
   transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
-  /** The database server's clock; the system's where there is no server. */
+  /** The database server's clock; the system's without a server. */
   now(): Promise<number>;
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -163,7 +163,7 @@ describe("a report from the wire", () => {
       },
     ],
     [
-      "a time that is none",
+      "an invalid time",
       {
         results: [{ ...aResult(), meta: { ...aResult().meta, due_time: "noon" } }],
       },

@@ -44,11 +44,11 @@ it.each<[string, ResultCode[], ResultCode, string | null]>([
 
 it("says which call ended it, and why", () => {
   const [first, second] = results(["COMPLETE", "CONNECTION_ERROR"]);
-  const told = {
+  const failed = {
     ...second!,
     meta: { ...second!.meta, message: "timeout: no response came in time" },
   };
-  expect(outcomeOfWorkflow([first!, told]).message).toBe(
+  expect(outcomeOfWorkflow([first!, failed]).message).toBe(
     "call 2 of 2 ended with CONNECTION_ERROR: timeout: no response came in time",
   );
   expect(outcomeOfWorkflow([first!]).message).toBeNull();

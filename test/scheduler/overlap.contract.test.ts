@@ -100,7 +100,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     const due_time = T0 + minute * MINUTE_MS;
     const tick = ticks.find((each) => each.due_time === due_time);
     const run = await store.pendingRuns.get(tick?.result_id ?? "");
-    if (!run) throw new Error(`minute ${minute} is not under way`);
+    if (!run) throw new Error(`minute ${minute} is not running`);
     const { workflow, ...report } = aWorkflowReport(run);
     const end_time = formatInstant(T0 + seconds * SECOND);
     await store.results.record([

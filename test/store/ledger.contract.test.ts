@@ -245,16 +245,16 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
           );
           expect([...stored.keys()].sort()).toEqual([...raw.keys()].sort());
           for (const [code, results] of raw) {
-            const [anew, summary] = [summarizeResults(results), stored.get(code)!];
+            const [recomputed, summary] = [summarizeResults(results), stored.get(code)!];
             expect(summary).toMatchObject({
-              count: anew.count,
-              min: anew.min,
-              max: anew.max,
+              count: recomputed.count,
+              min: recomputed.min,
+              max: recomputed.max,
             });
-            expect(summary.mean).toBeCloseTo(anew.mean, 9);
-            expect(standardDeviation(summary)).toBeCloseTo(standardDeviation(anew), 8);
-            expect(skewness(summary)).toBeCloseTo(skewness(anew), 8);
-            expect(percentiles(summary, [50, 99])).toEqual(percentiles(anew, [50, 99]));
+            expect(summary.mean).toBeCloseTo(recomputed.mean, 9);
+            expect(standardDeviation(summary)).toBeCloseTo(standardDeviation(recomputed), 8);
+            expect(skewness(summary)).toBeCloseTo(skewness(recomputed), 8);
+            expect(percentiles(summary, [50, 99])).toEqual(percentiles(recomputed, [50, 99]));
           }
         }
   });

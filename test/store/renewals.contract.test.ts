@@ -67,7 +67,7 @@ describe.each(storeKinds)("renewals on %s", (kind) => {
   });
 
   it.each(["the token", "its setting"])(
-    "begin anew when %s is written, as soon as nobody has the token claimed",
+    "are due at once when %s is written, once its claim ends",
     async (which) => {
       const setting: NewDocument = {
         ...aCall(),
