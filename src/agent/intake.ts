@@ -194,16 +194,15 @@ function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => numb
     entries.delete(key);
   };
   const evict = (): void => {
-    const now = clock.monotonic();
     for (const [key, { until }] of entries) {
-      if (until > now && held <= bound) break;
+      if (until > clock.monotonic() && held <= bound) break;
       remove(key);
     }
   };
   return {
     get(key: string): T | undefined {
-      evict();
-      return entries.get(key)?.value;
+      const entry = entries.get(key);
+      return entry && entry.until > clock.monotonic() ? entry.value : undefined;
     },
     set(key: string, value: T): void {
       remove(key);
@@ -212,6 +211,9 @@ function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => numb
       held += size;
       evict();
     },
-    delete: remove,
+    delete(key: string): void {
+      remove(key);
+      evict();
+    },
   };
 }
