@@ -1,21 +1,18 @@
-// Makes the runs that are then ordered: of a deployment's schedule in a slot, and at a caller's
-// request.
+// Makes pending runs: for a slot of a deployment's schedule, and for a caller's request.
 import { derivedId, newId } from "../runtime/ids.ts";
 import { dueRun, MAX_START_DELAY_MS } from "../model/slots.ts";
 import { LONGEST_CALL_MS } from "../model/workflow-result.ts";
 import type { TargetKind } from "../model/tick.ts";
 import type { PendingRun, Schedule } from "../store/records.ts";
 
-/** What a report may need to arrive. */
+/** Time for a report to arrive. */
 const REPORT_GRACE_MS = 60_000;
 
-/**
- * When a run that may take `longestMs` is given up. That of a workflow is known when it is planned.
- */
+/** When a run of at most `longestMs` expires. For a workflow, planning sets it. */
 export const expiryOf = (latestStart: number, longestMs = LONGEST_CALL_MS): number =>
   latestStart + longestMs + REPORT_GRACE_MS;
 
-/** The run of `schedule` that is due in `slot`; the same slot always gives the same run. */
+/** The run of `schedule` in `slot`; always the same for the same slot. */
 export function scheduledRun(schedule: Schedule, slot: number): PendingRun {
   const due = dueRun(schedule, slot);
   return {
@@ -40,7 +37,7 @@ export interface RunOrder {
   /** Seconds. */
   readonly between_calls_delay: number;
   readonly location_id: string;
-  /** On whose behalf it runs. */
+  /** The user on whose behalf it runs. */
   readonly owner: string;
   readonly context: Readonly<Record<string, unknown>>;
   /** Seconds from the request to the call. */

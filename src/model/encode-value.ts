@@ -1,4 +1,4 @@
-// How a value that is filled into a text is encoded for where it lands there.
+// Encodes the values of variables for the place in the text where they land.
 
 /** The kind of text. */
 export type Landing = "text" | "url" | "json" | "form" | "xml";
@@ -6,15 +6,13 @@ export type Landing = "text" | "url" | "json" | "form" | "xml";
 /** The message is a sentence for the user, and holds no value. */
 export class VariableFault extends Error {}
 
-/**
- * Told of all text around the values, in order, so that it knows where a value lands. Throws a
- * `VariableFault`.
- */
+/** Reads the text in order to know where each value lands. Throws a `VariableFault`. */
 export interface ValueEncoder {
+  /** The text before a value. */
   pass(text: string): void;
-  /** A name without a value, which stays as it is written. */
+  /** A reference without a value, which stays as written. */
   leave(written: string): void;
-  /** Null is JSON's, and nothing in any other text. */
+  /** Null is `null` in JSON, and empty in other texts. */
   encode(value: string | null, written: string): string;
   end(rest: string): void;
 }
@@ -41,20 +39,16 @@ const asForm = (value: string): string => percentEncoded(value).replaceAll("%20"
 
 const HOST = /^[^\s\p{Cc}/?#@\\%]{1,255}$/u;
 
-/** With its scheme. A host's name has 253 characters at most (RFC 1035 section 2.3.4). */
+/** With its scheme. A host name has at most 253 characters (RFC 1035 section 2.3.4). */
 const LONGEST_AUTHORITY = 300;
 
-// WHATWG URL takes one for a step within the path, however it is encoded, and takes no notice of
-// control characters.
+// WHATWG URL resolves dot segments, encoded ones too, and ignores control characters.
 const DOT_SEGMENT = /^[\p{Cc} ]*(?:(?:\.|%2e)[\p{Cc} ]*){1,2}$/iu;
 
-/**
- * A value is part of the host or of a segment of the path, and ends neither; it is no step in the
- * path.
- */
+/** A value stays within the host, or within its path segment, and makes no dot segment. */
 function createUrlEncoder(): ValueEncoder {
   let part: "authority" | "path" | "rest" = "authority";
-  // Of the authority, or of the path's segment; and by which name a value came into it.
+  // The authority or path segment so far, and the last reference filled into it.
   let [passed, filledIn] = ["", ""];
   const endSegment = (next = ""): void => {
     if (filledIn !== "" && DOT_SEGMENT.test(passed))
@@ -94,7 +88,7 @@ function createUrlEncoder(): ValueEncoder {
     encode(value, written) {
       const text = value ?? "";
       if (part === "authority" && !HOST.test(text))
-        throw new VariableFault(`the value of ${written} is no host`);
+        throw new VariableFault(`the value of ${written} is not a host`);
       const encoded = part === "authority" ? text : percentEncoded(text);
       if (part !== "rest") passed += encoded;
       if (text !== "") filledIn = written;
@@ -107,10 +101,7 @@ function createUrlEncoder(): ValueEncoder {
   };
 }
 
-/**
- * Within a string a value is escaped; outside one it stands as it is where it is JSON, and becomes
- * a string otherwise.
- */
+/** Within a string a value is escaped; elsewhere it stays if it is JSON, or becomes a string. */
 function createJsonEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
   let inString = false;
   return {
@@ -145,7 +136,7 @@ const XML: Readonly<Record<string, string>> = {
 const asXml = (value: string): string =>
   value.replace(/[&<>"']/g, (character) => XML[character] ?? character);
 
-/** A CDATA section knows no escapes: what could end it, stands between two of them. */
+/** A CDATA section has no escapes: a value that could end it is placed between two sections. */
 function createXmlEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
   let inSection = false;
   return {

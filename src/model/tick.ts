@@ -28,11 +28,11 @@ const TickCall = Type.Object({
     body: nullableText,
   }),
   authorization: Type.Optional(Type.Union([AuthorizationSchema, Type.Null()])),
-  /** Why there is nothing to call: reported as UNABLE_TO_RUN. */
+  /** Why the call cannot be made: reported as UNABLE_TO_RUN. */
   unable: Type.Optional(Type.String()),
 });
 
-/** What holds for the calls of a workflow's run together. */
+/** The settings of a workflow's run. */
 const TickWorkflow = Type.Object({
   workflow_id: Type.String(),
   name: Type.String(),
@@ -41,23 +41,23 @@ const TickWorkflow = Type.Object({
   between_calls_delay: Type.Number({ minimum: 0, description: "seconds" }),
 });
 
-// Unknown fields are passed over, so that a newer hub and an older agent understand each other.
+// Unknown fields are ignored, so that a newer hub and an older agent understand each other.
 export const TickSchema = Type.Object({
-  /** Of the run: the result of its one call, or the workflow's. */
+  /** The id of the run: of the result of its one call, or of the workflow's result. */
   result_id: Type.String(),
   trigger: Type.Enum([...TRIGGERS]),
   trigger_time: Instant,
   due_time: Instant,
-  /** Not started by then, the run is MISSED. */
+  /** A run that has not started by then is MISSED. */
   latest_start: Instant,
   deployment_id: nullableText,
   location_id: Type.String(),
   context: Type.Record(Type.String(), Type.Unknown()),
   /** The environment values that the calls name. */
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** In the place of `environment` and of the calls' `authorization`: sealed `TickSecrets`. */
+  /** Sealed `TickSecrets`, instead of `environment` and the calls' `authorization`. */
   sealed: Type.Optional(Type.String()),
-  /** Made in this order. */
+  /** In the order in which they are made. */
   calls: Type.Array(TickCall, { minItems: 1 }),
   /** Absent or null where the target is one call. */
   workflow: Type.Optional(Type.Union([TickWorkflow, Type.Null()])),
@@ -69,7 +69,7 @@ export type TickWorkflow = Static<typeof TickWorkflow>;
 
 export const tickValidator = createValidator(TickSchema);
 
-/** Ticks that share a message: of one location, due in the same second. */
+/** Ticks of one location that are due in the same second share a message. */
 export const MAX_TICKS_PER_MESSAGE = 50;
 
 /**

@@ -1,4 +1,4 @@
-// When a token is renewed, and what becomes of it: the rules, without the request.
+// The rules of token renewal: when a token is due, and what an answer makes of it.
 import type { AuthSetting } from "./auth-setting.ts";
 import type { TickToken } from "./authorization.ts";
 import { formatInstant, parseInstant } from "./instant.ts";
@@ -8,8 +8,8 @@ import type { Token } from "./token.ts";
 import { createValidator } from "./validate.ts";
 
 /**
- * Ahead of expiry: three minutes, or a tenth of a longer life; half of a shorter one. Longer than a
- * run is published ahead and may start late, so that it takes a token along that lasts.
+ * Ahead of expiry: at least three minutes, or a tenth of the life, but at most half of it. Longer
+ * than a run is published ahead and may start late, so that its token lasts.
  */
 const LEAST_AHEAD_MS = 180_000;
 const SHARE_AHEAD = 0.1;
@@ -17,15 +17,15 @@ const SHARE_AHEAD = 0.1;
 /** The renewal time of a token that was just written: it comes before all others. */
 export const AT_ONCE = 0;
 
-/** A longer life is as good as none that ends. */
+/** A longer life is cut to this. */
 const LONGEST_LIFE_S = 100 * 365 * 24 * 3600;
 
-/** What a tick needs to reach its agent ahead of time. */
+/** Time for a tick to reach its agent. */
 const TICK_LEAD_MS = 5000;
 
 const RENEWED_GRANTS = new Set(["client_credentials", "refresh_token", "password"]);
 
-/** Whether the setting and the token hold what a renewal takes. */
+/** Whether the setting and the token allow a renewal. */
 export function isRenewable({ settings }: AuthSetting, { token }: Token): boolean {
   if (!settings.access_token_url) return false;
   if (settings.auth_type === "OAUTH2_JWT") return true;
@@ -46,9 +46,9 @@ export function renewalTime({ token }: Token): number | null {
 }
 
 /**
- * Whether a run is to be held back for a newer token: until shortly before it is due, where this
- * one does not last; and until shortly before its latest start where there is none that could be
- * sent, and nothing is known to prevent one.
+ * Whether a run waits for a newer token: until shortly before it is due, if this token expires too
+ * soon; until shortly before its latest start, if there is no usable token and its renewal has not
+ * failed.
  */
 export function awaitsRenewal(
   { is_renewed, access_token, expires_at, renewal_failure }: TickToken,
@@ -63,9 +63,7 @@ export function awaitsRenewal(
   return now < (isHopeful ? latest_start : due_time) - TICK_LEAD_MS;
 }
 
-/**
- * RFC 6749 section 5.1: the token with what its endpoint answered, or why it cannot be had from it.
- */
+/** RFC 6749 section 5.1: the token updated from the endpoint's answer, or what is wrong with it. */
 export function renewedToken(
   before: Token,
   answer: Readonly<Record<string, unknown>>,
@@ -93,13 +91,10 @@ export function renewedToken(
   const tooLarge = tooLargeIn(renewed);
   return tooLarge === undefined
     ? renewed
-    : `${tooLarge} that the token endpoint answered is too large to be kept`;
+    : `${tooLarge} in the answer of the token endpoint is too large to be kept`;
 }
 
-/**
- * Whole seconds; undefined where none are named. With 0, endpoints say that a token does not
- * expire.
- */
+/** Whole seconds; undefined without a life. Endpoints send 0 for a token that does not expire. */
 function lifeOf(given: unknown): number | undefined {
   const seconds = typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given;
   if (typeof seconds !== "number" || !(seconds >= 1)) return undefined;
@@ -122,7 +117,7 @@ function tooLargeIn({ token, api_response }: Token): string | undefined {
 
 const FAILURE = "renewal_error";
 
-/** The old token stays; why it was not renewed stands beside what the endpoint answered last. */
+/** The old token, with the reason beside the endpoint's last answer. */
 export const unrenewedToken = (before: Token, reason: string): Token => ({
   ...before,
   api_response: { ...before.api_response, [FAILURE]: reason },
@@ -133,9 +128,7 @@ export function renewalFailureOf({ api_response }: Token): string | null {
   return typeof reason === "string" ? reason : null;
 }
 
-/**
- * What a renewal was made from: another renewal, or its owner, may have changed the token since.
- */
+/** Whether neither its owner nor another renewal changed the token. */
 export const isSameToken = (a: Token, b: Token): boolean =>
   (["access_token", "refresh_token", "grant_type", "username", "password", "scope"] as const).every(
     (name) => a.token[name] === b.token[name],

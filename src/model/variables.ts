@@ -1,40 +1,40 @@
 // Variables in a call: %%NAME%% (and __NAME__ in a URL) for context and system values, {{name}} for
-// environment values. One pass: what is filled in is never looked at again.
+// environment values. One pass: values are not expanded again.
 import { createValueEncoder, isJson, VariableFault } from "./encode-value.ts";
 import type { Landing } from "./encode-value.ts";
 import { formatInstant } from "./instant.ts";
 
 export interface Variable {
-  /** Null is JSON's, and nothing in any other text. */
+  /** Null is `null` in JSON, and empty in other texts. */
   readonly value: string | null;
   readonly secret: boolean;
 }
 
 export interface Scope {
-  /** What `%%NAME%%` stands for; the name is in upper case. */
+  /** The variable of `%%NAME%%`; the name is in upper case. */
   system(name: string): Variable | undefined;
-  /** What `{{name}}` stands for. */
+  /** The variable of `{{name}}`. */
   environment(name: string): Variable | undefined;
 }
 
 export interface Expanded {
   readonly text: string;
-  /** Whether a secret was filled in, however short. */
+  /** Whether the text contains a secret, however short. */
   readonly isSecret: boolean;
 }
 
 export interface Expansion {
   /** Throws a `VariableFault`. */
   expand(text: string, landing: Landing): Expanded;
-  /** Counts a value among the secrets. */
+  /** Adds a value to the secrets. */
   hide(value: string): void;
-  /** Secret values that were filled in. */
+  /** The secret values in the expanded texts. */
   readonly secrets: ReadonlySet<string>;
-  /** As they were written; a name without a value stays as it is. */
+  /** References without a value, which stay as written. */
   readonly unknown: ReadonlySet<string>;
 }
 
-/** Characters that the texts of a call have together, those that something is filled into. */
+/** Characters in all expanded texts of a call together. */
 export const MAX_EXPANDED_LENGTH = 4 * 1024 * 1024;
 
 const PERCENTS = String.raw`%%(\w+)%%`;
@@ -115,7 +115,7 @@ function referenceOf(match: RegExpMatchArray, scope: Scope): Reference {
   return { written, variable, weak: false };
 }
 
-/** The names that `{{name}}` stands for in the texts. */
+/** The names in `{{name}}` references of the texts. */
 export function environmentNames(texts: Iterable<string>): string[] {
   const names = new Set<string>();
   for (const text of texts)
@@ -138,10 +138,7 @@ function decoded(text: string): string {
 // application/json-seq.
 const JSON_TYPE = /[/+](?:x-)?(?:nd)?json(?:l|lines|-seq)?$/;
 
-/**
- * How values are encoded in a body: by its content type, or where none is given, by whether it is
- * JSON around them.
- */
+/** How values are encoded in a body: by its content type; without one, as JSON if it is JSON. */
 export function landingOfBody(body: string, contentType: string | undefined): Landing {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === undefined || type === "")
@@ -151,14 +148,14 @@ export function landingOfBody(body: string, contentType: string | undefined): La
   return type === "application/x-www-form-urlencoded" ? "form" : "text";
 }
 
-/** What the system names of a call stand for; null where there is no such thing. */
+/** The values of a call's system variables; null without a value. */
 export interface CallFacts {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** A random UUID, the same each time it is asked for. */
+  /** A random UUID, the same at each call. */
   readonly guid: () => string;
   readonly result_id: string;
-  /** Of the run: the same as `result_id`, or the workflow's. */
+  /** The id of the run: `result_id`, or that of the workflow's result. */
   readonly run_id: string;
   readonly call_id: string;
   readonly call_name: string;
@@ -177,7 +174,7 @@ export interface GivenValues {
   readonly customVariables: Readonly<Record<string, unknown>>;
 }
 
-/** Context wins over the clock and names, never over ids and credentials. */
+/** Context overrides the clock and names, never ids and credentials. */
 export function scopeOf(facts: CallFacts, given: GivenValues): Scope {
   const { context, environment, customVariables } = given;
   return {
@@ -204,7 +201,7 @@ function textOf(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
-/** Clients send `{"DATETIME": "%%DATETIME%%"}` to ask for the system's value. */
+/** Clients send `{"DATETIME": "%%DATETIME%%"}` to get the system's value. */
 const isItself = (name: string, value: unknown): boolean =>
   typeof value === "string" && value.toUpperCase() === `%%${name}%%`;
 

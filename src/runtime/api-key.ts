@@ -1,4 +1,4 @@
-// API keys: how one is made, recognized, and turned into the hash that is stored in its place.
+// API keys: generated, recognized and hashed for the store.
 import { createHash, randomInt } from "node:crypto";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -10,5 +10,5 @@ export const newApiKey = (): string =>
 
 export const isApiKey = (text: string): boolean => /^[A-Za-z0-9]{32}$/.test(text);
 
-/** A key has more randomness than can be guessed, so a fast hash without a salt hides it. */
+/** A key cannot be guessed, so a fast hash without a salt is enough. */
 export const hashApiKey = (key: string): string => createHash("sha256").update(key).digest("hex");

@@ -38,7 +38,7 @@ async function waitWhileLeft(leftMs: () => number, signal?: AbortSignal): Promis
     if (left <= 0) return;
     const ms = Math.min(Math.ceil(left), LONGEST_TIMER_MS);
     await delay(ms, undefined, signal ? { signal } : {}).catch(
-      () => undefined, // the next turn sees why
+      () => undefined, // the next turn rejects
     );
   }
 }

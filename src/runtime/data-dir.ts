@@ -1,5 +1,4 @@
-// The folder that a process keeps things in: made private on first use, with what was generated
-// there.
+// The private folder of a process, created on first use, and the keys generated in it.
 import { randomBytes, randomUUID } from "node:crypto";
 import {
   existsSync,
@@ -16,12 +15,9 @@ export interface DataDir {
   path(file: string): string;
   /** The content of the file; undefined when there is none. */
   read(file: string): string | undefined;
-  /**
-   * Writes it for this user alone (mode 0600). In one step: whatever interrupts it, the file is the
-   * old one or the new.
-   */
+  /** Writes the file for this user alone (mode 0600), atomically. */
   write(file: string, content: string): void;
-  /** The key in the file, made on first use; two processes that start at once get the same one. */
+  /** The key in the file, generated on first use; processes that start at once get the same. */
   key(file: string): Uint8Array;
 }
 
@@ -34,8 +30,8 @@ export function openDataDir(directory: string): DataDir {
   } catch (cause) {
     throw new Error(
       codeOf(cause) === "EEXIST"
-        ? `the data folder ${directory} is no folder: remove what is there, or set SONDE_DATA_DIR`
-        : `the data folder ${directory} cannot be made (${codeOf(cause)}): make it writable, or set SONDE_DATA_DIR`,
+        ? `the data folder ${directory} is not a folder: remove it, or set SONDE_DATA_DIR`
+        : `the data folder ${directory} cannot be created (${codeOf(cause)}): make it writable, or set SONDE_DATA_DIR`,
       { cause },
     );
   }
@@ -61,7 +57,7 @@ export function openDataDir(directory: string): DataDir {
       writeFileSync(path(file), content, { mode: 0o600, flag: "wx" });
     } catch (cause) {
       if (codeOf(cause) === "EEXIST") return; // another process was first
-      rmSync(path(file), { force: true }); // half a key would be taken for one
+      rmSync(path(file), { force: true }); // half a key would look like a key
       throw unwritable(file, cause);
     }
   };
@@ -89,10 +85,7 @@ export function openDataDir(directory: string): DataDir {
   };
 }
 
-/**
- * With the folders above it. Not by mkdir's `recursive`, which goes on for ever below /proc, for
- * one.
- */
+/** Creates its parents too. Without mkdir's `recursive`, which never returns below /proc. */
 function makeFolder(directory: string): void {
   const above = dirname(directory);
   if (above !== directory && !existsSync(above)) makeFolder(above);

@@ -7,20 +7,20 @@ const TAIL_BYTES = 10;
 
 let last = { ms: 0, tail: new Uint8Array(TAIL_BYTES) };
 
-/** A new id, greater than every id this process made before, also when the clock was set back. */
+/** Greater than every earlier id of this process, even after the clock was set back. */
 export function newId(now: number): string {
   if (now > last.ms) last = { ms: now, tail: randomBytes(TAIL_BYTES) };
   else increment(last.tail);
   return encodeTime(last.ms) + encodeTail(last.tail);
 }
 
-/** The same time and parts always give the same id: repeating what made it is harmless. */
+/** The same time and parts always give the same id, so that repeating an insert is harmless. */
 export function derivedId(ms: number, ...parts: readonly string[]): string {
   const hash = createHash("sha256").update(parts.join("\0")).digest();
   return encodeTime(ms) + encodeTail(hash.subarray(0, TAIL_BYTES));
 }
 
-/** The ids of a run's steps, in order: whoever knows the run knows them. */
+/** The ids of a run's steps, in order; they follow from the run. */
 export const stepIds = (dueTime: number, runId: string, count: number): string[] =>
   Array.from({ length: count }, (_, step) => derivedId(dueTime, runId, String(step)));
 

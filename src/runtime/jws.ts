@@ -3,20 +3,19 @@ import { createPrivateKey } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { CompactSign } from "jose";
 
-/** The message says what is wrong with the key or the algorithm, and holds neither. */
+/** The message says what is wrong with the key or the algorithm, without the key. */
 export class SigningError extends Error {
   override readonly name = "SigningError";
 }
 
 export interface SigningKey {
-  /** A name of RFC 7518 section 3.1, or EdDSA. */
+  /** A name from RFC 7518 section 3.1, or EdDSA. */
   readonly algorithm: string;
   readonly key: KeyObject | Uint8Array;
   readonly key_id: string | undefined;
 }
 
-// RFC 7518 section 3.4 and RFC 8037, by the names that node:crypto has for curves and types of
-// keys.
+// RFC 7518 section 3.4 and RFC 8037, by node:crypto's names for curves and key types.
 const ALGORITHMS: Readonly<Record<string, string>> = {
   prime256v1: "ES256",
   secp384r1: "ES384",
@@ -25,8 +24,8 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A PEM is a private key; any other text is a shared secret. Without an algorithm, that of the
- * key's curve, or RS256 or HS256.
+ * A PEM is a private key; any other text is a shared secret. The default algorithm is that of the
+ * key's curve, else RS256 or HS256.
  */
 export function signingKeyOf(
   secret: string,

@@ -1,36 +1,21 @@
-// What starts also stops, in reverse, once.
+// Starts services in order and stops them in reverse, once.
 import type { Logger } from "./logger.ts";
 
 export interface Service {
   readonly name: string;
   /** Rejects with an error whose message tells an operator what to do. */
   start(): Promise<void>;
-  /** Ends what start began; finishes the work under way, but begins nothing new. */
+  /** Finishes the work under way and starts nothing new. */
   stop(): Promise<void>;
 }
 
-export interface Lifecycle {
-  /**
-   * Starts the services in order; when one fails, stops the started ones and rejects. Resolves
-   * early, the rest not started, when it is stopped meanwhile.
-   */
-  start(): Promise<void>;
-  /**
-   * Stops in reverse order, once what is just starting has started, within the deadline; every
-   * caller gets the same promise. Rejects if a service did not stop, naming the one that is still
-   * awaited at the deadline.
-   */
-  stop(): Promise<void>;
-  readonly state: () => "starting" | "running" | "draining" | "stopped";
-}
+export type LifecycleState = "starting" | "running" | "draining" | "stopped";
 
-export function createLifecycle(
-  services: readonly Service[],
-  log: Logger,
-  stopDeadlineMs: number,
-): Lifecycle {
+export type Lifecycle = ReturnType<typeof createLifecycle>;
+
+export function createLifecycle(services: readonly Service[], log: Logger, stopDeadlineMs: number) {
   const started: Service[] = [];
-  let state: ReturnType<Lifecycle["state"]> = "starting";
+  let state: LifecycleState = "starting";
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   let awaited = "nothing";
@@ -46,17 +31,16 @@ export function createLifecycle(
     const failures: unknown[] = [];
     for (const service of started.toReversed()) {
       awaited = `the ${service.name} to stop`;
-      try {
-        await service.stop();
-        log.debug({ service: service.name }, "service stopped");
-      } catch (cause) {
-        log.error({ service: service.name, err: cause }, "service did not stop");
-        failures.push(cause);
-      }
+      await stopOne(service, log).catch((cause: unknown) => failures.push(cause));
     }
     state = "stopped";
     if (failures.length > 0) throw new AggregateError(failures, "not every service stopped");
   };
+  /**
+   * Stops in reverse order, after the service that is starting, within the deadline; every caller
+   * gets the same promise. Rejects if a service did not stop, naming the one that is still awaited
+   * at the deadline.
+   */
   const stop = (): Promise<void> =>
     (stopping ??= withDeadline(
       stopAll(),
@@ -65,14 +49,18 @@ export function createLifecycle(
     ));
 
   return {
-    async start() {
+    /**
+     * When a service fails to start, stops the started ones and rejects. Resolves early, without
+     * starting the rest, when it is stopped meanwhile.
+     */
+    async start(): Promise<void> {
       for (const service of services) {
         if (stopping) return;
         try {
           starting = startOne(service);
           await starting;
         } catch (cause) {
-          // stopAll has logged it; what matters is why the start failed.
+          // stopAll logs its failures; the caller needs to know why the start failed.
           await stop().catch(() => undefined);
           throw cause;
         }
@@ -80,8 +68,18 @@ export function createLifecycle(
       if (!stopping) state = "running";
     },
     stop,
-    state: () => state,
+    state: (): LifecycleState => state,
   };
+}
+
+async function stopOne(service: Service, log: Logger): Promise<void> {
+  try {
+    await service.stop();
+    log.debug({ service: service.name }, "service stopped");
+  } catch (cause) {
+    log.error({ service: service.name, err: cause }, "service did not stop");
+    throw cause;
+  }
 }
 
 async function withDeadline(work: Promise<void>, ms: number, overdue: () => string): Promise<void> {

@@ -1,4 +1,4 @@
-// JSON logs on stdout. One line for each finished thing; secrets never reach a line.
+// JSON logs on stdout, with secrets redacted.
 import { pino } from "pino";
 import type { DestinationStream, LevelWithSilent as LogLevel, Logger } from "pino";
 
@@ -21,8 +21,7 @@ const SECRET_FIELDS = [
   "body",
 ];
 
-// Wildcards of the redaction match one level each: a secret is found as a field, in an object, or
-// one deeper.
+// Each wildcard matches one level: secrets are redacted down to the third level of objects.
 const REDACTED = ["", "*", "*.*", "*.*.*"].flatMap((prefix) =>
   SECRET_FIELDS.map((field) =>
     prefix === "" || field.startsWith("[") ? `${prefix}${field}` : `${prefix}.${field}`,

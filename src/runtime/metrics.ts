@@ -1,19 +1,15 @@
-// The metrics registry of a process. The metrics themselves stand with their role, in
-// `<role>/metrics.ts`.
+// The metrics registry of a process. Each role defines its metrics in `<role>/metrics.ts`.
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/**
- * A registry of its own, holding the process metrics (event-loop lag among them) and the build that
- * runs.
- */
+/** With the metrics of the process, event-loop lag included, and of its build. */
 export function createRegistry({ version }: { readonly version: string }): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: "sonde_build_info",
-    help: "Always 1; its label names the version that runs.",
+    help: "Always 1; the label is the running version.",
     labelNames: ["version"],
     registers: [registry],
   }).set({ version }, 1);

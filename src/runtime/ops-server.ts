@@ -1,7 +1,7 @@
-// /livez, /readyz and /metrics of this process. The first service to start and the last to stop, so
-// that it answers while the others drain.
+// /livez, /readyz and /metrics of this process. Starts first and stops last, so that it answers while
+// the other services drain.
 import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Lifecycle, Service } from "./lifecycle.ts";
@@ -9,9 +9,9 @@ import type { Logger } from "./logger.ts";
 import type { Registry } from "./metrics.ts";
 
 export interface ReadinessCheck {
-  /** As /readyz names it when it fails. */
+  /** Its name in /readyz. */
   readonly part: string;
-  /** Rejects with the reason why the part is of no use just now. */
+  /** Rejects with the reason why the part is not ready. */
   readonly check: () => Promise<void> | void;
 }
 
@@ -25,7 +25,7 @@ export interface OpsServerOptions {
 }
 
 export interface OpsServer extends Service {
-  /** Where it listens; undefined while it does not. */
+  /** Undefined while it does not listen. */
   address(): { readonly host: string; readonly port: number } | undefined;
 }
 
@@ -74,20 +74,7 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
   return {
     name: "ops server",
     async start() {
-      const listening = Promise.withResolvers<void>();
-      server.once("error", listening.reject);
-      server.listen(port, host, listening.resolve);
-      await listening.promise.catch((cause: NodeJS.ErrnoException) => {
-        const advice =
-          cause.code === "EADDRINUSE"
-            ? "choose another with SONDE_OPS_PORT"
-            : "see SONDE_HOST and SONDE_OPS_PORT";
-        throw new Error(
-          `cannot listen on ${host} port ${port} (${cause.code ?? cause.message}): ${advice}`,
-          { cause },
-        );
-      });
-      server.off("error", listening.reject);
+      await listen(server, host, port);
       log.info(addressOf(server.address()), "ops server listening");
     },
     async stop() {
@@ -102,6 +89,23 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
     },
     address: () => addressOf(server.address()),
   };
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  server.listen(port, host, listening.resolve);
+  await listening.promise.catch((cause: NodeJS.ErrnoException) => {
+    const advice =
+      cause.code === "EADDRINUSE"
+        ? "choose another with SONDE_OPS_PORT"
+        : "see SONDE_HOST and SONDE_OPS_PORT";
+    throw new Error(
+      `cannot listen on ${host} port ${port} (${cause.code ?? cause.message}): ${advice}`,
+      { cause },
+    );
+  });
+  server.off("error", listening.reject);
 }
 
 async function answer(
@@ -120,7 +124,7 @@ async function answer(
   await found(response);
 }
 
-/** What keeps the process from being ready, found anew at each call; a change is logged. */
+/** Runs the checks at each call; logs a change. */
 function createReadiness({ state, checks, log }: OpsServerOptions): () => Promise<Failing[]> {
   let wasReady = true;
   return async () => {

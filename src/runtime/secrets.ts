@@ -1,15 +1,14 @@
-// Seals texts at rest: compact JWE (RFC 7516), `dir` with A256GCM, bound to the place that each is
-// kept at.
+// Seals texts at rest: compact JWE (RFC 7516), `dir` with A256GCM, each bound to its place.
 import { createSecretKey, hkdfSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
 
 export interface Sealer {
-  /** Of the key that seals. */
+  /** The id of the sealing key. */
   readonly keyId: string;
-  /** Of all keys that open, the sealing one first. */
+  /** The ids of the opening keys, the sealing key first. */
   readonly keyIds: readonly string[];
-  /** What is sealed for one place cannot be opened for another. */
+  /** A text sealed for one place does not open for another. */
   seal(text: string, place: string): Promise<string>;
   /** Rejects with `SealError`. */
   open(sealed: string, place: string): Promise<string>;
@@ -18,11 +17,11 @@ export interface Sealer {
 export interface MasterKeys {
   /** 32 bytes. */
   readonly current: Uint8Array;
-  /** Those that what was sealed before may still need. */
+  /** Earlier keys, which still open. */
   readonly old?: readonly Uint8Array[];
 }
 
-/** A sealed text that cannot be opened: of another key or place, or not as it was made. */
+/** A sealed text does not open: the key or the place is another, or the text was changed. */
 export class SealError extends Error {
   override readonly name = "SealError";
 }
@@ -55,18 +54,18 @@ export function createSealer({ current, old = [] }: MasterKeys): Sealer {
       if (!key) throw new SealError(`${place} is sealed with the key ${id}`);
       const { plaintext, protectedHeader } = await decrypt(sealed, place, key);
       if (protectedHeader["place"] !== place)
-        throw new SealError(`what is kept at ${place} was sealed for another`);
+        throw new SealError(`the text at ${place} was sealed for another place`);
       return new TextDecoder().decode(plaintext);
     },
   };
 }
 
-/** The id of the key that something is sealed with. Throws `SealError` for what is not sealed. */
+/** The id of the key that sealed the text. Throws `SealError` for a text that is not sealed. */
 export function keyIdOf(sealed: string): string {
   try {
     return String(decodeProtectedHeader(sealed).kid);
   } catch (cause) {
-    throw new SealError("what should be sealed is not", { cause });
+    throw new SealError("the text is not sealed", { cause });
   }
 }
 
@@ -77,11 +76,11 @@ async function decrypt(sealed: string, place: string, { secret }: Key) {
       contentEncryptionAlgorithms: [ENCRYPTION],
     });
   } catch (cause) {
-    throw new SealError(`what is sealed at ${place} was changed`, { cause });
+    throw new SealError(`the sealed text at ${place} was changed`, { cause });
   }
 }
 
-/** The master key itself serves other purposes too. Its id tells nothing of it. */
+/** Derived, because the master key serves other purposes too. The id does not reveal the key. */
 function deriveKey(master: Uint8Array): Key {
   const derive = (use: string, bytes: number) =>
     Buffer.from(hkdfSync("sha256", master, "", `sonde ${use}`, bytes));

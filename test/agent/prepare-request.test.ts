@@ -74,7 +74,7 @@ describe("the variables of a call", () => {
       { headers: [pair("X-A", "%%LINES%%")] },
       'the value of header "X-A" has a control character (line break or NUL)',
     ],
-    [{ url: "http://%%LINES%%/" }, "the value of %%LINES%% is no host"],
+    [{ url: "http://%%LINES%%/" }, "the value of %%LINES%% is not a host"],
     [
       { url: "http://{{gone}}/" },
       "the host of the URL is incomplete; unknown_variable: {{gone}} has no value",

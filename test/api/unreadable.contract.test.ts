@@ -137,7 +137,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
         },
       ]);
       expect(await storedText(api.database, id)).toBe(damaged);
-      expect(api.logged()).toMatch(/what is sealed at .+ was changed/);
+      expect(api.logged()).toMatch(/the sealed text at .+ was changed/);
 
       const removed = await api.send({ method: "DELETE", path });
       expect(removed.status).toBe(200);

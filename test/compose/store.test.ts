@@ -76,7 +76,7 @@ it("logs each object with undecryptable secrets once", async () => {
         id,
         err: {
           message: expect.stringContaining(
-            `what is sealed at token/${id}/token/access_token was changed`,
+            `the sealed text at token/${id}/token/access_token was changed`,
           ),
         },
       })),

@@ -265,22 +265,22 @@ describe("a failed start ends with one line and exit code 1", { timeout: 60_000 
     [
       "below a file",
       "file/data",
-      "the data folder FOLDER/file/data cannot be made (ENOTDIR): make it writable, or set SONDE_DATA_DIR",
+      "the data folder FOLDER/file/data cannot be created (ENOTDIR): make it writable, or set SONDE_DATA_DIR",
     ],
     [
       "a file",
       "file",
-      "the data folder FOLDER/file is no folder: remove what is there, or set SONDE_DATA_DIR",
+      "the data folder FOLDER/file is not a folder: remove it, or set SONDE_DATA_DIR",
     ],
     [
       "a link to nowhere",
       "link",
-      "the data folder FOLDER/link is no folder: remove what is there, or set SONDE_DATA_DIR",
+      "the data folder FOLDER/link is not a folder: remove it, or set SONDE_DATA_DIR",
     ],
     [
       "where the system creates no folders",
       "/proc/sonde/data",
-      "the data folder /proc/sonde/data cannot be made (ENOENT): make it writable, or set SONDE_DATA_DIR",
+      "the data folder /proc/sonde/data cannot be created (ENOENT): make it writable, or set SONDE_DATA_DIR",
     ],
     [
       "where nothing can be written",

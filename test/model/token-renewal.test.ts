@@ -148,7 +148,7 @@ describe("an answer", () => {
     ["the object", { id_token: "x".repeat(65_536) }],
   ])("whose size is more than a token may have is refused: %s", (what, answer) => {
     expect(renewedToken(before, { access_token: "new", ...answer }, NOON)).toBe(
-      `${what} that the token endpoint answered is too large to be kept`,
+      `${what} in the answer of the token endpoint is too large to be kept`,
     );
   });
 
