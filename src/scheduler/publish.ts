@@ -98,9 +98,10 @@ async function withoutOverlapped(
   options: PublishOptions,
   runs: readonly PendingRun[],
   now: number,
-): Promise<PendingRun[]> {
+): Promise<readonly PendingRun[]> {
   const overlapped = new Set<PendingRun>();
   for (const run of runs) if (await isOverlapped(options.store, run, now)) overlapped.add(run);
+  if (overlapped.size === 0) return runs;
   await recordMissed(
     options,
     [...overlapped].map((run) => missedFor("still_running", run)),
