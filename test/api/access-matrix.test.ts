@@ -1,5 +1,4 @@
-// Every endpoint, for every kind of caller and of sharing: the rules of access as a table of their
-// own.
+// Every endpoint for every kind of caller and sharing: the access rules as a table.
 import { StatementSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
@@ -13,23 +12,23 @@ import type { Objects, Sharing } from "../support/owned-objects.ts";
 
 type Who = "owner" | "colleague" | "stranger";
 
-/** Whom something is open to. */
+/** Who has access. */
 type Right =
   "everybody" | "its readers" | "its runners" | "its organization" | "its owner" | "nobody";
 
 interface Row {
   readonly level: AccessLevel;
   readonly right: Right;
-  /** What stands in the path for every parameter. */
+  /** The value of every path parameter. */
   readonly of?: keyof Objects | ((objects: Objects) => string);
   readonly query?: string;
   readonly body?: (objects: Objects) => object;
   readonly done?: number;
-  /** Without the right: 403 to those who may read the thing, this to others. */
+  /** The status without the right; readers get 403. */
   readonly refused?: 400 | 404;
-  /** To be told 403, one must be able to read it. */
+  /** Only readers get 403. */
   readonly writes?: true;
-  /** What the answer lists to those who may see it. */
+  /** The object that the answer lists, and who sees it. */
   readonly shows?: readonly [keyof Objects, Right];
   readonly destroys?: true;
 }
@@ -69,7 +68,7 @@ const run = (of: keyof Objects): Row => ({
   ...write(of),
   right: "its runners",
 });
-/** Of what is never shared, there is nothing to be told. */
+/** For objects that are never shared: 404 for everyone else. */
 const hidden = (row: Row): Row => {
   const { writes: _writes, ...rest } = row;
   return { ...rest, right: "its owner" };
@@ -216,7 +215,7 @@ const PEOPLE: Readonly<Record<Who, readonly [owner: string, org: string]>> = {
   stranger: ["eve", "another"],
 };
 const SHARINGS: readonly Sharing[] = ["not shared", "with the organization", "with everyone"];
-/** Each kind of caller that sharing makes a difference to. */
+/** Every combination of caller and sharing. */
 const CASES: readonly (readonly [Who, Sharing])[] = (
   ["owner", "colleague", "stranger"] as const
 ).flatMap((who) => SHARINGS.map((sharing) => [who, sharing] as const));
@@ -242,7 +241,7 @@ type Request = Pick<Sent, "path" | "body"> & {
   readonly method: Endpoint["methods"][number];
 };
 
-/** The request of a row in each way that leads to its endpoint. */
+/** The request of a row, for each method and path of its endpoint. */
 function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
   const endpoint = api.api.endpoints.find((one) => one.operationId === operationId);
   if (!endpoint) throw new Error(`no endpoint ${operationId}`);
@@ -280,7 +279,7 @@ it("has a row for every endpoint, and for no other", () => {
 });
 
 it.each(operations)(
-  "$operationId ($n) answers every caller as the rules of access say",
+  "$operationId ($n) follows the access rules for every caller",
   async ({ operationId, row }) => {
     const [expected, actual]: string[][] = [[], []];
     for (const [who, sharing] of CASES)
@@ -291,20 +290,20 @@ it.each(operations)(
           const request = requestsOf(operationId, row, ids)[index] as Request;
           const as = keyOf(who, level);
           const answer = await api.send({ ...request, as });
-          const told = `${request.method} ${level} ${who}, ${sharing}:`;
-          expected?.push(`${told} ${status}`);
-          actual?.push(`${told} ${answer.status}`);
+          const label = `${request.method} ${level} ${who}, ${sharing}:`;
+          expected?.push(`${label} ${status}`);
+          actual?.push(`${label} ${answer.status}`);
           if (!row.shows || answer.status !== 200) continue;
           const [what, right] = row.shows;
-          expected?.push(`${told} shown ${isOpen(right, who, sharing)}`);
-          actual?.push(`${told} shown ${answer.text.includes(ids[what])}`);
+          expected?.push(`${label} shown ${isOpen(right, who, sharing)}`);
+          actual?.push(`${label} shown ${answer.text.includes(ids[what])}`);
         }
     expect(actual).toEqual(expected);
   },
 );
 
 it.each(operations)(
-  "$operationId ($n) answers 401 to who has no key that is in force",
+  "$operationId ($n) answers 401 without an active key",
   async ({ operationId, row }) => {
     const revoked = await api.caller("ann", "org");
     await api.store.apiKeys.revoke(revoked.key_id, "ann", 1);
@@ -317,7 +316,7 @@ it.each(operations)(
   },
 );
 
-/** SQL statements that the database was given meanwhile. */
+/** The number of SQL statements that `work` runs. */
 async function countStatements(work: () => Promise<unknown>): Promise<number> {
   const spies = (["all", "run", "get", "iterate"] as const).map((method) =>
     vi.spyOn(StatementSync.prototype, method),
@@ -341,7 +340,7 @@ async function asked(request: Request) {
 }
 
 it.each(operations.filter(({ row }) => row.right !== "everybody"))(
-  "$operationId ($n) tells what is not shared from what does not exist by nothing: answer, headers, statements",
+  "$operationId ($n) answers alike for unshared and missing objects: answer, headers, statements",
   async ({ operationId, row }) => {
     const ids = objectsOf("not shared");
     const missing = requestsOf(operationId, row, NO_OBJECTS);
@@ -355,12 +354,12 @@ it.each(operations.filter(({ row }) => row.right !== "everybody"))(
   },
 );
 
-/** As long as the ids of objects. */
+/** As long as real ids. */
 const NO_OBJECTS = Object.fromEntries(
   Object.entries(NOTHING).map(([what]) => [what, newId(0)]),
 ) as unknown as Objects;
 
-/** Messages name what was asked for. */
+/** Replaces the ids that messages quote. */
 const nameNothing = (text: string, ids: Objects): string =>
   (Object.keys(ids) as (keyof Objects)[]).reduce(
     (named, what) => named.replaceAll(ids[what], NO_OBJECTS[what]),

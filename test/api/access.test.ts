@@ -20,7 +20,7 @@ it.each<["VIEWER" | "EDITOR", string, (id: string) => Sent]>([
   ["EDITOR", "OWNER", () => ({ path: "/api_keys/" })],
   ["EDITOR", "OWNER", () => ({ method: "POST", path: "/api_keys/", body: {} })],
   ["EDITOR", "OWNER", () => ({ method: "DELETE", path: "/api_keys/x/" })],
-])("refuses a %s what needs %s (row %#)", async (level, needed, send) => {
+])("refuses a %s key where %s is needed (row %#)", async (level, needed, send) => {
   const { id } = await createCall(api);
   const as = await api.caller("ann", null, level);
   const answer = await api.send({ ...send(id), as });
@@ -33,19 +33,22 @@ it.each<["VIEWER" | "EDITOR", string, (id: string) => Sent]>([
   ]);
 });
 
-it.each(["VIEWER", "EDITOR"] as const)("lets a %s of the owner read everything", async (level) => {
-  const { id } = await createCall(api);
-  const as = await api.caller("ann", null, level);
-  for (const path of [
-    "/calls/",
-    `/calls/${id}/`,
-    `/calls/${id}/results/`,
-    `/calls/${id}/stats/`,
-    "/deployments/",
-    "/agents/",
-  ])
-    expect((await api.send({ path, as })).status).toBe(200);
-});
+it.each(["VIEWER", "EDITOR"] as const)(
+  "lets a %s key of the owner read everything",
+  async (level) => {
+    const { id } = await createCall(api);
+    const as = await api.caller("ann", null, level);
+    for (const path of [
+      "/calls/",
+      `/calls/${id}/`,
+      `/calls/${id}/results/`,
+      `/calls/${id}/stats/`,
+      "/deployments/",
+      "/agents/",
+    ])
+      expect((await api.send({ path, as })).status).toBe(200);
+  },
+);
 
 it.each<[string, (ids: Ids) => Sent]>([
   ["get a call", ({ call }) => ({ path: `/calls/${call}/` })],
@@ -77,7 +80,7 @@ it.each<[string, (ids: Ids) => Sent]>([
     }),
   ],
   ["revoke a key", ({ key }) => ({ method: "DELETE", path: `/api_keys/${key}/` })],
-])("answers a stranger who would %s as if there were none", async (_what, send) => {
+])("answers a stranger who tries to %s as if nothing existed", async (_what, send) => {
   const ids = await stock(api);
   const none = {
     call: "none",
@@ -146,7 +149,7 @@ it.each<[string, Record<string, boolean>, Reader, readonly number[]]>([
     "colleague",
     [200, 200, 200, 200, 403, 403],
   ],
-])("opens with %s (%o) to a %s just that", async (_what, access, reader, expected) => {
+])("opens with %s (%o) only that part to a %s", async (_what, access, reader, expected) => {
   const { call, result } = await stock(api, access);
   const as = reader === "colleague" ? await api.caller("bob", "org") : await api.caller("eve");
   const requests: Record<(typeof READS)[number], Sent> = {
@@ -162,7 +165,7 @@ it.each<[string, Record<string, boolean>, Reader, readonly number[]]>([
   expect(statuses).toEqual(expected);
 });
 
-it("lists to each caller just what that caller may read", async () => {
+it("lists only what the caller may read", async () => {
   await using api = await startApi();
   const ann = await api.caller("ann", "org");
   const own = await createCall(api, {}, ann);
@@ -179,7 +182,7 @@ it("lists to each caller just what that caller may read", async () => {
   expect(await listed("eve", null)).toEqual([forAll.id]);
 });
 
-it("never says to a reader that a deployment of the call exists", async () => {
+it("hides deployments of a call from its readers", async () => {
   const { call } = await stock(api, { org: true, settings: true });
   const as = await api.caller("bob", "org");
   const { body } = await api.send<List>({

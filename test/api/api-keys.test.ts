@@ -42,7 +42,7 @@ it.each(["VIEWER", "EDITOR", "OWNER"])(
   },
 );
 
-it("issues a VIEWER key where no level is named", async () => {
+it("issues a VIEWER key by default", async () => {
   const { body } = await api.send({ method: "POST", path: "/api_keys/" });
   expect(body["access_level"]).toBe("VIEWER");
 });
@@ -59,7 +59,7 @@ it.each([
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
-it("lists the keys in force of the same owner, and no secret of them", async () => {
+it("lists the active keys of the owner, without secrets", async () => {
   await using api = await startApi();
   await api.caller("eve");
   const issued = await api.send<KeyAnswer>({
@@ -79,7 +79,7 @@ it("lists the keys in force of the same owner, and no secret of them", async () 
   expect(text).not.toContain(issued.body.api_key);
 });
 
-it("revokes a key at once, and for good", async () => {
+it("revokes a key at once and permanently", async () => {
   await using api = await startApi();
   const { body } = await api.send<KeyAnswer>({
     method: "POST",

@@ -12,7 +12,7 @@ const trail = async ({ store }: TestApi) =>
     fields,
   ]);
 
-it("holds who changed what, when and from where", async () => {
+it("records who changed what, when and from where", async () => {
   const before = await api.store.now();
   const { id } = await createCall(api);
   const entries = await api.store.audit.list({ limit: 10 });
@@ -31,7 +31,7 @@ it("holds who changed what, when and from where", async () => {
   expect(entries[0]?.time).toBeGreaterThanOrEqual(before);
 });
 
-it("does not believe a header about where a request comes from", async () => {
+it("ignores headers about the client address", async () => {
   await api.send({
     method: "POST",
     path: "/calls/",
@@ -45,7 +45,7 @@ it("does not believe a header about where a request comes from", async () => {
   expect(entry?.address).toBe("127.0.0.1");
 });
 
-it("holds updates with the paths that they changed, runs, and deletions with what they bring", async () => {
+it("records updates with changed paths, runs, and deletions with their consequences", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const deployment = await create(api, "/deployments/", {
@@ -70,7 +70,7 @@ it("holds updates with the paths that they changed, runs, and deletions with wha
   ]);
 });
 
-it("holds no values", async () => {
+it("records no values", async () => {
   await using api = await startApi();
   const { id } = await createAuthSetting(api, {
     keys: { client_id: "cl1ent", client_secret: "s3cret" },
@@ -102,7 +102,7 @@ it("holds no values", async () => {
   expect(JSON.stringify(entries)).not.toMatch(/s3cret|cl1ent|v4lue/);
 });
 
-it("holds keys that are issued and revoked", async () => {
+it("records issued and revoked keys", async () => {
   await using api = await startApi();
   const issued = await create(api, "/api_keys/", { access_level: "EDITOR" });
   const path = `/api_keys/${issued.id}/`;
@@ -115,7 +115,7 @@ it("holds keys that are issued and revoked", async () => {
   expect(JSON.stringify(entries)).not.toContain(issued["api_key"]);
 });
 
-it("holds nothing of requests that were refused", async () => {
+it("records nothing of refused requests", async () => {
   const { id } = await createCall(api);
   const before = await trail(api);
   const bob = await api.caller("bob");

@@ -48,7 +48,7 @@ it("creates a setting with every default and server-set field", async () => {
   expect((await api.send({ path })).body).toEqual(answer.body);
 });
 
-it("keeps every setting that it knows, and any other, as given", async () => {
+it("stores known and unknown settings unchanged", async () => {
   const settings = {
     auth_type: "OAUTH2_JWT",
     custom_variables: { region: "eu" },
@@ -129,7 +129,7 @@ it.each<[string, object, string]>([
     `settings.auth_type: 'KERBEROS' is not one of ${TYPES}`,
   ],
   [
-    "a variable that is no string",
+    "a variable that is not a string",
     { ...least, settings: { auth_type: "NONE", custom_variables: { n: 5 } } },
     "settings.custom_variables.n: 5 is not of type string",
   ],
@@ -147,7 +147,7 @@ it.each<[string, object, string]>([
     "settings.access_token_url: 'ftp://x' is not a valid http or https URL",
   ],
   [
-    "a signature method that is not known",
+    "an unknown signature method",
     { ...least, settings: { auth_type: "OAUTH1", signature_method: "MD5" } },
     "settings.signature_method: 'MD5' is not one of ['HMAC-SHA1', 'HMAC-SHA256', 'PLAINTEXT']",
   ],
@@ -204,7 +204,7 @@ it("merges a change that names its domain, variables too", async () => {
   });
 });
 
-it("bounds what many changes add up to", async () => {
+it("limits the sum of several changes", async () => {
   const { id } = await createAuthSetting(api);
   const add = (prefix: string) =>
     api.send({
@@ -272,7 +272,7 @@ it("lists the settings of a domain, in any letter case", async () => {
   expect(body.results.map(({ id }) => id)).toEqual([one.id]);
 });
 
-it("is not deleted while calls or tokens use it, and says how many do", async () => {
+it("cannot be deleted while calls or tokens use it, and counts them", async () => {
   const { id } = await createAuthSetting(api);
   const request = { method: "GET", url: "http://target.test", auth_id: id };
   const calls = [await createCall(api, { request }), await createCall(api, { request })];
@@ -297,7 +297,7 @@ it("is not deleted while calls or tokens use it, and says how many do", async ()
   expect((await api.send({ path: `/auth/${id}/` })).status).toBe(404);
 });
 
-it("is stored with nothing readable of its keys, variables and free settings", async () => {
+it("encrypts its keys, variables and unknown settings at rest", async () => {
   const settings = {
     auth_type: "OAUTH2",
     scope: "readable",

@@ -87,7 +87,7 @@ it.each(["PUT", "POST"] as const)(
   },
 );
 
-it("follows a change of the URL with the domain, in the object and in the filter", async () => {
+it("updates the domain with the URL, in the object and in the filter", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const answer = await api.send<CallAnswer>({
@@ -101,7 +101,7 @@ it("follows a change of the URL with the domain, in the object and in the filter
   expect([await found("OTHER.test"), await found("target.test")]).toEqual([1, 0]);
 });
 
-it("takes back what it gave, read-only fields and all but the id", async () => {
+it("accepts its own answer with read-only fields, without the id", async () => {
   const { id, ...whole } = await createCall(api);
   const answer = await api.send({
     method: "PUT",
@@ -134,7 +134,7 @@ it.each<[string, Record<string, unknown>, string]>([
   expect((await api.send({ path })).body).toEqual(call);
 });
 
-it("keeps every one of many updates at once", async () => {
+it("keeps every one of many concurrent updates", async () => {
   const { id } = await createCall(api);
   const path = `/calls/${id}/`;
   const fields = ["description", "accept", "content_type", "name"];
@@ -145,7 +145,7 @@ it("keeps every one of many updates at once", async () => {
   expect(fields.map((field) => body.meta[field])).toEqual(fields.map(() => "new"));
 });
 
-it("updates the version that If-Match names, and no other", async () => {
+it("updates only the version that If-Match names", async () => {
   const { id } = await createCall(api);
   const path = `/calls/${id}/`;
   const etag = String((await api.send({ path })).headers["etag"]);

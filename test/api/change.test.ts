@@ -10,7 +10,7 @@ it.each([
   ["what was removed", { a: 1, b: 2 }, { b: 2 }, ["a"]],
   ["an object where there was null", { a: null }, { a: { b: 1 } }, ["a"]],
   [
-    "nothing, when it was written again",
+    "nothing, for a rewrite",
     { meta: { last_update: "1", updated: "1" } },
     { meta: { last_update: "2", updated: "2" } },
     [],

@@ -74,7 +74,7 @@ it("creates a deployment and its schedule, which starts after the creation", asy
   expect(schedule?.active_from).toBe(created + 1);
 });
 
-it("means the oldest location where none is named", async () => {
+it("defaults to the oldest location", async () => {
   const { id } = await createCall(api);
   const { body } = await deploy(api, { target_id: id, location_id: "" });
   expect(body.deployment["location_id"]).toBe("local");
@@ -164,7 +164,7 @@ it.each([
   expect(answer.status).toBe(status);
 });
 
-it("merges a change, and lets its schedule follow", async () => {
+it("merges a change, and updates the schedule", async () => {
   const { id } = await createCall(api);
   const { body } = await deploy(api, { target_id: id, run_delay: 7 });
   const path = `/deployments/${body.id}/`;
@@ -183,7 +183,7 @@ it("merges a change, and lets its schedule follow", async () => {
   expect(schedules.at(-1)).toMatchObject({ frequency: 60, run_delay: 7 });
 });
 
-it("leaves the schedule alone when nothing of it changes", async () => {
+it("leaves the schedule alone when it does not change", async () => {
   const { id } = await createCall(api);
   const { body } = await deploy(api, { target_id: id });
   const before = await api.store.schedules.startedSince(0);

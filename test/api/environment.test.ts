@@ -15,7 +15,7 @@ const set = (api: TestApi, name: string, value: unknown, as: Caller = api.ann): 
   });
 
 it.each(["POST", "PUT"] as const)(
-  "makes a variable and its workspace with %s, then changes it",
+  "creates a variable and its workspace with %s, then changes it",
   async (method) => {
     await using api = await startApi();
     const path = "/environment/staging/HOST_1";
@@ -106,7 +106,7 @@ it("deletes a variable, once", async () => {
   expect((await set(api, "a", "again")).status).toBe(201);
 });
 
-it("keeps a workspace of the organization for its members, and each owner's own apart", async () => {
+it("separates the workspaces of an organization and of owners without one", async () => {
   await using api = await startApi();
   const callers = {
     annOfOrg: await api.caller("ann", "org"),
@@ -137,7 +137,7 @@ it("keeps a workspace of the organization for its members, and each owner's own 
   expect(removed.status).toBe(404);
 });
 
-it("makes a variable once when it is set many times at once", async () => {
+it("creates a variable once under concurrent requests", async () => {
   await using api = await startApi();
   const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => set(api, "a", String(n))));
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([

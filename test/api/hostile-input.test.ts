@@ -1,5 +1,4 @@
-// What must not be sent: to every endpoint that takes a body, and past every limit that the
-// documentation names.
+// Invalid bodies at every endpoint, and bodies at and beyond every documented limit.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { Answer, Sent, TestApi } from "../support/api.ts";
@@ -17,7 +16,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 const MIB = 1024 * 1024;
 
-/** What is refused whatever the endpoint: by its status and the words of the answer. */
+/** Refused at every endpoint, with this status and message. */
 const REFUSED: readonly (readonly [
   what: string,
   body: string | Buffer,
@@ -88,10 +87,10 @@ describe("every endpoint that takes a body", () => {
     expect(endpoints.length).toBeGreaterThan(25);
     for (const endpoint of endpoints) {
       const answer = await api.send({ ...endpoint, body });
-      const told = `${endpoint.method} ${endpoint.path}: ${answer.text.slice(0, 300)}`;
-      expect(answer.status, told).toBe(status);
-      expect(answer.text, told).toMatch(said);
-      expect(isError(answer), told).toBe(true);
+      const at = `${endpoint.method} ${endpoint.path}: ${answer.text.slice(0, 300)}`;
+      expect(answer.status, at).toBe(status);
+      expect(answer.text, at).toMatch(said);
+      expect(isError(answer), at).toBe(true);
     }
   });
 
@@ -132,17 +131,17 @@ describe("every endpoint that takes a body", () => {
     ["If-Match", '"', 412],
     ["If-Match", 'W/"", *, \u00ff', 412],
     ["If-Match", ",".repeat(8000), 412],
-  ])("takes %s: %j for what it is", async (name, value, status) => {
+  ])("handles %s: %j", async (name, value, status) => {
     for (const endpoint of writers()) {
       const answer = await api.send({
         ...endpoint,
         body: "{}",
         headers: { [name]: value },
       });
-      const told = `${endpoint.method} ${endpoint.path}: ${answer.text}`;
-      expect(answer.status, told).toBeLessThan(500);
-      if (name === "Idempotency-Key") expect(answer.status, told).toBe(status);
-      else expect([200, 201, 400, 404, status], told).toContain(answer.status);
+      const at = `${endpoint.method} ${endpoint.path}: ${answer.text}`;
+      expect(answer.status, at).toBeLessThan(500);
+      if (name === "Idempotency-Key") expect(answer.status, at).toBe(status);
+      else expect([200, 201, 400, 404, status], at).toContain(answer.status);
     }
   });
 });
@@ -258,7 +257,7 @@ const LIMITS: readonly (readonly [
 ];
 
 it.each(LIMITS)(
-  "takes %s up to its limit, and names the limit beyond it",
+  "accepts %s up to its limit, and names the limit beyond it",
   async (_what, path, body, limit, said) => {
     const send = (size: number) => api.send({ method: "POST", path, body: body(size) });
     const most = await send(limit);
@@ -326,7 +325,7 @@ it.each<[string, () => string, (size: number) => object, number, RegExp]>([
     100,
     /context: .* more than 100 properties/,
   ],
-])("takes %s up to its limit, and says so beyond it", async (...row) => {
+])("accepts %s up to its limit, and names the limit beyond it", async (...row) => {
   const [, path, body, limit, said] = row;
   const send = (size: number) => api.send({ method: "POST", path: path(), body: body(size) });
   const most = await send(limit);
@@ -335,7 +334,7 @@ it.each<[string, () => string, (size: number) => object, number, RegExp]>([
   expect([status, answer["error_msg"]]).toEqual([400, expect.stringMatching(said)]);
 });
 
-it("takes 32 levels, and a body of just 1 MiB", async () => {
+it("accepts 32 levels, and a body of exactly 1 MiB", async () => {
   for (const body of [nested(32), `{"a":"${"x".repeat(MIB - 8)}"}`]) {
     const { status, text } = await api.send({
       method: "POST",
@@ -352,7 +351,7 @@ it.each([
   ["-1", /run_delay: -1 is less than the minimum of 0/],
   ["1.5", /run_delay: 1.5 is not of type integer/],
   ["1e3", /^$/],
-])("reads the number %s as what it is", async (number, said) => {
+])("reads the number %s exactly", async (number, said) => {
   const { text, status } = await api.send({
     method: "POST",
     path: `/calls/${objects.call}/run`,
@@ -370,7 +369,7 @@ it("stores nothing of thousands of unknown properties", async () => {
   expect((await api.send({ path })).text).toBe(before.text);
 });
 
-it("refuses a name with a line break where values have a rule", async () => {
+it("refuses a variable name with a line break", async () => {
   const { id } = await createAuthSetting(api);
   const { status } = await api.send({
     method: "PUT",
@@ -383,7 +382,7 @@ it("refuses a name with a line break where values have a rule", async () => {
   expect(status).toBe(400);
 });
 
-it("serves as before after all of this", async () => {
+it("still serves after all of this", async () => {
   const { id } = await createCall(api);
   expect((await api.send({ path: `/calls/${id}/` })).status).toBe(200);
   expect(({} as Record<string, unknown>)["a"]).toBeUndefined();

@@ -21,7 +21,7 @@ const post = (key: string, change: Partial<Sent> = {}): Sent => ({
 const callCount = async ({ send }: TestApi): Promise<number> =>
   (await send<List>({ path: "/calls/" })).body.results.length;
 
-it("creates once, and answers the repeated request the same", async () => {
+it("creates once, and repeats the answer", async () => {
   const first = await api.send(post("k1"));
   const reordered = { request: BODY.request, meta: BODY.meta };
   const repeated = [
@@ -54,7 +54,7 @@ it("refuses the same key with another body, naming it", async () => {
   expect(await callCount(api)).toBe(1);
 });
 
-it("tells callers, keys, methods and paths apart", async () => {
+it("distinguishes callers, keys, methods and paths", async () => {
   const bob = await api.caller("bob");
   const answers = [
     await api.send<Created>(post("k1")),
@@ -95,7 +95,7 @@ it("runs once", async () => {
   expect(other.status).toBe(400);
 });
 
-it("shows an issued key again to whoever repeats the request, and to nobody else", async () => {
+it("repeats an issued key only to the caller who repeats the request", async () => {
   const issue = post("k1", { path: "/api_keys/", body: {} });
   const [first, second] = [await api.send(issue), await api.send(issue)];
   expect([second.status, second.text]).toEqual([201, first.text]);
@@ -104,13 +104,13 @@ it("shows an issued key again to whoever repeats the request, and to nobody else
   expect(other.body["api_key"]).not.toBe(first.body["api_key"]);
 });
 
-it("keeps nothing of a request that was refused", async () => {
+it("keeps no answer of a refused request", async () => {
   const refused = await api.send(post("k1", { body: {} }));
   const carriedOut = await api.send(post("k1"));
   expect([refused.status, carriedOut.status]).toEqual([400, 201]);
 });
 
-it("forgets after 24 hours", async () => {
+it("drops answers after 24 hours", async () => {
   const clock = createManualClock(T0);
   await using api = await startApi({ clock });
   const first = await api.send(post("k1"));
@@ -138,7 +138,7 @@ it.each([
   expect(await callCount(api)).toBe(0);
 });
 
-it("takes a key of 255 characters, and none at all", async () => {
+it("accepts a key of 255 characters, and an absent one", async () => {
   await using api = await startApi();
   const answers = [
     await api.send(post("k".repeat(255))),

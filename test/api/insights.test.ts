@@ -4,7 +4,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 
 const api = sharedApi();
 
-it("lists no reports where there are none", async () => {
+it("lists no reports", async () => {
   const { status, body } = await api.send({ path: "/insights/" });
   expect([status, body]).toEqual([200, { meta: { more: false, next_cursor: "" }, results: [] }]);
   const { status: refused } = await api.send({ path: "/insights/?cursor=x" });
@@ -29,7 +29,7 @@ it.each([
   },
 );
 
-it("has nothing of a call without a report, and 404 for what may not be seen", async () => {
+it("answers {} for a call without a report, and 404 for an invisible call", async () => {
   const call = await createCall(api, { access: { settings: true } });
   const path = `/insights/call/${call.id}/`;
   const own = await api.send({ path });

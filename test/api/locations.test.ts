@@ -77,7 +77,7 @@ it("pages through the locations", async () => {
   expect(second.body.meta).toEqual({ more: false, next_cursor: "" });
 });
 
-it("gives all of it at a glance", async () => {
+it("summarizes locations and agents", async () => {
   await using api = await startWithAgent();
   const { body } = await api.send({ path: "/agents/info" });
   expect(body).toEqual({

@@ -1,4 +1,4 @@
-// What holds alike for every owned resource.
+// What every owned resource has in common.
 import { describe, expect, it } from "vitest";
 import { create, createAuthSetting, createCall, sharedApi } from "../support/api.ts";
 import type { Created, TestApi } from "../support/api.ts";
@@ -54,7 +54,7 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   });
 
   it.each(["POST", "PUT"] as const)(
-    "is taken back as it was given, all but its id, with %s",
+    "accepts its own answer without the id, with %s",
     async (method) => {
       const made = await create(api, path, await bodyFor(api));
       const { id, ...whole } = made;
@@ -86,7 +86,7 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
     },
   );
 
-  it("is not found by any verb where there is none", async () => {
+  it("answers 404 to every method for a missing object", async () => {
     for (const method of ["GET", "PUT", "DELETE"] as const) {
       const body = await bodyFor(api);
       const answer = await api.send({ method, path: `${path}none/`, body });

@@ -1,4 +1,4 @@
-// References hold when what is named is deleted at the same time.
+// References stay valid when their targets are deleted concurrently.
 import { describe, expect, it } from "vitest";
 import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
@@ -8,7 +8,7 @@ const post = (api: TestApi, path: string, body: object) => api.send({ method: "P
 const remove = (api: TestApi, path: string) => api.send({ method: "DELETE", path });
 
 describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
-  it("names no setting that is deleted", async () => {
+  it("never refers to a deleted setting", async () => {
     await using api = await startApi({ storeKind });
     for (let round = 0; round < 5; round += 1) {
       const { id } = await createAuthSetting(api);
@@ -24,7 +24,7 @@ describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
     }
   });
 
-  it("runs no call that is deleted", async () => {
+  it("never runs a deleted call", async () => {
     await using api = await startApi({ storeKind });
     for (let round = 0; round < 5; round += 1) {
       const { id } = await createCall(api);
@@ -49,7 +49,7 @@ describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
     expect(await api.store.schedules.startedSince(0)).toEqual([]);
   });
 
-  it("makes a variable once, however often it is set and deleted", async () => {
+  it("never duplicates a variable that is set and deleted", async () => {
     await using api = await startApi({ storeKind });
     const path = "/environment/global/a";
     const answers = await Promise.all(

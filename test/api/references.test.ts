@@ -1,4 +1,4 @@
-// What a call may name of settings and tokens.
+// The settings and tokens that a call may refer to.
 import { expect, it } from "vitest";
 import { create, createAuthSetting, createCall, sharedApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
@@ -37,7 +37,7 @@ type Named = {
 
 it.each<[string, (ids: Stock) => Named, (ids: Stock) => string]>([
   [
-    "a setting that is not there",
+    "a missing setting",
     () => ({ auth_id: "x" }),
     () => "request.auth_id: 'x' is not an Authentication Setting that you may read",
   ],
@@ -87,7 +87,7 @@ it.each<[string, (ids: Stock) => Named, (ids: Stock) => string]>([
   }
 });
 
-it("takes a setting and its token, a shared one too, and lets go of both", async () => {
+it("accepts a setting and its token, even a shared setting, and drops both", async () => {
   const { setting, shared, token } = await stock(api);
   const { id } = await createCall(api);
   const change = async (named: Named): Promise<number> =>
@@ -104,7 +104,7 @@ it("takes a setting and its token, a shared one too, and lets go of both", async
   expect(await change({ auth_id: null, token_id: null })).toBe(200);
 });
 
-it("leaves a call open to other changes when its setting is shared no more", async () => {
+it("leaves a call open to other changes when its setting is no longer shared", async () => {
   const bob = await api.caller("bob");
   const access = { settings: true };
   const setting = await createAuthSetting(api, { access }, bob);

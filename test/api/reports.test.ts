@@ -33,7 +33,7 @@ it("creates a report with every default and server-set field", async () => {
   expect((await api.send({ path: `/reports/${report.id}/` })).body).toEqual(report);
 });
 
-it("fills in the rows of its groups, and the default location, and replaces groups whole", async () => {
+it("fills in rows and the default location, and replaces groups", async () => {
   const { id } = await createCall(api);
   const groups = [{ name: "empty" }, { name: "full", rows: [row(id, ""), row(id, "far")] }];
   const filled = [
@@ -90,7 +90,7 @@ it.each<[string, object, string]>([
     "groups[0].rows: 501 items are too many (at most 500)",
   ],
   [
-    "a call that is not there",
+    "a missing call",
     { groups: [{ name: "g", rows: [row("x")] }] },
     "groups[0].rows[0].call_id: 'x' is not an API Call whose statistics you may see",
   ],
@@ -110,7 +110,7 @@ it.each<[string, object, string]>([
   }
 });
 
-it("names the locations that there are, when a row names another", async () => {
+it("lists the known locations when refusing a row", async () => {
   const { id } = await createCall(api);
   const answer = await api.send({
     method: "POST",
@@ -170,7 +170,7 @@ it.each<[string, object, readonly number[]]>([
   },
 );
 
-it("is changed by the version that was shown, rows left out included", async () => {
+it("accepts If-Match of the version shown, with rows left out", async () => {
   const bob = await api.caller("bob");
   const call = await createCall(api, { access: { stats: true } }, bob);
   const groups = [{ name: "g", rows: [row(call.id)] }];

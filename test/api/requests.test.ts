@@ -24,7 +24,7 @@ it.each<[string, Partial<Sent>]>([
   expect(answer.headers["www-authenticate"]).toBe("Bearer");
 });
 
-it("takes a key in either header, and in the query", async () => {
+it("accepts a key in either header, and in the query", async () => {
   const { key } = api.ann;
   const ways: Partial<Sent>[] = [
     { headers: { authorization: `Bearer ${key}` } },
@@ -39,7 +39,7 @@ it("takes a key in either header, and in the query", async () => {
   }
 });
 
-it("takes no key in the query where that is switched off", async () => {
+it("refuses a key in the query when that is disabled", async () => {
   await using api = await startApi({ config: { tokenInQuery: false } });
   const answer = await api.send({
     path: `/calls/?_token=${api.ann.key}`,
@@ -48,7 +48,7 @@ it("takes no key in the query where that is switched off", async () => {
   expect(answer.status).toBe(401);
 });
 
-it("tells an address that floods it with wrong keys when to come back, and serves right ones", async () => {
+it("answers 429 to a flood of wrong keys from an address, and still serves valid ones", async () => {
   const clock = createManualClock(Date.UTC(2026, 9, 1));
   await using api = await startApi({ clock });
   const wrong = { path: "/calls/", as: { key: NO_KEY, key_id: "" } };
@@ -64,7 +64,7 @@ it("tells an address that floods it with wrong keys when to come back, and serve
   expect((await api.send(wrong)).status).toBe(401);
 });
 
-it("writes no key to its log, and no path", async () => {
+it("logs no key and no path", async () => {
   await using api = await startApi();
   await api.send({ path: `/calls/secret-id/?_token=${api.ann.key}` });
   await api.send({ path: `/nothing/?_token=${api.ann.key}` });
@@ -274,7 +274,7 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
   expect(after.status).toBe(201);
 });
 
-it("takes a body of nearly 1 MiB in reasonable time", async () => {
+it("reads a body of nearly 1 MiB in reasonable time", async () => {
   const body = `{"a": "${"x".repeat(1024 * 1024 - 20)}"}`;
   const took = await undisturbed(async () => {
     const began = performance.now();
@@ -287,7 +287,7 @@ it("takes a body of nearly 1 MiB in reasonable time", async () => {
   expect(took).toBeLessThan(2000);
 });
 
-it("takes an empty body of any content type where none is needed", async () => {
+it("accepts an empty body of any content type where none is needed", async () => {
   const { id } = await createCall(api);
   const answer = await api.send({
     method: "POST",
@@ -332,7 +332,7 @@ it("pretty-prints with debug=1, errors too", async () => {
   expect(error.text).toBe('{\n  "error_msg": "Path not found",\n  "error": 404\n}\n');
 });
 
-it("answers 500 without a word of why, and logs it once", async () => {
+it("answers 500 without details, and logs the error once", async () => {
   await using api = await startApi();
   await api.store.close();
   const answer = await api.send({ path: "/calls/" });

@@ -61,7 +61,7 @@ it("masks the credentials in the URL of a run without an outcome", async () => {
   expect(list.body).toMatchObject({ results: [{ meta: { url: shown } }] });
 });
 
-it("shows the outcome once there is one", async () => {
+it("shows the outcome when it arrives", async () => {
   const call = await createCall(api);
   const id = await order(api, call.id);
   await finish(api, id);
@@ -98,7 +98,7 @@ it.each(["/calls/:id/results/", "/results/call/:id/"])(
   },
 );
 
-it("lets a cursor of one path go on at the other", async () => {
+it("accepts a cursor of one path at the other", async () => {
   const call = await createCall(api);
   for (let n = 0; n < 2; n += 1) await order(api, call.id);
   const first = await api.send<List>({
@@ -111,7 +111,7 @@ it("lets a cursor of one path go on at the other", async () => {
   expect(rest.body.results).toHaveLength(1);
 });
 
-it("does not answer for a result that is not there, nor for one of a call that is not", async () => {
+it("answers 404 for a missing result, and for results of a deleted call", async () => {
   const run = aRun({ result_id: newId(Date.now()), target_id: "gone" });
   await api.store.pendingRuns.insert([run]);
   for (const id of ["none", run.result_id]) {

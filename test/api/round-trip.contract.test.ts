@@ -1,4 +1,4 @@
-// What a resource's own schema allows is stored and answered as it was given; what it forbids
+// Everything that a resource's schema allows is stored and returned unchanged; anything it forbids
 // changes nothing.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -133,7 +133,7 @@ const asSent = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
 
 describe.each(storeKinds)("on %s", (storeKind) => {
   it.each(SUBJECTS)(
-    "$path stores and answers whatever its schema allows",
+    "$path stores and returns everything its schema allows",
     async ({ path, createBody, known, shown }) => {
       await using api = await startApi({ storeKind });
       const bodies = bodiesOf(createBody, await known(api)).map(asSent);
@@ -153,7 +153,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
   );
 
   it.each(SUBJECTS)(
-    "$path answers 400 to whatever its schema forbids, and changes nothing",
+    "$path answers 400 to everything its schema forbids, and changes nothing",
     async ({ path, createBody, known }) => {
       await using api = await startApi({ storeKind });
       const bodies = bodiesOf(createBody, await known(api)).map(asSent);

@@ -16,7 +16,7 @@ interface Run {
 const run = ({ send }: TestApi, id: string, body: unknown = {}, query = ""): Promise<Answer<Run>> =>
   send<Run>({ method: "POST", path: `/calls/${id}/run${query}`, body });
 
-/** Collects what an agent of the location would be told. */
+/** Collects the ticks that an agent of the location would get. */
 async function ticksOf({ bus }: TestApi, location: string): Promise<Tick[]> {
   const ticks: Tick[] = [];
   await bus.consumeTicks(location, async (some) => void ticks.push(...some));
@@ -96,7 +96,7 @@ it.each<[string, unknown, string, string]>([
   expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
-it("answers 503 while the bus does not take it, and forgets the run", async () => {
+it("answers 503 while the bus is unavailable, and deletes the run", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   await api.bus.close();
@@ -113,7 +113,7 @@ it("answers 503 while the bus does not take it, and forgets the run", async () =
   expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
-it("waits for the end of the run where asked to", async () => {
+it("waits for the end of the run on request", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   await api.bus.consumeTicks("local", async (ticks) => {
@@ -127,7 +127,7 @@ it("waits for the end of the run where asked to", async () => {
   expect(result?.meta.result).toBe("COMPLETE");
 });
 
-it("answers when the wait is over, whatever became of the run", async () => {
+it("answers when the wait is over, even if the run goes on", async () => {
   const { id } = await createCall(api);
   const began = performance.now();
   const { status } = await run(api, id, {}, "?wait=1");

@@ -76,7 +76,7 @@ function storedBytes({ database }: TestApi): string {
     .join("");
 }
 
-it("shows secrets to their owner, and has none in its files and its log", async () => {
+it("shows secrets to their owner, and writes none to files or log", async () => {
   await using api = await startApi();
   const ids: Record<string, string> = {};
   expect(Object.keys(RESOURCES)).toEqual(SEALED_KINDS);

@@ -17,7 +17,7 @@ async function listening(api: TestApi): Promise<string> {
   return api.api.address() as string;
 }
 
-it("listens where it says, until it is stopped", async () => {
+it("listens on the address it reports, until stopped", async () => {
   await using api = await startApi({ config: { port: await freePort() } });
   expect(api.api.address()).toBeUndefined();
   const address = await listening(api);
@@ -31,7 +31,7 @@ it("listens where it says, until it is stopped", async () => {
   await expect(fetch(address)).rejects.toThrow("fetch failed");
 });
 
-it("says in one line which port is taken, and by what setting to choose another", async () => {
+it("names the taken port and the setting for another in one line", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
@@ -45,7 +45,7 @@ it("says in one line which port is taken, and by what setting to choose another"
   }
 });
 
-it("answers those that wait for a run before it stops", async () => {
+it("answers requests that wait for a run before it stops", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const address = await listening(api);
@@ -61,7 +61,7 @@ it("answers those that wait for a run before it stops", async () => {
   expect(await response.json()).toMatchObject({ call_id: id });
 });
 
-it("stops waiting for a run when the caller has gone", async () => {
+it("stops waiting for a run when the caller disconnects", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const address = await listening(api);
@@ -130,7 +130,7 @@ it.each([
   },
 );
 
-it("stops at once while connections are kept open for more requests", async () => {
+it("stops at once despite idle keep-alive connections", async () => {
   await using api = await startApi();
   const { port } = new URL(await listening(api));
   const socket = connect(Number(port), "127.0.0.1");

@@ -17,7 +17,7 @@ interface Stats {
   readonly stats: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** A call named "a call", with results as told. */
+/** A call named "a call", with the given results. */
 async function measured(api: TestApi, outcomes: readonly Outcome[]): Promise<string> {
   const { id } = await createCall(api);
   for (const outcome of outcomes) {
@@ -81,7 +81,7 @@ it.each(["/stats/?", "/?kind=DAY&"])(
   },
 );
 
-it("adds for COMPLETE what only passed calls have", async () => {
+it("adds more measures for COMPLETE", async () => {
   const id = await measured(api, THREE);
   const { body } = await get(api, `/calls/${id}/stats?type=COMPLETE&time=2026-10-01`);
   expect(body["stat"]).toEqual({
@@ -108,7 +108,7 @@ it.each([
   expect(body["stat"]).toMatchObject({ time, count: 3 });
 });
 
-it("means the period of now where no time is given, and answers null without runs", async () => {
+it("defaults to the current period, and answers null without runs", async () => {
   await using api = await startApi({ clock: createManualClock(NOON) });
   const id = await measured(api, THREE);
   const { body } = await get(api, `/calls/${id}/stats/?kind=YEAR&time=1999-05-05`);
@@ -225,23 +225,20 @@ it.each([
   expect([first.body.meta["more"], second.body.meta["more"]]).toEqual([true, false]);
 });
 
-it.each(["since", "before"])(
-  "answers %s with an empty page where there is nothing",
-  async (direction) => {
-    const { id } = await createCall(api);
-    for (const kind of ["RAW", "HOUR", "YEAR"]) {
-      const { status, body } = await get(
-        api,
-        `/calls/${id}/stats/${direction}?kind=${kind}&time=2026-10-01T00:00:00Z`,
-      );
-      expect(status).toBe(200);
-      expect(body).toMatchObject({
-        meta: { more: false, next_cursor: "" },
-        stats: [],
-      });
-    }
-  },
-);
+it.each(["since", "before"])("answers %s with an empty page without results", async (direction) => {
+  const { id } = await createCall(api);
+  for (const kind of ["RAW", "HOUR", "YEAR"]) {
+    const { status, body } = await get(
+      api,
+      `/calls/${id}/stats/${direction}?kind=${kind}&time=2026-10-01T00:00:00Z`,
+    );
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      meta: { more: false, next_cursor: "" },
+      stats: [],
+    });
+  }
+});
 
 it("reads kind and type in any letter case", async () => {
   const id = await measured(api, THREE);
@@ -269,7 +266,7 @@ it.each([
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
-it("names every type in the message about one that is unknown", async () => {
+it("lists every type when refusing an unknown one", async () => {
   const { id } = await createCall(api);
   const { status, body } = await get(api, `/calls/${id}/stats/?type=GOOD`);
   expect(status).toBe(400);

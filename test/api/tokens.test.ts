@@ -13,7 +13,7 @@ const createToken = (
   as?: Caller,
 ): Promise<Created> => create(api, "/tokens/", { meta: { name: "t", auth_id }, ...body }, as);
 
-it("creates a token with every default and what it copies of its setting", async () => {
+it("creates a token with every default and the fields of its setting", async () => {
   const setting = await createAuthSetting(api);
   const instant = expect.stringMatching(INSTANT);
   const token = await createToken(api, setting.id);
@@ -34,7 +34,7 @@ it("creates a token with every default and what it copies of its setting", async
   expect((await api.send({ path: `/tokens/${token.id}/` })).body).toEqual(token);
 });
 
-it("keeps what it is given, gives it back, and merges changes", async () => {
+it("stores and returns every field, and merges changes", async () => {
   await using api = await startApi();
   const { id: auth_id } = await createAuthSetting(api);
   const token = {
@@ -97,7 +97,7 @@ it.each<[string, (meta: object) => object, string]>([
     "Additional properties are not allowed ('id_token' was unexpected) in token",
   ],
   [
-    "a setting that is not there",
+    "a missing setting",
     () => ({ meta: { name: "t", auth_id: "x" } }),
     "meta.auth_id: 'x' is not an Authentication Setting that you may read",
   ],
@@ -122,7 +122,7 @@ it.each<[string, (meta: object) => object, string]>([
     "'token.headers[0].value' is a required property",
   ],
   [
-    "a response that is no object",
+    "a response that is not an object",
     (meta) => ({ meta, api_response: [1] }),
     "api_response: [1] is not of type object",
   ],
@@ -182,7 +182,7 @@ it("follows its setting, other owners' tokens too", async () => {
   }
 });
 
-it("is seen by nobody but its owner, whatever its setting shares", async () => {
+it("is visible only to its owner, whatever its setting shares", async () => {
   await using api = await startApi();
   const ann = await api.caller("ann", "org");
   const access = {
@@ -213,7 +213,7 @@ it("lists the tokens of a setting", async () => {
   expect(body.results).toEqual([tokens[0], tokens[2]]);
 });
 
-it("neither leaves its setting nor is deleted while calls use it", async () => {
+it("can neither change its setting nor be deleted while calls use it", async () => {
   const [one, other] = [await createAuthSetting(api), await createAuthSetting(api)];
   const { id } = await createToken(api, one.id);
   const request = {

@@ -1,4 +1,4 @@
-// What becomes of objects whose secrets cannot be decrypted.
+// Objects whose secrets cannot be decrypted.
 import { Errors } from "typebox/schema";
 import { describe, expect, it } from "vitest";
 import { create, startApi } from "../support/api.ts";
@@ -145,7 +145,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     },
   );
 
-  it("nor does what follows another object's change overwrite them", async () => {
+  it("they are not overwritten when another object changes", async () => {
     await using api = await startApi({ storeKind });
     const { id, path } = await aToken(api);
     const damaged = await damageSecrets(api.database, id);
@@ -166,7 +166,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     expect(await storedText(api.database, id)).toBe(damaged);
   });
 
-  it("nor are others kept from being read and changed", async () => {
+  it("other objects can still be read and changed", async () => {
     await using api = await startApi({ storeKind });
     const { id } = await aSetting(api);
     const other = await aSetting(api);

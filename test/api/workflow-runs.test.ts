@@ -122,7 +122,7 @@ describe.each(["/run", "/"])("POST workflows/<id>%s", (path) => {
     expect(answer.text).toContain(message);
   });
 
-  it("is for those who may run the workflow", async () => {
+  it("requires the right to run the workflow", async () => {
     const bob = await api.caller("bob");
     const viewer = await api.caller("ann", null, "VIEWER");
     const own = await createWorkflow(api);
@@ -148,7 +148,7 @@ it.each([
   expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
-it("says at once that a workflow without calls cannot run", async () => {
+it("reports at once that a workflow without calls cannot run", async () => {
   const id = await createWorkflow(api);
   const { body } = await run(api, id);
   expect((await resultOf(api, body.workflow_result_id)).body).toMatchObject({
@@ -161,7 +161,7 @@ it("says at once that a workflow without calls cannot run", async () => {
   });
 });
 
-it("waits for the end of the run where asked to", async () => {
+it("waits for the end of the run on request", async () => {
   await using api = await startApi();
   const { id: call } = await createCall(api);
   const id = await createWorkflow(api, { call_ids: [call] });
@@ -221,7 +221,7 @@ describe("the result of a workflow", () => {
     expect(rest.body.meta).toEqual({ more: false, next_cursor: "" });
   });
 
-  it("is readable as the workflow is, and shows each call's result as that call does", async () => {
+  it("follows the access of the workflow, and of each call for its result", async () => {
     const bob = await api.caller("bob");
     const hidden = await createCall(api);
     const open = await createCall(api, { access: { results: true } });
@@ -247,7 +247,7 @@ describe("the result of a workflow", () => {
     expect((await resultOf(api, ofShared)).body.results).toHaveLength(2);
   });
 
-  it("is not found under the id of a call's result, nor the other way round", async () => {
+  it("is not found as the result of a call, nor the other way round", async () => {
     const { id: call } = await createCall(api);
     const id = await createWorkflow(api, { call_ids: [call] });
     const { body } = await run(api, id);
@@ -262,7 +262,7 @@ describe("the result of a workflow", () => {
   });
 });
 
-it("keeps the kind of a deployment's target, and the delay between its calls", async () => {
+it("stores the target kind and the delay between calls of a deployment", async () => {
   const id = await createWorkflow(api);
   const { status } = await api.send({
     method: "POST",

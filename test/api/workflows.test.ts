@@ -100,7 +100,7 @@ it.each<[string, object, string]>([
     "workflow.call_ids: 101 items are too many (at most 100)",
   ],
   [
-    "a call that is not there",
+    "a missing call",
     { workflow: { call_ids: ["x"] } },
     "workflow.call_ids[0]: 'x' is not an API Call that you may run",
   ],
@@ -134,7 +134,7 @@ it.each([
   ["nobody", {}, 400],
   ["the community", { settings: true }, 400],
   ["the organization", { org: true }, 201],
-])("names a call of another that is open to %s: %s %s", async (_to, access, expected) => {
+])("refers to another owner's call open to %s: %s %s", async (_to, access, expected) => {
   const call = await createCall(api, { access }, await api.caller("bob", "org"));
   const { status } = await api.send({
     method: "POST",
@@ -145,7 +145,7 @@ it.each([
   expect(status).toBe(expected);
 });
 
-it("stays open to changes when a call that it names is shared no more", async () => {
+it("stays open to changes when one of its calls is no longer shared", async () => {
   const [ann, bob] = [await api.caller("ann", "org"), await api.caller("bob", "org")];
   const { id } = await createCall(api, { access: { org: true } }, bob);
   const made = await createWorkflow(api, { call_ids: [id] }, {}, ann);
@@ -225,7 +225,7 @@ it("is deployed, and deleted with its deployments and their schedules", async ()
   expect(await api.store.schedules.startedSince(0)).toEqual([]);
 });
 
-it("runs a deleted call no more", async () => {
+it("no longer runs a deleted call", async () => {
   const calls = [await createCall(api), await createCall(api)];
   const [gone, kept] = calls.map(({ id }) => id);
   const made = await createWorkflow(api, { call_ids: [gone, kept, gone] });

@@ -46,7 +46,7 @@ it.each([
     "Additional properties are not allowed ('__proto__' was unexpected)",
   ],
   [
-    "a prototype in disguise",
+    "an escaped prototype",
     bytes(String.raw`{"a": {"\u005f_proto__": 1}}`),
     "Additional properties are not allowed ('__proto__' was unexpected)",
   ],
@@ -61,7 +61,7 @@ it.each([
     "the property 'a' is given more than once",
   ],
   [
-    "a name given twice in other letters",
+    "a name given twice, escaped once",
     bytes(String.raw`{"a": 1, "\u0061": 2}`),
     "the property 'a' is given more than once",
   ],

@@ -69,7 +69,7 @@ it.each(["0", "-1", "1e9", "1001", "abc", "1.5", "", "99999999999"])(
   },
 );
 
-it("lets a cursor go on with another limit", async () => {
+it("accepts a cursor with another limit", async () => {
   await using api = await startApi();
   const [, b, c] = await createCalls(api, 3);
   const first = await api.send<List>({ path: "/calls/?limit=1" });

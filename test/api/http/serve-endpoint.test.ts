@@ -15,14 +15,14 @@ const OWNER = {
   access_level: "OWNER",
 } as const;
 
-it("tells an endpoint of a caller who left before it asked", async () => {
+it("reports a caller who left before the handler looked", async () => {
   await using database = await createTestDatabase("sqlite");
   const store = await database.open(systemClock);
   const app = Fastify();
   await using _ = { [Symbol.asyncDispose]: () => app.close() };
   const arrived = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
-  const told = Promise.withResolvers<boolean>();
+  const aborted = Promise.withResolvers<boolean>();
   const endpoint = defineEndpoint({
     operationId: "wait",
     methods: ["GET"],
@@ -34,7 +34,7 @@ it("tells an endpoint of a caller who left before it asked", async () => {
     async handle(asked) {
       arrived.resolve();
       await left.promise;
-      told.resolve(asked.ended.aborted);
+      aborted.resolve(asked.ended.aborted);
       return {};
     },
   });
@@ -54,5 +54,5 @@ it("tells an endpoint of a caller who left before it asked", async () => {
     .end();
   await arrived.promise;
   sent.destroy();
-  expect(await told.promise).toBe(true);
+  expect(await aborted.promise).toBe(true);
 });

@@ -15,7 +15,7 @@ const api = sharedApi();
 
 const documentOf = async (): Promise<string> => (await api.send({ path: "/openapi.json" })).text;
 
-it("is an OpenAPI 3.1 document without a fault, whose examples fit their schemas", async () => {
+it("is a valid OpenAPI 3.1 document with valid examples", async () => {
   const config = await createConfig({
     extends: ["recommended-strict"],
     rules: {
@@ -90,7 +90,7 @@ async function operationsOf(): Promise<
   );
 }
 
-it("gives an example for every parameter, body, answer and error", async () => {
+it("has an example for every parameter, body, answer and error", async () => {
   const bare = (await operationsOf()).flatMap((operation) => {
     const { operationId, parameters = [], requestBody, responses } = operation;
     const contents = Object.entries(responses)
@@ -108,7 +108,7 @@ it("gives an example for every parameter, body, answer and error", async () => {
   expect(bare).toEqual([]);
 });
 
-it("tells the headers of answers that a client is to read", async () => {
+it("describes the headers of answers", async () => {
   const operations = await operationsOf();
   const get = operations.find(({ operationId }) => operationId === "getCall");
   const headersOf = (status: string): string[] =>
@@ -121,7 +121,7 @@ it("tells the headers of answers that a client is to read", async () => {
   ]);
 });
 
-it("requires just those bodies that may not be left out", async () => {
+it("marks exactly the required bodies as required", async () => {
   const optional = (await operationsOf()).flatMap(({ operationId, requestBody }) =>
     requestBody && requestBody.required !== true ? [operationId] : [],
   );
@@ -138,7 +138,7 @@ it("requires just those bodies that may not be left out", async () => {
   ]);
 });
 
-it("shows bodies that the service takes, but for the objects that they name", async () => {
+it("has body examples that the service accepts, except for referenced objects", async () => {
   const created: string[] = [];
   for (const { path, method, requestBody, responses } of await operationsOf()) {
     const body = requestBody?.content["application/json"]?.example;
@@ -192,12 +192,12 @@ const PROGRAMS: readonly (readonly [what: string, program: string, said: RegExp]
     /^error TS2741: Property 'name' is missing/,
   ],
   [
-    "asks for a path that there is not",
+    "requests a path that does not exist",
     PROGRAM.replace('"/api/2/calls/"', '"/api/3/calls/"'),
     /^error TS2820: Type '"\/api\/3\/calls\/"' is not assignable/,
   ],
   [
-    "takes for a text what may be null",
+    "treats a nullable string as a string",
     PROGRAM.replace("?.trim()", ".trim()"),
     /^error TS18047: 'meta.description' is possibly 'null'/,
   ],
@@ -235,7 +235,7 @@ async function checkPrograms(): Promise<string[]> {
   }
 }
 
-it("gives types that programs can be checked against", async () => {
+it("generates types that programs compile against", async () => {
   const said = await checkPrograms();
   for (const [n, [what, , expected]] of PROGRAMS.entries()) expect(said[n], what).toMatch(expected);
 }, 60_000);

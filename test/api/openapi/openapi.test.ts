@@ -20,7 +20,7 @@ interface OpenApi {
   readonly security: readonly unknown[];
 }
 
-it("describes every way to every endpoint, once", async () => {
+it("describes every method and path once", async () => {
   await using api = await startApi();
   const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
   const described = Object.entries(body.paths).flatMap(([path, operations]) =>
@@ -41,7 +41,7 @@ it("describes every way to every endpoint, once", async () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it("names the version, the ways to authenticate, and every schema that it refers to", async () => {
+it("has the version, the security schemes, and every schema it refers to", async () => {
   const { status, body, text } = await api.send<OpenApi>({
     path: "/openapi.json",
     as: null,
@@ -53,7 +53,7 @@ it("names the version, the ways to authenticate, and every schema that it refers
   expect(new Set(referred)).toEqual(new Set(known));
 });
 
-it("tells the parameters, the body and the errors of an operation", async () => {
+it("describes the parameters, body and errors of an operation", async () => {
   const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
   const run = body.paths["/api/2/calls/{id}/run"]?.["post"];
   expect(run?.parameters?.map((one) => `${one.in} ${one.name}`)).toEqual([
@@ -76,13 +76,13 @@ it("tells the parameters, the body and the errors of an operation", async () => 
   ]);
 });
 
-it("does not offer a key in the query where that is switched off", async () => {
+it("omits the key in the query when it is disabled", async () => {
   await using api = await startApi({ config: { tokenInQuery: false } });
   const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
   expect(body.security).toEqual([{ bearer: [] }, { header: [] }]);
 });
 
-it("can be browsed, with nothing fetched from elsewhere", async () => {
+it("can be browsed without requests to other hosts", async () => {
   const page = await api.send({ path: "//docs", as: null });
   expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
   expect(page.headers["content-security-policy"]).toContain("default-src 'self'");
