@@ -91,7 +91,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     await until(() => expect(seen.toSorted()).toEqual(published.toSorted()));
   });
 
-  it("come again after their handler rejected", async () => {
+  it("are redelivered after their handler rejected", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -107,7 +107,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     expect(third - second).toBeGreaterThan(195);
   });
 
-  it("come to another consumer when theirs keeps rejecting", async () => {
+  it("reach another consumer when theirs keeps rejecting", async () => {
     await using fixture = await start();
     const location_id = newLocation();
     const [bad, good] = [await fixture.join(), await fixture.join()];
@@ -123,7 +123,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     await until(() => expect(taken).toHaveLength(1));
   });
 
-  it("are not delivered again while their handler is at work", async () => {
+  it("are not redelivered while their handler works", async () => {
     await using fixture = await start();
     const ackWaitMs = fixture.hasAckWait ? SHORT_ACK_WAIT_MS : 0;
     const [bus, other] = [await fixture.join({ ackWaitMs }), await fixture.join({ ackWaitMs })];
@@ -161,7 +161,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     await until(() => expect(taken).toEqual([[first], [last]]));
   });
 
-  it("are dropped when they cannot be decoded, and hold up nothing", async () => {
+  it("are dropped when they cannot be decoded, without delaying others", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -174,14 +174,14 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     await until(() => expect(fixture.dropped).toEqual(["ticks"]));
   });
 
-  it("are refused when they are of several locations", async () => {
+  it("are rejected when they belong to several locations", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const ticks = [newLocation(), newLocation()].map((location_id) => aTick({ location_id }));
     await expect(bus.publishTicks(ticks)).rejects.toThrow("one location");
   });
 
-  it("are refused where the location cannot be a subject", async () => {
+  it("are rejected when the location cannot be a subject", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const { handler } = recorder<readonly Tick[]>();
@@ -195,7 +195,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
 });
 
 describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
-  it("waits for the handlers under way and takes nothing new", async () => {
+  it("waits for running handlers and takes nothing new", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -220,7 +220,7 @@ describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
     expect(taken).toEqual([held.result_id]);
   });
 
-  it("gives what its handlers then reject to another", async () => {
+  it("gives back what its handlers then reject", async () => {
     await using fixture = await start();
     const [leaving, staying] = [await fixture.join(), await fixture.join()];
     const location_id = newLocation();
@@ -243,7 +243,7 @@ describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
     expect(new Set(taken.map(idOf))).toEqual(new Set(ticks.map((tick) => tick.result_id)));
   });
 
-  it("hands over the reports that had been gathered", async () => {
+  it("hands over gathered reports", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -287,7 +287,7 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
     expect(sizes.length).toBeLessThan(messages.length);
   });
 
-  it("all come again when the handler of their batch rejects", async () => {
+  it("are all redelivered when the handler of their batch rejects", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -306,7 +306,7 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
     expect(rejected.length).toBeGreaterThan(0);
   });
 
-  it("are not held up for ever by one that is always rejected", async () => {
+  it("are not blocked by one that is always rejected", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -336,7 +336,7 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
     await until(() => expect(runIds(taken.flat())).toEqual(runIds([first, last])));
   });
 
-  it("are both kept when two agents report of one run, of which only one made the call", async () => {
+  it("of two agents on one run are both kept", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -372,7 +372,7 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
 });
 
 describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
-  it("goes to one of those who listen, and is not kept for others", async () => {
+  it("goes to one listener, and is not kept for others", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const sent = Array.from({ length: 10 }, () => aHeartbeat(newLocation()));
@@ -388,7 +388,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
     expect(taken).toEqual(late);
   });
 
-  it("is answered with the hub's time before it is handled to the end", async () => {
+  it("is answered with the hub's time before its handler ends", async () => {
     await using fixture = await start();
     const [hub, agent] = [await fixture.join(), await fixture.join()];
     const release = Promise.withResolvers<void>();
@@ -406,7 +406,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
     await draining;
   });
 
-  it("is answered to the one who sent it", async () => {
+  it("is answered to its sender", async () => {
     await using fixture = await start();
     const hub = await fixture.join();
     await hub.consumeHeartbeats(async ({ in_flight }, answer) => {
@@ -443,7 +443,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
 });
 
 describe.each(ADAPTERS)("the $name bus", ({ start }) => {
-  it("says that it is connected until it is closed, and then refuses to publish", async () => {
+  it("is connected until it is closed, and then rejects what is published", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     expect(bus.status()).toMatchObject({ connected: true });
@@ -473,7 +473,7 @@ describe.each(ADAPTERS)("the $name bus", ({ start }) => {
     expect(fixture.dropped).toEqual([]);
   });
 
-  it("waits at its close for the handlers under way", async () => {
+  it("waits for running handlers when it closes", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();

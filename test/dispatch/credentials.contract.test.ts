@@ -188,7 +188,7 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     },
   );
 
-  it("do not come from a setting or a token that is gone, or a token of another setting", async () => {
+  it("never come from a deleted setting or token, or a token of another setting", async () => {
     expect(await authorize(newCall("gone"))).toMatchObject({ unable: GONE });
     const setting = newSetting({});
     const token = newDocument("token", {

@@ -16,7 +16,7 @@ const schedule: Schedule = {
   active_from: 0,
 };
 
-it("makes of a schedule and a slot always the same run", () => {
+it("makes the same run for the same schedule and slot", () => {
   const run = scheduledRun(schedule, NOON);
   expect(run).toEqual({
     result_id: expect.stringMatching(/^[0-9a-z]{26}$/),

@@ -64,7 +64,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     return ticks[0] ?? unable[0]?.message ?? "";
   };
 
-  it("has its calls in order, each with an id that follows from the run's", async () => {
+  it("has its calls in order, each with an id derived from the run's", async () => {
     const [one, two] = [aCall(), aCall({ url: "https://two.test/" })];
     const workflow = aWorkflow([two.id, one.id, two.id]);
     await stored(one, two, workflow);
@@ -85,7 +85,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     expect(new Set(tick.calls.map(({ result_id }) => result_id)).size).toBe(3);
   });
 
-  it("says of a call that is gone, or is another's and no more shared, that it cannot run", async () => {
+  it("marks calls that were deleted, or are no longer shared, as unable to run", async () => {
     const shared = { owner: "bob", owner_org: "acme", org: true };
     const [own, open, foreign] = [
       aCall({ owner_org: "acme" }),
@@ -106,7 +106,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     expect(tick.calls[2]?.request.url).toBe("");
   });
 
-  it("that is too large for the bus is recorded as such, and holds up no other", async () => {
+  it("is recorded as too large for the bus, without delaying others", async () => {
     const [call, large] = [aCall(), aCall({ url: "https://large.test/" })];
     const workflow = aWorkflow([large.id, large.id]);
     await stored(call, large, workflow);
@@ -132,7 +132,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     expect(await store.pendingRuns.listOfTarget(call.id, page)).toHaveLength(1);
   });
 
-  it("is none without calls, and without the workflow", async () => {
+  it("does not exist without calls, or without the workflow", async () => {
     const workflow = aWorkflow([]);
     await stored(workflow);
     expect(await tickOf(workflow.id)).toBe("the workflow has no calls");

@@ -10,7 +10,7 @@ import type { NatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 
-it("a cluster that loses one of three servers keeps every message, and the bus goes on", async () => {
+it("a cluster that loses one of three servers keeps every message and its bus", async () => {
   await using stack = new AsyncDisposableStack();
   const servers = await startCluster(stack);
   const urls = servers.map(({ url }) => url);
@@ -34,7 +34,7 @@ it("a cluster that loses one of three servers keeps every message, and the bus g
   await until(() => expect(bus.status()).toMatchObject({ connected: true }));
 }, 90_000);
 
-it("the agent calls no server of the cluster, though the address of one is all that it was given", async () => {
+it("the agent calls no server of the cluster, though it knows the address of one only", async () => {
   await using stack = new AsyncDisposableStack();
   const [known, ...others] = await startCluster(stack);
   const bus = stack.use(await until(() => connectTo(known?.url ?? "")));

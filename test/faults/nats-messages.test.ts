@@ -18,7 +18,7 @@ import { until } from "../support/until.ts";
  */
 const PATIENT = { timeout: 30_000 };
 
-describe("a message that is not what its subject promises", () => {
+describe("a message that does not fit its subject", () => {
   const here = "here";
   const secret = "s3cret";
   const broken: [string, string | Uint8Array][] = [
@@ -31,7 +31,7 @@ describe("a message that is not what its subject promises", () => {
     ["of another location", JSON.stringify({ reports: [aRunReport("there")] })],
   ];
 
-  it.each(broken)("(%s) is dropped once and for all, and quoted nowhere", async (_, data) => {
+  it.each(broken)("(%s) is dropped for good, and never quoted", async (_, data) => {
     await using server = await startNatsServer();
     const lines: string[] = [];
     const log = createLogger("trace", { write: (line) => lines.push(line) });
@@ -79,7 +79,7 @@ describe("a message that is not what its subject promises", () => {
 });
 
 describe("a heartbeat", () => {
-  it("of an agent that awaits no answer is taken", async () => {
+  it("without a reply subject is taken", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     await using client = await connect({ servers: server.url });
@@ -97,7 +97,7 @@ describe("a heartbeat", () => {
   });
 
   it.each(["", "{", "{}", `{"now":"soon"}`, `{"now":-1}`, `{"now":1e30}`])(
-    "has no answer in what is none: %s",
+    "has no answer when the reply is malformed: %s",
     async (text) => {
       await using server = await startNatsServer();
       await using bus = await connectTo(server.url);
@@ -120,7 +120,7 @@ describe("a batch that is larger than the server takes", () => {
   const bulky = (location_id: string, bytes: number) =>
     aTick({ location_id, context: { text: "ü".repeat(bytes / 2) } });
 
-  it("is split, and published again it is split the same way", async () => {
+  it("is split, and split the same way when it is published again", async () => {
     await using server = await startNatsServer({
       config: "max_payload: 20000",
     });
@@ -141,7 +141,7 @@ describe("a batch that is larger than the server takes", () => {
     await until(() => expect(new Set(taken)).toEqual(new Set(ticks.map((tick) => tick.result_id))));
   });
 
-  it("is published without the one item that fits in no message, which is told", async () => {
+  it("is published without the item that fits into no message, which is reported", async () => {
     await using server = await startNatsServer({
       config: "max_payload: 20000",
     });
@@ -160,10 +160,10 @@ describe("a batch that is larger than the server takes", () => {
   });
 });
 
-describe("a batch that is larger than the stream takes, which the server alone knows", () => {
+describe("a batch that is larger than the stream takes, which only the server knows", () => {
   const STREAM = "SONDE_RESULTS";
 
-  it("is split until its messages fit, without the one item that fits in none", async () => {
+  it("is split until its messages fit, without the item that fits into none", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     await using client = await connect({ servers: server.url });
@@ -247,7 +247,7 @@ describe("the credential of a location's agents", () => {
     expect(taken).toEqual([]);
   });
 
-  it("does not start a hub, and the start says why", async () => {
+  it("does not start a hub, whose start fails with the reason", async () => {
     await using server = await startNatsServer({ config });
     const starting = connectTo(as(server.url, "agent"));
     await expect(starting).rejects.toThrow(

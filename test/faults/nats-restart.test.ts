@@ -25,7 +25,7 @@ describe("when nats-server is killed and comes back", () => {
   it.each([
     ["with its store", { emptyStore: false }],
     ["with an empty store", { emptyStore: true }],
-  ])("%s, publishing and consuming go on", async (_, how) => {
+  ])("%s, publishing and consuming resume", async (_, how) => {
     await using server = await startNatsServer();
     await using hub = await connectTo(server.url);
     await using agent = await connectTo(server.url);
@@ -64,7 +64,7 @@ describe("when nats-server is killed and comes back", () => {
     });
   });
 
-  it("what was published before, and not taken, is delivered after", async () => {
+  it("messages published before and not taken are delivered after", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     const tick = aTick({ location_id: newLocation() });
@@ -78,7 +78,7 @@ describe("when nats-server is killed and comes back", () => {
     await until(() => expect(taken).toEqual([[tick]]));
   });
 
-  it("what is published meanwhile is stored, once, if it comes back within the bound", async () => {
+  it("messages published meanwhile are stored once, if it is back in time", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url, { clock: standing });
     const location_id = newLocation();
@@ -93,7 +93,7 @@ describe("when nats-server is killed and comes back", () => {
     expect(new Set(taken.map((report) => report.run_id)).size).toBe(50);
   });
 
-  it("what it had no time to answer is published again when it is back, not only when an answer is overdue", async () => {
+  it("an unanswered message is published again at once when it is back", async () => {
     await using server = await startNatsServer();
     const link = await openNatsLink({
       servers: [server.url],
@@ -121,7 +121,7 @@ describe("when nats-server is killed and comes back", () => {
     expect(await stored).toBe(true);
   });
 
-  it("publishing is refused after 5 s without a server", async () => {
+  it("publishing fails after 5 s without a server", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     await server.kill();
@@ -141,7 +141,7 @@ describe("when nats-server is killed and comes back", () => {
 
 describe("while nats-server runs", () => {
   it.each([["SONDE_TICKS"], ["SONDE_RESULTS"]])(
-    "the stream %s is made anew when it was deleted",
+    "the stream %s is created again after it was deleted",
     async (stream) => {
       await using server = await startNatsServer();
       await using bus = await connectTo(server.url);
@@ -168,7 +168,7 @@ describe("while nats-server runs", () => {
     },
   );
 
-  it("a consumer that was deleted is made anew", async () => {
+  it("a consumer is created again after it was deleted", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     const location_id = newLocation();
@@ -185,7 +185,7 @@ describe("while nats-server runs", () => {
     await until(() => expect(seen).toEqual([tick.result_id]));
   });
 
-  it("what comes again while its handler is at work is not handed over twice", async () => {
+  it("a message redelivered while its handler works is not handed over twice", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     const location_id = newLocation();
@@ -226,7 +226,7 @@ describe("while nats-server runs", () => {
     await bus.publishTicks([aTick({ location_id: newLocation() })]);
   });
 
-  it("the ticks of a process that was killed come to another", async () => {
+  it("the ticks of a killed process reach another", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     const location_id = newLocation();
@@ -262,19 +262,19 @@ describe("at the start", () => {
     return "none";
   };
 
-  it("an unreachable server is told with its address and what to do", async () => {
+  it("an unreachable server is reported with its address and advice", async () => {
     const port = await freePort();
     expect(await failure(`nats://ann:s3cret@127.0.0.1:${port}`)).toBe(
       `cannot reach NATS at nats://127.0.0.1:${port} (connection refused): start nats-server with JetStream (-js), or set SONDE_NATS_URL`,
     );
   });
 
-  it("a server without JetStream is told", async () => {
+  it("a server without JetStream is reported", async () => {
     await using server = await startNatsServer({ jetstream: false });
     expect(await failure(server.url)).toContain(`NATS at ${server.url} does not offer JetStream`);
   });
 
-  it("refused credentials are told without showing them", async () => {
+  it("refused credentials are reported without showing them", async () => {
     await using server = await startNatsServer({
       config: 'authorization { user: ann, password: "a:1/b@c" }',
     });
@@ -288,13 +288,13 @@ describe("at the start", () => {
     ["http://127.0.0.1:4222"],
     ["nats://ann:s3cret@"],
     ["nats://ann:s3/cret@127.0.0.1:4222:1"],
-  ])("the malformed address %s is told without showing it", async (url) => {
+  ])("the malformed address %s is reported without showing it", async (url) => {
     const message = await failure(url);
     expect(message).toContain("is not of the form nats://host:port");
     expect(message).not.toContain("cret");
   });
 
-  it("credentials that are not of a .creds file are told without showing them", async () => {
+  it("credentials that are not a .creds file are reported without showing them", async () => {
     const message = await failure("nats://127.0.0.1:1", {
       credentials: "s3cret",
     });

@@ -17,7 +17,7 @@ it.each([
   expect(fail(times).next("token")).toBe(pauseMs);
 });
 
-it("a token that another process renews, or that was deleted, is forgotten", () => {
+it("forgets a token that another process renews, or that was deleted", () => {
   const pauses = fail(3);
   pauses.forgetBefore(340_000);
   expect(pauses.next("token")).toBe(80_000);
@@ -25,7 +25,7 @@ it("a token that another process renews, or that was deleted, is forgotten", () 
   expect(pauses.next("token")).toBe(10_000);
 });
 
-it("a token that was renewed begins anew", () => {
+it("starts from the first pause after a renewal", () => {
   const pauses = fail(3);
   pauses.end("token");
   expect(pauses.next("token")).toBe(10_000);

@@ -24,7 +24,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     return setting as StoredDocument<AuthSetting>;
   };
 
-  it("saves what an endpoint answers while it is stopping, and begins nothing more", async () => {
+  it("saves what an endpoint answers while it stops, and starts nothing more", async () => {
     const held: ServerResponse[] = [];
     await using system = await start((_, response) => held.push(response));
     const tokens = await Promise.all(
@@ -93,7 +93,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     },
   );
 
-  it("does not ask again for what it has yet to save", async () => {
+  it("does not ask again while an answer waits to be saved", async () => {
     await using system = await start(answering(NEW));
     const { store, clock, target } = system;
     const id = await insertToken(store, system.url, {});
@@ -117,7 +117,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(target.requests).toHaveLength(1);
   });
 
-  it("goes on with the others where a token, or a setting, cannot be decrypted", async () => {
+  it("renews the others when a token or a setting cannot be decrypted", async () => {
     await using system = await start(answering(NEW));
     const { store, clock, run } = system;
     const [token, ofSetting, good] = [
@@ -138,7 +138,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.outcomes()).toEqual({ renewed: 1, failed: 2 });
   });
 
-  it("does not overwrite a token that cannot be decrypted any more when its endpoint has answered", async () => {
+  it("does not overwrite a token that can no longer be decrypted when its endpoint answers", async () => {
     const held: ServerResponse[] = [];
     await using system = await start((_, response) => held.push(response));
     const id = await insertToken(system.store, system.url, {});
@@ -152,7 +152,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.outcomes()).toEqual({ superseded: 1 });
   });
 
-  it("does not let one owner's silent endpoints hold up another's", async () => {
+  it("does not let one owner's silent endpoints delay another's tokens", async () => {
     const held: ServerResponse[] = [];
     await using system = await start((request, response) => {
       if (request.url === "/silent") held.push(response);
@@ -172,14 +172,14 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.requests).toHaveLength(11);
   });
 
-  it("renews any number of tokens in one go, those of one owner too", async () => {
+  it("renews any number of tokens in one go, even of one owner", async () => {
     await using system = await start(answering(NEW));
     for (let n = 0; n < 250; n += 1) await insertToken(system.store, system.url, {});
     await system.run();
     expect(await system.outcomes()).toEqual({ renewed: 250 });
   });
 
-  it("tries again as soon as the setting is put right", async () => {
+  it("retries as soon as the setting is corrected", async () => {
     await using system = await start(({ headers }, response) =>
       headers.authorization?.endsWith(btoa("me:right"))
         ? response.end(JSON.stringify(NEW))
@@ -204,7 +204,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.outcomes()).toEqual({ failed: 1, renewed: 1 });
   });
 
-  it("tells the owner of a failure once, so that the token stays the same version", async () => {
+  it("writes a failure once, so that the token keeps its version", async () => {
     await using system = await start(answering("", 500));
     const id = await insertToken(system.store, system.url, {});
     await system.run();
@@ -215,7 +215,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.tokenOf(id)).toEqual(told);
   });
 
-  it("leaves a token to the others that was taken by a process which is gone", async () => {
+  it("renews a token that a dead process had claimed", async () => {
     await using system = await start(answering(NEW));
     const id = await insertToken(system.store, system.url, {});
     const taken = NOON + 60_000;

@@ -11,7 +11,7 @@ import { answering, insertToken, NOON, renewAll, startRenewing } from "./renewin
 describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
   const start = (handler: RequestListener) => startRenewing(kind, handler);
 
-  it("gets a token ahead of its expiry, and not before", async () => {
+  it("renews a token ahead of its expiry, and no earlier", async () => {
     let n = 0;
     await using system = await start((_, response) => {
       n += 1;
@@ -48,7 +48,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect((await tokenOf(id)).token.access_token).toBe("new-2");
   });
 
-  it("counts a token's life from when it was asked for, whenever it is kept", async () => {
+  it("counts a token's life from the request, not from when it is saved", async () => {
     let waitForMinutes = (): void => undefined;
     await using system = await start((_, response) => {
       waitForMinutes();
@@ -92,7 +92,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect((await system.tokenOf(id)).token.refresh_token).toBe("r++");
   });
 
-  it("takes a token without expires_in for one that does not expire", async () => {
+  it("treats a token without expires_in as one that does not expire", async () => {
     await using system = await start(answering({ access_token: "new" }));
     const id = await insertToken(system.store, system.url, {});
     await system.run();
@@ -134,7 +134,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     },
   );
 
-  it("tries again after a pause that grows, or when the owner changed the token", async () => {
+  it("retries after a growing pause, or when the owner changed the token", async () => {
     await using system = await start(answering("", 500));
     const { store, run, clock, target } = system;
     const id = await insertToken(store, system.url, {});
@@ -170,7 +170,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.requests).toHaveLength(3);
   });
 
-  it("asks for no token that no call uses, and no address that egress refuses", async () => {
+  it("asks for no unused token, and at no address that egress refuses", async () => {
     await using system = await start(answering({ access_token: "new" }));
     await insertToken(system.store, system.url, { isUsed: false });
     await system.run();
@@ -186,7 +186,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       );
   });
 
-  it("leaves a token alone that its owner changed meanwhile, and looks at it anew", async () => {
+  it("keeps a token that its owner changed meanwhile, and checks it again", async () => {
     let change = async (): Promise<void> => undefined;
     await using system = await start((_, response) => {
       void change().then(() => response.end('{"access_token":"late"}'));

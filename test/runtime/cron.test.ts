@@ -82,7 +82,7 @@ describe("recurring work", () => {
     expect(cron.errors()).toEqual([]);
   });
 
-  it("never overlaps with itself, and says nothing of what it passes over", async () => {
+  it("never overlaps with itself, and skips silently", async () => {
     const { began, release, work } = heldWork();
     await using cron = await startCron(work);
     await vi.advanceTimersByTimeAsync(25_000);
@@ -94,7 +94,7 @@ describe("recurring work", () => {
     expect(cron.lines()).toEqual([]);
   });
 
-  it("goes on after it failed, with one line in the log", async () => {
+  it("runs again after a failure, which it logs once", async () => {
     let runs = 0;
     await using cron = await startCron(async () => {
       runs += 1;
@@ -125,7 +125,7 @@ describe("recurring work", () => {
     ]);
   });
 
-  it("goes on at once after the clock was set back", async () => {
+  it("runs at once after the clock was set back", async () => {
     const times: string[] = [];
     await using cron = await startCron(async () => void times.push(clockTime()));
     await vi.advanceTimersByTimeAsync(10_000);
@@ -136,7 +136,7 @@ describe("recurring work", () => {
     expect(cron.errors()).toEqual([]);
   });
 
-  it("makes up once for the times it was held up", async () => {
+  it("runs once for the times that passed during a delay", async () => {
     const times: string[] = [];
     await using cron = await startCron(async () => void times.push(clockTime()), "* * * * *");
     vi.setSystemTime(START + 10.5 * MINUTE_MS);
@@ -148,7 +148,7 @@ describe("recurring work", () => {
 });
 
 describe("stopping", () => {
-  it("waits for the run under way, and tells it", async () => {
+  it("aborts the signal of the running work and waits for it", async () => {
     const { began, release, signals, work } = heldWork();
     const cron = await startCron(work);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -162,7 +162,7 @@ describe("stopping", () => {
     expect(began).toEqual(["12:00:10"]);
   });
 
-  it("is no error of work that ends because of it", async () => {
+  it("logs no error for work that ends because of it", async () => {
     const cron = await startCron(
       (signal) =>
         new Promise((_, reject) => {

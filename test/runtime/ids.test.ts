@@ -6,17 +6,17 @@ const NOW = Date.parse("2026-10-01T12:00:00Z");
 const FORM = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
 describe("a new id", () => {
-  it("has 26 letters and digits that no one takes for others", () => {
+  it("has 26 unambiguous letters and digits", () => {
     expect(newId(NOW)).toMatch(FORM);
   });
 
-  it("is greater than those before it, in one millisecond too", () => {
+  it("is greater than earlier ids, within a millisecond too", () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => newId(NOW + Math.floor(n / 1000)));
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("is greater than those before it after the clock was set back", () => {
+  it("is greater than earlier ids after the clock was set back", () => {
     const before = newId(NOW + 3_600_000);
     const after = newId(NOW);
     expect(after > before).toBe(true);

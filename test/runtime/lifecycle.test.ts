@@ -44,7 +44,7 @@ describe("a lifecycle", () => {
     expect(events).toEqual(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
   });
 
-  it("stops the started ones when one does not start, and says why", async () => {
+  it("stops the started services when one fails to start, and rejects with the reason", async () => {
     const { events, service } = recorder();
     const lifecycle = createLifecycle(
       [service("a"), service("b", "start"), service("c")],
@@ -67,7 +67,7 @@ describe("a lifecycle", () => {
     expect(events).toEqual(["start a", "stop a"]);
   });
 
-  it("stops the others when one does not stop, and tells", async () => {
+  it("stops the others when one fails to stop, and logs it", async () => {
     const { events, service } = recorder();
     const { log, lines } = captureLog();
     const lifecycle = createLifecycle([service("a"), service("b", "stop")], log, 5000);
@@ -83,7 +83,7 @@ describe("a lifecycle", () => {
     );
   });
 
-  it("does not wait for ever for one that does not stop", async () => {
+  it("rejects at the deadline when a service does not stop", async () => {
     const { hold, service } = recorder();
     const release = hold("stop a");
     const lifecycle = createLifecycle([service("a")], captureLog().log, 20);
@@ -95,7 +95,7 @@ describe("a lifecycle", () => {
     release();
   });
 
-  it("does not wait for ever for one that is just starting, and names it", async () => {
+  it("rejects at the deadline when a service is still starting, and names it", async () => {
     const { events, hold, service } = recorder();
     const release = hold("start b");
     const lifecycle = createLifecycle([service("a"), service("b")], captureLog().log, 20);
@@ -120,7 +120,7 @@ describe("a lifecycle", () => {
     expect(lifecycle.state()).toBe("stopped");
   });
 
-  it("stopped while it starts, starts no more and stops what has started", async () => {
+  it("stopped while it starts, starts no more and stops the started services", async () => {
     const { events, hold, service } = recorder();
     const release = hold("start b");
     const lifecycle = createLifecycle(

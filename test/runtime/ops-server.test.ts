@@ -155,7 +155,7 @@ describe("/metrics", () => {
     expect(text).toContain("sonde_test_things 7\n");
   });
 
-  it("is of one registry: another process part has its own", async () => {
+  it("shows the metrics of its own registry only", async () => {
     const [first, second] = [createRegistry({ version: "1" }), createRegistry({ version: "2" })];
     expect(await first.metrics()).toContain('sonde_build_info{version="1"}');
     expect(await second.metrics()).not.toContain('version="1"');
@@ -185,20 +185,20 @@ describe("any other request", () => {
 });
 
 describe("the ops server", () => {
-  it("says which setting to change when its port is taken", async () => {
+  it("names the setting to change when its port is taken", async () => {
     await using taken = await startOps();
     await expect(startOps({ port: taken.port })).rejects.toThrow(
       `cannot listen on 127.0.0.1 port ${taken.port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
     );
   });
 
-  it("says which settings to see when its host is not of this machine", async () => {
+  it("names the settings to check when its host is not a local address", async () => {
     await expect(startOps({ host: "192.0.2.1" })).rejects.toThrow(
       "cannot listen on 192.0.2.1 port 0 (EADDRNOTAVAIL): see SONDE_HOST and SONDE_OPS_PORT",
     );
   });
 
-  it("tells its real port, and has none before and after", async () => {
+  it("reports its real port, and none before its start and after its stop", async () => {
     const { log } = captureLog();
     const registry = createRegistry({ version: "1" });
     const ops = createOpsServer({
