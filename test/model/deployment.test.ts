@@ -54,6 +54,6 @@ it.each<[keyof Deployment["deployment"], Partial<Deployment["deployment"]>]>([
   expect(activeFrom(deployment(), deployment(change), NOON)).toBeDefined();
 });
 
-it("leaves the schedule alone when nothing of it changes", () => {
+it("leaves the schedule alone when it does not change", () => {
   expect(activeFrom(deployment(), deployment(), NOON)).toBeUndefined();
 });

@@ -16,7 +16,7 @@ const aCall = (body: unknown = minimal): Call => callResource.create(body, ident
 const update = (body: unknown, call = aCall()): Call => callResource.update(call, body, LATER);
 
 describe("a call that is created", () => {
-  it("has every field, with the defaults of the interface", () => {
+  it("has every field, with its defaults", () => {
     expect(aCall()).toEqual({
       id: "call-1",
       meta: {
@@ -118,7 +118,7 @@ describe("a call that is created", () => {
 });
 
 describe("a call that is updated", () => {
-  it("changes what was given, and nothing else but its last update", () => {
+  it("changes only the given fields and its last update", () => {
     const before = aCall();
     const after = update({ request: { parameters: [{ key: "q", value: "1" }] } }, before);
     expect(after).toEqual({
@@ -128,7 +128,7 @@ describe("a call that is updated", () => {
     });
   });
 
-  it("replaces arrays whole", () => {
+  it("replaces arrays", () => {
     const before = aCall({ ...minimal, meta: { name: "n", tags: ["a", "b"] } });
     expect(update({ meta: { tags: ["c"] } }, before).meta.tags).toEqual(["c"]);
     expect(update({ meta: { tags: [] } }, before).meta.tags).toEqual([]);
@@ -149,7 +149,7 @@ describe("a call that is updated", () => {
     });
   });
 
-  it("follows with its domain and its method", () => {
+  it("updates its domain and method", () => {
     const after = update({
       request: { url: "http://other.test/", method: "post" },
     });
@@ -157,13 +157,13 @@ describe("a call that is updated", () => {
     expect(after.request.method).toBe("POST");
   });
 
-  it("leaves the document it came from as it was", () => {
+  it("leaves the original document unchanged", () => {
     const before = Object.freeze(aCall());
     update({ meta: { name: "new" }, request: { headers: [] } }, before);
     expect(before).toEqual(aCall());
   });
 
-  it("passes over read-only properties that come back unchanged", () => {
+  it("ignores read-only properties with their stored values", () => {
     const { id: _, ...whole } = aCall();
     expect(update({ ...whole, meta: { ...whole.meta, name: "new" } }).meta).toEqual({
       ...whole.meta,
@@ -202,7 +202,7 @@ describe("a call that is updated", () => {
     expect(() => update(body)).toThrow(expect.objectContaining({ code: "invalid", message }));
   });
 
-  it("may be given nothing to change", () => {
+  it("accepts an empty change", () => {
     const { meta, ...rest } = update({});
     expect({ ...rest, meta: { ...meta, last_update: meta.created } }).toEqual(aCall());
   });
@@ -217,7 +217,7 @@ describe("a deployment", () => {
   const create = (change: object) =>
     deploymentResource.create({ deployment: { ...body.deployment, ...change } }, identity);
 
-  it("has no delays unless they are given", () => {
+  it("has no delays by default", () => {
     expect(create({}).deployment).toEqual({
       ...body.deployment,
       run_delay: 0,

@@ -59,7 +59,7 @@ describe("the secret paths of a document", () => {
     expect(expected.length === 0 || hasSecrets(schema)).toBe(true);
   });
 
-  it("are the same after their values were replaced", async () => {
+  it("stay the same when their values are replaced", async () => {
     const schema = Type.Object({
       a: Type.Array(Type.Object({ b: secret(Type.Unknown()), c: Type.Number() })),
       d: nullable(secret(Type.Object({ e: Secret }))),
@@ -89,7 +89,7 @@ describe("the secret paths of a document", () => {
     ).toEqual(document);
   });
 
-  it("fails by the first of several that fail, whichever is sooner", async () => {
+  it("fails with the first path of several failures, whichever is sooner", async () => {
     const replacing = replaceAt({ a: 1, b: 2 }, [["a"], ["b"]], async (_, [at]) => {
       if (at === "a") await new Promise(setImmediate);
       throw new Error(`no ${at}`);

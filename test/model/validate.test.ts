@@ -139,7 +139,7 @@ describe("a fault is worded", () => {
     expect(validator.accepts(value)).toBe(false);
   });
 
-  it("once for each place, all found in one pass", () => {
+  it("once per place, all in one pass", () => {
     const body = { x: 1, count: "5", color: "blue", inner: { deep: {} } };
     const faults = validator.faults(body);
     expect(faults.toSorted()).toEqual([
@@ -160,7 +160,7 @@ describe("a fault is worded", () => {
 });
 
 describe("a value that fits", () => {
-  it("is returned as it is", () => {
+  it("is returned unchanged", () => {
     const value = { name: "n", note: null, step: 5, even: 4, list: [pair] };
     expect(validator.faults(value)).toEqual([]);
     expect(validator.parse(value)).toBe(value);
