@@ -3,6 +3,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseAst } from "vitest/node";
 
 interface Rule {
   /** What of ours the folder may import: folders end in a slash. */
@@ -95,6 +96,8 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
 ];
 
 const MAX_LINES = 250;
+const MAX_FUNCTION_LINES = 60;
+const MAX_COLUMNS = 100;
 
 const FOLDERS = ["src", "test", "docs", "deploy", "bench", "web"].concat(
   Object.keys(RULES).flatMap((name) => (name.endsWith("/") ? [name.slice(0, -1)] : [])),
@@ -144,6 +147,30 @@ function isAllowed(path: string, to: string): boolean {
   if (to.startsWith("src:"))
     return ours.some((prefix) => to.slice("src:".length).startsWith(prefix));
   return to.startsWith("node:") ? builtins !== false : packages.includes(to);
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && "type" in value && "start" in value;
+
+function functionsIn(node: Node): Node[] {
+  const nested = Object.values(node).flat().filter(isNode).flatMap(functionsIn);
+  return /Function/.test(node.type) && "body" in node ? [node, ...nested] : nested;
+}
+
+/** The lines of each function that is too long, as `first line: length`. */
+function longFunctions({ text }: Source): string[] {
+  const lineAt = (at: number): number => text.slice(0, at).split("\n").length;
+  return functionsIn(parseAst(text, { lang: "ts" }) as Node).flatMap(({ start, end }) => {
+    const [first, last] = [lineAt(start), lineAt(end)];
+    const lines = last - first + 1;
+    return lines > MAX_FUNCTION_LINES ? [`line ${first}: ${lines} lines`] : [];
+  });
 }
 
 /** The imports that lead from a file back to itself. */
@@ -219,6 +246,19 @@ describe("the source", () => {
     expect(found).toEqual([]);
   });
 
+  it(`has no function of more than ${MAX_FUNCTION_LINES} lines`, () => {
+    expect(offenders(longFunctions)).toEqual([]);
+  });
+
+  it(`keeps comments within ${MAX_COLUMNS} columns, as the formatter keeps code`, () => {
+    const found = offenders(({ text }) =>
+      text
+        .split("\n")
+        .some((line) => line.length > MAX_COLUMNS && /^\s*(?:\/\/|\*|\/\*)/.test(line)),
+    );
+    expect(found).toEqual([]);
+  });
+
   it("opens each file by saying what it holds, and silences no check", () => {
     expect(offenders(({ text }) => !/^(#!.*\n)?\/(?:\/|\*\*) /.test(text))).toEqual([]);
     const silencers = /@ts-(?:ignore|expect-error|nocheck)|(?:oxlint|eslint)-disable|\bas any\b/;
@@ -234,6 +274,11 @@ const isPath = (text: string): boolean =>
 
 describe("the documents", () => {
   const FILES = ["README.md", "ARCHITECTURE.md"];
+
+  it("keep the map to a page that is read: ARCHITECTURE.md has at most 150 lines", () => {
+    const lines = readFileSync("ARCHITECTURE.md", "utf8").trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(150);
+  });
 
   it.each(FILES)("%s names only paths that exist", (file) => {
     expect(existsSync(file), `${file} is missing`).toBe(true);

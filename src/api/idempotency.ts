@@ -56,7 +56,9 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** The kept answer; without one, that of `work`, which is kept. Part of the change's transaction. */
+/**
+ * The kept answer; without one, that of `work`, which is kept. Part of the change's transaction.
+ */
 export async function once<T>(
   store: Store,
   { key, id, fingerprint }: Repeatable,

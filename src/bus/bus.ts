@@ -97,4 +97,3 @@ export const HEARTBEAT_ANSWER_MS = 2000;
 /** Older messages are dropped: stale ticks are useless; reports outlast a long weekend. */
 export const TICK_MAX_AGE_MS = 3_600_000;
 export const REPORT_MAX_AGE_MS = 7 * 86_400_000;
-

@@ -78,8 +78,8 @@ const TICKS: Packing<Tick> = {
   keyOf: ({ result_id }) => result_id,
 };
 
-// An agent's reports of a run are the same. Those of two agents differ: one made the call, the other
-// came too late for it.
+// An agent's reports of a run are the same. Those of two agents differ: one made the call, the
+// other came too late for it.
 const REPORTS: Packing<RunReport> = {
   name: "reports",
   runIdOf: ({ run_id }) => run_id,

@@ -11,9 +11,9 @@ import { VERSION } from "../version.ts";
 import type { CommandInput } from "./command.ts";
 
 /**
- * Resolves when `stop` has resolved and everything has stopped; rejects if a service cannot start or
- * stop. A signal during startup stops what has started; while the process still waits for a server
- * to connect to, the signal ends it immediately.
+ * Resolves when `stop` has resolved and everything has stopped; rejects if a service cannot start
+ * or stop. A signal during startup stops what has started; while the process still waits for a
+ * server to connect to, the signal ends it immediately.
  */
 export async function serve(
   { config, values, print }: CommandInput,

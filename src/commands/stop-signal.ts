@@ -1,7 +1,9 @@
 // SIGINT and SIGTERM as one promise.
 import type { Clock } from "../runtime/clock.ts";
 
-/** `npm start` forwards Ctrl-C, so the process gets it twice: a repeat this soon is the same one. */
+/**
+ * `npm start` forwards Ctrl-C, so the process gets it twice: a repeat this soon is the same one.
+ */
 const SAME_SIGNAL_MS = 500;
 /** The exit code by which shells report SIGINT. */
 const INTERRUPTED = 130;

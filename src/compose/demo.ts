@@ -20,7 +20,9 @@ interface Saved {
 
 /** The target listens on the same port at each start, since stored calls name it. */
 export interface Demo extends Companion {
-  /** Creates the demo's calls, unless they exist. Completes them if an earlier start was cut off. */
+  /**
+   * Creates the demo's calls, unless they exist. Completes them if an earlier start was cut off.
+   */
   ensureCalls(
     store: Store,
     options: { readonly apiUrl: string; readonly locationId: string },

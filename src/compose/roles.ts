@@ -52,7 +52,9 @@ interface HubParts extends RoleParts {
 }
 
 export interface Roles {
-  /** In start order: those that take results, then those that make them, then those that order runs. */
+  /**
+   * In start order: those that take results, then those that make them, then those that order runs.
+   */
   readonly services: readonly Service[];
   readonly api: Api | undefined;
 }

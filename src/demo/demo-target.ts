@@ -1,5 +1,5 @@
-// The demo's target: a small HTTP server on loopback whose paths are steady, slow, flaky, failing or
-// set a cookie.
+// The demo's target: a small HTTP server on loopback whose paths are steady, slow, flaky, failing
+// or set a cookie.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -26,7 +26,9 @@ export function createDemoTarget() {
       const address = server.address() as AddressInfo | null;
       return address ? `${HOST}:${address.port}` : "";
     },
-    /** Port 0 asks for a free one. If the port is in use, rejects with a line that ends in `hint`. */
+    /**
+     * Port 0 asks for a free one. If the port is in use, rejects with a line that ends in `hint`.
+     */
     async start(port: number, hint: string): Promise<void> {
       server.listen(port, HOST);
       await once(server, "listening").catch((cause: unknown) => {

@@ -74,7 +74,9 @@ export function dueRun(timing: Timing, slot: number): DueRun {
   };
 }
 
-/** The slots up to `newest` of a schedule's triggers from `active_from` until before `active_until`. */
+/**
+ * The slots up to `newest` of a schedule's triggers from `active_from` until before `active_until`.
+ */
 export function slotsUpTo(
   { frequency, run_delay, active_from, active_until }: ActiveTiming,
   newest: number,

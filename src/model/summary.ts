@@ -1,5 +1,5 @@
-// The summary of the calls of one period. Summaries merge in any order and any split; moments by the
-// pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
+// The summary of the calls of one period. Summaries merge in any order and any split; moments by
+// the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
 // "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
 // statistical moments".
 import hdr from "hdr-histogram-js";

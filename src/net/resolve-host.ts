@@ -1,6 +1,6 @@
 // Host names to addresses: the hosts file, then DNS, then the system. DNS queries bypass the thread
-// pool, so slow name servers delay only their own lookups; a system lookup holds one of few threads,
-// so there is one at a time, with a short limit.
+// pool, so slow name servers delay only their own lookups; a system lookup holds one of few
+// threads, so there is one at a time, with a short limit.
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";

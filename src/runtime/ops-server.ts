@@ -1,5 +1,5 @@
-// /livez, /readyz and /metrics of this process. Starts first and stops last, so that it answers while
-// the other services drain.
+// /livez, /readyz and /metrics of this process. Starts first and stops last, so that it answers
+// while the other services drain.
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
-// The beat: opens every due slot once and publishes what was ordered. It may come early, late, twice
-// or not at all: what is due follows from the cursor and the clock alone.
+// The beat: opens every due slot once and publishes what was ordered. It may come early, late,
+// twice or not at all: what is due follows from the cursor and the clock alone.
 import { MINUTE_MS, newestOpenSlot, slotOf, slotsUpTo } from "../model/slots.ts";
 import { scheduledRun } from "../dispatch/pending-run.ts";
 import type { Lease, PendingRun, StoredSchedule } from "../store/records.ts";

@@ -1,5 +1,5 @@
-// When each token is due for renewal, and which process has claimed it: columns beside the token, so
-// that only due tokens are read, and an owner can write a claimed token.
+// When each token is due for renewal, and which process has claimed it: columns beside the token,
+// so that only due tokens are read, and an owner can write a claimed token.
 import type { ExpressionBuilder } from "kysely";
 import { AT_ONCE } from "../model/token-renewal.ts";
 import type { Database } from "./database.ts";

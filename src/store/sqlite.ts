@@ -43,8 +43,8 @@ function openFile(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
-    // WAL with NORMAL: a killed process loses no committed transaction. Rarer checkpoints double the
-    // insert rate.
+    // WAL with NORMAL: a killed process loses no committed transaction. Rarer checkpoints double
+    // the insert rate.
     database.exec(`
       pragma busy_timeout = 5000;
       pragma journal_mode = wal;

@@ -21,7 +21,9 @@ import { until } from "../support/until.ts";
 const TICKS = 40;
 const EVERY_MS = 75;
 const EARLY_TICKS = 5;
-/** NATS is killed in this pause, however slow this process is: reports before it are not spooled. */
+/**
+ * NATS is killed in this pause, however slow this process is: reports before it are not spooled.
+ */
 const PAUSE_MS = 5000;
 
 /** A few early ticks, and many after a pause. */

@@ -1,5 +1,5 @@
-// A process that takes ticks and never acknowledges them, for tests that kill it. Arguments: the NATS
-// URL, the location and the acknowledgement timeout.
+// A process that takes ticks and never acknowledges them, for tests that kill it. Arguments: the
+// NATS URL, the location and the acknowledgement timeout.
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";

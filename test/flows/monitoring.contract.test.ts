@@ -1,5 +1,5 @@
-// From a call's definition to its statistics, through every role; the test moves the clock from slot
-// to slot.
+// From a call's definition to its statistics, through every role; the test moves the clock from
+// slot to slot.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { PendingRun } from "../../src/store/records.ts";

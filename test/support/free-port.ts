@@ -4,8 +4,8 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Below the ephemeral ports (from 32768 on Linux, 49152 by RFC 6335), so that no outgoing connection
-// takes the port before it is used.
+// Below the ephemeral ports (from 32768 on Linux, 49152 by RFC 6335), so that no outgoing
+// connection takes the port before it is used.
 const FIRST = 10_000;
 const END = 32_768;
 

@@ -1,5 +1,5 @@
-// Installs the servers and the browser that the tests start: with apt as root, otherwise by printing
-// what to install.
+// Installs the servers and the browser that the tests start: with apt as root, otherwise by
+// printing what to install.
 import { spawnSync } from "node:child_process";
 import { findPostgres, findProgram } from "./programs.ts";
 

@@ -1,4 +1,5 @@
-// Every role on the adapters named by STORES and BUSES. The test moves the clock and drives the beat.
+// Every role on the adapters named by STORES and BUSES. The test moves the clock and drives the
+// beat.
 import { randomBytes } from "node:crypto";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";

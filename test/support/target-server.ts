@@ -85,7 +85,9 @@ export async function startRawTarget(
   return listen(server, options);
 }
 
-/** For `startRawTarget`: sends the bytes when a request begins to arrive, then closes by default. */
+/**
+ * For `startRawTarget`: sends the bytes when a request begins to arrive, then closes by default.
+ */
 export const answering =
   (bytes: string | Buffer, { close = true } = {}) =>
   (socket: Socket): void => {

@@ -2,8 +2,8 @@
 import { vi } from "vitest";
 
 /**
- * Retries `check` until it does not throw and resolves with its result; rejects with its error after
- * 40 seconds, far longer than any wait takes. To compare one value, use `expect.poll`.
+ * Retries `check` until it does not throw and resolves with its result; rejects with its error
+ * after 40 seconds, far longer than any wait takes. To compare one value, use `expect.poll`.
  */
 export const until = <T>(check: () => T | Promise<T>): Promise<T> =>
   vi.waitFor(check, { timeout: 40_000, interval: 20 });

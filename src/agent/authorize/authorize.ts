@@ -1,4 +1,5 @@
-// Adds the credentials of a call's authentication setting to its request, if its host may have them.
+// Adds the credentials of a call's authentication setting to its request, if its host may have
+// them.
 import type { Authorization, TickToken } from "../../model/authorization.ts";
 import { isInDomain, settingOf } from "../../model/authorization.ts";
 import type { KeyValue } from "../../model/fields.ts";

@@ -166,8 +166,8 @@ function dialOne(
 }
 
 /**
- * TCP connects a socket to itself (simultaneous open, RFC 9293 section 3.5) if the port that it gets
- * happens to be the one that it calls.
+ * TCP connects a socket to itself (simultaneous open, RFC 9293 section 3.5) if the port that it
+ * gets happens to be the one that it calls.
  */
 export const isSelfConnection = ({
   localAddress,

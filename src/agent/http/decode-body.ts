@@ -35,8 +35,8 @@ const DECODERS: Record<string, () => Duplex> = {
 };
 
 /**
- * The codings to undo, in the order that they were applied. Unknown ones are left alone, as browsers
- * do: the header often names something else.
+ * The codings to undo, in the order that they were applied. Unknown ones are left alone, as
+ * browsers do: the header often names something else.
  */
 export const knownCodings = (contentEncoding: string): string[] =>
   contentEncoding

@@ -1,5 +1,5 @@
-// Why a call failed: the errors of Node's network modules and of undici as a code and a sentence for
-// the user.
+// Why a call failed: the errors of Node's network modules and of undici as a code and a sentence
+// for the user.
 import { errors } from "undici";
 import type { ResultCode } from "../../model/result.ts";
 import { LookupFailure } from "../../net/resolve-host.ts";

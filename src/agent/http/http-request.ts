@@ -20,7 +20,9 @@ export interface HttpRequest {
   };
   /** PEM; shown to this host only. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
-  /** Signs the request again after a redirect within its host, if a signature holds for one only. */
+  /**
+   * Signs the request again after a redirect within its host, if a signature holds for one only.
+   */
   readonly sign?: (redirected: HttpRequest, moment: Moment) => Promise<BuiltRequest>;
 }
 

@@ -119,7 +119,9 @@ export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =
   }),
 ];
 
-/** The first day of the oldest ranked period. The current period does not count: it is not closed. */
+/**
+ * The first day of the oldest ranked period. The current period does not count: it is not closed.
+ */
 function rankedFrom(weekly: boolean, now: number): string {
   const kind = weekly ? "WEEK" : "MONTH";
   let start = periodStart(kind, now);
