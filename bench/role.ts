@@ -13,6 +13,7 @@ import { createNatsBus } from "../src/bus/nats/nats-bus.ts";
 import { systemClock } from "../src/runtime/clock.ts";
 import { createLogger } from "../src/runtime/logger.ts";
 import { Registry } from "../src/runtime/metrics.ts";
+import { parseEgressAllow } from "../src/net/egress.ts";
 import { findProgram } from "../test/support/programs.ts";
 import type { Caller } from "./caller.ts";
 import { tickFor } from "./tick.ts";
@@ -116,7 +117,7 @@ async function serve(natsUrl: string, concurrency: number): Promise<void> {
     locationId: LOCATION,
     agentId: "bench",
     version: "bench",
-    egress: { allow: ["127.0.0.1"] },
+    egress: parseEgressAllow(["127.0.0.1"]),
     concurrency,
   });
   await agent.start();

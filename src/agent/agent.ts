@@ -1,7 +1,6 @@
 // The agent role: takes the ticks of its location, makes the calls, and reports the results.
 import type { Bus, Consumer } from "../bus/bus.ts";
-import { parseEgressAllow } from "../net/egress.ts";
-import type { OwnNetwork } from "../net/egress.ts";
+import type { EgressRules } from "../net/egress.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -27,11 +26,8 @@ export interface AgentSettings {
   readonly version: string;
   /** The keys of the location, newest first; 32 bytes each. They open the secrets of ticks. */
   readonly locationKeys?: readonly Uint8Array[];
-  readonly egress: {
-    /** Targets allowed beyond public addresses; see `parseEgressAllow`. */
-    readonly allow: readonly string[];
-    readonly own?: OwnNetwork;
-  };
+  /** Allowed targets. */
+  readonly egress: EgressRules;
   /** Default: the agent's own. Pass one to share it within the process. */
   readonly resolver?: HostResolver;
   /**
@@ -50,7 +46,6 @@ export interface AgentSettings {
 const DEFAULT_CONCURRENCY = 500;
 const STOP_WITHIN_MS = 10_000;
 
-/** Throws `invalid` naming a wrong egress entry. */
 export function createAgent(given: AgentSettings): Service {
   const { bus, locationId, agentId } = given;
   const settings: Settings = {
@@ -106,8 +101,7 @@ interface Settings extends AgentSettings {
 
 function runSettings(settings: Settings): RunSettings {
   const { clock, log, locationId, agentId, version } = settings;
-  const { uplinkCheck = [], resolver } = settings;
-  const { allow, own } = settings.egress;
+  const { egress, uplinkCheck = [], resolver } = settings;
   const [current, ...old] = settings.locationKeys ?? [];
   return {
     clock,
@@ -116,7 +110,7 @@ function runSettings(settings: Settings): RunSettings {
     resultLog: log.child({}, { redact: [] }),
     caller: createHttpCaller({
       clock,
-      egress: parseEgressAllow(allow, own),
+      egress,
       uplinkCheck,
       ...(resolver && { resolver }),
     }),

@@ -13,6 +13,7 @@ import type { Config } from "../config/config.ts";
 import type { Role } from "../config/settings.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { parseEgressAllow } from "../net/egress.ts";
+import type { EgressRules } from "../net/egress.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
 import { createHostResolver } from "../net/resolve-host.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
@@ -51,6 +52,12 @@ interface HubParts extends RoleParts {
   readonly dispatcher: Dispatcher;
 }
 
+/** Shared: each resolver can occupy one of the few threads that look up names. */
+interface Network {
+  readonly egress: EgressRules;
+  readonly resolver: HostResolver;
+}
+
 export interface Roles {
   /**
    * In start order: those that take results, then those that make them, then those that order runs.
@@ -63,12 +70,11 @@ export interface Roles {
 export function composeRoles(parts: RoleParts): Roles {
   const has = (role: Role): boolean => parts.config.roles.includes(role);
   const hub = hubPartsOf(parts);
-  // Shared, because each resolver can occupy one of the few threads that look up names.
-  const resolver = createHostResolver({ clock: systemClock });
+  const network = networkOf(parts);
   const services: Service[] = [];
   if (hub && has("aggregator")) services.push(aggregatorOf(hub));
-  if (has("agent")) services.push(agentOf(parts, resolver));
-  if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub, resolver));
+  if (has("agent")) services.push(agentOf(parts, network));
+  if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub, network));
   const api = hub && has("api") ? apiOf(hub) : undefined;
   if (hub && api)
     services.push(
@@ -87,9 +93,9 @@ function hubPartsOf(parts: RoleParts): HubParts | undefined {
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });
 
-const egressOf = ({ config, egressAllow, own }: RoleParts) => ({
-  allow: [...config.egressAllow, ...egressAllow],
-  own,
+const networkOf = ({ config, egressAllow, own }: RoleParts): Network => ({
+  egress: parseEgressAllow([...config.egressAllow, ...egressAllow], own),
+  resolver: createHostResolver({ clock: systemClock }),
 });
 
 const aggregatorOf = (parts: HubParts): Service =>
@@ -101,9 +107,10 @@ const aggregatorOf = (parts: HubParts): Service =>
     metrics: createAggregatorMetrics(parts.registry),
   });
 
-function agentOf(parts: RoleParts, resolver: HostResolver): Service {
+function agentOf(parts: RoleParts, network: Network): Service {
   const { config, dataDir, bus, registry, holder, store } = parts;
   return createAgent({
+    ...network,
     bus,
     clock: systemClock,
     log: logOf(parts, "agent"),
@@ -112,8 +119,6 @@ function agentOf(parts: RoleParts, resolver: HostResolver): Service {
     agentId: holder,
     version: VERSION,
     locationKeys: locationKeysOf(config, dataDir, { hasMaster: store !== undefined }),
-    egress: egressOf(parts),
-    resolver,
     uplinkCheck: uplinkCheckOf(config),
     ...(bus.durable && { spoolPath: dataDir.path("spool.db") }),
     concurrency: config.agentConcurrency,
@@ -129,16 +134,13 @@ const schedulerOf = (parts: HubParts): Service =>
     metrics: createSchedulerMetrics(parts.registry),
   });
 
-function renewalOf(parts: HubParts, resolver: HostResolver): Service {
-  const { allow, own } = egressOf(parts);
-  return createRenewalService({
+const renewalOf = (parts: HubParts, network: Network): Service =>
+  createRenewalService({
+    ...network,
     store: parts.store,
-    egress: parseEgressAllow(allow, own),
-    resolver,
     log: logOf(parts, "scheduler"),
     metrics: createRenewalMetrics(parts.registry),
   });
-}
 
 function apiOf(parts: HubParts): Api {
   const { config, dataDir } = parts;

@@ -11,6 +11,7 @@ import type { Result, RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { track } from "../support/no-leftovers.ts";
 import { makeFolder } from "../support/process.ts";
@@ -52,7 +53,7 @@ const newAgent = (
     locationId: "here",
     agentId: "agent-1",
     version: "1.2.3",
-    egress: { allow: ["127.0.0.1"] },
+    egress: parseEgressAllow(["127.0.0.1"]),
     ...settings,
   });
 
@@ -356,11 +357,6 @@ describe("an agent", () => {
     expect(metrics).toContain("sonde_agent_in_flight_runs 0");
     expect(metrics).toContain("sonde_agent_start_lateness_seconds_count 1");
     expect(metrics).toContain("sonde_agent_reports_unpublished 0");
-  });
-
-  it("rejects an invalid egress entry", () => {
-    const egress = { allow: ["10.0.0.0/8", "10.0.0.0/99"] };
-    expect(() => newAgent(newSystem(), { egress })).toThrow(/10\.0\.0\.0\/99/);
   });
 });
 

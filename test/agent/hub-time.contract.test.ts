@@ -10,6 +10,7 @@ import type { Result } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { ADAPTERS } from "../bus/buses.ts";
 import type { Adapter } from "../bus/buses.ts";
 import { createManualClock } from "../support/manual-clock.ts";
@@ -54,7 +55,7 @@ async function startSystem({ start }: Adapter, { wrongBy = 0, hubAnswers = true 
     locationId: "here",
     agentId: "agent-1",
     version: "1.2.3",
-    egress: { allow: ["127.0.0.1"] },
+    egress: parseEgressAllow(["127.0.0.1"]),
   });
   stack.defer(track("agent-1"));
   await agent.start();

@@ -18,6 +18,7 @@ import { createBeat } from "../../src/scheduler/beat.ts";
 import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
 import { reconcile } from "../../src/scheduler/reconcile.ts";
 import type { Store } from "../../src/store/store.ts";
+import { parseEgressAllow } from "../../src/net/egress.ts";
 import { ADAPTERS } from "../bus/buses.ts";
 import { createClient } from "./client.ts";
 import type { Client } from "./client.ts";
@@ -93,7 +94,7 @@ export async function startStack({
         agentId: `agent-${n}`,
         version: "0.0.0",
         locationKeys: [locationKeyOf(master, LOCATION)],
-        egress: { allow: egressAllow },
+        egress: parseEgressAllow(egressAllow),
       }),
     );
   const dispatcher = {
