@@ -206,6 +206,16 @@ describe("the source", () => {
     expect(found).toEqual([]);
   });
 
+  it("names adapters in compose/ only", () => {
+    const adapters =
+      /^src:(?:bus\/(?:in-process\.ts|nats\/)|store\/(?:open-store|sqlite|postgres)\.ts)/;
+    const isPlace = (path: string): boolean => /^(?:compose|bus|store)\//.test(path);
+    const found = offenders(({ path, imports }) =>
+      isPlace(path) ? [] : imports.filter((to) => adapters.test(to)),
+    );
+    expect(found).toEqual([]);
+  });
+
   it("has no import cycles", () => {
     expect(offenders(({ path }) => cycleFrom(path))).toEqual([]);
   });
