@@ -6,7 +6,7 @@ import { connect } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { openNatsLink } from "../../src/bus/nats/connection.ts";
 import { storeMessage } from "../../src/bus/nats/publisher.ts";
-import { createTopology, tickSubject } from "../../src/bus/nats/topology.ts";
+import { createStreams, createTopology, tickSubject } from "../../src/bus/nats/topology.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -16,6 +16,7 @@ import { ACK_WAIT_MS, aRunReport, aTick, connectTo, newLocation, quiet } from ".
 import { startNatsServer } from "../support/nats-server.ts";
 import { firstOutput } from "../support/programs.ts";
 import { freePort } from "../support/free-port.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 
 /** Of a bus whose bound of 5 s does not pass: how soon a server is back is not its affair. */
@@ -95,21 +96,9 @@ describe("when nats-server is killed and comes back", () => {
 
   it("an unanswered message is published again at once when it is back", async () => {
     await using server = await startNatsServer();
-    const link = await openNatsLink({
-      servers: [server.url],
-      name: "test",
-      pingIntervalMs: 5000,
-      log: quiet,
-    });
-    await using _ = link.connection;
-    const manager = await jetstreamManager(link.connection);
-    const topology = createTopology({
-      manager,
-      clustered: false,
-      ackWaitMs: ACK_WAIT_MS,
-    });
+    await using parts = await openParts(server.url);
+    const { link, client, topology } = parts;
     await topology.ensureStreams();
-    const client = manager.jetstream();
     vi.spyOn(client, "publish").mockReturnValueOnce(new Promise(() => {}));
     const stored = storeMessage(
       { link, client, topology, clock: standing },
@@ -118,6 +107,25 @@ describe("when nats-server is killed and comes back", () => {
     );
     await server.kill();
     await server.restart();
+    expect(await stored).toBe(true);
+  });
+
+  it("a message that is refused for 4 s is stored within the 5 s", async () => {
+    await using server = await startNatsServer();
+    await using parts = await openParts(server.url);
+    const { link, client, topology } = parts;
+    await topology.ensureStreams();
+    const clock = createManualClock(0);
+    const publish = client.publish.bind(client);
+    vi.spyOn(client, "publish").mockImplementation(async (...message) => {
+      if (clock.monotonic() < 4000) throw new Error("no leader");
+      return publish(...message);
+    });
+    const stored = storeMessage({ link, client, topology, clock }, tickSubject(newLocation()), {
+      id: "a message",
+      data: new Uint8Array(),
+    });
+    await clock.advance(5000);
     expect(await stored).toBe(true);
   });
 
@@ -274,6 +282,22 @@ describe("at the start", () => {
     expect(await failure(server.url)).toContain(`NATS at ${server.url} does not offer JetStream`);
   });
 
+  it("the streams are created though the server refuses for 9 s", async () => {
+    await using server = await startNatsServer();
+    await using parts = await openParts(server.url);
+    const { link, manager, topology } = parts;
+    const clock = createManualClock(0);
+    const info = manager.streams.info.bind(manager.streams);
+    vi.spyOn(manager.streams, "info").mockImplementation(async (...stream) => {
+      if (clock.monotonic() < 9000) throw new Error("no leader");
+      return info(...stream);
+    });
+    const created = createStreams(link, topology, clock);
+    await clock.advance(10_000);
+    await created;
+    expect(await info("SONDE_TICKS")).toMatchObject({ config: { num_replicas: 1 } });
+  });
+
   it("refused credentials are reported without showing them", async () => {
     await using server = await startNatsServer({
       config: 'authorization { user: ann, password: "a:1/b@c" }',
@@ -321,6 +345,25 @@ describe("at the start", () => {
     expect(lines.join()).not.toContain("s3cret");
   });
 });
+
+/** The parts of a bus; creates no streams. */
+async function openParts(url: string) {
+  const link = await openNatsLink({
+    servers: [url],
+    name: "test",
+    pingIntervalMs: 5000,
+    log: quiet,
+  });
+  const manager = await jetstreamManager(link.connection);
+  const topology = createTopology({ manager, clustered: false, ackWaitMs: ACK_WAIT_MS });
+  return {
+    link,
+    manager,
+    client: manager.jetstream(),
+    topology,
+    [Symbol.asyncDispose]: () => link.connection.close(),
+  };
+}
 
 async function administer<T>(
   url: string,

@@ -7,6 +7,7 @@ import { TooLargeError } from "../bus.ts";
 import type { Encoded, EncodedMessage } from "../codec.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isOverMaximum, textOf } from "./errors.ts";
+import { shortDelayMs } from "./topology.ts";
 import type { Topology } from "./topology.ts";
 
 export interface Publisher {
@@ -95,6 +96,7 @@ export async function storeMessage(
   try {
     return await retry(attempt, {
       clock,
+      delayMs: shortDelayMs,
       withinMs: PUBLISH_TIMEOUT_MS,
       isRetryable: (cause) => !isForbidden(cause) && !link.connection.isClosed(),
     });
@@ -107,7 +109,7 @@ export async function storeMessage(
   }
 }
 
-/** Rejects when the connection is made anew: an answer to an earlier request never arrives. */
+/** Rejects at a reconnection: the answer to an earlier request never arrives. */
 async function orReconnect(link: NatsLink, answer: Promise<unknown>): Promise<void> {
   const lost = Promise.withResolvers<never>();
   const ignoreReconnects = link.onReconnect(() =>

@@ -11,7 +11,7 @@ import type { ConsumerInfo, JetStreamManager, StreamConfig } from "@nats-io/jets
 import { nanos } from "@nats-io/transport-node";
 import { unavailable } from "../../model/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { retry } from "../../runtime/retry.ts";
+import { retry, retryDelayMs } from "../../runtime/retry.ts";
 import { DEDUPLICATION_WINDOW_MS, REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "../bus.ts";
 import type { NatsLink } from "./connection.ts";
 import {
@@ -183,6 +183,9 @@ export async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
   }
 }
 
+/** At most 1 s, so that attempts go on until the end of a few seconds' patience. */
+export const shortDelayMs = (failures: number): number => Math.min(retryDelayMs(failures), 1000);
+
 const START_PATIENCE_MS = 10_000;
 
 /**
@@ -191,8 +194,12 @@ const START_PATIENCE_MS = 10_000;
  */
 export async function createStreams(link: NatsLink, topology: Topology, clock: Clock) {
   try {
-    const isRetryable = (cause: unknown): boolean => !isForbidden(cause);
-    await retry(topology.ensureStreams, { clock, withinMs: START_PATIENCE_MS, isRetryable });
+    await retry(topology.ensureStreams, {
+      clock,
+      delayMs: shortDelayMs,
+      withinMs: START_PATIENCE_MS,
+      isRetryable: (cause) => !isForbidden(cause),
+    });
   } catch (cause) {
     if (isForbidden(cause)) throw forbidden(link, cause);
     throw unavailable(
