@@ -11,7 +11,7 @@ import type { ReconcileOptions } from "./reconcile.ts";
 
 const PUBLISH_BATCH = 1000;
 
-/** Whoever orders a manual run publishes it or holds it back; after this long, that has failed. */
+/** The API publishes a manual run, or holds it back; after this long, that has failed. */
 const ORDERER_GRACE_MS = 5000;
 
 export interface PublishOptions extends ReconcileOptions {
@@ -35,7 +35,7 @@ export async function publishPending(
         run.trigger === "SCHEDULE" || run.held_back || run.trigger_time < now - ORDERER_GRACE_MS,
     );
     try {
-      await dispatchAll(options, await withoutOverlapped(options, ours, now), now);
+      await publishAll(options, ours, now);
     } catch (err) {
       if (!isUnavailable(err)) throw err;
       log.warn({ err, unpublished: ours.length }, "ticks not published; retrying");
@@ -44,24 +44,26 @@ export async function publishPending(
   }
 }
 
-/** A run that cannot be made into a tick must not hold up the others; it ends as MISSED. */
-async function dispatchAll(
-  { dispatcher, log }: PublishOptions,
+/** A run that cannot be published must not hold up the others; it ends as MISSED. */
+async function publishAll(
+  options: PublishOptions,
   runs: readonly PendingRun[],
   now: number,
 ): Promise<void> {
+  const publish = async (some: readonly PendingRun[]): Promise<void> =>
+    dispatch(options.dispatcher, await withoutOverlapped(options, some, now), now);
   try {
-    return await dispatch(dispatcher, runs, now);
+    return await publish(runs);
   } catch (err) {
     if (isUnavailable(err)) throw err;
   }
   for (const run of runs) {
     try {
-      await dispatch(dispatcher, [run], now);
+      await publish([run]);
     } catch (err) {
       if (isUnavailable(err)) throw err;
       const { result_id, deployment_id, target_id } = run;
-      log.error({ err, result_id, deployment_id, target_id }, "run could not be made into a tick");
+      options.log.error({ err, result_id, deployment_id, target_id }, "run cannot be published");
     }
   }
 }
@@ -79,7 +81,7 @@ async function dispatchAll(
 const REPORT_GRACE_MS = 5000;
 const OVERLAPPED_BATCH = 500;
 
-/** Runs whose previous run has no outcome in time. */
+/** Records runs as MISSED whose previous run has no outcome in time. */
 export async function missOverlapped(options: ReconcileOptions, now: number): Promise<void> {
   const { store } = options;
   const due = now - REPORT_GRACE_MS;
@@ -93,7 +95,7 @@ export async function missOverlapped(options: ReconcileOptions, now: number): Pr
   await recordMissed(options, missed);
 }
 
-/** Without the runs whose previous run has an outcome by now and ended after they were due. */
+/** The runs, without those that are MISSED because their previous run ended after they were due. */
 async function withoutOverlapped(
   options: PublishOptions,
   runs: readonly PendingRun[],

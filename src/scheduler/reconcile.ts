@@ -52,15 +52,16 @@ export const missedFor = (reason: Reason, run: PendingRun): MissedWithReason => 
   message: `${reason}: ${EXPLANATIONS[reason](`location '${run.location_id}'`)}`,
 });
 
+/** Runs that have an outcome by now are neither recorded nor counted. */
 export async function recordMissed(
   { store, log, metrics }: ReconcileOptions,
   missed: readonly MissedWithReason[],
 ): Promise<void> {
-  if (missed.length === 0) return;
-  await store.results.recordMissed(missed);
   for (const [reason, runs] of Map.groupBy(missed, (each) => each.reason)) {
-    metrics.missed.inc({ reason }, runs.length);
-    log.warn({ reason, missed: runs.length }, "runs missed");
+    const recorded = await store.results.recordMissed(runs);
+    if (recorded === 0) continue;
+    metrics.missed.inc({ reason }, recorded);
+    log.warn({ reason, missed: recorded }, "runs missed");
   }
 }
 

@@ -454,6 +454,24 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       ]);
     });
 
+    it("does not count a run whose report arrives meanwhile", async () => {
+      await store.pendingRuns.insert([aRun({ target_id: call.id })]);
+      const [run] = await pending();
+      await at(run!.expires_at + 1);
+      const pendingRuns = {
+        ...store.pendingRuns,
+        listExpired: async (before: number, limit: number) => {
+          const expired = await store.pendingRuns.listExpired(before, limit);
+          await store.results.record(expired.map((each) => aReport(each)));
+          return expired;
+        },
+      };
+      const counted = createSchedulerMetrics(createRegistry({ version: "test" }));
+      await reconcile({ store: { ...store, pendingRuns }, log, metrics: counted });
+      expect((await missed()).map(({ result }) => result)).toEqual(["COMPLETE"]);
+      expect((await counted.missed.get()).values).toEqual([]);
+    });
+
     it("says so when the bus could not be reached", async () => {
       const closed = createInProcessBus({ clock, log });
       await closed.close();

@@ -14,7 +14,7 @@ import { reconcile } from "../../src/scheduler/reconcile.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
-import { aCall, aWorkflow, aWorkflowReport, T0 } from "../support/runs.ts";
+import { aCall, aRun, aWorkflow, aWorkflowReport, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -42,13 +42,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     bus = createInProcessBus({ clock, log });
     ticks = [];
     await bus.consumeTicks("local", async (batch) => void ticks.push(...batch));
-    beat = createBeat({
-      store,
-      dispatcher: { store, bus },
-      log,
-      holder: "one",
-      metrics: createSchedulerMetrics(createRegistry({ version: "test" })),
-    });
+    beat = newBeat(store);
     await beat.run();
     await store.schedules.set({
       deployment_id: "deployment",
@@ -67,6 +61,14 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await database[Symbol.asyncDispose]();
   });
 
+  const newBeat = (used: Store): Beat =>
+    createBeat({
+      store: used,
+      dispatcher: { store: used, bus },
+      log,
+      holder: "one",
+      metrics: createSchedulerMetrics(createRegistry({ version: "test" })),
+    });
   /** Seconds after noon. */
   const at = async (seconds: number, online = true): Promise<void> => {
     await clock.setNow(T0 + seconds * SECOND);
@@ -190,6 +192,26 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
       [2, "still_running"],
       [3, "still_running"],
     ]);
+  });
+
+  it("does not hold up other runs when its previous run cannot be read", async () => {
+    await at(50);
+    await expect.poll(dueMinutes).toEqual([1]);
+    await at(110);
+    await end(1, 119);
+    const other = aCall();
+    await store.documents.insert(other);
+    await store.pendingRuns.insert([aRun({ target_id: other.id, due_time: T0 + 123 * SECOND })]);
+    const workflowResults = {
+      ...store.workflowResults,
+      latestOfDeployment: () => Promise.reject(new Error("damaged")),
+    };
+    beat = newBeat({ ...store, workflowResults });
+    await at(122);
+    await expect.poll(dueMinutes).toEqual([1, 2.05]);
+    beat = newBeat(store);
+    await at(123);
+    await expect.poll(dueMinutes).toEqual([1, 2, 2.05]);
   });
 
   it("is not reported as running where no agent is online", async () => {
