@@ -23,7 +23,7 @@ export interface Delivery {
 export interface Receiver {
   /** Resolves when the message is acknowledged, given back or discarded; never rejects. */
   receive(delivery: Delivery): Promise<void>;
-  /** Nothing follows: gathers no more, and gives back what its handler then rejects. */
+  /** No message follows: waits for no others, and gives back what its handler then rejects. */
   stop(): void;
 }
 

@@ -84,7 +84,7 @@ interface Taker {
 interface QueueOptions extends Observer {
   readonly clock: Clock;
   readonly kind: MessageKind;
-  /** What nobody takes by then is dropped. */
+  /** Older messages are dropped. */
   readonly maxAgeMs: number;
 }
 
@@ -98,7 +98,7 @@ function createQueue(options: QueueOptions) {
   const { clock } = options;
   const backlog = createBacklog(options, pumpSoon);
   const isDuplicate = createDeduplication();
-  // The one that was handed nothing for longest is in front.
+  // The one whose last message is the oldest is in front.
   const takers = new Set<Taker>();
   const onEmpty = new Set<() => void>();
   let [isPumping, isClosed] = [false, false];

@@ -76,7 +76,7 @@ function authorizationOf(
     return "the authentication setting was deleted, or the call's owner may no longer use it";
   const token = tokens.get(token_id ?? "");
   if (token_id !== null && !isUsable(token, call))
-    return "the token was deleted, or is not the call's owner's for this setting";
+    return "the token was deleted, or belongs to another owner or setting";
   if (setting.unreadable) return cannotBeDecrypted("the authentication setting");
   if (token?.unreadable) return cannotBeDecrypted("the token");
   const document = setting.document as AuthSetting;

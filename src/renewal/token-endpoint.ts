@@ -84,7 +84,9 @@ const permittedLookup = ({ resolver, egress }: TokenNetwork, port: number): Look
 function read(status: number, text: string): TokenAnswer {
   const answer = parsed(text);
   if (status >= 200 && status <= 299)
-    return answer ? { answer } : { reason: "the token endpoint answered something else than JSON" };
+    return answer
+      ? { answer }
+      : { reason: "the token endpoint answered with something other than JSON" };
   // RFC 6749 section 5.2: a code, never free text.
   const error = answer?.["error"];
   const code = typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error) ? ` (${error})` : "";

@@ -3,7 +3,7 @@ import type { Logger } from "./logger.ts";
 
 export interface Service {
   readonly name: string;
-  /** Rejects with an error whose message tells an operator what to do. */
+  /** Rejects with advice for the operator. */
   start(): Promise<void>;
   /** Finishes the work under way and starts nothing new. */
   stop(): Promise<void>;

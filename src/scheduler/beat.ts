@@ -130,8 +130,8 @@ function countOrdered({ metrics }: BeatOptions, { ordered, missed }: Ordered, re
 
 /**
  * Orders the runs of deployments that were stored after their slots were opened. Looks back from
- * the cursor: a late beat must not look at less. `known` are the slots that need no look, by
- * deployment; returns those of the next beat.
+ * the cursor: a late beat must not look at less. `known`: the slots that the previous beat has
+ * checked, each with its deployment; returns those that this one has.
  */
 async function orderLateStarters(
   options: BeatOptions,

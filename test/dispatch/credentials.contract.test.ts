@@ -57,7 +57,7 @@ async function tickCalls(store: Store, ...calls: readonly NewDocument[]): Promis
 
 const HUSH = { client_id: "me", client_secret: "hush" };
 const GONE = "the authentication setting was deleted, or the call's owner may no longer use it";
-const NO_TOKEN = "the token was deleted, or is not the call's owner's for this setting";
+const NO_TOKEN = "the token was deleted, or belongs to another owner or setting";
 
 describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
   const authorize = async (call: NewDocument, ...stored: readonly NewDocument[]) => {

@@ -110,7 +110,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     ],
     ["500", answering("<hush>", 500), "the token endpoint answered 500"],
     ["a redirect", answering("", 302), "the token endpoint answered 302"],
-    ["no JSON", answering("hush"), "the token endpoint answered something else than JSON"],
+    ["no JSON", answering("hush"), "the token endpoint answered with something other than JSON"],
     ["no token", answering({}), "the token endpoint answered without an access_token"],
     ["nothing", () => undefined, "the token endpoint did not answer within 0.5 s", 500],
     [

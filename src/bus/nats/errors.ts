@@ -1,4 +1,4 @@
-// Tells the errors of NATS apart.
+// Distinguishes the errors of NATS.
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
 

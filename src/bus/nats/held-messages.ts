@@ -74,5 +74,5 @@ export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions) {
   };
 }
 
-// With the time, because a stream that was made anew counts from 1 again.
+// With the time, because a recreated stream counts from 1 again.
 const keyOf = ({ info }: JsMsg): string => `${info.streamSequence}@${info.timestampNanos}`;
