@@ -56,7 +56,7 @@ export const MADE_CODES: readonly ResultCode[] = RESULT_CODES.filter(
 /** A run that started more than this after its due time is marked `is_late`. */
 export const LATE_AFTER_MS = 1000;
 
-const Text = nullable(Type.String());
+const Text = nullable(Type.String(), { examples: [null] });
 const ExampleId = Type.String({ examples: [EXAMPLE.id] });
 const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));
 const Url = Type.String({ examples: [EXAMPLE.url] });
@@ -73,14 +73,7 @@ const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() 
   examples: [[{ key: "Content-Type", value: "application/json" }]],
 });
 
-const TIMING = {
-  dns: 2.1,
-  tcp: 11.5,
-  handshake: 24.4,
-  upload: 0.2,
-  processing: 48.9,
-  download: 0.9,
-};
+const TIMING = { dns: 2.1, tcp: 11.5, handshake: 24, upload: 0.2, processing: 48.9, download: 0.9 };
 
 /**
  * Milliseconds with 3 decimals; null: the phase was not reached. `total` runs from the start of
@@ -89,9 +82,7 @@ const TIMING = {
  */
 export const TimingSchema = Type.Object(
   { dns: Ms, tcp: Ms, handshake: Ms, upload: Ms, processing: Ms, download: Ms, total: Ms },
-  {
-    examples: [{ ...TIMING, total: 88 }],
-  },
+  { examples: [{ ...TIMING, total: 87.6 }] },
 );
 export type Timing = Static<typeof TimingSchema>;
 
@@ -117,7 +108,7 @@ const RUN_META = {
   end_time: Type.Union([Instant, Type.Null()]),
   result: Type.Enum([...RESULT_CODES]),
   result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
-  message: nullable(Type.String({ examples: [""] })),
+  message: Text,
 };
 
 export const ResultSchema = Type.Object({
@@ -227,15 +218,16 @@ export interface CountedResult extends RawResult {
   readonly time: number;
 }
 
+/** Phases are named one by one: an agent of a newer version may send more. */
 export const countedResult = ({ meta, timing }: Result): CountedResult => {
-  const { total, ...phases } = timing;
+  const { total, dns, tcp, handshake, upload, processing, download } = timing;
   return {
     call_id: meta.call_id,
     location_id: meta.location_id,
     time: parseInstant(meta.start_time ?? meta.due_time) as number,
     result: meta.result,
     latency: total === null ? null : Math.round(total),
-    phases,
+    phases: { dns, tcp, handshake, upload, processing, download },
   };
 };
 

@@ -40,6 +40,17 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
   });
 
+  it("stores a result with fields of a newer agent", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const timing = { tcp: 1.5, uncertainty: 0.1 };
+    await store.results.record([aReport(run!, { timing })]);
+    expect((await store.results.get(run!.result_id))?.timing).toMatchObject(timing);
+    expect((await hour(run!.target_id)).get("COMPLETE")?.phases.tcp).toEqual({
+      count: 1,
+      sum: 1.5,
+    });
+  });
+
   it("does not reopen a run that has an outcome", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await store.results.record([aReport(run!)]);
