@@ -13,7 +13,7 @@ export type Position = readonly (string | number | null)[];
 export type Cursors = ReturnType<typeof createCursors>;
 
 export const PageMetaSchema = Type.Object({
-  more: Type.Boolean({ description: "false on the last page" }),
+  more: Type.Boolean({ description: "false on the last page", examples: [false] }),
   next_cursor: Type.String({ description: '"" on the last page', examples: [""] }),
 });
 

@@ -58,7 +58,7 @@ export function choice<const T extends string>(
   fallback: T,
 ): Parameter<T> {
   return {
-    schema: Type.Enum([...allowed], { description, default: fallback }),
+    schema: Type.Enum([...allowed], { description, default: fallback, examples: [fallback] }),
     read(given, name) {
       if (given === undefined) return fallback;
       const value = allowed.find((one) => one === given.toUpperCase());

@@ -176,9 +176,7 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
   };
 }
 
-/**
- * The schema without our own keywords, with references to the named schemas in it.
- */
+/** The schema without our own keywords, with references to the named schemas in it. */
 const plain = (schema: unknown): unknown =>
   JSON.parse(
     JSON.stringify(schema, (name, value: unknown) =>

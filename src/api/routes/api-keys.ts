@@ -37,7 +37,7 @@ const NewKeySchema = named(
   Type.Object({
     ...known,
     api_key: Type.String({
-      description: "shown only here",
+      description: "shown only in this answer",
       examples: ["Zk3vQ9sW1xR7tB5nL0pD2hF8jM4cG6aY"],
     }),
   }),

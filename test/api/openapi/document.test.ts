@@ -108,6 +108,20 @@ it("has an example for every parameter, body, answer and error", async () => {
   expect(bare).toEqual([]);
 });
 
+interface Page {
+  readonly more?: boolean;
+  readonly next_cursor?: string;
+}
+
+it("has examples of pages that are the last one", async () => {
+  const pages = (await operationsOf())
+    .map(({ responses }) => responses["200"]?.content?.["application/json"]?.example)
+    .map((example) => example?.["meta"] as Page | undefined)
+    .filter((meta) => meta?.more !== undefined);
+  expect(pages.length).toBeGreaterThan(10);
+  for (const page of pages) expect(page).toMatchObject({ more: false, next_cursor: "" });
+});
+
 it("describes the headers of answers", async () => {
   const operations = await operationsOf();
   const get = operations.find(({ operationId }) => operationId === "getCall");
