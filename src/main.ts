@@ -1,13 +1,11 @@
 // The command line: parses the arguments, loads the configuration and runs the command.
 import { listAudit } from "./commands/audit.ts";
-import { findCommand, parse, refuseForeign } from "./commands/command.ts";
+import { findCommand, parse, refuseForeign, withStore } from "./commands/command.ts";
 import type { Command } from "./commands/command.ts";
-import { printConfig } from "./commands/config.ts";
 import { createKey, listKeys, revokeKey, rotateMaster } from "./commands/keys.ts";
 import { addLocation, listLocations, printAgentEnvironment } from "./commands/locations.ts";
-import { migrate } from "./commands/migrate.ts";
 import { listenForStop } from "./commands/stop-signal.ts";
-import { loadConfig, readEnvironment } from "./config/config.ts";
+import { loadConfig, readEnvironment, renderConfig } from "./config/config.ts";
 import { systemClock } from "./runtime/clock.ts";
 import { VERSION } from "./version.ts";
 
@@ -39,7 +37,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       await serve(input, stop);
     },
   },
-  migrate,
+  migrate: {
+    // Opening a store migrates it.
+    run: ({ config, print }) =>
+      withStore(config, async () => print("the database schema is up to date\n")),
+  },
   "keys create": createKey,
   "keys list": listKeys,
   "keys revoke": revokeKey,
@@ -48,7 +50,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "locations list": listLocations,
   "locations env": printAgentEnvironment,
   "audit list": listAudit,
-  "config print": printConfig,
+  "config print": {
+    run: async ({ config, print }) => print(renderConfig(config)),
+  },
 };
 
 const print = (text: string): void => void process.stdout.write(text);
