@@ -16,7 +16,7 @@ it.each<[string, Partial<Sent>]>([
   ["another scheme", { headers: { authorization: "Basic YTpi" } }],
   ["an unknown key in the query", { path: `/calls/?_token=${NO_KEY}` }],
   ["two keys in the query", { path: `/calls/?_token=a&_token=b` }],
-  ["no key and a body that is no JSON", { method: "POST", body: "{" }],
+  ["no key and a body that is not JSON", { method: "POST", body: "{" }],
   ["no key and an object that is not there", { path: "/calls/none/" }],
 ])("answers 401 to %s", async (_what, sent) => {
   const answer = await api.send({ path: "/calls/", as: null, ...sent });

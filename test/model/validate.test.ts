@@ -102,11 +102,15 @@ describe("a fault is worded", () => {
       { name: "n", count: "5" },
       ["count: '5' is not of type integer"],
     ],
-    ["a fraction is no integer", { name: "n", count: 1.5 }, ["count: 1.5 is not of type integer"]],
+    [
+      "a fraction is not an integer",
+      { name: "n", count: 1.5 },
+      ["count: 1.5 is not of type integer"],
+    ],
     ["too small", { name: "n", count: -1 }, ["count: -1 is less than the minimum of 0"]],
     ["too great", { name: "n", count: 10 }, ["count: 10 is greater than the maximum of 9"]],
     [
-      "no name of an enumeration",
+      "not in the enumeration",
       { name: "n", color: "blue" },
       ["color: 'blue' is not one of ['red', 'green']"],
     ],

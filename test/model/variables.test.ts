@@ -129,7 +129,7 @@ it("unknown names stay as written and are named, once", () => {
   });
 });
 
-it("environment values and credentials are told to be secrets, others not", () => {
+it("counts environment values and credentials as secrets, and no others", () => {
   expect(expand("%%CITY%% {{host}} %%CLIENT_SECRET%% {{custom}}").secrets).toEqual([
     "api.example:8080",
     "hush-hush",
@@ -187,7 +187,7 @@ describe("in a body", () => {
       '{"a":%%CITY%%}',
       '{"a":"Bad Ems/Lahn"}',
     ],
-    ["told apart from escaped quotes", "json", '["\\"{{quoted}}"]', '["\\"a\\"b\\\\\\n"]'],
+    ["beside escaped quotes", "json", '["\\"{{quoted}}"]', '["\\"a\\"b\\\\\\n"]'],
     ["encoded in a form", "form", "a=%%CITY%%&b={{quoted}}", "a=Bad+Ems%2FLahn&b=a%22b%5C%0A"],
     ["escaped in XML", "xml", '<a b="{{quoted}}"/>', '<a b="a&quot;b\\\n"/>'],
     [

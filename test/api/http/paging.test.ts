@@ -101,8 +101,8 @@ it.each<[string, Misuse]>([
   ["that was cut", { change: (cursor) => cursor.slice(0, -4) }],
   ["with something after it", { change: (cursor) => `${cursor}A` }],
   ["that is padded", { change: (cursor) => `${cursor}=` }],
-  ["that was made up", { change: () => "AAAA" }],
-  ["that is no text of the kind", { change: () => "%F0%9F%98%80" }],
+  ["that was invented", { change: () => "AAAA" }],
+  ["that is not base64url", { change: () => "%F0%9F%98%80" }],
   ["that is far too long", { change: (cursor) => cursor.repeat(200) }],
 ])("refuses a cursor %s", async (_what, { path = "/calls/", change, as }) => {
   await createCalls(api, 2);
