@@ -139,5 +139,6 @@ it("stops at once despite idle keep-alive connections", async () => {
   const closed = once(socket, "close");
   socket.resume();
   await api.api.stop();
-  await closed;
+  expect(await closed, "closed without an error").toEqual([false]);
+  expect(api.api.address()).toBeUndefined();
 });

@@ -69,7 +69,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     expect(await callsOf(httpClient(api, keyFile(folder.dataDir)))).toEqual(firstCalls);
   });
 
-  it("shows the key and creates its calls before it honors a signal", async () => {
+  it("shows the key and creates its calls before it honours a signal", async () => {
     using folder = await makeDemoFolder();
     await using sonde = startSonde(["serve", "--demo"], {
       folder: folder.path,
