@@ -1,6 +1,13 @@
 // Cookies between the exchanges of one call, or of one workflow run, by tough-cookie's rules.
 // SameSite keeps none back: every request counts as one that the user makes.
-import { Cookie, CookieJar, MemoryCookieStore } from "tough-cookie";
+import {
+  Cookie,
+  CookieJar,
+  defaultPath,
+  domainMatch,
+  MemoryCookieStore,
+  pathMatch,
+} from "tough-cookie";
 import type { Callback } from "tough-cookie";
 import type { KeyValue } from "../../model/fields.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -12,6 +19,8 @@ const MAX_STORED = 1000;
 // RFC 6265bis section 5.6: a name and a value of 4096 bytes; the rest is for attributes.
 const MAX_SET_COOKIE_BYTES = 4096 + 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
+// The latest instant that a Date can hold.
+const LATEST_DATE = 8.64e15;
 
 export type Cookies = ReturnType<typeof createCookies>;
 
@@ -19,34 +28,36 @@ export type Cookies = ReturnType<typeof createCookies>;
 export function createCookies(clock: Clock) {
   // Secure means https, also on loopback.
   const jar = new CookieJar(new CookieStore(), { allowSecureOnLocal: false });
-  const stored = new Set<string>();
+  const stored = new Map<string, Cookie>();
 
-  const cookiesFor = (url: string): Cookie[] => {
-    const now = clock.monotonic();
-    return jar
-      .getCookiesSync(url, { expire: false, sort: true })
-      .filter((cookie) => (cookie.expiryTime() ?? Infinity) > now);
+  const forget = (cookie: Cookie): void => {
+    stored.delete(idOf(cookie));
+    jar.store.removeCookie(cookie.domain, cookie.path, cookie.key, () => undefined);
   };
-
+  const forgetExpired = (): void => {
+    const now = clock.monotonic();
+    for (const cookie of stored.values())
+      if ((cookie.expiryTime() ?? Infinity) <= now) forget(cookie);
+  };
   const put = (cookie: Cookie, url: URL): void => {
     const left = cookie.TTL(clock.now());
     // From here on by the monotonic clock; tough-cookie counts Max-Age from the last access.
+    const end = clock.monotonic() + left;
     cookie.maxAge = null;
-    cookie.expires = left === Infinity ? "Infinity" : new Date(clock.monotonic() + left);
+    cookie.expires = end > LATEST_DATE ? "Infinity" : new Date(end);
     if (!jar.setCookieSync(cookie, url.href, { ignoreError: true })) return;
-    const { domain, path, key } = cookie;
-    const id = JSON.stringify([domain, path, key]);
+    const id = idOf(cookie);
     const hasRoom = stored.has(id) || stored.size < MAX_STORED;
-    if (left > 0 && hasRoom) return void stored.add(id);
-    stored.delete(id);
-    jar.store.removeCookie(domain, path, key, () => undefined);
+    if (left > 0 && hasRoom) stored.set(id, cookie);
+    else forget(cookie);
   };
 
   return {
     /** The value of a request's `Cookie` header; "" without cookies. */
     headerFor(url: URL): string {
+      forgetExpired();
       let header = "";
-      for (const cookie of cookiesFor(url.href)) {
+      for (const cookie of jar.getCookiesSync(url.href, { expire: false, sort: true })) {
         const longer = `${header}${header && "; "}${cookie.cookieString()}`;
         if (longer.length > MAX_HEADER_BYTES) break;
         header = longer;
@@ -56,18 +67,35 @@ export function createCookies(clock: Clock) {
     /** Takes the cookies that a response may set at its URL; ignores the others. */
     store(url: URL, headers: readonly KeyValue[]): void {
       const texts = headers.filter(isSetCookie).slice(0, MAX_PER_RESPONSE);
-      if (texts.length === 0) return;
-      // RFC 6265bis section 5.7: a cookie set over http must not hide a Secure one of its name.
-      const secured =
-        url.protocol === "http:"
-          ? cookiesFor(url.href.replace("http:", "https:")).filter(({ secure }) => secure)
-          : [];
+      if (texts.length > 0) forgetExpired();
       for (const { value } of texts) {
-        const cookie = value.length > MAX_SET_COOKIE_BYTES ? undefined : Cookie.parse(value);
-        if (cookie && !secured.some(({ key }) => key === cookie.key)) put(cookie, url);
+        const cookie = readCookie(value);
+        if (cookie && !hidesSecure(cookie, url, stored.values())) put(cookie, url);
       }
     },
   };
+}
+
+/** RFC 6265bis section 5.7 ignores a Domain beyond ASCII, for which tough-cookie may throw. */
+function readCookie(text: string): Cookie | undefined {
+  const cookie = text.length > MAX_SET_COOKIE_BYTES ? undefined : Cookie.parse(text);
+  return /[^ -~]/.test(cookie?.domain ?? "") ? undefined : cookie;
+}
+
+const idOf = ({ domain, path, key }: Cookie): string => JSON.stringify([domain, path, key]);
+
+/** RFC 6265bis section 5.7: whether a cookie set over http would go where a Secure one goes. */
+function hidesSecure(cookie: Cookie, url: URL, others: Iterable<Cookie>): boolean {
+  if (url.protocol !== "http:") return false;
+  const domain = cookie.cdomain() ?? url.hostname;
+  const path = cookie.path ?? defaultPath(url.pathname);
+  return [...others].some(
+    (other) =>
+      other.secure &&
+      other.key === cookie.key &&
+      (domainMatch(other.domain, domain) || domainMatch(domain, other.domain)) &&
+      pathMatch(path, other.path ?? "/"),
+  );
 }
 
 /**

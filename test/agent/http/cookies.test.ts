@@ -69,7 +69,7 @@ it.each<[string, string, string[], string, string]>([
   ["not above its default path", HOST, ["a=1"], "https://www.shop.example.com/", ""],
   ["below its Path", HOST, ["a=1; Path=/z"], "https://www.shop.example.com/z/y", "a=1"],
   [
-    "not to a path that its Path only begins",
+    "not to a path that merely begins with its Path",
     HOST,
     ["a=1; Path=/z"],
     "https://www.shop.example.com/zy",
@@ -90,23 +90,30 @@ it.each<[string, string, string[], string, string]>([
     HOST,
     "",
   ],
-  ["while it lives", HOST, ["a=1; Max-Age=100"], HOST, "a=1"],
-  ["no more with Max-Age 0", HOST, ["a=1", "a=2; Max-Age=0"], HOST, ""],
+  ["before it expires", HOST, ["a=1; Max-Age=100"], HOST, "a=1"],
+  ["with a Max-Age beyond all dates", HOST, [`a=1; Max-Age=${2n ** 63n - 1n}`], HOST, "a=1"],
+  ["not once Max-Age 0 deletes it", HOST, ["a=1", "a=2; Max-Age=0"], HOST, ""],
   [
-    "no more when it expired",
+    "not once an Expires in the past deletes it",
     HOST,
     ["a=1", "a=2; Expires=Thu, 01 Jan 2015 00:00:00 GMT"],
     HOST,
     "",
   ],
   [
-    "by Max-Age where it has both ends",
+    "by Max-Age rather than Expires",
     HOST,
     ["a=1; Expires=Thu, 01 Jan 2015 00:00:00 GMT; Max-Age=100"],
     HOST,
     "a=1",
   ],
-  ["as __Host- with what that asks for", HOST, ["__Host-a=1; Secure; Path=/"], HOST, "__Host-a=1"],
+  [
+    "as __Host- with all that the prefix requires",
+    HOST,
+    ["__Host-a=1; Secure; Path=/"],
+    HOST,
+    "__Host-a=1",
+  ],
   ["not as __Host- without Path=/", HOST, ["__Host-a=1; Secure; Path=/a"], HOST, ""],
   [
     "not as __Host- with a Domain",
@@ -182,6 +189,13 @@ it.each<[string, string, string[], string, string]>([
     `a=${"x".repeat(4095)}`,
   ],
   ["not of more than 5 KiB", HOST, [`a=1; Comment=${"x".repeat(5120)}`], HOST, ""],
+  [
+    "not with a Domain beyond ASCII, valid or not",
+    "http://caf\u00e9.example/",
+    ["a=1; Domain=caf\u00e9.example", "b=2; Domain=\u00e9%"],
+    "http://caf\u00e9.example/",
+    "",
+  ],
   ["not when it is empty", HOST, ["", "=", ";;", "=; Path=/"], HOST, ""],
 ])("sends a cookie %s", (_where, from, setCookies, to, expected) => {
   expect(sent(from, setCookies, to)).toBe(expected);
@@ -200,6 +214,8 @@ it.each<[string, string, string[], string]>([
     "a=1; b=1",
   ],
   ["by deleting it", LOGIN, ["a=; Path=/login; Max-Age=0"], "a=1"],
+  ["in its place, from another path", "http://example.com/", ["a=2; Path=/login"], "a=1"],
+  ["not above its path", LOGIN, ["a=2; Path=/"], "a=1; a=2"],
   ["not on another path", LOGIN, ["a=2; Path=/log"], "a=1"],
   ["not under another name", LOGIN, ["A=2"], "a=1; A=2"],
   ["not over https", "https://example.com/login", ["a=2; Path=/login"], "a=2"],
@@ -217,6 +233,17 @@ it.each<[string, string, string[], string]>([
     expect(cookies.headerFor(to)).toBe(expected);
   },
 );
+
+it("keeps a Secure cookie of a host below that one set over http would hide", () => {
+  const cookies = createCookies(systemClock);
+  const below = new URL("https://x.example.com/");
+  store(cookies, below, ["a=1; Secure"]);
+  store(cookies, new URL("http://example.com/"), [
+    "a=2; Domain=example.com",
+    "b=3; Domain=example.com",
+  ]);
+  expect(cookies.headerFor(below)).toBe("a=1; b=3");
+});
 
 // Far from the clock of any machine that this runs on.
 const NOW = Date.UTC(2001, 0, 1);
@@ -274,6 +301,18 @@ it("updates and deletes cookies when full, and a deletion makes room", () => {
   const after = cookies.headerFor(url).split("; ");
   expect(after).toContain("new=1");
   expect(after).toHaveLength(1000);
+});
+
+it("has room again once cookies expire, and their names are free", async () => {
+  const clock = createManualClock(NOW);
+  const cookies = createCookies(clock);
+  const url = new URL(HOST);
+  const named = (from: number): string[] =>
+    Array.from({ length: 50 }, (_, n) => `c${from + n}=1; Max-Age=9; Secure`);
+  for (let from = 0; from < 1000; from += 50) store(cookies, url, named(from));
+  await clock.advance(9000);
+  store(cookies, new URL("http://www.shop.example.com/a/b"), ["c0=2", "d=1"]);
+  expect(cookies.headerFor(url)).toBe("c0=2; d=1");
 });
 
 it.each([
