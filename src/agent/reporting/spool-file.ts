@@ -42,8 +42,7 @@ export type SpoolFile = ReturnType<typeof openSpoolFile>;
 
 /** Throws if the file cannot be opened. A method that throws SQLite's error changes nothing. */
 export function openSpoolFile(path: string, locationId: string) {
-  const { database, sql } = openDatabase(path);
-  const sizes = sql.sizes.all().map(sizeOf);
+  const { database, sql, sizes } = openDatabase(path);
   let held = { own: 0, bytes: 0 };
   const count = ({ location_id, reports, bytes }: Size, sign: 1 | -1): void => {
     const own = location_id === locationId ? sign * reports : 0;
@@ -137,7 +136,8 @@ function openDatabase(path: string) {
     if (version === 1) database.exec(FROM_VERSION_1);
     // Writes only if it must: reports are read from a full disk, too.
     else if (version === 0) database.exec(`pragma user_version = ${VERSION}`);
-    return { database, sql: prepareStatements(database) };
+    const sql = prepareStatements(database);
+    return { database, sql, sizes: sql.sizes.all().map(sizeOf) };
   } catch (cause) {
     database.close();
     throw openingError(cause);
