@@ -5,6 +5,7 @@ import { createReportPublisher } from "../../src/agent/reporting/report-publishe
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { RunReport } from "../../src/model/result.ts";
+import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
@@ -98,6 +99,28 @@ describe("a message of ticks", () => {
     await expect(intake.take([tick])).rejects.toThrow("a bug");
     await expect(intake.take([tick])).rejects.toThrow("a bug");
     expect(target.requests).toHaveLength(1);
+  });
+
+  it("is finished if one of its ticks has started when the agent stops; others are given back", async () => {
+    const answers: (() => void)[] = [];
+    await using target = await startTarget((_, response) => {
+      answers.push(() => response.end());
+    });
+    const { intake, offered, storeAll } = newIntake({ concurrency: 1 });
+    const tick = (result_id: string): Tick => newTick(newCall({ url: target.url }, { result_id }));
+    const started = intake.take([tick("one"), tick("two")]);
+    await expect.poll(() => answers).toHaveLength(1);
+    const waiting = intake.take([tick("three")]);
+    waiting.catch(() => undefined);
+    intake.stop();
+    await expect(waiting).rejects.toThrow("the agent is stopping");
+    await expect(intake.take([tick("four")])).rejects.toThrow("the agent is stopping");
+    answers[0]?.();
+    await expect.poll(() => answers).toHaveLength(2);
+    answers[1]?.();
+    await expect.poll(() => offered.map(({ run_id }) => run_id)).toEqual(["one", "two"]);
+    storeAll();
+    await started;
   });
 
   it("is given back whole when a run is cancelled", async () => {
