@@ -109,14 +109,12 @@ type ExpandedRequest =
     }
   | { readonly reason: string };
 
-const NO_PAIRS = { headers: [], parameters: [] };
-
 /** The headers and parameters of a MANUAL token become part of the call. */
 function expandRequest(
   { request, authorization }: TickCall,
   expansion: Expansion,
 ): ExpandedRequest {
-  const manual = authorization ? manualPairs(authorization) : NO_PAIRS;
+  const manual = manualPairs(authorization);
   const pairs = (list: readonly KeyValue[]): ExpandedPair[] =>
     list.map((pair) => expandPair(pair, expansion));
   const secretPairs = (list: readonly KeyValue[]): ExpandedPair[] =>

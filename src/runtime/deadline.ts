@@ -1,13 +1,7 @@
 // A deadline as a signal that all waits of one piece of work share.
 
-export interface Deadline {
-  readonly signal: AbortSignal;
-  /** Call it when the work has ended. */
-  clear(): void;
-}
-
 /** Aborts after `ms`, or with `cancel`. */
-export function createDeadline(ms: number, cancel?: AbortSignal): Deadline {
+export function createDeadline(ms: number, cancel?: AbortSignal) {
   const controller = new AbortController();
   const expire = (): void => controller.abort();
   const timer = setTimeout(expire, ms);
@@ -15,7 +9,8 @@ export function createDeadline(ms: number, cancel?: AbortSignal): Deadline {
   cancel?.addEventListener("abort", expire, { once: true });
   return {
     signal: controller.signal,
-    clear() {
+    /** Call it when the work has ended. */
+    clear(): void {
       clearTimeout(timer);
       cancel?.removeEventListener("abort", expire);
     },

@@ -1,7 +1,5 @@
 // A semaphore: limits how many holders work at a time. Waiters enter in the order they came.
 
-export type Semaphore = ReturnType<typeof createSemaphore>;
-
 export function createSemaphore(count: number) {
   let free = count;
   const waiting = new Set<() => void>();

@@ -3,6 +3,7 @@
 import type { Authorization, TickToken } from "../../model/authorization.ts";
 import { isInDomain, settingOf } from "../../model/authorization.ts";
 import type { KeyValue } from "../../model/fields.ts";
+import type { TickCall } from "../../model/tick.ts";
 import type { BuiltRequest, HttpRequest, Moment } from "../http/http-request.ts";
 import { authorizeAmazon } from "./amazon.ts";
 import type { Authorizer } from "./authorizer.ts";
@@ -94,7 +95,7 @@ function certificateOf(authorization: Authorization): HttpRequest["clientCertifi
 }
 
 /** What the token of a MANUAL setting adds to the call before its variables are filled in. */
-export function manualPairs(authorization: Authorization | null): {
+export function manualPairs(authorization: TickCall["authorization"]): {
   readonly headers: readonly KeyValue[];
   readonly parameters: readonly KeyValue[];
 } {

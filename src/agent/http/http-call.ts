@@ -64,8 +64,8 @@ export function createHttpCaller({
       cookies?: Cookies,
     ): Promise<CallOutcome> {
       const { timeoutMs, insecureTls } = behaviour;
-      const deadline = createDeadline(timeoutMs, cancel);
       const first = newTrace(cookies ? withCookies(request, cookies) : request, clock);
+      const deadline = createDeadline(timeoutMs, cancel);
       const end = first.started + timeoutMs;
       const attempt: Attempt = {
         insecureTls,
