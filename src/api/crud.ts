@@ -11,12 +11,12 @@ import { LIST_PAGING } from "./http/parameters.ts";
 import type { Parameters, Values } from "./http/parameters.ts";
 import { named } from "./openapi/openapi.ts";
 import { answerSchema, assertReadable, lock, shown, visible, write } from "./owned-documents.ts";
-import type { Owned } from "./owned-documents.ts";
+import type { OwnedResource } from "./owned-documents.ts";
 
 export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
 
 /** A resource as the API serves it. */
-export interface Served<S extends TObject> extends Owned<S> {
+export interface Served<S extends TObject> extends OwnedResource<S> {
   readonly deps: EndpointDeps;
   /** Ends in a slash. */
   readonly path: string;

@@ -40,14 +40,14 @@ export interface DocumentHooks<D> {
   ) => Promise<readonly unknown[]>;
 }
 
-export interface Owned<S extends TObject> {
+export interface OwnedResource<S extends TObject> {
   readonly resource: Resource<S>;
   readonly hooks?: DocumentHooks<Static<S>>;
 }
 
 /** Documents that the reader may read, as answers show them. */
 export async function shown<S extends TObject>(
-  { hooks }: Owned<S>,
+  { hooks }: OwnedResource<S>,
   store: Store,
   reader: Principal,
   found: readonly StoredDocument[],
@@ -60,7 +60,7 @@ export async function shown<S extends TObject>(
 
 /** Resolves to the document as the answer shows it. */
 export async function write<S extends TObject>(
-  owned: Owned<S>,
+  owned: OwnedResource<S>,
   verb: "insert" | "replace",
   change: Change,
   made: Static<S>,
@@ -78,7 +78,7 @@ export async function write<S extends TObject>(
 
 /** For a change by the owner; throws for any other caller, and if `If-Match` does not match. */
 export async function lock<S extends TObject>(
-  owned: Owned<S>,
+  owned: OwnedResource<S>,
   store: Store,
   { principal, params, assertMatches }: ApiRequest<"/:id/">,
 ): Promise<StoredDocument<Static<S>>> {

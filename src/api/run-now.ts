@@ -44,7 +44,7 @@ export interface RunTarget {
 }
 
 /** A validated body. */
-export interface RunOrder {
+export interface RunBody {
   readonly location_id?: string;
   readonly context?: Readonly<Record<string, unknown>>;
   readonly run_delay?: number;
@@ -56,7 +56,7 @@ export async function orderRun(
   { store }: EndpointDeps,
   { principal, params }: ApiRequest<"/:id/">,
   { kind, label }: RunTarget,
-  order: RunOrder,
+  order: RunBody,
 ): Promise<PendingRun> {
   const target = visible(label, await store.documents.get(kind, params.id), principal);
   if (!canRun(principal, target))
