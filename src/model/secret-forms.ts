@@ -34,7 +34,7 @@ function encodingsOf(text: string): string[] {
     ...percentForms(component, (escape) => escape),
     ...percentForms(component.replace(/%../g, lower), lower),
     ...jsonForms(text),
-    ...HTML_QUOTES.map(([quote, apostrophe]) => htmlOf(text, quote, apostrophe)),
+    ...QUOTES.flatMap((quote) => APOSTROPHES.map((apostrophe) => htmlOf(text, quote, apostrophe))),
     ...sent.filter((form) => form !== text).flatMap(encodedAgain),
   ];
 }
@@ -104,15 +104,9 @@ const unicode = (text: string): string =>
     .padStart(4, "0")}`;
 const upperUnicode = (text: string): string => `\\u${unicode(text).slice(2).toUpperCase()}`;
 
-const HTML_QUOTES = [
-  ["&quot;", "&apos;"],
-  ['"', "'"],
-  ["&quot;", "'"],
-  ["&quot;", "&#39;"],
-  ["&quot;", "&#x27;"],
-  ["&quot;", "&#039;"],
-  ["&#34;", "&#39;"],
-] as const;
+// Encoders differ in what they make of each.
+const QUOTES = ['"', "&quot;", "&#34;", "&#x22;"];
+const APOSTROPHES = ["'", "&apos;", "&#39;", "&#039;", "&#x27;"];
 
 const htmlOf = (text: string, quote: string, apostrophe: string): string =>
   text
