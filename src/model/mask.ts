@@ -97,7 +97,8 @@ const startOf = (form: string): string =>
 /** Finds the places to mask, in order and without overlaps; undefined once no work is left. */
 function createFinder(forms: ReadonlySet<string>, work: number) {
   const byStart = Map.groupBy(forms, startOf);
-  const first = new RegExp(`[${Array.from(byStart.keys(), escapedFirst).join("")}]`, "g");
+  const hashes = new Uint8Array(HASHES);
+  for (const form of forms) hashes[hashAt(form, 0)] = 1;
   let left = work;
 
   /** The length of the longest form at this place; 0 if there is none. */
@@ -118,19 +119,26 @@ function createFinder(forms: ReadonlySet<string>, work: number) {
   return (text: string): Place[] | undefined => {
     const places: [start: number, end: number][] = [];
     left -= text.length;
-    for (const { index } of text.matchAll(first)) {
-      if (left < 0) return undefined;
-      const end = index + lengthAt(text, index);
+    for (let at = 0; at + SHORTEST_SECRET <= text.length && left >= 0; at += 1) {
+      if (hashes[hashAt(text, at)] === 0) continue;
+      const end = at + lengthAt(text, at);
       const last = places.at(-1);
-      if (last && index < last[1]) last[1] = Math.max(last[1], end);
-      else if (index < end) places.push([index, end]);
+      if (last && at < last[1]) last[1] = Math.max(last[1], end);
+      else if (at < end) places.push([at, end]);
     }
     return left < 0 ? undefined : places;
   };
 }
 
-const escapedFirst = (text: string): string =>
-  `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const HASHES = 2 ** 14;
+
+/** A hash of the four characters there: it rules out most places without a lookup. */
+const hashAt = (text: string, at: number): number =>
+  (text.charCodeAt(at) ^
+    (text.charCodeAt(at + 1) << 3) ^
+    (text.charCodeAt(at + 2) << 6) ^
+    (text.charCodeAt(at + 3) << 9)) &
+  (HASHES - 1);
 
 /**
  * The length of the form, or of its beginning, at this place in the text; 0 if less than

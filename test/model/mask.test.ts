@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { array, assert, constantFrom, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Landing } from "../../src/model/encode-value.ts";
@@ -89,6 +90,8 @@ describe("a mask", () => {
     ["of HTML with numbers", "a'b\"c", "<a&#39;b&#34;c", "<"],
     ["of HTML by PHP", "a'b\"c", "<a&#039;b&quot;c", "<"],
     ["of HTML by Python", "a'b\"c", "<a&#x27;b&quot;c", "<"],
+    ["of HTML in single quotes", "a'b\"c", '<a&apos;b"c', "<"],
+    ["of HTML in hexadecimal", "a'b\"c", "<a&#x27;b&#x22;c", "<"],
     ["of HTML text", "a'b\"c&d", "<a'b\"c&amp;d", "<"],
     ["of RFC 3986", "a b!(c)*~d'e/f", "?a%20b%21%28c%29%2A~d%27e%2Ff", "?"],
     ["of RFC 3986 in lower case", "a*b/c?ü", "?a%2ab%2fc%3f%c3%bc", "?"],
@@ -164,6 +167,16 @@ describe("the work of a mask", () => {
     expect(mask(body)).toBe(body);
     expect(mask(encodeURIComponent(body))).toBe(encodeURIComponent(body));
     expect(mask("<a secret of some length, 7>")).toBe(`<${MASK}>`);
+  });
+
+  it("suffices for secrets that begin with all kinds of characters", () => {
+    const digests = (count: number): string[] =>
+      Array.from({ length: count }, (_, n) => hash("sha256", String(n), "base64"));
+    const [secret = "", ...secrets] = digests(100);
+    const mask = createMask([secret, ...secrets]);
+    const body = digests(20_000).slice(100).join();
+    for (let n = 0; n < 5; n += 1) expect(mask(body)).toBe(body);
+    expect(mask(`<${secret}>`)).toBe(`<${MASK}>`);
   });
 
   const periodic = `${"a".repeat(32_000)}b${"a".repeat(32_000)}`;
