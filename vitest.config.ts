@@ -3,9 +3,10 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
-// "embedded" needs no server: SQLite and the in-process bus. "servers" starts NATS, PostgreSQL and
-// child processes, and runs each file in its own process. A contract suite runs in both: STORES and
-// BUSES select the adapters.
+// "embedded" needs no server: SQLite and the in-process bus. "contracts" runs the contract suites
+// again, on PostgreSQL and NATS: STORES and BUSES select the adapters. In both, files share
+// processes, since loading the program for each would take as long as its tests. "servers" starts
+// servers and child processes; each of its files has a process of its own.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
@@ -13,9 +14,9 @@ const shared = {
   hookTimeout: 60_000,
   expect: { poll: { timeout: 10_000 } },
   // More workers than two processors serve: many files wait for servers and clocks.
-  maxWorkers: 3,
+  maxWorkers: 4,
 };
-const serversOnly = [
+const ownProcess = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
@@ -54,8 +55,7 @@ export default defineConfig({
           ...shared,
           name: "embedded",
           include: ["test/**/*.test.ts"],
-          exclude: serversOnly,
-          // One process for many files: loading the program for each would double the time.
+          exclude: ownProcess,
           isolate: false,
           env: { STORES: "sqlite", BUSES: "in-process" },
         },
@@ -63,9 +63,19 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "contracts",
+          globalSetup: ["test/support/servers.ts"],
+          include: ["test/**/*.contract.test.ts"],
+          isolate: false,
+          env: { STORES: "postgres", BUSES: "nats" },
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "servers",
           globalSetup: ["test/support/servers.ts"],
-          include: ["test/**/*.contract.test.ts", ...serversOnly],
+          include: ownProcess,
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },

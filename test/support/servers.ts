@@ -1,4 +1,4 @@
-// One PostgreSQL server for the whole "servers" project; each suite creates its own database.
+// One PostgreSQL server for all files of a project; each suite creates its own database.
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres.ts";
 
