@@ -1,5 +1,5 @@
-// Which addresses may be called: public unicast ones, and those that the operator names. The check
-// is on the address to dial, so no spelling of a URL and no answer of a name server gets around it.
+// Allowed targets: public unicast addresses, and those that the operator names. The check is on the
+// address to dial, so no spelling of a URL and no answer of a name server gets around it.
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { invalid } from "../model/errors.ts";

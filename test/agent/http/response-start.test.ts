@@ -33,9 +33,9 @@ it.each([
   ["also of HTTP/1.0", `HTTP/1.0 100 Continue\r\n\r\n${FINAL}`, FINAL],
   ["lines end in CR LF", "HTTP/1.1 100 Continue\n\n", undefined],
   ["1000 is not a status", "HTTP/1.1 1000 X\r\n\r\n", undefined],
-  ["what cannot become one passes", "HTTP/1.1 200 OK\r\n", undefined],
+  ["a final response passes", "HTTP/1.1 200 OK\r\n", undefined],
   ["so does any other start", "x", undefined],
-  ["what may become one is withheld", "HTTP/1.1 10", ""],
+  ["the beginning of one is withheld", "HTTP/1.1 10", ""],
   ["until it is whole", "HTTP/1.1 100 Continue\r\nA: b", ""],
   ["and so is a status line", "HTTP/1.1 200 O", ""],
 ])("%s", (_, text, expected = text) => {
