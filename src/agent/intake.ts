@@ -3,6 +3,8 @@
 // joins its run, or is answered with the report that was kept.
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
+import { isUncertain } from "../model/timing.ts";
+import type { ReportedTiming } from "../model/timing.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { createSemaphore } from "../runtime/semaphore.ts";
 import type { AgentMetrics } from "./metrics.ts";
@@ -151,7 +153,14 @@ async function runInTime(
   const { results, workflow } = report;
   for (const { meta } of workflow && results.length === 0 ? [workflow] : results)
     metrics.runs.inc({ result: meta.result });
+  for (const { timing } of results) countUncertainty(metrics, timing);
   return report;
+}
+
+function countUncertainty(metrics: AgentMetrics, timing: ReportedTiming): void {
+  const { uncertainty = null } = timing;
+  if (uncertainty !== null) metrics.timingUncertainty.observe(uncertainty / 1000);
+  if (isUncertain(timing)) metrics.uncertainResults.inc();
 }
 
 // A message is redelivered some tens of seconds after its acknowledgement was lost.

@@ -6,26 +6,34 @@ export type AgentMetrics = ReturnType<typeof createAgentMetrics>;
 
 export function createAgentMetrics(registry: Registry) {
   const registers = [registry];
-  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name, help, buckets, registers });
   return {
-    runs: new Counter({
-      name: "sonde_agent_runs_total",
-      help: "Finished calls by result, MISSED included.",
-      labelNames: ["result"],
-      registers,
-    }),
+    runs: counter("sonde_agent_runs_total", "Finished calls by result, MISSED included.", [
+      "result",
+    ]),
     inFlightRuns: gauge("sonde_agent_in_flight_runs", "Runs in flight."),
     heldTicks: gauge(
       "sonde_agent_held_ticks",
       "Ticks that have not started: not due yet, or waiting for a place.",
     ),
-    startLateness: new Histogram({
-      name: "sonde_agent_start_lateness_seconds",
-      help: "Time between due time and start of runs.",
-      buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60],
-      registers,
-    }),
+    startLateness: histogram(
+      "sonde_agent_start_lateness_seconds",
+      "Time between due time and start of runs.",
+      [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60],
+    ),
+    timingUncertainty: histogram(
+      "sonde_agent_timing_uncertainty_seconds",
+      "How much the agent's own work may have lengthened the times of calls.",
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+    ),
+    uncertainResults: counter(
+      "sonde_agent_uncertain_results_total",
+      "Results whose uncertainty exceeds 10 ms and 10 % of their total.",
+    ),
     clockOffset: gauge(
       "sonde_agent_clock_offset_seconds",
       "Offset of the hub's time from this machine's clock; 0 while they agree within the measurement error.",
@@ -39,12 +47,11 @@ export function createAgentMetrics(registry: Registry) {
       "Attempts to publish reports that failed because the bus was unreachable.",
     ),
     spooledReports: gauge("sonde_agent_spooled_reports", "Reports in the spool on disk."),
-    spoolDropped: new Counter({
-      name: "sonde_agent_spool_dropped_total",
-      help: "Reports dropped before delivery, by reason: full, corrupt, too_large, refused.",
-      labelNames: ["reason"],
-      registers,
-    }),
+    spoolDropped: counter(
+      "sonde_agent_spool_dropped_total",
+      "Reports dropped before delivery, by reason: full, corrupt, too_large, refused.",
+      ["reason"],
+    ),
     spoolFailures: counter(
       "sonde_agent_spool_failures_total",
       "Failed uses of the spool's file, corruption included.",

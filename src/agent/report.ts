@@ -3,9 +3,10 @@ import type { Content } from "../model/content.ts";
 import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { createMask, MASK, maskPairs, maskUrl } from "../model/mask.ts";
-import { categoryOf, NO_TIMING } from "../model/result.ts";
+import { categoryOf } from "../model/result.ts";
 import type { ReportedResult, Result, RunReport, WorkflowResult } from "../model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../model/tick.ts";
+import { NO_TIMING } from "../model/timing.ts";
 import { countsOfWorkflow, outcomeOfWorkflow } from "../model/workflow-result.ts";
 import type { CallOutcome } from "./http/http-call.ts";
 import { credentialsIn, textOfHeader } from "./http/http-request.ts";
@@ -70,13 +71,16 @@ export interface MadeCall {
   readonly secrets: readonly string[];
 }
 
+/** A result, with the body of its response. */
+type MadeResult = Result & Pick<ReportedResult, "content">;
+
 /** A call ends with its last exchange: the uplink check after a failure is not part of it. */
 export function resultOfCall(
   reporter: Reporter,
   tick: Tick,
   call: TickCall,
   { outcome, start, isLate, secrets }: MadeCall,
-): ReportedResult {
+): MadeResult {
   const { result, message, hops, last } = outcome;
   const [first = last] = hops;
   // Servers echo requests: any credential that was sent may come back anywhere.
@@ -105,7 +109,7 @@ export function resultOfCall(
       redirects: hops.length,
       is_late: isLate,
     },
-    timing: category === null ? NO_TIMING : timingOf(last, first.started),
+    timing: category === null ? NO_TIMING : timingOf(last, first),
     request: shownRequest(last.request, mask),
     response: shownResponse(last.response, mask),
     hops: hops.map((hop) => shownHop(hop, mask)),
@@ -127,7 +131,7 @@ const shownHop = (trace: Trace, mask: Mask): Result["hops"][number] => ({
   url: mask(maskUrl(trace.request.url.href)),
   http_code: trace.response?.status_code ?? null,
   dest_ip: trace.destIp,
-  timing: timingOf(trace, trace.started),
+  timing: timingOf(trace),
 });
 
 const shownRequest = (

@@ -1,8 +1,9 @@
 // Results of runs without a request: queued, missed, skipped, or unable to run.
 import { maskUrl } from "./mask.ts";
 import { formatInstant } from "./instant.ts";
-import { categoryOf, NO_TIMING } from "./result.ts";
+import { categoryOf } from "./result.ts";
 import type { Result, ResultCode, WorkflowResult } from "./result.ts";
+import { NO_TIMING } from "./timing.ts";
 import type { Trigger } from "./tick.ts";
 import { countsOfWorkflow } from "./workflow-result.ts";
 

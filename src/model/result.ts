@@ -5,6 +5,7 @@ import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";
 import { EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
 import { TRIGGERS } from "./tick.ts";
+import { ReportedTimingSchema, TimingSchema } from "./timing.ts";
 import { createValidator } from "./validate.ts";
 import { parseInstant } from "./instant.ts";
 import { countOnly, summarize } from "./summary.ts";
@@ -62,9 +63,6 @@ const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));
 const Url = Type.String({ examples: [EXAMPLE.url] });
 const Status = nullable(Type.Integer({ minimum: 0, examples: [200] }));
 const Count = nullable(Type.Integer({ minimum: 0, examples: [512] }));
-const Ms = nullable(
-  Type.Number({ minimum: 0, description: "milliseconds, 3 decimals; null: not reached" }),
-);
 const Instant = Type.Refine(
   Type.String({ examples: [EXAMPLE.time] }),
   (text) => parseInstant(text) !== undefined,
@@ -72,29 +70,6 @@ const Instant = Type.Refine(
 const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }), {
   examples: [[{ key: "Content-Type", value: "application/json" }]],
 });
-
-const TIMING = { dns: 2.1, tcp: 11.5, handshake: 24, upload: 0.2, processing: 48.9, download: 0.9 };
-
-/**
- * Milliseconds with 3 decimals; null: the phase was not reached. `total` runs from the start of
- * the first lookup to the last body byte, redirects included, or to the failure that ended the
- * call; null where no call was made.
- */
-export const TimingSchema = Type.Object(
-  { dns: Ms, tcp: Ms, handshake: Ms, upload: Ms, processing: Ms, download: Ms, total: Ms },
-  { examples: [{ ...TIMING, total: 87.6 }] },
-);
-export type Timing = Static<typeof TimingSchema>;
-
-export const NO_TIMING: Timing = {
-  dns: null,
-  tcp: null,
-  handshake: null,
-  upload: null,
-  processing: null,
-  download: null,
-  total: null,
-};
 
 /** When and where a run was made, and how it ended. */
 const RUN_META = {
@@ -110,6 +85,8 @@ const RUN_META = {
   result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
   message: Text,
 };
+
+const HOP = { url: Url, http_code: Status, dest_ip: Address };
 
 export const ResultSchema = Type.Object({
   id: ExampleId,
@@ -146,25 +123,27 @@ export const ResultSchema = Type.Object({
     }),
     Type.Null(),
   ]),
-  hops: Type.Array(
-    Type.Object({
-      url: Url,
-      http_code: Status,
-      dest_ip: Address,
-      timing: TimingSchema,
-    }),
-  ),
+  hops: Type.Array(Type.Object({ ...HOP, timing: TimingSchema })),
   /** Absent in results of agents that do not report it. */
   certificate: Type.Optional(Type.Union([CertificateSchema, Type.Null()])),
 });
 export type Result = Static<typeof ResultSchema>;
 
-/** A result with the body of its response, which is stored separately. */
+/** A result as agents report it: with the body of its response, which is stored separately. */
 export const ReportedResultSchema = Type.Object({
   ...ResultSchema.properties,
+  timing: ReportedTimingSchema,
+  hops: Type.Array(Type.Object({ ...HOP, timing: ReportedTimingSchema })),
   content: Type.Optional(Type.Union([ContentSchema, Type.Null()])),
 });
 export type ReportedResult = Static<typeof ReportedResultSchema>;
+
+/** A result as it is read: what its agent did not report is null. */
+export const resultOfReport = (reported: Omit<ReportedResult, "content">): Result => ({
+  ...reported,
+  timing: { uncertainty: null, ...reported.timing },
+  hops: reported.hops.map((hop) => ({ ...hop, timing: { uncertainty: null, ...hop.timing } })),
+});
 
 /** The outcome of a workflow's run as a whole. */
 export const WorkflowResultSchema = Type.Object({
@@ -219,7 +198,10 @@ export interface CountedResult extends RawResult {
 }
 
 /** Phases are named one by one: an agent of a newer version may send more. */
-export const countedResult = ({ meta, timing }: Result): CountedResult => {
+export const countedResult = ({
+  meta,
+  timing,
+}: Pick<ReportedResult, "meta" | "timing">): CountedResult => {
   const { total, dns, tcp, handshake, upload, processing, download } = timing;
   return {
     call_id: meta.call_id,

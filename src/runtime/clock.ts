@@ -6,6 +6,8 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start, with a fraction; never goes back. */
   monotonic(): number;
+  /** Milliseconds of `monotonic` during which this thread was not idle, from an arbitrary start. */
+  busy(): number;
   /**
    * Resolves at or after the instant (epoch milliseconds), never early; rejects with the signal's
    * reason.
@@ -21,6 +23,7 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  busy: () => performance.now() - performance.nodeTiming.idleTime,
   waitUntil: (instant, signal) => waitWhileLeft(() => instant - Date.now(), signal),
   pause(ms, signal) {
     const end = performance.now() + ms;

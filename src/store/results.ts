@@ -1,6 +1,7 @@
 // The outcomes of runs: recorded once each, and read.
 import type { Content } from "../model/content.ts";
-import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
+import { resultOfReport } from "../model/result.ts";
+import type { ReportedResult, Result, RunReport, WorkflowResult } from "../model/result.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
 import { stepIds } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
@@ -85,7 +86,8 @@ interface DocumentRow {
   readonly document: string;
 }
 
-const resultOf = ({ document }: DocumentRow): Result => JSON.parse(document) as Result;
+const resultOf = ({ document }: DocumentRow): Result =>
+  resultOfReport(JSON.parse(document) as ReportedResult);
 const workflowResultOf = ({ document }: DocumentRow): WorkflowResult =>
   JSON.parse(document) as WorkflowResult;
 

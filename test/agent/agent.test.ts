@@ -7,7 +7,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { unavailable } from "../../src/model/errors.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
-import type { Result, RunReport } from "../../src/model/result.ts";
+import type { ReportedResult, RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
@@ -34,7 +34,7 @@ function newSystem() {
     log,
     lines,
     reports,
-    results: (): Result[] => reports.flatMap(({ results }) => results),
+    results: (): ReportedResult[] => reports.flatMap(({ results }) => results),
   };
 }
 
@@ -356,6 +356,8 @@ describe("an agent", () => {
     expect(metrics).toContain('sonde_agent_runs_total{result="COMPLETE"} 1');
     expect(metrics).toContain("sonde_agent_in_flight_runs 0");
     expect(metrics).toContain("sonde_agent_start_lateness_seconds_count 1");
+    expect(metrics).toContain("sonde_agent_timing_uncertainty_seconds_count 1");
+    expect(metrics).toContain("sonde_agent_uncertain_results_total 0");
     expect(metrics).toContain("sonde_agent_reports_unpublished 0");
   });
 });

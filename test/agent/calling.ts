@@ -11,8 +11,8 @@ import { createHostResolver } from "../../src/net/resolve-host.ts";
 import type { HostResolver } from "../../src/net/resolve-host.ts";
 import { timingOf } from "../../src/agent/http/trace.ts";
 import type { RunSettings } from "../../src/agent/run-tick.ts";
-import type { Timing } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
+import type { Timing } from "../../src/model/timing.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 
@@ -111,8 +111,7 @@ export function call(
   });
 }
 
-export const timingOfCall = ({ hops, last }: CallOutcome): Timing =>
-  timingOf(last, (hops[0] ?? last).started);
+export const timingOfCall = ({ hops, last }: CallOutcome): Timing => timingOf(last, hops[0]);
 
 /** The code that a failure's message begins with. */
 export const codeOf = ({ message }: CallOutcome): string | undefined => message?.split(":")[0];

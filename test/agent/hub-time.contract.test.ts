@@ -6,7 +6,7 @@ import { signOAuth1 } from "../../src/agent/authorize/oauth1.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import type { Authorization } from "../../src/model/authorization.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
-import type { Result } from "../../src/model/result.ts";
+import type { ReportedResult } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
@@ -38,7 +38,7 @@ async function startSystem({ start }: Adapter, { wrongBy = 0, hubAnswers = true 
   const hubNow = (): number => NOW + machine.monotonic();
   const lines: string[] = [];
   const log = createLogger("info", { write: (line) => void lines.push(line) });
-  const [heartbeats, results]: [Heartbeat[], Result[]] = [[], []];
+  const [heartbeats, results]: [Heartbeat[], ReportedResult[]] = [[], []];
   await bus.consumeHeartbeats(async (heartbeat, answer) => {
     heartbeats.push(heartbeat);
     if (hubAnswers) answer(hubNow());

@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import {
   MADE_CODES,
-  NO_TIMING,
   RESULT_CODES,
   categoryOf,
   countedResult,
@@ -10,6 +9,7 @@ import {
   summarizeResults,
 } from "../../src/model/result.ts";
 import type { RawResult, Result, ResultCode } from "../../src/model/result.ts";
+import { NO_TIMING } from "../../src/model/timing.ts";
 import { countOnly, mergeSummaries } from "../../src/model/summary.ts";
 
 const DUE = "2026-10-01T12:00:00.000000Z";

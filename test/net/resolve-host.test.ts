@@ -113,6 +113,7 @@ describe("a name", () => {
         processing: null,
         download: null,
         total: expect.any(Number) as number,
+        uncertainty: expect.any(Number) as number,
       });
     },
   );

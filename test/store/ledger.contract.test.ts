@@ -1,7 +1,13 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
-import { MADE_CODES, RESULT_CODES, summarizeResults } from "../../src/model/result.ts";
+import {
+  MADE_CODES,
+  RESULT_CODES,
+  runReportValidator,
+  summarizeResults,
+} from "../../src/model/result.ts";
+import type { ReportedResult } from "../../src/model/result.ts";
 import { percentiles, skewness, standardDeviation } from "../../src/model/summary.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -42,13 +48,27 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
 
   it("stores a result with fields of a newer agent", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
-    const timing = { tcp: 1.5, uncertainty: 0.1 };
+    const timing = { tcp: 1.5, queued: 0.1 };
     await store.results.record([aReport(run!, { timing })]);
     expect((await store.results.get(run!.result_id))?.timing).toMatchObject(timing);
     expect((await hour(run!.target_id)).get("COMPLETE")?.phases.tcp).toEqual({
       count: 1,
       sum: 1.5,
     });
+  });
+
+  it("stores a result of an earlier agent, which reports no uncertainty", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const { results, ...report } = aReport(run!);
+    const [{ timing, ...result }] = results as [ReportedResult];
+    const { uncertainty: _, ...earlier } = timing;
+    const hop = { url: result.meta.url, http_code: 302, dest_ip: null, timing: earlier };
+    const reported = { ...result, timing: earlier, hops: [hop] };
+    expect(runReportValidator.accepts({ ...report, results: [reported] })).toBe(true);
+    await store.results.record([{ ...report, results: [reported] }]);
+    const stored = await store.results.get(run!.result_id);
+    expect(stored?.timing).toEqual({ ...earlier, uncertainty: null });
+    expect(stored?.hops[0]?.timing.uncertainty).toBeNull();
   });
 
   it("does not reopen a run that has an outcome", async () => {

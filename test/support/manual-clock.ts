@@ -4,6 +4,8 @@ import type { Clock } from "../../src/runtime/clock.ts";
 export interface ManualClock extends Clock {
   /** Advances both clocks and wakes due waits in order. Does not wait for real I/O. */
   advance(ms: number): Promise<void>;
+  /** Advances `busy` only. */
+  work(ms: number): void;
   /** Sets the wall clock only, as an operator or NTP does, and wakes due waits. */
   setNow(ms: number): Promise<void>;
   /** The instants awaited, earliest first; for a pause, as long as the wall clock is not set. */
@@ -17,7 +19,7 @@ interface Waiter {
 }
 
 export function createManualClock(startMs: number): ManualClock {
-  let [now, monotonic] = [startMs, 0];
+  let [now, monotonic, busy] = [startMs, 0, 0];
   const waiters = new Set<Waiter>();
   const byInstant = (): Waiter[] => [...waiters].sort((a, b) => a.instant() - b.instant());
 
@@ -62,6 +64,7 @@ export function createManualClock(startMs: number): ManualClock {
   return {
     now: () => now,
     monotonic: () => monotonic,
+    busy: () => busy,
     waitUntil: (instant, signal) => wait({ instant: () => instant, isPause: false }, signal),
     pause(ms, signal) {
       const end = monotonic + ms;
@@ -72,6 +75,9 @@ export function createManualClock(startMs: number): ManualClock {
       await settle();
       await moveTo(now + ms, true);
       await settle();
+    },
+    work(ms) {
+      busy += ms;
     },
     async setNow(ms) {
       await settle();

@@ -4,7 +4,8 @@ import { callResource } from "../../src/model/call.ts";
 import { workflowResource } from "../../src/model/workflow.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { categoryOf } from "../../src/model/result.ts";
-import type { Result, ResultCode, RunReport, Timing } from "../../src/model/result.ts";
+import type { Result, ResultCode, RunReport } from "../../src/model/result.ts";
+import type { Timing } from "../../src/model/timing.ts";
 import type { NewDocument, PendingRun } from "../../src/store/records.ts";
 import { countsOfWorkflow, outcomeOfWorkflow } from "../../src/model/workflow-result.ts";
 import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
@@ -140,6 +141,7 @@ export function aResult(run: PendingRun, outcome: Outcome = {}): Result {
       upload: 0.25,
       processing: 20,
       download: 2,
+      uncertainty: made ? 0.5 : null,
       ...timing,
       total: made ? total : null,
     },

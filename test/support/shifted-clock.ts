@@ -15,6 +15,7 @@ export function createShiftedClock(start: number): ShiftedClock {
   return {
     now,
     monotonic: () => systemClock.monotonic(),
+    busy: () => systemClock.busy(),
     pause: (ms, signal) => systemClock.pause(ms, signal),
     moveTo(instant) {
       offset = instant - systemClock.now();

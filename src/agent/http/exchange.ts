@@ -8,6 +8,7 @@ import { CallFailure, exchangeFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { receive } from "./response.ts";
 import { watchStart } from "./response-start.ts";
+import { endTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -78,7 +79,7 @@ function timePhases(trace: Trace, clock: Clock) {
       phases.processing = firstByteAt - uploadedAt;
     },
     complete(): void {
-      trace.ended = clock.monotonic();
+      endTrace(trace, clock);
       phases.download = trace.ended - firstByteAt;
     },
   };

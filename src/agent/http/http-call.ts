@@ -17,7 +17,7 @@ import { exchange } from "./exchange.ts";
 import { agentFailure, CallFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { redirectedRequest } from "./redirect.ts";
-import { newTrace } from "./trace.ts";
+import { endTrace, newTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 import { createUplink } from "./uplink.ts";
 
@@ -132,7 +132,7 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
       socket.destroy();
     }
   } catch (cause) {
-    trace.ended = network.clock.monotonic();
+    endTrace(trace, network.clock);
     throw cause;
   }
 }

@@ -2,7 +2,8 @@
 // leaves what was reached.
 import type { Certificate } from "../../model/certificate.ts";
 import type { Content } from "../../model/content.ts";
-import type { Result, Timing } from "../../model/result.ts";
+import type { Result } from "../../model/result.ts";
+import type { Timing } from "../../model/timing.ts";
 import type { HttpRequest } from "./http-request.ts";
 import type { Phase } from "../../model/summary.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -14,6 +15,9 @@ export interface Trace {
   /** Monotonic instants. */
   readonly started: number;
   ended: number;
+  /** How long this thread had been busy by then (`Clock.busy`). */
+  readonly busyAtStart: number;
+  busyAtEnd: number;
   sourceIp: string | null;
   destIp: string | null;
   /** The server's, over https. */
@@ -27,7 +31,7 @@ export interface Trace {
 }
 
 export function newTrace(request: HttpRequest, clock: Clock): Trace {
-  const started = clock.monotonic();
+  const [started, busy] = [clock.monotonic(), clock.busy()];
   return {
     request,
     phases: {
@@ -40,6 +44,8 @@ export function newTrace(request: HttpRequest, clock: Clock): Trace {
     },
     started,
     ended: started,
+    busyAtStart: busy,
+    busyAtEnd: busy,
     sourceIp: null,
     destIp: null,
     certificate: null,
@@ -50,12 +56,19 @@ export function newTrace(request: HttpRequest, clock: Clock): Trace {
   };
 }
 
+export function endTrace(trace: Trace, clock: Clock): void {
+  trace.ended = clock.monotonic();
+  trace.busyAtEnd = clock.busy();
+}
+
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 const roundedOrNull = (ms: number | null): number | null => (ms === null ? null : rounded(ms));
 
-/** `total` runs from `since` to the end of this exchange. */
-export function timingOf({ phases, ended }: Trace, since: number): Timing {
+/** `total` and `uncertainty` run from the start of the `first` exchange to the end of this one. */
+export function timingOf(trace: Trace, first = trace): Timing {
+  const { phases } = trace;
+  const total = rounded(trace.ended - first.started);
   return {
     dns: roundedOrNull(phases.dns),
     tcp: roundedOrNull(phases.tcp),
@@ -63,6 +76,8 @@ export function timingOf({ phases, ended }: Trace, since: number): Timing {
     upload: roundedOrNull(phases.upload),
     processing: roundedOrNull(phases.processing),
     download: roundedOrNull(phases.download),
-    total: rounded(ended - since),
+    total,
+    // The clock is read twice at each end: an interval that was all busy may seem longer.
+    uncertainty: Math.min(rounded(trace.busyAtEnd - first.busyAtStart), total),
   };
 }

@@ -6,6 +6,7 @@ import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
 import { isSelfConnection } from "../../../src/agent/http/connect.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
+import { timingOf } from "../../../src/agent/http/trace.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { startBlackHole } from "../../support/black-hole.ts";
 import { createCertificates } from "../../support/certificates.ts";
@@ -26,7 +27,7 @@ describe("the phases of a call", () => {
       secureContext: certificates.trusting,
     });
     expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
-    const { total, ...phases } = timingOfCall(outcome);
+    const { total, uncertainty: _, ...phases } = timingOfCall(outcome);
     for (const [phase, ms] of Object.entries(phases)) expect(ms, phase).toBeGreaterThan(0);
     const sum = Object.values(phases).reduce<number>((a, b) => a + (b ?? 0), 0);
     expect(sum).toBeLessThanOrEqual((total ?? 0) + 0.01);
@@ -78,6 +79,40 @@ describe("the phases of a call", () => {
     });
     expect(outcome.result).toBe("COMPLETE");
     expect(timingOfCall(outcome).upload).toBeGreaterThan(300);
+  });
+});
+
+describe("the uncertainty of a call", () => {
+  it("is the time that the agent's thread was busy", async () => {
+    await using target = await startTarget((_, response) => {
+      const until = performance.now() + 50;
+      while (performance.now() < until);
+      response.end();
+    });
+    const { total, uncertainty } = timingOfCall(await call(target.url));
+    expect(uncertainty).toBeGreaterThanOrEqual(50);
+    expect(uncertainty).toBeLessThanOrEqual(total ?? 0);
+  });
+
+  it("leaves out the wait for the target", async () => {
+    await using target = await startTarget((_, response) => {
+      setTimeout(() => response.end(), 300);
+    });
+    const { total, uncertainty } = timingOfCall(await undisturbed(() => call(target.url)));
+    expect(total).toBeGreaterThanOrEqual(299);
+    expect(uncertainty).toBeLessThan(200);
+  });
+
+  it("covers the redirects, each of which has its own", async () => {
+    await using target = await startTarget(({ url }, response) => {
+      const until = performance.now() + 20;
+      while (performance.now() < until);
+      response.writeHead(url === "/" ? 302 : 200, { location: "/next" }).end();
+    });
+    const outcome = await call(target.url);
+    const [hop] = outcome.hops;
+    expect(hop && timingOf(hop).uncertainty).toBeGreaterThanOrEqual(20);
+    expect(timingOfCall(outcome).uncertainty).toBeGreaterThanOrEqual(40);
   });
 });
 

@@ -1,0 +1,68 @@
+// How long the phases of a call took, and how far its total can be trusted.
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { nullable } from "./fields.ts";
+
+const Ms = nullable(
+  Type.Number({ minimum: 0, description: "milliseconds, 3 decimals; null: not reached" }),
+);
+
+/**
+ * Milliseconds with 3 decimals; null: the phase was not reached. `total` runs from the start of
+ * the first lookup to the last body byte, redirects included, or to the failure that ended the
+ * call; null where no call was made. `uncertainty` is an upper bound on how much the agent's own
+ * work may have lengthened `total`; null also in results of agents that do not report it.
+ */
+export const TimingSchema = Type.Object(
+  {
+    dns: Ms,
+    tcp: Ms,
+    handshake: Ms,
+    upload: Ms,
+    processing: Ms,
+    download: Ms,
+    total: Ms,
+    uncertainty: Ms,
+  },
+  {
+    examples: [
+      {
+        dns: 2.1,
+        tcp: 11.5,
+        handshake: 24,
+        upload: 0.2,
+        processing: 48.9,
+        download: 0.9,
+        total: 87.6,
+        uncertainty: 0.4,
+      },
+    ],
+  },
+);
+export type Timing = Static<typeof TimingSchema>;
+
+/** Agents of earlier versions report none. */
+export const ReportedTimingSchema = Type.Object({
+  ...TimingSchema.properties,
+  uncertainty: Type.Optional(Ms),
+});
+
+export type ReportedTiming = Static<typeof ReportedTimingSchema>;
+
+export const NO_TIMING: Timing = {
+  dns: null,
+  tcp: null,
+  handshake: null,
+  upload: null,
+  processing: null,
+  download: null,
+  total: null,
+  uncertainty: null,
+};
+
+/**
+ * Whether the agent's own work may have lengthened the result's time so much that it says nothing
+ * about the target: such a result is never counted as an outlier of the target.
+ */
+export const isUncertain = ({ total, uncertainty }: ReportedTiming): boolean =>
+  uncertainty != null && uncertainty > 10 && uncertainty > (total ?? 0) / 10;
