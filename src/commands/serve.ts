@@ -4,6 +4,7 @@ import type { Demo } from "../compose/demo.ts";
 import { KEY_FILE } from "../compose/first-start.ts";
 import { compose } from "../compose/process.ts";
 import type { System } from "../compose/process.ts";
+import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import { createLogger } from "../runtime/logger.ts";
@@ -34,6 +35,7 @@ export async function serve(
       // Before the demo's calls: if those fail, the first key has been shown.
       print(greeting(system, dataDir, demo));
       await makeDemoCalls(demo, system, config.location);
+      saveCompiledCode();
     }
   } catch (cause) {
     // A failed stop is logged; the caller needs to know why the start failed.

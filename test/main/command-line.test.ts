@@ -1,6 +1,6 @@
 // The program as its user meets it: its output, its exit code and what it leaves behind.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
@@ -11,6 +11,7 @@ import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts
 import type { TestFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
+const KEPT = join(import.meta.dirname, "../../node_modules/.cache/sonde");
 const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;
 
 describe("the command line", { timeout: 60_000 }, () => {
@@ -26,6 +27,17 @@ describe("the command line", { timeout: 60_000 }, () => {
   it("prints its version", async () => {
     const { code, stdout } = await runSonde(["--version"]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+
+  it.concurrent("keeps compiled code for the next start, but works without", async () => {
+    using folder = makeFolder();
+    const kept = join(folder.path, "kept");
+    const versionWith = async (NODE_COMPILE_CACHE: string) =>
+      (await runSonde(["--version"], { env: { NODE_COMPILE_CACHE } })).code;
+    expect(await versionWith(kept)).toBe(0);
+    expect(globSync("*/*", { cwd: kept })).not.toEqual([]);
+    expect(await versionWith("/dev/null/kept")).toBe(0);
+    expect(globSync("*/*", { cwd: KEPT })).not.toEqual([]);
   });
 
   it.concurrent.each([

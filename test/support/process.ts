@@ -11,8 +11,6 @@ import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-/** Saves half the time of a start: Node strips types and compiles only what has changed. */
-const COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/node", import.meta.url));
 const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
 
@@ -90,7 +88,6 @@ export function startSonde(
     // Without this process's own settings.
     env: {
       PATH: process.env["PATH"],
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
       SONDE_PORT: "0",
       SONDE_OPS_PORT: "0",
       SONDE_DATA_DIR: dataDir,

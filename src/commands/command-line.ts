@@ -1,0 +1,93 @@
+// The command line: parses the arguments, loads the configuration and runs the command.
+import { listAudit } from "./audit.ts";
+import { findCommand, parse, refuseForeign, withStore } from "./command.ts";
+import type { Command } from "./command.ts";
+import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
+import { addLocation, listLocations, printAgentEnvironment } from "./locations.ts";
+import { listenForStop } from "./stop-signal.ts";
+import { loadConfig, readEnvironment, renderConfig } from "../config/config.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { VERSION } from "../version.ts";
+
+const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
+
+  sonde serve [--roles api,scheduler,agent,aggregator] [--demo]
+                                run the roles until a signal ends them
+  sonde migrate                 bring the database schema up to date
+  sonde keys create [--level VIEWER|EDITOR|OWNER] [--owner NAME] [--org NAME]
+  sonde keys list
+  sonde keys revoke ID
+  sonde keys rotate-master      re-encrypt all secrets: see docs/security.md
+  sonde locations add ID [--label TEXT] [--region TEXT]
+  sonde locations list
+  sonde locations env ID        print the environment of the location's agents
+  sonde audit list [--since TIME] [--owner NAME] [--limit N]
+  sonde config print            print the effective settings, without secrets
+
+Settings are environment variables, SONDE_*: see docs/configuration.md.
+`;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    options: ["roles", "demo"],
+    async run(input) {
+      const stop = listenForStop(systemClock);
+      // The other commands start in half the time without the modules of the service.
+      const { serve } = await import("./serve.ts");
+      await serve(input, stop);
+    },
+  },
+  migrate: {
+    // Opening a store migrates it.
+    run: ({ config, print }) =>
+      withStore(config, async () => print("the database schema is up to date\n")),
+  },
+  "keys create": createKey,
+  "keys list": listKeys,
+  "keys revoke": revokeKey,
+  "keys rotate-master": rotateMaster,
+  "locations add": addLocation,
+  "locations list": listLocations,
+  "locations env": printAgentEnvironment,
+  "audit list": listAudit,
+  "config print": {
+    run: async ({ config, print }) => print(renderConfig(config)),
+  },
+};
+
+const print = (text: string): void => void process.stdout.write(text);
+
+async function run(args: string[]): Promise<void> {
+  const { values, positionals } = parse(args);
+  if (values.version) return print(`${VERSION}\n`);
+  if (values.help || positionals.length === 0) return print(USAGE);
+  const found = findCommand(COMMANDS, positionals);
+  if (!found) throw new Error(`unknown command '${positionals.join(" ")}'\n\n${USAGE}`);
+  refuseForeign(found, values);
+  const config = loadConfig(readEnvironment(), { SONDE_ROLES: values.roles });
+  await found.command.run({ config, values, id: found.rest[0], print });
+}
+
+/**
+ * Resolves when everything printed has been written; a reader that has gone (`… | head`) is fine.
+ */
+const flushed = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write("", (cause?: NodeJS.ErrnoException | null) => {
+      if (!cause || cause.code === "EPIPE") resolve();
+      else reject(new Error(`cannot write to stdout (${cause.message})`));
+    });
+  });
+
+/** Runs the command that the arguments name. Sets the exit code; never rejects. */
+export async function runCommandLine(args: string[]): Promise<void> {
+  process.stdout.on("error", () => undefined); // `flushed` reports it
+  try {
+    await run(args);
+    await flushed();
+    process.exitCode = 0;
+  } catch (cause) {
+    process.stderr.write(`sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+    process.exitCode = 1;
+  }
+}
