@@ -90,6 +90,7 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
   ],
   ["node:sqlite", /"node:sqlite"/, "store/ agent/reporting/spool-"],
   ["the NATS client", /from "@nats-io\//, "bus/nats/"],
+  ["TypeBox, but for its types", /^import \{.* from "typebox/m, "model/validate.ts"],
   ["prom-client", /from "prom-client"/, "runtime/metrics.ts"],
   ["node-cron", /from "node-cron"/, "runtime/cron.ts"],
   ["pino", /from "pino"/, "runtime/logger.ts"],

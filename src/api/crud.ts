@@ -1,6 +1,6 @@
 // Create, update, delete, get and list: the endpoints of every owned resource.
-import { Type } from "typebox";
 import type { TObject, TSchema } from "typebox";
+import { Type } from "../model/type.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/records.ts";
 import { defineEndpoint } from "./http/endpoint.ts";

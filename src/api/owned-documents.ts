@@ -1,7 +1,6 @@
 // The documents of a resource: reading, writing and locking them for a caller, with whatever else a
 // change involves. One whose secrets cannot be decrypted is shown without them, marked, and not
 // changed.
-import { Type } from "typebox";
 import type { Static, TObject, TSchema } from "typebox";
 import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
 import { canRead, canWrite } from "../model/access.ts";
@@ -10,6 +9,7 @@ import { mark, nullable } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
 import { hasSecrets } from "../model/secrets.ts";
+import { Type } from "../model/type.ts";
 import { createValidator } from "../model/validate.ts";
 import type { NewDocument, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";

@@ -1,5 +1,4 @@
 // "Run now": orders a run, hands it to the bus at once and, if asked to, waits for its end.
-import { Type } from "typebox";
 import { dispatch } from "../dispatch/dispatch.ts";
 import { manualRun } from "../dispatch/pending-run.ts";
 import { canRun } from "../model/access.ts";
@@ -7,6 +6,7 @@ import { DelaySeconds } from "../model/deployment.ts";
 import { AppError, invalid } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
 import type { TargetKind } from "../model/tick.ts";
+import { Type } from "../model/type.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { integer } from "./http/parameters.ts";

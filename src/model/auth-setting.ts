@@ -1,5 +1,4 @@
 // An Authentication Setting: how calls to a domain authenticate, and which parts of it readers see.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { Actor, Owned } from "./access.ts";
 import { isColleague, isOwner } from "./access.ts";
@@ -22,6 +21,7 @@ import {
   secret,
   withDefault,
 } from "./fields.ts";
+import { Type } from "./type.ts";
 
 export const AUTH_TYPES = [
   "MANUAL",

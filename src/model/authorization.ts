@@ -1,6 +1,6 @@
 // The parts of an authentication setting and its token that a tick carries for one call.
-import { Type } from "typebox";
 import type { Static } from "typebox";
+import { Type } from "./type.ts";
 
 const Pair = Type.Object({ key: Type.String(), value: Type.String() });
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]));

@@ -1,5 +1,4 @@
 // An API Call: the HTTP request to make.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import {
@@ -18,6 +17,7 @@ import {
   withDefault,
   Id,
 } from "./fields.ts";
+import { Type } from "./type.ts";
 
 // RFC 9110 section 5.6.2: a method is a token.
 const Method = Type.String({

@@ -1,7 +1,7 @@
 // The server certificate of an https call, as results show it.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { EXAMPLE } from "./fields.ts";
+import { Type } from "./type.ts";
 
 const Time = Type.String({ description: "ISO 8601, UTC", examples: [EXAMPLE.time] });
 

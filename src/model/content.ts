@@ -1,6 +1,6 @@
 // The response body kept beside a result: text of limited size, or the reason why it is absent.
-import { Type } from "typebox";
 import type { Static } from "typebox";
+import { Type } from "./type.ts";
 
 /** Longer text is not kept. Decoded bytes. */
 export const MAX_CONTENT_BYTES = 32 * 1024;

@@ -1,9 +1,9 @@
 // A Deployment: how often, and from which location, a call or a workflow runs.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import { Id, LocationRef, OWNERSHIP, readOnly, withDefault } from "./fields.ts";
 import { CHANGE_LEAD_MS, FREQUENCIES } from "./slots.ts";
+import { Type } from "./type.ts";
 
 export const MAX_DELAY_SECONDS = 86_400;
 export const DelaySeconds = withDefault(

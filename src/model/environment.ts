@@ -1,9 +1,9 @@
 // Environment variables: named values in workspaces. A workspace belongs to an organization, or to
 // an owner without one.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { Principal } from "./access.ts";
 import { Id, LIMITS, Timestamp, secret } from "./fields.ts";
+import { Type } from "./type.ts";
 
 export const WorkspaceName = Type.String({
   minLength: 1,

@@ -1,6 +1,6 @@
 // Fields that several resources share, and the marks that schemas put on their properties.
-import { Type } from "typebox";
 import type { TSchema, TSchemaOptions } from "typebox";
+import { Type } from "./type.ts";
 
 export const LIMITS = {
   name: 200,

@@ -1,7 +1,7 @@
 // Locations, where agents run calls, and the heartbeats of agents. A location id is a token of bus
 // subjects.
-import { Type } from "typebox";
 import type { Static } from "typebox";
+import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
 
 export const LocationId = Type.String({

@@ -1,5 +1,4 @@
 // A Report: named groups of (call, location) rows whose statistics are shown together.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import {
@@ -13,6 +12,7 @@ import {
   readOnly,
   withDefault,
 } from "./fields.ts";
+import { Type } from "./type.ts";
 
 const Row = Type.Object({ call_id: Id, location_id: LocationRef }, { additionalProperties: false });
 

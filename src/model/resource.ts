@@ -1,9 +1,9 @@
 // Resources: one schema each, from which the bodies of create and update, the defaults and the
 // answer follow.
-import { Type } from "typebox";
 import type { Static, TArray, TObject, TSchema } from "typebox";
 import { mark } from "./fields.ts";
 import { formatInstant } from "./instant.ts";
+import { Type } from "./type.ts";
 import { createValidator, summarizeFaults } from "./validate.ts";
 import type { Validator } from "./validate.ts";
 import { invalid } from "./errors.ts";

@@ -1,11 +1,11 @@
 // The outcome of one call, and the report of one run. What a target did is data, never an error.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";
 import { EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
 import { TRIGGERS } from "./tick.ts";
 import { ReportedTimingSchema, TimingSchema } from "./timing.ts";
+import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
 import { parseInstant } from "./instant.ts";
 import { countOnly, summarize } from "./summary.ts";

@@ -1,8 +1,8 @@
 // A tick: the self-contained order to run one target at one location at one instant, and the
 // secrets in it, which are sealed where it leaves the process.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
+import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
 
 export const TRIGGERS = ["SCHEDULE", "MANUAL"] as const;

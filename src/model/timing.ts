@@ -1,7 +1,7 @@
 // How long the phases of a call took, and how far its total can be trusted.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { nullable } from "./fields.ts";
+import { Type } from "./type.ts";
 
 const Ms = nullable(
   Type.Number({ minimum: 0, description: "milliseconds, 3 decimals; null: not reached" }),

@@ -1,6 +1,5 @@
 // A Token: credentials obtained for an Authentication Setting, for the calls that name it. Never
 // shared.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { AUTH_TYPES } from "./auth-setting.ts";
 import type { AuthSetting } from "./auth-setting.ts";
@@ -21,6 +20,7 @@ import {
   secret,
   withDefault,
 } from "./fields.ts";
+import { Type } from "./type.ts";
 
 const Instant = Type.Refine(
   Type.String({

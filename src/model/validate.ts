@@ -1,7 +1,7 @@
 // Validates values against schemas, without coercion or stripping. Faults are worded like those of
 // JSON Schema validators.
 import type { Static, TSchema } from "typebox";
-import { Compile } from "typebox/compile";
+import { Compile } from "typebox/schema";
 import { Settings } from "typebox/system";
 import { invalid } from "./errors.ts";
 
@@ -29,7 +29,7 @@ export interface Validator<T> {
 export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
   const compiled = Compile(schema);
   const faults = (value: unknown): string[] =>
-    compiled.Check(value) ? [] : describeFaults(schema, value, compiled.Errors(value));
+    compiled.Check(value) ? [] : describeFaults(schema, value, compiled.Errors(value)[1]);
   return {
     accepts: (value): value is Static<S> => compiled.Check(value),
     faults,

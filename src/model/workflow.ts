@@ -1,8 +1,8 @@
 // A Workflow: API Calls that run one after another.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import { Access, EXAMPLE, Flag, Id, LIMITS, NamedMeta, readOnly, withDefault } from "./fields.ts";
+import { Type } from "./type.ts";
 
 export const WorkflowSchema = Type.Object(
   {

@@ -1,7 +1,7 @@
-import { Type } from "typebox";
 import { describe, expect, it } from "vitest";
 import { nullable, secret, withDefault } from "../../src/model/fields.ts";
 import { hasSecrets, replaceAt, secretPaths } from "../../src/model/secrets.ts";
+import { Type } from "../../src/model/type.ts";
 
 const Secret = secret(Type.String());
 

@@ -1,6 +1,6 @@
 // How faults of a body are worded.
-import { Type } from "typebox";
 import { describe, expect, it } from "vitest";
+import { Type } from "../../src/model/type.ts";
 import { createValidator, show, summarizeFaults } from "../../src/model/validate.ts";
 
 const Even = Type.Refine(

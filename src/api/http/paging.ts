@@ -1,9 +1,9 @@
 // Lists in pages: the envelope of their answers, and their cursors. A cursor is opaque, and signed,
 // so that nobody can forge or edit one, or use it on another list.
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
+import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
 import type { Page } from "../../store/records.ts";
 

@@ -1,9 +1,9 @@
 // Query parameters: how each is read and checked, and how the OpenAPI document describes it.
-import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
 import { EXAMPLE } from "../../model/fields.ts";
 import { parseInstant } from "../../model/instant.ts";
+import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
 
 export interface Parameter<T> {

@@ -1,9 +1,9 @@
 // API keys of the caller's owner. A key is shown once, when it is issued.
-import { Type } from "typebox";
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
 import { Id, Owner, Timestamp, nullable, withDefault } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
+import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
 import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
 import { newId } from "../../runtime/ids.ts";

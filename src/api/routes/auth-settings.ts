@@ -1,5 +1,4 @@
 // Authentication Settings. A token copies fields of its setting, and follows their changes.
-import { Type } from "typebox";
 import {
   AuthSettingSchema,
   authSettingResource,
@@ -9,6 +8,7 @@ import {
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { nullable } from "../../model/fields.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
+import { Type } from "../../model/type.ts";
 import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";

@@ -1,6 +1,5 @@
 // Environment variables of the caller's organization, which every member sets, or of an owner
 // without one.
-import { Type } from "typebox";
 import {
   VariableName,
   VariableSchema,
@@ -12,6 +11,7 @@ import type { Variable } from "../../model/environment.ts";
 import type { Principal } from "../../model/access.ts";
 import { invalid, notFound } from "../../model/errors.ts";
 import { formatInstant } from "../../model/instant.ts";
+import { Type } from "../../model/type.ts";
 import { createValidator, summarizeFaults } from "../../model/validate.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { NewDocument, StoredDocument } from "../../store/records.ts";

@@ -1,8 +1,8 @@
 // Insights: the weekly and monthly scores of calls.
-import { Type } from "typebox";
 import { notFound } from "../../model/errors.ts";
 import { EXAMPLE, Hostname, Id, Name, Timestamp, mark } from "../../model/fields.ts";
 import { periodStart } from "../../model/periods.ts";
+import { Type } from "../../model/type.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { named } from "../openapi/openapi.ts";

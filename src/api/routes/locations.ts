@@ -1,8 +1,8 @@
 // Locations and their agents, and the location that a request means.
-import { Type } from "typebox";
 import { EXAMPLE, LocationRef, Timestamp, mark } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
+import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
 import type { StoredAgent, StoredLocation } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,5 +1,4 @@
 // Results of calls, and what lists of results share with those of workflows.
-import { Type } from "typebox";
 import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 import type { Principal } from "../../model/access.ts";
@@ -8,6 +7,7 @@ import type { Content } from "../../model/content.ts";
 import { ResultSchema } from "../../model/result.ts";
 import type { Result } from "../../model/result.ts";
 import { QUEUED, resultWithoutCall } from "../../model/result-without-call.ts";
+import { Type } from "../../model/type.ts";
 import type { Page, PendingRun } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
@@ -20,7 +20,8 @@ import { callSharing } from "../shared-calls.ts";
 const tag = "Results";
 
 /** Without the request, which may be large. */
-export const ListedResultSchema = Type.Omit(ResultSchema, ["request"]);
+const { request: _request, ...LISTED } = ResultSchema.properties;
+export const ListedResultSchema = Type.Object(LISTED);
 
 export const withoutRequest = ({ request: _request, ...rest }: Result): Omit<Result, "request"> =>
   rest;

@@ -1,8 +1,8 @@
 // Runs of calls and workflows at a caller's request.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { DelaySeconds } from "../../model/deployment.ts";
 import { Id, LocationRef } from "../../model/fields.ts";
+import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
 import { defineEndpoint } from "../http/endpoint.ts";

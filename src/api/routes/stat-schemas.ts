@@ -1,9 +1,9 @@
 // The query parameters and answers of statistics.
-import { Type } from "typebox";
 import { EXAMPLE, Id, LocationRef, Name, Timestamp, mark, nullable } from "../../model/fields.ts";
 import { PERIOD_KINDS } from "../../model/periods.ts";
 import { STAT_TYPES } from "../../model/stat.ts";
 import { PHASES } from "../../model/summary.ts";
+import { Type } from "../../model/type.ts";
 import { choice, CURSOR, instant, integer, optional, text } from "../http/parameters.ts";
 import { PageMetaSchema } from "../http/paging.ts";
 import { named } from "../openapi/openapi.ts";

@@ -1,11 +1,11 @@
 // Statistics of a call: of one period, and of periods or single calls before or since an instant.
-import { Type } from "typebox";
 import { invalid, notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
 import { advancedStatOf, codesOfType, statOf } from "../../model/stat.ts";
+import { Type } from "../../model/type.ts";
 import type { Direction, RawEntry, StatQuery } from "../../store/records.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";

@@ -1,5 +1,4 @@
 // Results of workflows.
-import { Type } from "typebox";
 import type { Static } from "typebox";
 import { canRead } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
@@ -7,6 +6,7 @@ import { notFound } from "../../model/errors.ts";
 import { parseInstant } from "../../model/instant.ts";
 import { WorkflowResultSchema } from "../../model/result.ts";
 import type { WorkflowResult } from "../../model/result.ts";
+import { Type } from "../../model/type.ts";
 import type { Workflow } from "../../model/workflow.ts";
 import { QUEUED, workflowResultWithoutCalls } from "../../model/result-without-call.ts";
 import { stepIds } from "../../runtime/ids.ts";

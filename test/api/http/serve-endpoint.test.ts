@@ -1,10 +1,10 @@
 import { request } from "node:http";
 import Fastify from "fastify";
-import { Type } from "typebox";
 import { expect, it } from "vitest";
 import { defineEndpoint } from "../../../src/api/http/endpoint.ts";
 import { sharedSchemas } from "../../../src/api/openapi/openapi.ts";
 import { serveEndpoint } from "../../../src/api/http/serve-endpoint.ts";
+import { Type } from "../../../src/model/type.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { createTestDatabase } from "../../support/stores.ts";
 

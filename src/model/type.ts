@@ -1,0 +1,86 @@
+// Builders of JSON Schemas with TypeBox's types, which is all that we use of its own: they would
+// load 370 modules, 150 ms of each process and thread. TypeBox compiles the schemas, and `Static`
+// is the type of what they accept.
+import type * as TypeBox from "typebox";
+import type { TSchema, TSchemaOptions } from "typebox";
+
+type Options = TSchemaOptions;
+
+const isOptional = (schema: object): boolean => Object.hasOwn(schema, "~optional");
+
+/** A copy of the schema with a property that is no keyword of JSON Schema. */
+const withHidden = (schema: object, name: string, value: unknown): object =>
+  Object.defineProperties(
+    {},
+    { ...Object.getOwnPropertyDescriptors(schema), [name]: { value, configurable: true } },
+  );
+
+const ofType =
+  (type: string) =>
+  (options?: Options): object => ({ type, ...options });
+
+function object(properties: Readonly<Record<string, TSchema>>, options?: Options): object {
+  const required = Object.keys(properties).filter((name) => !isOptional(properties[name] ?? {}));
+  return {
+    type: "object",
+    ...(required.length > 0 && { required }),
+    properties,
+    ...options,
+  };
+}
+
+/** Values that the check refuses have the fault `~refine`. */
+const refine = (schema: object, check: (value: unknown) => boolean): object =>
+  withHidden(schema, "~refine", [
+    ...((schema as { "~refine"?: object[] })["~refine"] ?? []),
+    { check, error: () => "Refine Error" },
+  ]);
+
+export const Type = {
+  Array: (items: object, options?: Options) => ({ type: "array", items, ...options }),
+  Boolean: ofType("boolean"),
+  Enum: (values: readonly unknown[], options?: Options) => ({ enum: values, ...options }),
+  Integer: ofType("integer"),
+  Literal: (value: unknown, options?: Options) => ({
+    type: typeof value,
+    const: value,
+    ...options,
+  }),
+  Null: ofType("null"),
+  Number: ofType("number"),
+  Object: object,
+  Optional: (schema: object) => withHidden(schema, "~optional", true),
+  Record: (_key: object, value: object, options?: Options) => ({
+    type: "object",
+    patternProperties: { "^.*$": value },
+    ...options,
+  }),
+  Refine: refine,
+  String: ofType("string"),
+  Tuple: (items: readonly object[], options?: Options) => ({
+    type: "array",
+    items,
+    minItems: items.length,
+    additionalItems: false,
+    ...options,
+  }),
+  Union: (anyOf: readonly object[], options?: Options) => ({ anyOf, ...options }),
+  Unknown: (options?: Options) => ({ ...options }),
+} as unknown as Pick<
+  typeof TypeBox.Type,
+  | "Array"
+  | "Boolean"
+  | "Enum"
+  | "Integer"
+  | "Literal"
+  | "Null"
+  | "Number"
+  | "Object"
+  | "Optional"
+  | "Record"
+  | "Refine"
+  | "String"
+  | "Tuple"
+  | "Union"
+  | "Unknown"
+>;
