@@ -1,58 +1,110 @@
-// CPU per call of the agent, compared with a bare undici request over a fresh connection: from tick
-// to report, and of the whole agent behind nats-server. All take turns on the same target. Goal: at
-// most 1.5 times the bare request, from tick to report over plain HTTP.
-import { CONCURRENCY, startCaller } from "./caller.ts";
-import type { Caller } from "./caller.ts";
-import { startRole } from "./role.ts";
-import { show, spreadOf } from "./statistics.ts";
-import { startTarget } from "./target.ts";
+// The agent's calls per second on one core, and CPU per call: beside blackbox_exporter, and beside a
+// bare undici request over a fresh connection. All take turns on the same target.
+import { inParallel } from "./support/load.ts";
+import { startRole } from "./support/agent-role.ts";
+import { runBenchmark } from "./support/benchmark.ts";
+import { NO_BLACKBOX, startBlackbox } from "./support/blackbox.ts";
+import { CONCURRENCY, measureCalls, startCaller } from "./support/caller.ts";
+import type { Caller, Measured } from "./support/caller.ts";
+import type { Figure, Goal } from "./support/figures.ts";
+import { NO_NATS } from "./support/nats.ts";
+import type { Scheme } from "./support/options.ts";
+import { NO_NGINX, startDelayServer, startNginx, writeCertificates } from "./support/target.ts";
+import type { CertificateFiles } from "./support/target.ts";
 
-const ROUNDS = 15;
-const CALLS = { http: 3000, https: 600 };
+const CALLS = { http: 6000, https: 2000 };
+const SMOKE_CALLS = 30;
+/** Rounds that warm up the compiler. */
+const WARM_UP = 2;
 
-const [target, stopTarget] = await startTarget();
-for (const scheme of ["http", "https"] as const) await compare(scheme);
-stopTarget();
+const NAMES = {
+  bare: "bare undici",
+  alone: "tick to report, in memory",
+  agent: "agent over NATS",
+  blackbox: "blackbox",
+} as const;
+type Name = keyof typeof NAMES;
 
-async function compare(scheme: "http" | "https"): Promise<void> {
-  const url = `${scheme}://127.0.0.1:${target[scheme]}/`;
-  const bare = startCaller("bare", url, target.authority);
-  const others = await startOthers(scheme, url);
-  const cpu = new Map<Caller, number[]>();
-  for (let round = -2; round < ROUNDS; round += 1)
-    for (const caller of [bare, ...others.values()]) {
-      const used = await caller.measure(CALLS[scheme]);
-      // The first rounds warm up the compiler.
-      if (round >= 0) cpu.set(caller, [...(cpu.get(caller) ?? []), used]);
-    }
-  await Promise.all([bare, ...others.values()].map((caller) => caller.stop()));
-  const yardstick = cpu.get(bare) ?? [];
-  console.log(
-    `CPU milliseconds for a call over ${scheme}: minimum, median, maximum of ${ROUNDS} rounds`,
-  );
-  print("bare undici", yardstick);
-  for (const [name, caller] of others) {
-    const used = cpu.get(caller) ?? [];
-    print(name, used);
-    print(
-      "  ratio",
-      used.map((one, round) => one / (yardstick[round] ?? NaN)),
-    );
+/** Calls per second of blackbox_exporter's, at least. */
+const RATE_GOALS: Readonly<Record<Scheme, Goal>> = {
+  http: { atLeast: 1.3, ofRatio: true },
+  https: { atLeast: 1, ofRatio: true },
+};
+
+await runBenchmark("agent", async ({ options, skip, say, add }) => {
+  const files = writeCertificates();
+  const nginx = await startNginx(files);
+  if (!nginx) skip(`${NO_NGINX} (a server of Node stands in)`);
+  await using target = nginx ?? (await startDelayServer(files, 0));
+  for (const scheme of options.smoke ? (["http"] as const) : options.schemes) {
+    say(scheme);
+    const url = target.url(scheme, "agent");
+    await using stack = new AsyncDisposableStack();
+    const callers = new Map<Name, Caller>([
+      ["bare", stack.use(startCaller("bare", url, files.authority))],
+      ["alone", stack.use(startCaller("agent", url, files.authority))],
+    ]);
+    const agent = await startRole(url, files.authority);
+    if (agent) callers.set("agent", stack.use(agent));
+    else skip(NO_NATS);
+    const blackbox = await startProber(url, files);
+    if (blackbox) callers.set("blackbox", stack.use(blackbox));
+    else skip(NO_BLACKBOX);
+
+    const measured = new Map<Name, Measured[]>();
+    const calls = options.smoke ? SMOKE_CALLS : CALLS[scheme];
+    for (let round = options.smoke ? 0 : -WARM_UP; round < options.rounds; round += 1)
+      for (const [name, caller] of callers) {
+        const one = await caller.measure(calls);
+        if (round >= 0) measured.set(name, [...(measured.get(name) ?? []), one]);
+      }
+    add(...figuresOf(scheme, measured));
   }
+});
+
+async function startProber(url: string, files: CertificateFiles): Promise<Caller | undefined> {
+  const blackbox = await startBlackbox(files);
+  return (
+    blackbox && {
+      measure: (calls) =>
+        measureCalls(blackbox.pid, calls, () =>
+          inParallel(Array.from({ length: calls }), CONCURRENCY, () => blackbox.probe(url)),
+        ),
+      [Symbol.asyncDispose]: () => blackbox[Symbol.asyncDispose](),
+    }
+  );
 }
 
-/** Without the whole agent over HTTPS, where it would not trust the target. */
-async function startOthers(scheme: string, url: string): Promise<Map<string, Caller>> {
-  const agent = startCaller("agent", url, target.authority);
-  const callers = new Map([["agent, tick to report", agent]]);
-  if (scheme === "https") return callers;
-  const role = await startRole(url, CONCURRENCY);
-  if (role) callers.set("agent over NATS", role);
-  else console.log("nats-server is not installed: skipping the whole agent");
-  return callers;
-}
-
-function print(name: string, values: readonly number[]): void {
-  const { min, median, max } = spreadOf(values);
-  console.log(`${name.padEnd(22)} ${show(min)}  ${show(median)}  ${show(max)}`);
+function figuresOf(scheme: Scheme, measured: ReadonlyMap<Name, readonly Measured[]>): Figure[] {
+  const cpu = (name: Name, beside: Name, goal?: Goal): Figure[] =>
+    figure(`${scheme}: CPU a call, ${NAMES[name]}`, "ms", "cpu", name, beside, goal);
+  const figure = (
+    what: string,
+    unit: string,
+    field: keyof Measured,
+    name: Name,
+    beside: Name,
+    goal?: Goal,
+  ): Figure[] => {
+    const [rounds, yardstick] = [measured.get(name), measured.get(beside)];
+    if (!rounds) return [];
+    return [
+      {
+        what,
+        unit,
+        rounds: rounds.map((one) => one[field]),
+        ...(yardstick && {
+          beside: { what: NAMES[beside], rounds: yardstick.map((one) => one[field]) },
+        }),
+        ...(goal && { goal }),
+      },
+    ];
+  };
+  const rate = `${scheme}: ${NAMES.agent}`;
+  return [
+    ...figure(rate, "calls a second", "rate", "agent", "blackbox", RATE_GOALS[scheme]),
+    ...cpu("agent", "blackbox"),
+    ...cpu("agent", "bare"),
+    ...cpu("alone", "bare", scheme === "http" ? { atMost: 1.5, ofRatio: true } : undefined),
+  ];
 }

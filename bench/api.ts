@@ -1,96 +1,127 @@
-// Response times of the API in process, on SQLite with 100,000 calls. Goal: 5 ms per operation.
-import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// The API's requests per second on one core, beside a bare Fastify over node:sqlite that does the
+// same without keys, rights and audit.
+import { once } from "node:events";
 import { join } from "node:path";
-import { createApiMetrics } from "../src/api/metrics.ts";
-import { createApi } from "../src/api/server.ts";
-import { createInProcessBus } from "../src/bus/in-process.ts";
-import { systemClock as clock } from "../src/runtime/clock.ts";
-import { createLogger } from "../src/runtime/logger.ts";
-import { Registry } from "../src/runtime/metrics.ts";
-import { createSealer } from "../src/runtime/secrets.ts";
-import { openStore } from "../src/store/open-store.ts";
-import { aCall, aReport, aRun, insertKey, T0 } from "../test/support/runs.ts";
-import { show, spreadOf } from "./statistics.ts";
+import { fileURLToPath } from "node:url";
+import { runBenchmark } from "./support/benchmark.ts";
+import { forkChild, makeFolder, stopChild } from "./support/children.ts";
+import { createSqlite } from "./support/database.ts";
+import { deploy } from "./support/deployments.ts";
+import type { Figure, Goal } from "./support/figures.ts";
+import { storeResults } from "./support/results.ts";
+import { startSonde } from "./support/sonde.ts";
+import { hasWrk, load, NO_WRK } from "./support/wrk.ts";
+import type { Loaded } from "./support/wrk.ts";
 
 const CALLS = 100_000;
-const OWNERS = 50;
-const ROUNDS = 300;
+const SMOKE_CALLS = 200;
+/** Of one call. */
+const RESULTS = 10_000;
+const CONNECTIONS = 10;
+const SECONDS = 3;
 
-const directory = mkdtempSync(join(tmpdir(), "sonde-bench-"));
-const log = createLogger("silent");
-const store = await openStore({
-  location: { file: join(directory, "sonde.db") },
-  clock,
-  sealer: createSealer({ current: randomBytes(32) }),
+const BODY = JSON.stringify({
+  meta: { name: "new" },
+  request: { method: "get", url: "https://new.test/" },
 });
-const bus = createInProcessBus({ clock, log });
-const { key } = await insertKey(store, T0);
-const { app } = createApi({
-  store,
-  dispatcher: { store, bus },
-  clock,
-  log,
-  metrics: createApiMetrics(new Registry()),
-  config: {
-    host: "127.0.0.1",
-    port: 0,
-    tokenInQuery: true,
-    cursorKey: new Uint8Array(32),
-    version: "bench",
-  },
-});
-const send = (path: string, body?: object) =>
-  app.inject({
-    method: body ? "POST" : "GET",
-    url: `/api/2${path}`,
-    headers: { authorization: `Bearer ${key}` },
-    ...(body && { payload: body }),
-  });
 
-console.log(`filling the store with ${CALLS} calls of ${OWNERS} owners`);
-const ids: string[] = [];
-await store.transaction(async (inner) => {
-  for (let n = 0; n < CALLS; n += 1) {
-    const owner = n % OWNERS === 0 ? "ann" : `owner${n % OWNERS}`;
-    const call = aCall({ owner, url: `https://host${n % 100}.test/path` });
-    await inner.documents.insert(call);
-    if (owner === "ann") ids.push(call.id);
-  }
-});
-const runs = ids.slice(0, 100).map((target_id, n) => aRun({ target_id, due_time: T0 + n }));
-await store.pendingRuns.insert(runs);
-await store.results.record(runs.map((run) => aReport(run)));
-
-const operations = {
-  "list of 200 calls": () => send("/calls/?limit=200"),
-  "list of 200 by domain": () => send("/calls/?limit=200&domain=host0.test"),
-  "get a call": (n: number) => send(`/calls/${ids[n % ids.length]}/`),
-  "create a call": (n: number) =>
-    send("/calls/", {
-      meta: { name: `new ${n}` },
-      request: { method: "get", url: "https://new.test/" },
-    }),
-  "statistics of a day": (n: number) =>
-    send(`/calls/${ids[n % 100]}/stats/?kind=DAY&time=2026-10-01`),
-};
-
-console.log("milliseconds: median, 99th percentile, maximum");
-for (const [name, operation] of Object.entries(operations)) {
-  for (let n = 0; n < 30; n += 1) await operation(n);
-  const times: number[] = [];
-  for (let n = 0; n < ROUNDS; n += 1) {
-    const started = performance.now();
-    const { statusCode } = await operation(n);
-    times.push(performance.now() - started);
-    if (statusCode >= 300) throw new Error(`${name} answered ${statusCode}`);
-  }
-  const { median, p99, max } = spreadOf(times);
-  console.log(`${name.padEnd(24)} ${show(median)}  ${show(p99)}  ${show(max)}`);
+interface Operation {
+  readonly what: string;
+  /** Below the base of either API. */
+  readonly sonde: string;
+  readonly yardstick: string;
+  readonly body?: string;
+  readonly goal?: Goal;
 }
 
-await app.close();
-await bus.close();
-await store.close();
-rmSync(directory, { recursive: true });
+await runBenchmark("api", async ({ options, say, skip, add }) => {
+  if (!hasWrk()) return skip(NO_WRK);
+  const calls = options.smoke ? SMOKE_CALLS : CALLS;
+  const results = options.results?.[0] ?? (options.smoke ? 20 : RESULTS);
+  say(`storing ${calls} calls and ${results} results`);
+  const database = createSqlite();
+  const later = (Math.floor(Date.now() / 86_400_000) + 2) * 86_400_000;
+  const group = { url: "https://host.test/path", count: calls, firstDue: later, seconds: 1 };
+  const [[id = ""] = []] = await deploy(database, [{ ...group, frequency: 1440 }]);
+  const store = await database.openStore();
+  const last = await storeResults(store, [id], results);
+  await store.close();
+
+  await using sonde = await startSonde({ core: "measured", env: database.env });
+  const yardstick = await startYardstick(calls);
+  const operations = operationsOf(id, new Date(last).toISOString());
+  for (const operation of options.smoke ? operations.slice(1, 2) : operations) {
+    say(operation.what);
+    const { body } = operation;
+    const seconds = options.smoke ? 1 : SECONDS;
+    const send = (pid: number, url: string, connections: number): Promise<Loaded> =>
+      load(pid, { url, connections, seconds, ...(body !== undefined && { body }) });
+    const rounds: (readonly [sonde: Loaded, yardstick: Loaded, alone: Loaded])[] = [];
+    for (let round = options.smoke ? 0 : -1; round < options.rounds; round += 1) {
+      const url = `${sonde.apiUrl}/api/2${operation.sonde}`;
+      const measured = [
+        await send(sonde.pid, url, CONNECTIONS),
+        await send(yardstick.pid, yardstick.url + operation.yardstick, CONNECTIONS),
+        await send(sonde.pid, url, 1),
+      ] as const;
+      // The first round warms up.
+      if (round >= 0) rounds.push(measured);
+    }
+    add(...figuresOf(operation, rounds));
+  }
+  await stopChild(yardstick.child);
+});
+
+function operationsOf(id: string, time: string): Operation[] {
+  const half = { atLeast: 0.45, ofRatio: true } as const;
+  return [
+    { what: "get by id", sonde: `/calls/${id}/`, yardstick: "/calls/call-1/", goal: half },
+    { what: "create", sonde: "/calls/", yardstick: "/calls/", body: BODY, goal: half },
+    { what: "list of 100", sonde: "/calls/?limit=100", yardstick: "/calls/" },
+    {
+      what: "statistics of a day",
+      sonde: `/calls/${id}/stats/?kind=DAY&time=${time}`,
+      yardstick: "/calls/call-1/stats/",
+    },
+  ];
+}
+
+function figuresOf(
+  { what, goal }: Operation,
+  rounds: readonly (readonly [Loaded, Loaded, Loaded])[],
+): Figure[] {
+  const bare = (field: keyof Loaded): Figure["beside"] => ({
+    what: "bare Fastify",
+    rounds: rounds.map(([, yardstick]) => yardstick[field]),
+  });
+  const [rate, cpu] = [bare("rate"), bare("cpu")];
+  return [
+    {
+      what,
+      unit: "a second",
+      rounds: rounds.map(([sonde]) => sonde.rate),
+      ...(rate && { beside: rate }),
+      ...(goal && { goal }),
+    },
+    {
+      what: "  CPU a request",
+      unit: "ms",
+      rounds: rounds.map(([sonde]) => sonde.cpu),
+      ...(cpu && { beside: cpu }),
+    },
+    {
+      what: "  one connection, p99",
+      unit: "ms",
+      rounds: rounds.map(([, , alone]) => alone.p99),
+      ...(what.startsWith("statistics") && { goal: { atMost: 5 } }),
+    },
+  ];
+}
+
+async function startYardstick(calls: number) {
+  const program = fileURLToPath(new URL("./support/yardstick-api.ts", import.meta.url));
+  const file = join(makeFolder(), "yardstick.db");
+  const child = forkChild(program, [file, String(calls)], "measured");
+  const [url] = (await once(child, "message")) as [string];
+  return { child, url, pid: child.pid ?? 0 };
+}

@@ -1,18 +1,30 @@
-// Runs the benchmarks one after another, each in its own process. `npm run bench -- api` runs one.
+// Runs benchmarks one after another, each in its own process on the core that is not measured.
+// `npm run bench -- accuracy --rounds 1` runs one of them; bench/README.md lists the options.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { onCore } from "./support/children.ts";
+import { parseOptions } from "./support/options.ts";
 
-const BENCHMARKS = ["api", "agent"];
+const BENCHMARKS = ["accuracy", "service", "agent", "aggregator", "beat", "api", "start"];
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !BENCHMARKS.includes(name));
-if (unknown.length > 0) {
-  console.error(`unknown benchmark ${unknown.join(", ")}: choose from ${BENCHMARKS.join(", ")}`);
-  process.exit(1);
+const args = process.argv.slice(2);
+const { names } = parseOptions(args);
+const unknown = names.filter((name) => !BENCHMARKS.includes(name));
+if (process.platform !== "linux") fail("the benchmarks need Linux: they read /proc");
+if (unknown.length > 0)
+  fail(`unknown benchmark ${unknown.join(", ")}: choose from ${BENCHMARKS.join(", ")}`);
+
+for (const name of BENCHMARKS.filter((each) => names.length === 0 || names.includes(each))) {
+  const path = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
+  const [program = "", ...rest] = [...onCore("other"), process.execPath, path, ...args];
+  const { status } = spawnSync(program, rest, {
+    stdio: "inherit",
+    env: { ...process.env, SONDE_BENCH_PINNED: "1" },
+  });
+  if (status !== 0) process.exitCode = 1;
 }
 
-for (const name of BENCHMARKS.filter((each) => wanted.length === 0 || wanted.includes(each))) {
-  const path = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
-  const { status } = spawnSync(process.execPath, [path], { stdio: "inherit" });
-  if (status !== 0) process.exitCode = 1;
+function fail(why: string): never {
+  console.error(why);
+  process.exit(1);
 }

@@ -19,7 +19,8 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `durable`: syncs to disk as in production; tests do without. */
+export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
   const bin = requirePostgres();
   const directory = mkdtempSync(join(tmpdir(), "sonde-postgres-"));
   const identity = runAs(directory);
@@ -45,7 +46,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     `port=${port}`,
     "listen_addresses=127.0.0.1",
     `unix_socket_directories=${directory}`,
-    "fsync=off",
+    `fsync=${durable ? "on" : "off"}`,
     "max_connections=200",
   ];
   writeFileSync(

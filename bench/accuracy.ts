@@ -1,0 +1,149 @@
+// How far what Sonde reports is from the truth: a target that knows its own delay, beside
+// blackbox_exporter under the same load.
+import type { Frequency } from "../src/model/slots.ts";
+import type { Blackbox } from "./support/blackbox.ts";
+import { NO_BLACKBOX, startBlackbox } from "./support/blackbox.ts";
+import { runBenchmark } from "./support/benchmark.ts";
+import type { Benchmark } from "./support/benchmark.ts";
+import { sleep } from "./support/children.ts";
+import { deploy } from "./support/deployments.ts";
+import { accuracyFigures } from "./support/accuracy-figures.ts";
+import type { Probed, Round } from "./support/accuracy-figures.ts";
+import { measureFloor } from "./support/floor.ts";
+import { prepareGround, startHub } from "./support/hub.ts";
+import { sendAt } from "./support/load.ts";
+import type { Mode, Scheme } from "./support/options.ts";
+import { readSamples } from "./support/samples.ts";
+import { scenariosOf, timesOf } from "./support/scenarios.ts";
+import { NO_NGINX, startDelayServer, startNginx, writeCertificates } from "./support/target.ts";
+import type { CertificateFiles, Target } from "./support/target.ts";
+
+/** From the stored deployments to the first due second: the start, and the beat's lead. */
+const AHEAD_SECONDS = { smoke: 4, full: 16 };
+/** After the last due second, until every result is stored. */
+const SETTLE_SECONDS = { smoke: 2, full: 6 };
+/** Longer than all rounds together, so that each deployment runs once. */
+const FREQUENCY: Frequency = 30;
+
+await runBenchmark("accuracy", async (benchmark) => {
+  const { options } = benchmark;
+  const files = writeCertificates();
+  for (const delay of options.smoke ? [5] : options.delays) {
+    await using target = await startTarget(benchmark, files, delay);
+    for (const scheme of options.smoke ? (["http"] as const) : options.schemes)
+      await compare(benchmark, files, target, scheme, delay);
+  }
+});
+
+async function compare(
+  benchmark: Benchmark,
+  files: CertificateFiles,
+  target: Target,
+  scheme: Scheme,
+  delay: number,
+): Promise<void> {
+  const { options, say, skip, add } = benchmark;
+  const floor = await measureFloor(target, scheme, files, options.smoke ? 10 : 300);
+  say(`${scheme}, ${delay} ms: blackbox_exporter`);
+  const probed = await probeAll(benchmark, files, target, scheme);
+  if (!probed) skip(NO_BLACKBOX);
+  for (const mode of options.smoke ? (["embedded"] as const) : options.modes) {
+    say(`${scheme}, ${delay} ms: ${mode}`);
+    const rounds = await measureSonde(benchmark, files, target, scheme, mode);
+    if (!rounds) continue;
+    for (const [index, { name }] of scenariosOf(options).scenarios.entries())
+      add(
+        ...accuracyFigures(
+          { name, mode, scheme, delay, floor },
+          rounds.map((round) => round[index] ?? { samples: [], missing: 0 }),
+          probed?.map((round) => round[index] ?? []),
+        ),
+      );
+  }
+}
+
+async function startTarget(
+  { skip }: Benchmark,
+  files: CertificateFiles,
+  delay: number,
+): Promise<Target> {
+  const nginx = delay === 0 ? await startNginx(files) : undefined;
+  if (delay === 0 && !nginx) skip(`${NO_NGINX} (a server of Node stands in)`);
+  return nginx ?? startDelayServer(files, delay);
+}
+
+/** By round and scenario; undefined where a server is not installed. */
+async function measureSonde(
+  { options, skip }: Benchmark,
+  { authority }: CertificateFiles,
+  target: Target,
+  scheme: Scheme,
+  mode: Mode,
+): Promise<Round[][] | undefined> {
+  const { scenarios, roundSeconds } = scenariosOf(options);
+  const [ahead, settle] = options.smoke
+    ? [AHEAD_SECONDS.smoke, SETTLE_SECONDS.smoke]
+    : [AHEAD_SECONDS.full, SETTLE_SECONDS.full];
+  await using ground = await prepareGround(mode, skip);
+  if (!ground) return undefined;
+  const start = (Math.ceil(Date.now() / 1000) + ahead) * 1000;
+  const groups = Array.from({ length: options.rounds }, (_, round) =>
+    scenarios.map(({ calls, seconds, at }) => ({
+      url: target.url(scheme, "%%RESULT_ID%%"),
+      count: calls,
+      frequency: FREQUENCY,
+      firstDue: start + (round * roundSeconds + at) * 1000,
+      seconds: Math.max(1, seconds),
+    })),
+  ).flat();
+  const callIds = await deploy(ground.database, groups);
+  await using hub = await startHub(mode, ground, authority);
+  await sleep(start + (options.rounds * roundSeconds + settle) * 1000 - Date.now());
+  const taken = await target.taken();
+  const rounds: Round[][] = [];
+  for (let first = 0; first < callIds.length; first += scenarios.length)
+    rounds.push(
+      await Promise.all(
+        callIds
+          .slice(first, first + scenarios.length)
+          .map((ids) => readSamples(hub.apiUrl, ids, taken)),
+      ),
+    );
+  return rounds;
+}
+
+/** By round and scenario; undefined where blackbox_exporter is not installed. */
+async function probeAll(
+  { options }: Benchmark,
+  files: CertificateFiles,
+  target: Target,
+  scheme: Scheme,
+): Promise<Probed[][] | undefined> {
+  await using blackbox = await startBlackbox(files);
+  if (!blackbox) return undefined;
+  const { scenarios } = scenariosOf(options);
+  const rounds: Probed[][] = [];
+  // The first round warms up.
+  for (let round = -1; round < options.rounds; round += 1) {
+    const probed: Probed[] = [];
+    for (const [index, scenario] of scenarios.entries()) {
+      if (round === -1 && index > 0) continue;
+      const name = `probe-${round}-${index}-`;
+      probed.push(await probe(blackbox, target, scheme, timesOf(scenario), name));
+    }
+    if (round >= 0) rounds.push(probed);
+  }
+  return rounds;
+}
+
+async function probe(
+  blackbox: Blackbox,
+  target: Target,
+  scheme: Scheme,
+  times: readonly number[],
+  name: string,
+): Promise<Probed> {
+  const reported = await sendAt(times, (n) => blackbox.probe(target.url(scheme, `${name}${n}`)));
+  const taken = await target.taken();
+  return reported.map((ms, n) => ms - (taken.get(`${name}${n}`) ?? 0));
+}

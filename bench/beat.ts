@@ -1,0 +1,125 @@
+// The scheduler's beat with a fifth of all deployments due in one minute: how long until the slot is
+// open and every tick is published, memory, and the longest pause of the event loop.
+import { BEAT_LEAD_MS, MINUTE_MS } from "../src/model/slots.ts";
+import { runBenchmark } from "./support/benchmark.ts";
+import { sleep } from "./support/children.ts";
+import { deploy, openSlotsBefore } from "./support/deployments.ts";
+import { prepareGround } from "./support/hub.ts";
+import type { Ground } from "./support/hub.ts";
+import { lastPublished, takeTicks } from "./support/published.ts";
+import { startSonde } from "./support/sonde.ts";
+import type { Sonde } from "./support/sonde.ts";
+import { peakMemoryMb } from "./support/usage.ts";
+
+const DEPLOYMENTS = 1_000_000;
+const SMOKE_DEPLOYMENTS = 500;
+const FREQUENCY = 5;
+/** For the start of the process, ahead of the slot's opening. */
+const START_MS = 8000;
+const POLL_MS = 200;
+
+await runBenchmark("beat", async ({ options, say, skip, add }) => {
+  const count = options.deployments ?? (options.smoke ? SMOKE_DEPLOYMENTS : DEPLOYMENTS);
+  await using ground = await prepareGround("split", skip);
+  if (!ground) return;
+  say(`storing ${count} deployments`);
+  const firstDue = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
+  const seconds = options.smoke ? 5 : FREQUENCY * 60;
+  const group = { url: "https://host.test/", count, frequency: FREQUENCY, firstDue, seconds };
+  await deploy(ground.database, [{ ...group, frequency: 5 }]);
+  await ground.database.query("analyze");
+
+  const rounds: Beat[] = [];
+  for (let round = 0; round < options.rounds; round += 1) {
+    say(`round ${round + 1}`);
+    rounds.push(await measure(ground, options.smoke ? 1 : count / FREQUENCY, options.smoke));
+  }
+  const due = `${(count / FREQUENCY).toLocaleString("en-US")} due of ${count.toLocaleString("en-US")}`;
+  const each = (value: (beat: Beat) => number): number[] => rounds.map(value);
+  add(
+    { what: `${due}: slot open`, unit: "s", rounds: each(({ openS }) => openS) },
+    {
+      what: "  published",
+      unit: "s",
+      rounds: each(({ publishedS }) => publishedS),
+      goal: { atMost: 10 },
+    },
+    { what: "  CPU, scheduler", unit: "s", rounds: each(({ cpuS }) => cpuS) },
+    {
+      what: "  memory, peak",
+      unit: "MB",
+      rounds: each(({ memory }) => memory),
+      goal: { atMost: 600 },
+    },
+    {
+      what: "  longest pause",
+      unit: "ms",
+      rounds: each(({ pauseMs }) => pauseMs),
+      goal: { atMost: 250 },
+    },
+  );
+});
+
+interface Beat {
+  readonly openS: number;
+  readonly publishedS: number;
+  readonly cpuS: number;
+  readonly memory: number;
+  readonly pauseMs: number;
+}
+
+/** The first slot of a new scheduler, from the moment when it may be opened. */
+async function measure(ground: Ground, due: number, isSmoke: boolean): Promise<Beat> {
+  const slot = nextSlot(isSmoke);
+  const store = await ground.database.openStore();
+  await openSlotsBefore(store, slot);
+  await store.close();
+  await using scheduler = await startSonde({
+    core: "measured",
+    roles: "scheduler",
+    env: ground.env,
+  });
+  const opensAt = Math.max(slot - BEAT_LEAD_MS, Date.now());
+  await sleep(opensAt - Date.now() - 2 * POLL_MS);
+  const natsUrl = ground.env["SONDE_NATS_URL"] ?? "";
+  const watch = watchPauses(scheduler);
+  while ((await scheduler.metric("sonde_scheduler_runs_total")) < due) await sleep(POLL_MS);
+  const openS = (Date.now() - opensAt) / 1000;
+  const publishedS = ((await lastPublished(natsUrl)) - opensAt) / 1000;
+  const pauseMs = await watch.longest();
+  const cpuS = await scheduler.metric("process_cpu_seconds_total");
+  const memory = peakMemoryMb(scheduler.pid);
+  await scheduler.stop();
+  const ticks = await takeTicks(natsUrl);
+  if (ticks < due) throw new Error(`${ticks} of ${due} ticks were published`);
+  return { openS, publishedS, pauseMs, cpuS, memory };
+}
+
+/** The metric holds the longest pause since it was last read. */
+function watchPauses(scheduler: Sonde) {
+  const read = (): Promise<number> => scheduler.metric("nodejs_eventloop_lag_max_seconds");
+  let [longest, isOver] = [0, false];
+  const reading = (async () => {
+    await read(); // the start of the process
+    while (!isOver) {
+      await sleep(POLL_MS);
+      longest = Math.max(longest, await read());
+    }
+  })();
+  return {
+    /** Milliseconds; ends the watch. */
+    async longest(): Promise<number> {
+      isOver = true;
+      await reading;
+      return longest * 1000;
+    },
+  };
+}
+
+/** The smoke does not wait for the minute: it opens the running one. */
+function nextSlot(isSmoke: boolean): number {
+  const earliest = Date.now() + START_MS + BEAT_LEAD_MS;
+  return isSmoke
+    ? Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
+    : Math.ceil(earliest / MINUTE_MS) * MINUTE_MS;
+}

@@ -1,0 +1,62 @@
+// The whole agent as its users start it, from ticks to reports on a real nats-server.
+import type { Bus } from "../../src/bus/bus.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { CONCURRENCY, measureCalls } from "./caller.ts";
+import type { Caller } from "./caller.ts";
+import { startNats } from "./nats.ts";
+import { connectBus } from "./published.ts";
+import { startSonde } from "./sonde.ts";
+import { tickFor } from "./tick.ts";
+
+const TICKS_PER_MESSAGE = 50;
+
+/** Undefined when nats-server is not installed. */
+export async function startRole(url: string, authority: string): Promise<Caller | undefined> {
+  const nats = await startNats();
+  if (!nats) return undefined;
+  await using stack = new AsyncDisposableStack();
+  stack.use(nats);
+  const bus = await connectBus(nats.url);
+  stack.defer(() => bus.close());
+  const runs = createRuns(bus, url);
+  await runs.start();
+  const agent = await startSonde({
+    core: "measured",
+    roles: "agent",
+    authority,
+    env: { SONDE_NATS_URL: nats.url, SONDE_AGENT_CONCURRENCY: String(CONCURRENCY) },
+  });
+  stack.use(agent);
+  const owned = stack.move();
+  return {
+    measure: (calls) => measureCalls(agent.pid, calls, () => runs.make(calls)),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function createRuns(bus: Bus, url: string) {
+  let left = 0;
+  let onDone = Promise.withResolvers<void>();
+  return {
+    async start(): Promise<void> {
+      await bus.consumeReports(async (reports) => {
+        for (const { results } of reports)
+          if (results[0]?.meta.result !== "COMPLETE")
+            onDone.reject(new Error(results[0]?.meta.message ?? "failed"));
+        left -= reports.length;
+        if (left === 0) onDone.resolve();
+      });
+      // The agent asks for the time before it starts.
+      await bus.consumeHeartbeats(async (_, answer) => answer(systemClock.now()));
+    },
+    /** Resolves when every report has arrived. */
+    async make(calls: number): Promise<void> {
+      onDone = Promise.withResolvers();
+      left = calls;
+      const ticks = Array.from({ length: calls }, () => tickFor(url, newId(systemClock.now())));
+      while (ticks.length > 0) await bus.publishTicks(ticks.splice(0, TICKS_PER_MESSAGE));
+      await onDone.promise;
+    },
+  };
+}

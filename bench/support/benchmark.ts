@@ -1,0 +1,59 @@
+// One benchmark: takes its options from the command line, collects its figures, and ends with a
+// table and a JSON file.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { isMet, ratioOf, tableOf } from "./figures.ts";
+import type { Figure } from "./figures.ts";
+import { parseOptions } from "./options.ts";
+import type { Options } from "./options.ts";
+import { readVersions } from "./versions.ts";
+
+const RESULTS = fileURLToPath(new URL("../results/", import.meta.url));
+
+export interface Benchmark {
+  readonly options: Options;
+  /** Says what is being done now. */
+  readonly say: (text: string) => void;
+  readonly add: (...figures: readonly Figure[]) => void;
+  /** What this run does not measure, and how to get what is missing. */
+  readonly skip: (what: string) => void;
+}
+
+export async function runBenchmark(
+  name: string,
+  measure: (benchmark: Benchmark) => Promise<void>,
+): Promise<void> {
+  const { options } = parseOptions(process.argv.slice(2));
+  const figures: Figure[] = [];
+  const skipped: string[] = [];
+  const say = (text: string): void => console.error(`${name}: ${text}`);
+  await measure({
+    options,
+    say,
+    add: (...some) => void figures.push(...some),
+    skip(what) {
+      if (skipped.includes(what)) return;
+      skipped.push(what);
+      say(`skipped: ${what}`);
+    },
+  });
+  const versions = readVersions();
+  const path = `${RESULTS}${name}-${versions.date.replaceAll(/[:.]/g, "-")}.json`;
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(path, `${JSON.stringify(documentOf(), null, 2)}\n`);
+  console.log(`\n${name}${options.smoke ? " (smoke: these figures mean nothing)" : ""}\n`);
+  console.log(tableOf(figures));
+  for (const what of skipped) console.log(`skipped: ${what}`);
+  console.log(`\n${path}`);
+  // What is still connected to a stopped server must not keep the process.
+  process.exit(0);
+
+  function documentOf(): object {
+    const rows = figures.map((figure) => ({
+      ...figure,
+      ratio: ratioOf(figure),
+      met: isMet(figure),
+    }));
+    return { benchmark: name, options, versions, figures: rows, skipped };
+  }
+}

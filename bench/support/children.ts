@@ -1,0 +1,94 @@
+// Child processes on a chosen core, and temporary folders. Both are gone when the benchmark ends,
+// however it ends.
+import { fork, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { findProgram } from "../../test/support/programs.ts";
+
+/** What is measured has a core to itself; everything else shares the other. */
+export type Core = "measured" | "other";
+
+const STOP_WITHIN_MS = 30_000;
+
+const running = new Set<ChildProcess>();
+const folders = new Set<string>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
+
+/** The start of a command that runs on this core; empty where the machine has only one. */
+export function onCore(core: Core): readonly string[] {
+  const taskset = findProgram("taskset");
+  if (availableParallelism() < 2 && !isPinned()) return [];
+  return taskset === undefined ? [] : [taskset, "--cpu-list", core === "measured" ? "0" : "1"];
+}
+
+// This process itself is pinned by run.ts, and then sees one processor.
+const isPinned = (): boolean => process.env["SONDE_BENCH_PINNED"] === "1";
+
+export interface ChildOptions {
+  readonly core: Core;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** stdout is ignored by default. */
+  readonly stdout?: "pipe";
+}
+
+/** stderr goes to this process's. */
+export function startChild(
+  command: readonly string[],
+  { core, env = {}, cwd, stdout }: ChildOptions,
+): ChildProcess {
+  const [program = "", ...args] = [...onCore(core), ...command];
+  const child = spawn(program, args, {
+    // Without this process's own settings.
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      ...env,
+    },
+    ...(cwd !== undefined && { cwd }),
+    stdio: ["ignore", stdout ?? "ignore", "inherit"],
+  });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
+}
+
+/** A program of ours, with a channel for messages. */
+export function forkChild(path: string, args: readonly string[], core: Core): ChildProcess {
+  const [first, ...rest] = onCore(core);
+  const child = fork(
+    path,
+    args,
+    first === undefined ? {} : { execPath: first, execArgv: [...rest, process.execPath] },
+  );
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
+}
+
+/** SIGTERM, then SIGKILL after a timeout. */
+export async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const force = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_MS);
+  await exited;
+  clearTimeout(force);
+}
+
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-bench-"));
+  folders.add(folder);
+  return folder;
+}
+
+export const sleep = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));

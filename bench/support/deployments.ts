@@ -1,0 +1,162 @@
+// Many deployments, each of a call of its own, in a database that no process uses yet.
+import { callResource } from "../../src/model/call.ts";
+import { deploymentResource } from "../../src/model/deployment.ts";
+import type { Frequency } from "../../src/model/slots.ts";
+import { MINUTE_MS, slotOf } from "../../src/model/slots.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { LEASE_NAME } from "../../src/scheduler/beat.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { BenchDatabase } from "./database.ts";
+
+export const LOCATION = "local";
+/** Of the first key, and so of everything that it may read. */
+const OWNER = "owner";
+
+// An hour old, so that no beat takes them for late starters.
+let lastMade = Date.now() - 60 * MINUTE_MS;
+
+/** Deployments whose first runs are due within some whole seconds, evenly. */
+export interface Group {
+  readonly url: string;
+  readonly count: number;
+  /** Minutes. */
+  readonly frequency: Frequency;
+  /** Epoch milliseconds, at a whole second. */
+  readonly firstDue: number;
+  readonly seconds: number;
+}
+
+/**
+ * Stores them as if they had been there for an hour and every slot before the first had been
+ * opened. The ids of each group's calls are returned.
+ */
+export async function deploy(
+  database: BenchDatabase,
+  groups: readonly Group[],
+): Promise<readonly (readonly string[])[]> {
+  const store = await database.openStore();
+  const copy = await prepareCopies(database);
+  const made: string[][] = [];
+  for (const group of groups) {
+    const ids: string[] = [];
+    for (let second = 0; second < group.seconds; second += 1) {
+      const before = Math.floor((group.count * second) / group.seconds);
+      const count = Math.floor((group.count * (second + 1)) / group.seconds) - before;
+      if (count > 0) ids.push(...(await deployAt(copy, store, group, second, count)));
+    }
+    made.push(ids);
+  }
+  await openSlotsBefore(store, Math.min(...groups.map(({ firstDue }) => firstDue)));
+  await store.close();
+  return made;
+}
+
+async function deployAt(
+  copy: Copy,
+  store: Store,
+  { url, frequency, firstDue }: Group,
+  second: number,
+  count: number,
+): Promise<string[]> {
+  const now = (lastMade += 1);
+  const due = firstDue + second * 1000;
+  const trigger = Math.floor(due / (frequency * MINUTE_MS)) * frequency * MINUTE_MS;
+  const run_delay = (due - trigger) / 1000;
+  // Of different milliseconds, so that their copies have different ids too.
+  const [target_id, deployment_id] = [newId(now), newId((lastMade += 1))];
+  const owned = { owner: OWNER, owner_org: null, org: false, community: false } as const;
+  const call = callResource.create(
+    { meta: { name: `call ${target_id}` }, request: { method: "get", url } },
+    { id: target_id, owner: OWNER, now },
+  );
+  const deployment = deploymentResource.create(
+    { deployment: { target_id, location_id: LOCATION, frequency, run_delay } },
+    { id: deployment_id, owner: OWNER, now },
+  );
+  await store.documents.insert({
+    ...owned,
+    id: target_id,
+    kind: "call",
+    document: call,
+    filters: callResource.filters(call),
+  });
+  await store.documents.insert({
+    ...owned,
+    id: deployment_id,
+    kind: "deployment",
+    document: deployment,
+    filters: deploymentResource.filters(deployment),
+  });
+  await store.schedules.set({
+    deployment_id,
+    owner: OWNER,
+    target_id,
+    target_kind: "call",
+    location_id: LOCATION,
+    frequency,
+    run_delay,
+    between_calls_delay: 0,
+    active_from: slotOf(now),
+  });
+  if (count > 1) await copy([target_id, deployment_id], count - 1);
+  return Array.from({ length: count }, (_, n) => copyId(target_id, n));
+}
+
+const DIGITS = 6;
+
+/** The `n`th copy of an id: as long, and in the same place of an index. */
+const copyId = (id: string, n: number): string =>
+  n === 0 ? id : id.slice(0, -DIGITS) + String(n).padStart(DIGITS, "0");
+
+type Copy = (ids: readonly string[], copies: number) => Promise<void>;
+
+/** Copies the rows that name these ids, within the database: a million take seconds. */
+async function prepareCopies(database: BenchDatabase): Promise<Copy> {
+  const tables = [
+    { table: "documents", key: "id", columns: await columnsOf(database, "documents") },
+    { table: "schedules", key: "deployment_id", columns: await columnsOf(database, "schedules") },
+  ];
+  return async (ids, copies) => {
+    for (const { table, key, columns } of tables) {
+      const values = columns.map(({ name, isText }) => (isText ? renamed(name, ids) : name));
+      await database.query(`
+        insert into ${table} (${columns.map(({ name }) => name).join(", ")})
+        with recursive copy (n) as (select 1 union all select n + 1 from copy where n < ${copies})
+        select ${values.join(", ")} from ${table}, copy
+        where ${key} in (${ids.map((id) => `'${id}'`).join(", ")})`);
+    }
+  };
+}
+
+const renamed = (column: string, ids: readonly string[]): string =>
+  ids.reduce(
+    (sql, id) =>
+      `replace(${sql}, '${id}', '${id.slice(0, -DIGITS)}' || substr('' || (1000000 + n), 2))`,
+    column,
+  );
+
+interface Column {
+  readonly name: string;
+  readonly isText: boolean;
+}
+
+async function columnsOf(database: BenchDatabase, table: string): Promise<Column[]> {
+  const rows = await database.query(
+    database.file === undefined
+      ? `select column_name as name, data_type as type from information_schema.columns
+         where table_name = '${table}' and is_generated = 'NEVER'`
+      : `select name, type from pragma_table_info('${table}')`,
+  );
+  return rows.map(({ name, type }) => ({
+    name: String(name),
+    isText: String(type).toLowerCase() === "text",
+  }));
+}
+
+/** As if a scheduler had opened every slot before the one of `due`. */
+export async function openSlotsBefore(store: Store, due: number): Promise<void> {
+  const lease = await store.leases.acquire(LEASE_NAME, "bench", await store.now(), 1000);
+  if (!lease) throw new Error("another process holds the scheduler's lease");
+  await store.leases.advance(lease, slotOf(due) - MINUTE_MS);
+  await store.leases.release(lease);
+}

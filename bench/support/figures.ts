@@ -1,0 +1,83 @@
+// A measured figure: its rounds, what stands beside it from the same run, and the goal.
+import { spreadOf } from "./statistics.ts";
+
+export interface Figure {
+  readonly what: string;
+  readonly unit: string;
+  /** One value a round; the median counts. */
+  readonly rounds: readonly number[];
+  /** The yardstick's values from the same run. */
+  readonly beside?: { readonly what: string; readonly rounds: readonly number[] };
+  readonly goal?: Goal;
+}
+
+export interface Goal {
+  readonly atMost?: number;
+  readonly atLeast?: number;
+  /** The goal is about figure ÷ yardstick; without a yardstick it is left open. */
+  readonly ofRatio?: true;
+}
+
+/** Figure ÷ yardstick; undefined without a yardstick. */
+export const ratioOf = ({ rounds, beside }: Figure): number | undefined =>
+  beside && spreadOf(rounds).median / spreadOf(beside.rounds).median;
+
+/** Undefined without a goal, or without what it is about. */
+export function isMet(figure: Figure): boolean | undefined {
+  const { goal, rounds } = figure;
+  if (!goal) return undefined;
+  const value = goal.ofRatio ? ratioOf(figure) : spreadOf(rounds).median;
+  if (value === undefined || Number.isNaN(value)) return undefined;
+  return value <= (goal.atMost ?? Infinity) && value >= (goal.atLeast ?? -Infinity);
+}
+
+const HEADINGS = ["", "median", "min..max", "", "beside", "ratio", "goal", ""];
+
+/** A table for people, with one line a figure. */
+export function tableOf(figures: readonly Figure[]): string {
+  const rows = [HEADINGS, ...figures.map(cellsOf)];
+  const widths = HEADINGS.map((_, column) =>
+    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) =>
+        isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  ")
+      .trimEnd();
+  return rows.map(line).join("\n");
+}
+
+const isText = (column: number): boolean => [0, 3, 7].includes(column);
+
+function cellsOf(figure: Figure): string[] {
+  const { what, unit, rounds, beside, goal } = figure;
+  const { min, median, max } = spreadOf(rounds);
+  const ratio = ratioOf(figure);
+  const met = isMet(figure);
+  return [
+    what,
+    show(median),
+    rounds.length > 1 ? `${show(min)}..${show(max)}` : "",
+    unit,
+    beside ? `${beside.what} ${show(spreadOf(beside.rounds).median)}` : "",
+    ratio === undefined ? "" : ratio.toFixed(2),
+    goal ? textOf(goal) : "",
+    met === undefined ? "" : met ? "met" : "MISSED",
+  ];
+}
+
+const textOf = ({ atMost, atLeast, ofRatio }: Goal): string =>
+  [
+    ...(atMost === undefined ? [] : [`≤ ${show(atMost)}`]),
+    ...(atLeast === undefined ? [] : [`≥ ${show(atLeast)}`]),
+    ...(ofRatio ? ["×"] : []),
+  ].join(" ");
+
+/** Three significant digits; whole numbers from a hundred on. */
+export function show(value: number): string {
+  if (!Number.isFinite(value)) return "-";
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(3)));
+}

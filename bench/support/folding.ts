@@ -1,0 +1,64 @@
+// Records results in a store, in a process of its own on the measured core. Arguments: the store's
+// location as JSON. Takes orders as messages: how many batches to record; answers with what they
+// took.
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { newId } from "../../src/runtime/ids.ts";
+import { forkChild, stopChild } from "./children.ts";
+import type { Location } from "./database.ts";
+import { openBenchStore } from "./database.ts";
+import { BATCH, reportOf, runsOf } from "./results.ts";
+
+const CALLS = 1000;
+
+export interface Folded {
+  /** Wall-clock milliseconds of the recording alone, without ordering the runs. */
+  readonly ms: number;
+  /** CPU milliseconds of this process in that time. */
+  readonly cpu: number;
+}
+
+export interface Folder extends AsyncDisposable {
+  record(batches: number): Promise<Folded>;
+}
+
+export function startFolder(location: Location): Folder {
+  const program = fileURLToPath(import.meta.url);
+  const child = forkChild(program, [JSON.stringify(location)], "measured");
+  const ended = once(child, "exit").then(() => {
+    throw new Error("the recording process ended");
+  });
+  ended.catch(() => undefined);
+  return {
+    async record(batches) {
+      child.send(batches);
+      const [folded] = (await Promise.race([once(child, "message"), ended])) as [Folded];
+      return folded;
+    },
+    [Symbol.asyncDispose]: () => stopChild(child),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const store = await openBenchStore(JSON.parse(process.argv[2] ?? "") as Location);
+  const callIds = Array.from({ length: CALLS }, () => newId(Date.now()));
+  let next = 0;
+  for (;;) {
+    const [batches] = (await once(process, "message")) as [number];
+    let folded: Folded = { ms: 0, cpu: 0 };
+    for (let left = batches; left > 0; left -= 1) {
+      const runs = runsOf(callIds, (next += 1));
+      await store.pendingRuns.insert(runs);
+      const reports = runs.map((run, n) => reportOf(run, n));
+      const [started, cpu] = [performance.now(), process.cpuUsage()];
+      const { recorded } = await store.results.record(reports);
+      const { user, system } = process.cpuUsage(cpu);
+      folded = {
+        ms: folded.ms + performance.now() - started,
+        cpu: folded.cpu + (user + system) / 1000,
+      };
+      if (recorded !== BATCH) throw new Error(`${recorded} of ${BATCH} results were recorded`);
+    }
+    process.send?.(folded);
+  }
+}

@@ -1,0 +1,68 @@
+// The options of the command line, the same for all benchmarks.
+import { parseArgs } from "node:util";
+
+export type Mode = "embedded" | "split";
+export type Scheme = "http" | "https";
+
+export interface Options {
+  /** Tiny numbers: proves that a benchmark runs, and measures nothing. */
+  readonly smoke: boolean;
+  readonly rounds: number;
+  readonly modes: readonly Mode[];
+  /** Milliseconds that the target takes. */
+  readonly delays: readonly number[];
+  readonly schemes: readonly Scheme[];
+  /** Calls a second. */
+  readonly rates: readonly number[];
+  /** Undefined: the benchmark's own default. */
+  readonly deployments: number | undefined;
+  /** Sizes of the results table. Undefined: the benchmark's own default. */
+  readonly results: readonly number[] | undefined;
+}
+
+const KNOWN = {
+  smoke: { type: "boolean", default: false },
+  rounds: { type: "string", default: "3" },
+  modes: { type: "string", default: "embedded,split" },
+  delays: { type: "string", default: "0,5,50" },
+  schemes: { type: "string", default: "http,https" },
+  rates: { type: "string", default: "100,500" },
+  deployments: { type: "string" },
+  results: { type: "string" },
+} as const;
+
+/** The names of benchmarks, and their options. Throws for an unknown option or value. */
+export function parseOptions(args: readonly string[]) {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: KNOWN,
+    allowPositionals: true,
+  });
+  const options: Options = {
+    smoke: values.smoke,
+    rounds: values.smoke ? 1 : numberOf("rounds", values.rounds),
+    modes: oneOf("modes", ["embedded", "split"], values.modes),
+    delays: values.delays.split(",").map((text) => numberOf("delays", text)),
+    schemes: oneOf("schemes", ["http", "https"], values.schemes),
+    rates: values.rates.split(",").map((text) => numberOf("rates", text)),
+    deployments:
+      values.deployments === undefined ? undefined : numberOf("deployments", values.deployments),
+    results: values.results?.split(",").map((text) => numberOf("results", text)),
+  };
+  return { names: positionals, options };
+}
+
+function numberOf(name: string, text: string): number {
+  const value = Number(text.replaceAll("_", ""));
+  if (Number.isFinite(value) && value >= 0 && text !== "") return value;
+  throw new Error(`--${name}: "${text}" is not a number`);
+}
+
+function oneOf<T extends string>(name: string, known: readonly T[], text: string): T[] {
+  return text.split(",").map((word) => {
+    const found = known.find((each) => each === word);
+    if (found === undefined)
+      throw new Error(`--${name}: "${word}" is not one of ${known.join(", ")}`);
+    return found;
+  });
+}

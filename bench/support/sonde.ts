@@ -1,0 +1,109 @@
+// The program as its users start it, on a chosen core, and what it says about itself.
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { MASTER_KEY } from "./database.ts";
+import { makeFolder, sleep, startChild, stopChild } from "./children.ts";
+import type { Core } from "./children.ts";
+import { LOCATION } from "./deployments.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The first key of every benchmark's store. */
+export const API_KEY = "b".repeat(32);
+
+const READY_WITHIN_MS = 120_000;
+
+export interface Sonde extends AsyncDisposable {
+  readonly pid: number;
+  /** Milliseconds from the start of the process until /readyz answered 200. */
+  readonly startMs: number;
+  /** Of the API, without a path; undefined without that role. */
+  readonly apiUrl: string | undefined;
+  /** The sum of the metric's values whose labels, as Prometheus prints them, contain `labels`. */
+  metric(name: string, labels?: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export interface SondeOptions {
+  readonly core: Core;
+  /** Default: all. */
+  readonly roles?: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** A file with the certificate authority that the agent trusts. */
+  readonly authority?: string;
+}
+
+/** Resolves when it is ready. */
+export async function startSonde({ core, roles, env, authority }: SondeOptions): Promise<Sonde> {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    readonly scripts: { readonly start: string };
+  };
+  const args = roles === undefined ? "" : ` --roles ${roles}`;
+  const started = performance.now();
+  const child = startChild(["sh", "-c", `cd ${ROOT} && ${scripts.start}${args}`], {
+    core,
+    stdout: "pipe",
+    env: {
+      PATH: `${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`,
+      SONDE_PORT: "0",
+      SONDE_OPS_PORT: "0",
+      SONDE_LOCATION: LOCATION,
+      SONDE_EGRESS_ALLOW: "127.0.0.1",
+      SONDE_BOOTSTRAP_KEY: API_KEY,
+      SONDE_MASTER_KEY: MASTER_KEY.toString("base64"),
+      SONDE_DATA_DIR: makeFolder(),
+      ...(authority !== undefined && { NODE_EXTRA_CA_CERTS: authority }),
+      ...env,
+    },
+  });
+  const addresses = readAddresses(child);
+  const opsUrl = await addresses.ops;
+  await untilReady(opsUrl, child);
+  const startMs = performance.now() - started;
+  return {
+    pid: child.pid ?? 0,
+    startMs,
+    apiUrl: roles === undefined || roles.includes("api") ? await addresses.api : undefined,
+    metric: async (name, labels = "") =>
+      sumOf(await (await fetch(`${opsUrl}/metrics`)).text(), name, labels),
+    stop: () => stopChild(child),
+    [Symbol.asyncDispose]: () => stopChild(child),
+  };
+}
+
+function readAddresses(child: ChildProcess) {
+  const [ops, api] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  if (child.stdout)
+    createInterface({ input: child.stdout }).on("line", (text) => {
+      if (!text.includes("listening")) return;
+      const line = JSON.parse(text) as Readonly<Record<string, unknown>>;
+      if (line["msg"] === "ops server listening")
+        ops.resolve(`http://${String(line["host"])}:${String(line["port"])}`);
+      if (line["msg"] === "api listening") api.resolve(String(line["address"]));
+    });
+  child.once("exit", (code) => ops.reject(new Error(`Sonde ended with ${String(code)}`)));
+  return { ops: ops.promise, api: api.promise };
+}
+
+async function untilReady(opsUrl: string, child: ChildProcess): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  while (performance.now() < deadline && child.exitCode === null) {
+    const isReady = await fetch(`${opsUrl}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return;
+    await sleep(5);
+  }
+  throw new Error("Sonde did not become ready");
+}
+
+function sumOf(page: string, name: string, labels: string): number {
+  return page
+    .split("\n")
+    .filter((line) => /^\w+/.exec(line)?.[0] === name && line.includes(labels))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+}

@@ -1,0 +1,31 @@
+// The tick of a benchmark: one plain call.
+import type { Tick } from "../../src/model/tick.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { LOCATION } from "./deployments.ts";
+
+/** Its second has passed, so that its place in the second does not hold it back. */
+const OVERDUE_MS = 1500;
+
+export function tickFor(url: string, result_id: string): Tick {
+  const now = systemClock.now();
+  return {
+    result_id,
+    trigger: "SCHEDULE",
+    trigger_time: now - OVERDUE_MS,
+    due_time: now - OVERDUE_MS,
+    latest_start: now + 30_000,
+    deployment_id: "deployment",
+    location_id: LOCATION,
+    context: {},
+    calls: [
+      {
+        result_id,
+        call_id: "call",
+        name: "bench",
+        domain: "127.0.0.1",
+        tags: [],
+        request: { method: "GET", url, parameters: [], headers: [], body: null },
+      },
+    ],
+  };
+}
