@@ -3,13 +3,12 @@ import type { TObject, TSchema } from "typebox";
 import { Type } from "../model/type.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/records.ts";
-import { defineEndpoint } from "./http/endpoint.ts";
+import { defineEndpoint, named } from "./http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, PathParams } from "./http/endpoint.ts";
 import { listOf, listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
 import { LIST_PAGING } from "./http/parameters.ts";
 import type { Parameters, Values } from "./http/parameters.ts";
-import { named } from "./openapi/openapi.ts";
 import { answerSchema, assertReadable, lock, shown, visible, write } from "./owned-documents.ts";
 import type { OwnedResource } from "./owned-documents.ts";
 

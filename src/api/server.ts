@@ -1,8 +1,6 @@
 // The HTTP API as a service: its endpoints, the server they run on, and its listener.
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import swagger from "@fastify/swagger";
-import swaggerUi from "@fastify/swagger-ui";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -17,7 +15,6 @@ import { createCursors } from "./http/paging.ts";
 import { API_PREFIX, serveEndpoint } from "./http/serve-endpoint.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
-import { openApiOptions, sharedSchemas } from "./openapi/openapi.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
 import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
@@ -62,7 +59,12 @@ export interface Api extends Service {
 
 const REQUEST_TIMEOUT_MS = 60_000;
 const MAX_PARAM_LENGTH = 1024;
-const DOCS_STYLE = ".swagger-ui .topbar { display: none }";
+
+/** Handlers validate, and answers are plain JSON: the compilers of fastify need not be loaded. */
+const unused = (): never => {
+  throw new Error("a route has a schema");
+};
+const WITHOUT_SCHEMAS = { compilersFactory: { buildValidator: unused, buildSerializer: unused } };
 
 export function createApi(deps: ApiDeps): Api {
   const { store, dispatcher, clock, log, config } = deps;
@@ -116,10 +118,8 @@ function createServer(
     return503OnClosing: false,
     frameworkErrors: onError,
     clientErrorHandler: answerClientError,
+    schemaController: WITHOUT_SCHEMAS,
   });
-  // Handlers validate; fastify reads the schemas of routes for the OpenAPI document only.
-  app.setValidatorCompiler(() => () => true);
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(onError);
   app.addHook("onRequest", async (request, reply) => {
     if (stopping.aborted) {
@@ -131,14 +131,10 @@ function createServer(
   observeRequests(app, { clock, log, metrics });
   acceptJsonBodies(app);
   prettyPrintOnDemand(app);
-  serveDocs(app, endpoints, config);
-  void app.register(async (scope) => {
-    scope.get(`${API_PREFIX}/openapi.json`, { schema: { hide: true } }, async () => app.swagger());
-    const { tokenInQuery } = config;
-    const authenticate = createAuthenticate({ store, clock, tokenInQuery });
-    for (const endpoint of endpoints)
-      serveEndpoint(scope, endpoint, { store, authenticate, stopping });
-  });
+  serveDocumentation(app, endpoints, config);
+  const { tokenInQuery } = config;
+  const authenticate = createAuthenticate({ store, clock, tokenInQuery });
+  for (const endpoint of endpoints) serveEndpoint(app, endpoint, { store, authenticate, stopping });
   return app;
 }
 
@@ -153,19 +149,25 @@ function prettyPrintOnDemand(app: FastifyInstance): void {
   });
 }
 
-/** The OpenAPI document of the routes registered later, and the page that shows it. */
-function serveDocs(
+/** The documentation is loaded when somebody first asks for it. */
+function serveDocumentation(
   app: FastifyInstance,
   endpoints: readonly Endpoint[],
-  { version, tokenInQuery }: ApiConfig,
+  config: ApiConfig,
 ): void {
-  for (const schema of sharedSchemas(endpoints)) app.addSchema(schema);
-  void app.register(swagger, openApiOptions(version, tokenInQuery, endpoints));
-  void app.register(swaggerUi, {
-    routePrefix: "/docs",
-    theme: { title: "Sonde API", css: [{ filename: "sonde.css", content: DOCS_STYLE }] },
-    staticCSP: "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
-  });
+  let documentation: Promise<FastifyInstance> | undefined;
+  const load = async (): Promise<FastifyInstance> => {
+    const { createDocumentation } = await import("./openapi/documentation.ts");
+    return createDocumentation(endpoints, config);
+  };
+  const loaded = (): Promise<FastifyInstance> => (documentation ??= load());
+  app.get(`${API_PREFIX}/openapi.json`, async () => (await loaded()).swagger());
+  for (const url of ["/docs", "/docs/*"])
+    app.get(url, async (request, reply) => {
+      const { routing } = await loaded();
+      reply.hijack();
+      routing(request.raw, reply.raw);
+    });
 }
 
 async function listen(app: FastifyInstance, { host, port }: ApiConfig): Promise<string> {

@@ -36,7 +36,7 @@ const refine = (schema: object, check: (value: unknown) => boolean): object =>
     { check, error: () => "Refine Error" },
   ]);
 
-export const Type = {
+const builders = {
   Array: (items: object, options?: Options) => ({ type: "array", items, ...options }),
   Boolean: ofType("boolean"),
   Enum: (values: readonly unknown[], options?: Options) => ({ enum: values, ...options }),
@@ -66,21 +66,6 @@ export const Type = {
   }),
   Union: (anyOf: readonly object[], options?: Options) => ({ anyOf, ...options }),
   Unknown: (options?: Options) => ({ ...options }),
-} as unknown as Pick<
-  typeof TypeBox.Type,
-  | "Array"
-  | "Boolean"
-  | "Enum"
-  | "Integer"
-  | "Literal"
-  | "Null"
-  | "Number"
-  | "Object"
-  | "Optional"
-  | "Record"
-  | "Refine"
-  | "String"
-  | "Tuple"
-  | "Union"
-  | "Unknown"
->;
+};
+
+export const Type = builders as unknown as Pick<typeof TypeBox.Type, keyof typeof builders>;

@@ -89,3 +89,9 @@ export const defineEndpoint = <
     handle(request: ApiRequest<Path, P>): Promise<unknown>;
   },
 ): Endpoint => endpoint;
+
+/** A schema that the OpenAPI document holds once, under its name. */
+export const named = <S extends TSchema>(name: string, schema: S): S => ({
+  ...schema,
+  $id: name,
+});

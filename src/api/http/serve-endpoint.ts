@@ -8,7 +8,6 @@ import type { Store } from "../../store/store.ts";
 import type { Authenticate } from "../authenticate.ts";
 import { carryOut } from "../change.ts";
 import { forget, isRepeatable, toRepeatable } from "../idempotency.ts";
-import { describe } from "../openapi/openapi.ts";
 import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
 import { readParameters } from "./parameters.ts";
 
@@ -29,7 +28,6 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
       app.route({
         method,
         url: `${API_PREFIX}${path}`,
-        schema: describe(endpoint, method, path),
         // Before the body: a caller without a key need not send it, and we need not parse it.
         async onRequest(request) {
           const { headers, ip } = request;

@@ -18,12 +18,6 @@ const ERROR_SCHEMA = {
   },
 };
 
-/** A schema that the document holds once, under its name. */
-export const named = <S extends TSchema>(name: string, schema: S): S => ({
-  ...schema,
-  $id: name,
-});
-
 /** The named schemas of these endpoints. */
 export function sharedSchemas(endpoints: readonly Endpoint[]): unknown[] {
   const shared = new Map<string, unknown>([["Error", ERROR_SCHEMA]]);
@@ -51,8 +45,7 @@ const ERRORS: Readonly<Record<number, string>> = {
 };
 
 export const openApiOptions = (
-  version: string,
-  tokenInQuery: boolean,
+  { version, tokenInQuery }: { readonly version: string; readonly tokenInQuery: boolean },
   endpoints: readonly Endpoint[],
 ): FastifyDynamicSwaggerOptions => ({
   openapi: {

@@ -9,9 +9,8 @@ import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { ApiKey } from "../../store/records.ts";
 import { StatusSchema } from "../crud.ts";
-import { defineEndpoint } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { named } from "../openapi/openapi.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 

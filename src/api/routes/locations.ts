@@ -6,11 +6,10 @@ import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
 import type { StoredAgent, StoredLocation } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { defineEndpoint } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { named } from "../openapi/openapi.ts";
 
 const tag = "Locations";
 

@@ -10,11 +10,10 @@ import { QUEUED, resultWithoutCall } from "../../model/result-without-call.ts";
 import { Type } from "../../model/type.ts";
 import type { Page, PendingRun } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { defineEndpoint } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { named } from "../openapi/openapi.ts";
 import { callSharing } from "../shared-calls.ts";
 
 const tag = "Results";

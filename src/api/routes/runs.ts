@@ -5,9 +5,8 @@ import { Id, LocationRef } from "../../model/fields.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
-import { defineEndpoint } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { named } from "../openapi/openapi.ts";
 import { RUN_FIELDS, RUN_PARAMETERS, orderRun, runNow } from "../run-now.ts";
 
 const CallRunBody = Type.Object(RUN_FIELDS, { additionalProperties: false });

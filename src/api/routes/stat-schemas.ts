@@ -4,9 +4,9 @@ import { PERIOD_KINDS } from "../../model/periods.ts";
 import { STAT_TYPES } from "../../model/stat.ts";
 import { PHASES } from "../../model/summary.ts";
 import { Type } from "../../model/type.ts";
+import { named } from "../http/endpoint.ts";
 import { choice, CURSOR, instant, integer, optional, text } from "../http/parameters.ts";
 import { PageMetaSchema } from "../http/paging.ts";
-import { named } from "../openapi/openapi.ts";
 
 /** All locations together, in queries and answers. */
 export const ALL_LOCATIONS = "__ALL__";

@@ -12,11 +12,10 @@ import { QUEUED, workflowResultWithoutCalls } from "../../model/result-without-c
 import { stepIds } from "../../runtime/ids.ts";
 import type { Page, PendingRun, StoredDocument } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { defineEndpoint } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { named } from "../openapi/openapi.ts";
 import { visible } from "../owned-documents.ts";
 import { callsSharing } from "../shared-calls.ts";
 import { ListedResultSchema, listWithQueued, withoutRequest } from "./results.ts";

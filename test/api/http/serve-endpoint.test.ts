@@ -2,7 +2,6 @@ import { request } from "node:http";
 import Fastify from "fastify";
 import { expect, it } from "vitest";
 import { defineEndpoint } from "../../../src/api/http/endpoint.ts";
-import { sharedSchemas } from "../../../src/api/openapi/openapi.ts";
 import { serveEndpoint } from "../../../src/api/http/serve-endpoint.ts";
 import { Type } from "../../../src/model/type.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
@@ -38,7 +37,6 @@ it("reports a caller who left before the handler looked", async () => {
       return {};
     },
   });
-  for (const schema of sharedSchemas([endpoint])) app.addSchema(schema);
   app.addHook("onRequest", async (_request, reply) => {
     reply.raw.once("close", () => left.resolve());
   });
