@@ -164,9 +164,9 @@ function serveDocumentation(
   app.get(`${API_PREFIX}/openapi.json`, async () => (await loaded()).swagger());
   for (const url of ["/docs", "/docs/*"])
     app.get(url, async (request, reply) => {
-      const { routing } = await loaded();
+      const server = await loaded();
       reply.hijack();
-      routing(request.raw, reply.raw);
+      server.routing(request.raw, reply.raw);
     });
 }
 

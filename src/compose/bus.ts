@@ -1,7 +1,6 @@
 // The configured bus: NATS, or the one in this process.
 import type { Bus } from "../bus/bus.ts";
 import { createInProcessBus } from "../bus/in-process.ts";
-import { createNatsBus } from "../bus/nats/nats-bus.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -26,6 +25,7 @@ export async function openConfiguredBus(
     onDropped: (kind: string) => dropped.inc({ kind }),
   };
   if (!config.natsUrls) return createInProcessBus(options);
+  const { createNatsBus } = await import("../bus/nats/nats-bus.ts");
   const { natsUrls: servers, natsCredentials: credentials } = config;
   return createNatsBus({
     ...options,

@@ -4,7 +4,6 @@ import type { LookupOptions } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
-import { Agent, request } from "undici";
 import type { EgressRules } from "../net/egress.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import type { TokenRequest } from "./token-request.ts";
@@ -32,6 +31,8 @@ export async function askForToken(
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
+  // Loaded here: most processes never ask.
+  const { Agent, request } = await import("undici");
   const deadline = AbortSignal.timeout(timeoutMs);
   const dispatcher = new Agent({
     // Makes Node ask the lookup for all addresses.

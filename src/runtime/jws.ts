@@ -1,7 +1,7 @@
 // Signs with a private key or a shared secret: JSON Web Signatures (RFC 7515).
 import { createPrivateKey } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { CompactSign } from "jose";
+import { CompactSign } from "jose/jws/compact/sign";
 
 /** The message says what is wrong with the key or the algorithm, without the key. */
 export class SigningError extends Error {

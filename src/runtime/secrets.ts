@@ -1,7 +1,9 @@
 // Seals texts at rest: compact JWE (RFC 7516), `dir` with A256GCM, each bound to its place.
 import { createSecretKey, hkdfSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
+import { decodeProtectedHeader } from "jose/decode/protected_header";
+import { compactDecrypt } from "jose/jwe/compact/decrypt";
+import { CompactEncrypt } from "jose/jwe/compact/encrypt";
 
 export interface Sealer {
   /** The id of the sealing key. */

@@ -5,7 +5,6 @@ import type { Sealer } from "../runtime/secrets.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";
 import { hasTable, migrate } from "./migrate.ts";
-import { addressOf, isRefused, openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import { createStore } from "./store.ts";
 import type { Store } from "./store.ts";
@@ -34,7 +33,7 @@ export async function openStore({
 }: StoreOptions): Promise<Store> {
   const database =
     "url" in location
-      ? openPostgres({
+      ? (await loadPostgres()).openPostgres({
           url: location.url,
           ...(onConnectionLost && { onConnectionLost }),
         })
@@ -48,12 +47,18 @@ export async function openStore({
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();
-    throw "url" in location ? explained(cause, location.url) : withAdvice(cause, location.file);
+    throw "url" in location
+      ? await explained(cause, location.url)
+      : withAdvice(cause, location.file);
   }
   return store;
 }
 
-function explained(cause: unknown, url: string): unknown {
+/** Where the database is a file, its packages are not loaded. */
+const loadPostgres = () => import("./postgres.ts");
+
+async function explained(cause: unknown, url: string): Promise<unknown> {
+  const { addressOf, isRefused } = await loadPostgres();
   const server = `PostgreSQL at ${addressOf(url)}`;
   if (isRefused(cause))
     return new Error(
