@@ -21,6 +21,7 @@ const ownProcess = [
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
   "test/web/**/*.test.ts",
+  "test/bench/smoke.test.ts",
   // Replaces a Node module.
   "test/agent/http/self-connection.test.ts",
 ];
@@ -29,6 +30,7 @@ const ownProcess = [
 const LONGEST = [
   "test/faults/kill.test.ts",
   "test/flows/servers-real-time.test.ts",
+  "test/bench/smoke.test.ts",
   "test/main/serve.test.ts",
   "test/main/command-line.test.ts",
   "test/main/master-key.test.ts",

@@ -8,7 +8,7 @@ import { parseOptions } from "./support/options.ts";
 const BENCHMARKS = ["accuracy", "service", "agent", "aggregator", "beat", "api", "start"];
 
 const args = process.argv.slice(2);
-const { names } = parseOptions(args);
+const { names } = readOptions();
 const unknown = names.filter((name) => !BENCHMARKS.includes(name));
 if (process.platform !== "linux") fail("the benchmarks need Linux: they read /proc");
 if (unknown.length > 0)
@@ -22,6 +22,14 @@ for (const name of BENCHMARKS.filter((each) => names.length === 0 || names.inclu
     env: { ...process.env, SONDE_BENCH_PINNED: "1" },
   });
   if (status !== 0) process.exitCode = 1;
+}
+
+function readOptions(): ReturnType<typeof parseOptions> {
+  try {
+    return parseOptions(args);
+  } catch (cause) {
+    return fail((cause as Error).message);
+  }
 }
 
 function fail(why: string): never {

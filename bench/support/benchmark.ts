@@ -1,14 +1,12 @@
 // One benchmark: takes its options from the command line, collects its figures, and ends with a
 // table and a JSON file.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { isMet, ratioOf, tableOf } from "./figures.ts";
 import type { Figure } from "./figures.ts";
 import { parseOptions } from "./options.ts";
 import type { Options } from "./options.ts";
 import { readVersions } from "./versions.ts";
-
-const RESULTS = fileURLToPath(new URL("../results/", import.meta.url));
 
 export interface Benchmark {
   readonly options: Options;
@@ -38,8 +36,8 @@ export async function runBenchmark(
     },
   });
   const versions = readVersions();
-  const path = `${RESULTS}${name}-${versions.date.replaceAll(/[:.]/g, "-")}.json`;
-  mkdirSync(RESULTS, { recursive: true });
+  const path = join(options.out, `${name}-${versions.date.replaceAll(/[:.]/g, "-")}.json`);
+  mkdirSync(options.out, { recursive: true });
   writeFileSync(path, `${JSON.stringify(documentOf(), null, 2)}\n`);
   console.log(`\n${name}${options.smoke ? " (smoke: these figures mean nothing)" : ""}\n`);
   console.log(tableOf(figures));

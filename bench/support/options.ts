@@ -1,4 +1,5 @@
 // The options of the command line, the same for all benchmarks.
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 export type Mode = "embedded" | "split";
@@ -18,7 +19,11 @@ export interface Options {
   readonly deployments: number | undefined;
   /** Sizes of the results table. Undefined: the benchmark's own default. */
   readonly results: readonly number[] | undefined;
+  /** The folder of the JSON files. */
+  readonly out: string;
 }
+
+const OUT = fileURLToPath(new URL("../results", import.meta.url));
 
 const KNOWN = {
   smoke: { type: "boolean", default: false },
@@ -29,6 +34,7 @@ const KNOWN = {
   rates: { type: "string", default: "100,500" },
   deployments: { type: "string" },
   results: { type: "string" },
+  out: { type: "string", default: OUT },
 } as const;
 
 /** The names of benchmarks, and their options. Throws for an unknown option or value. */
@@ -48,6 +54,7 @@ export function parseOptions(args: readonly string[]) {
     deployments:
       values.deployments === undefined ? undefined : numberOf("deployments", values.deployments),
     results: values.results?.split(",").map((text) => numberOf("results", text)),
+    out: values.out,
   };
   return { names: positionals, options };
 }
