@@ -12,10 +12,10 @@ import type { Scheme } from "./support/options.ts";
 import { NO_NGINX, startDelayServer, startNginx, writeCertificates } from "./support/target.ts";
 import type { CertificateFiles } from "./support/target.ts";
 
-const CALLS = { http: 6000, https: 2000 };
+const CALLS = { http: 4000, https: 1000 };
 const SMOKE_CALLS = 30;
 /** Rounds that warm up the compiler. */
-const WARM_UP = 2;
+const WARM_UP = 1;
 
 const NAMES = {
   bare: "bare undici",
