@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { runTick } from "../../src/agent/run-tick.ts";
+import { makeRun, prepareRun } from "../../src/agent/run-tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { forkChild, stopChild } from "./children.ts";
@@ -88,8 +88,10 @@ function agentCall(url: string, secureContext: Context): () => Promise<void> {
     reporter: { locationId: "local", agentId: "bench" },
     version: "bench",
   };
+  const control = { beforeNext: () => Promise.resolve(), chore: () => Promise.resolve() };
   return async () => {
-    const { results } = await runTick(settings, tickFor(url, "run"));
+    const run = await prepareRun(settings, tickFor(url, "run"));
+    const { results } = await makeRun(settings, run, control);
     if (results[0]?.meta.result !== "COMPLETE")
       throw new Error(results[0]?.meta.message ?? "failed");
   };

@@ -10,10 +10,12 @@ import { createHeartbeats } from "./heartbeats.ts";
 import { createHttpCaller } from "./http/http-call.ts";
 import { createHubClock } from "./hub-clock.ts";
 import type { HubClock } from "./hub-clock.ts";
-import { createIntake, createKeptReports } from "./intake.ts";
+import { createIntake } from "./intake.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import { createKeptReports } from "./reporting/kept-reports.ts";
 import { createReportPublisher } from "./reporting/report-publisher.ts";
 import { createSpool } from "./reporting/spool.ts";
+import { createRunLog } from "./run-log.ts";
 import type { RunSettings } from "./run-tick.ts";
 
 export interface AgentSettings {
@@ -55,7 +57,8 @@ export function createAgent(given: AgentSettings): Service {
     concurrency: given.concurrency ?? DEFAULT_CONCURRENCY,
   };
   const { spool, kept, publisher } = createReporting(settings);
-  const intake = createIntake({ ...settings, ...runSettings(settings), kept, publisher });
+  const runLog = createRunLog(settings.log, settings.metrics);
+  const intake = createIntake({ ...settings, ...runSettings(settings), runLog, kept, publisher });
   const heartbeats = createHeartbeats({ ...settings, inFlight: intake.inFlight });
   let consumer: Consumer | undefined;
 
@@ -72,6 +75,7 @@ export function createAgent(given: AgentSettings): Service {
       }
       heartbeats.begin();
       publisher.begin();
+      runLog.begin();
     },
     async stop() {
       heartbeats.end();
@@ -87,6 +91,7 @@ export function createAgent(given: AgentSettings): Service {
       } finally {
         clearTimeout(overdue);
         publisher.end();
+        runLog.end();
         spool?.close();
       }
     },
@@ -106,8 +111,6 @@ function runSettings(settings: Settings): RunSettings {
   return {
     clock,
     log,
-    // Redaction would cost up to a fifth of a call's CPU time.
-    resultLog: log.child({}, { redact: [] }),
     caller: createHttpCaller({
       clock,
       egress,

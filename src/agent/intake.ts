@@ -2,20 +2,20 @@
 // in this process, and reported; its message is done when all of its ticks are. A redelivered tick
 // joins its run, or is answered with the report that was kept.
 import type { RunReport } from "../model/result.ts";
+import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import { isUncertain } from "../model/timing.ts";
-import type { ReportedTiming } from "../model/timing.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { createSemaphore } from "../runtime/semaphore.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import type { KeptReports } from "./reporting/kept-reports.ts";
 import type { ReportPublisher } from "./reporting/report-publisher.ts";
-import { jsonLength } from "./reporting/report-size.ts";
-import type { Spool } from "./reporting/spool.ts";
-import { missTick, runTick } from "./run-tick.ts";
-import type { RunControl, RunSettings } from "./run-tick.ts";
+import type { RunLog } from "./run-log.ts";
+import { makeRun, missedReport, prepareRun } from "./run-tick.ts";
+import type { Run, RunControl, RunSettings } from "./run-tick.ts";
+import { createTurns } from "./turns.ts";
+import type { Turns } from "./turns.ts";
 
 export interface IntakeSettings extends RunSettings {
   readonly metrics: AgentMetrics;
+  readonly runLog: RunLog;
   readonly publisher: ReportPublisher;
   readonly kept: KeptReports;
   /** Maximum runs at a time. */
@@ -25,14 +25,13 @@ export interface IntakeSettings extends RunSettings {
 interface Message {
   /** Whether one of its ticks has started. */
   started: boolean;
-  /** Ends the wait of its held ticks. */
-  readonly release: AbortController;
+  /** Why it is given back. */
+  givenBack?: Error;
 }
 
 export function createIntake(settings: IntakeSettings) {
   const { kept, metrics } = settings;
-  const cancelled = new AbortController();
-  const runs = createRuns(settings, cancelled.signal);
+  const runs = createRuns(settings);
   const messages = new Set<Message>();
   /** By `result_id`: ticks whose report is not published yet. */
   const underWay = new Map<string, Promise<void>>();
@@ -56,6 +55,9 @@ export function createIntake(settings: IntakeSettings) {
     return handling;
   }
 
+  const giveBack = (message: Message): void =>
+    runs.giveBack(message, new Error("the agent is stopping"));
+
   return {
     /**
      * Takes the ticks of one message. Resolves when all their reports are published
@@ -63,7 +65,7 @@ export function createIntake(settings: IntakeSettings) {
      * redelivered.
      */
     async take(ticks: readonly Tick[]): Promise<void> {
-      const message: Message = { started: false, release: new AbortController() };
+      const message: Message = { started: false };
       messages.add(message);
       if (stopping) giveBack(message);
       const ends = await Promise.allSettled(ticks.map((tick) => handleOnce(tick, message)));
@@ -80,14 +82,12 @@ export function createIntake(settings: IntakeSettings) {
     },
     /** Ends the runs in flight and gives back all messages. */
     cancel(): void {
+      runs.cancel();
       for (const message of messages) giveBack(message);
-      cancelled.abort(new Error("the agent stopped before the run ended"));
     },
     inFlight: runs.inFlight,
   };
 }
-
-const giveBack = ({ release }: Message): void => release.abort(new Error("the agent is stopping"));
 
 async function publish({ publisher, kept }: IntakeSettings, report: RunReport): Promise<void> {
   try {
@@ -99,130 +99,89 @@ async function publish({ publisher, kept }: IntakeSettings, report: RunReport): 
   }
 }
 
-/** Holds each tick until it is due and a place is free, then runs it. */
-function createRuns(settings: IntakeSettings, cancel: AbortSignal) {
+/** Holds each run until it is due, a place is free and the thread is on time, then makes it. */
+function createRuns(settings: IntakeSettings) {
   const { clock, metrics, concurrency } = settings;
-  const places = createSemaphore(concurrency);
+  const turns = createTurns(clock, concurrency);
+  const cancelled = new AbortController();
   let inFlight = 0;
 
-  async function hold(tick: Tick, { release: { signal } }: Message): Promise<void> {
-    metrics.heldTicks.inc();
-    try {
-      await clock.waitUntil(tick.due_time, signal);
-      await places.acquire(signal);
-    } finally {
-      metrics.heldTicks.dec();
-    }
+  /** The run has no place while it waits, and none afterwards if this rejects. */
+  async function beforeNext(tick: Tick, message: Message, delayMs: number): Promise<void> {
+    const { signal } = cancelled;
+    turns.release();
+    if (delayMs > 0) await clock.pause(delayMs, signal);
+    signal.throwIfAborted();
+    await turns.start(startOf(tick), message).catch((cause: unknown) => {
+      signal.throwIfAborted();
+      throw cause;
+    });
   }
 
   return {
-    /** Rejects with the reason of `message.release` or `cancel`. */
+    /** Rejects with the reason of `giveBack` or `cancel`. */
     async run(tick: Tick, message: Message): Promise<RunReport> {
-      await hold(tick, message);
+      const run = await hold(settings, turns, tick, message);
       message.started = true;
       metrics.inFlightRuns.set((inFlight += 1));
       let hasPlace = true;
-      const withoutPlace = async (wait: () => Promise<void>): Promise<void> => {
-        places.release();
-        hasPlace = false;
-        await wait();
-        await places.acquire(cancel);
-        hasPlace = true;
-      };
       try {
-        return await runInTime(settings, tick, { cancel, withoutPlace });
+        return await runInTime(settings, run, {
+          cancel: cancelled.signal,
+          async beforeNext(delayMs) {
+            hasPlace = false;
+            await beforeNext(tick, message, delayMs);
+            hasPlace = true;
+          },
+          chore: () => turns.chore(),
+        });
       } finally {
         metrics.inFlightRuns.set((inFlight -= 1));
-        if (hasPlace) places.release();
+        if (hasPlace) turns.release();
       }
     },
+    /** Ends the wait of the message's held ticks. */
+    giveBack(message: Message, reason: Error): void {
+      message.givenBack = reason;
+      turns.withdraw(message, reason);
+    },
+    cancel: () => cancelled.abort(new Error("the agent stopped before the run ended")),
     inFlight: () => inFlight,
   };
 }
 
+/** Prepares the run, and resolves when it may start. */
+async function hold(
+  settings: IntakeSettings,
+  turns: Turns,
+  tick: Tick,
+  message: Message,
+): Promise<Run> {
+  const { metrics } = settings;
+  metrics.heldTicks.inc();
+  try {
+    await turns.chore();
+    const run = await prepareRun(settings, tick);
+    if (message.givenBack) throw message.givenBack;
+    await turns.start(startOf(tick), message);
+    return run;
+  } finally {
+    metrics.heldTicks.dec();
+  }
+}
+
 async function runInTime(
   settings: IntakeSettings,
-  tick: Tick,
+  run: Run,
   control: RunControl,
 ): Promise<RunReport> {
-  const { clock, metrics } = settings;
+  const { clock, metrics, runLog } = settings;
+  const { tick } = run;
   const now = clock.now();
+  const lateness = now - tick.due_time;
   const isTooLate = now > tick.latest_start;
-  if (!isTooLate) metrics.startLateness.observe(Math.max(0, now - tick.due_time) / 1000);
-  const report = isTooLate ? missTick(settings, tick) : await runTick(settings, tick, control);
-  const { results, workflow } = report;
-  for (const { meta } of workflow && results.length === 0 ? [workflow] : results)
-    metrics.runs.inc({ result: meta.result });
-  for (const { timing } of results) countUncertainty(metrics, timing);
+  if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
+  const report = isTooLate ? missedReport(settings, tick) : await makeRun(settings, run, control);
+  runLog.ended(report, lateness);
   return report;
-}
-
-function countUncertainty(metrics: AgentMetrics, timing: ReportedTiming): void {
-  const { uncertainty = null } = timing;
-  if (uncertainty !== null) metrics.timingUncertainty.observe(uncertainty / 1000);
-  if (isUncertain(timing)) metrics.uncertainResults.inc();
-}
-
-// A message is redelivered some tens of seconds after its acknowledgement was lost.
-const KEEP_MS = 120_000;
-const MAX_PUBLISHED = 100_000;
-/** Characters of JSON text. */
-const MAX_LENGTH = 64 * 1024 * 1024;
-
-export type KeptReports = ReturnType<typeof createKeptReports>;
-
-/** The outcome of recent runs. `spool` has those of earlier processes, too. */
-export function createKeptReports(clock: Clock, spool?: Spool) {
-  const published = createRecent<"published">(clock, MAX_PUBLISHED, () => 1);
-  const reports = createRecent<RunReport>(clock, MAX_LENGTH, jsonLength);
-  return {
-    /** The report, still to be published, or that it is published. */
-    find: (runId: string): RunReport | "published" | undefined =>
-      published.get(runId) ?? reports.get(runId) ?? spool?.find(runId),
-    /** Keeps a report that could not be published. */
-    keep: (report: RunReport): void => reports.set(report.run_id, report),
-    published(runId: string): void {
-      reports.delete(runId);
-      published.set(runId, "published");
-    },
-  };
-}
-
-/** Values of the last `KEEP_MS`, the oldest dropped if together they exceed the bound. */
-function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => number) {
-  interface Entry {
-    readonly value: T;
-    readonly size: number;
-    readonly until: number;
-  }
-  // A Map iterates in the order of insertion: the oldest first.
-  const entries = new Map<string, Entry>();
-  let held = 0;
-  const remove = (key: string): void => {
-    held -= entries.get(key)?.size ?? 0;
-    entries.delete(key);
-  };
-  const evict = (): void => {
-    for (const [key, { until }] of entries) {
-      if (until > clock.monotonic() && held <= bound) break;
-      remove(key);
-    }
-  };
-  return {
-    get(key: string): T | undefined {
-      const entry = entries.get(key);
-      return entry && entry.until > clock.monotonic() ? entry.value : undefined;
-    },
-    set(key: string, value: T): void {
-      remove(key);
-      const size = sizeOf(value);
-      entries.set(key, { value, size, until: clock.monotonic() + KEEP_MS });
-      held += size;
-      evict();
-    },
-    delete(key: string): void {
-      remove(key);
-      evict();
-    },
-  };
 }

@@ -1,141 +1,180 @@
-// One tick to its report: its calls one after another. A single call is a run of one step; a
-// workflow also has a result of its own, and limits the time of its calls.
+// One tick to its report: prepared ahead of its start, then its calls one after another. A single
+// call is a run of one step; a workflow also has a result of its own, and limits the time of its
+// calls.
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
-import { LATE_AFTER_MS } from "../model/result.ts";
-import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
+import type { Result, ResultCode, RunReport } from "../model/result.ts";
+import { isLate } from "../model/tick.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { stopsWorkflow, timeOfCalls } from "../model/workflow-result.ts";
+import type { Clock } from "../runtime/clock.ts";
 import { createDeadline } from "../runtime/deadline.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
+import type { Behaviour } from "./http/behaviour.ts";
 import { createCookies } from "./http/cookies.ts";
+import type { Cookies } from "./http/cookies.ts";
+import type { HttpCaller } from "./http/http-call.ts";
 import { openTick } from "./open-tick.ts";
-import type { SealedTick } from "./open-tick.ts";
-import { reportOf, resultOfWorkflow } from "./report.ts";
-import type { WorkflowTick } from "./report.ts";
-import { runCall } from "./run-call.ts";
-import type { CallSettings, Run } from "./run-call.ts";
+import { prepareRequest } from "./prepare-request.ts";
+import { reportOf, resultOfCall, resultOfWorkflow } from "./report.ts";
+import type { Reporter, WorkflowTick } from "./report.ts";
 
-export interface RunSettings extends CallSettings {
-  /** Logs results: ids, codes and numbers only. Default: `log`. */
-  readonly resultLog?: Logger;
+export interface RunSettings {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly caller: HttpCaller;
+  readonly reporter: Reporter;
+  readonly version: string;
   /** Opens sealed secrets. Default: the agent has no location key. */
   readonly sealer?: Sealer | undefined;
   /** Maximum time for all calls of a workflow, delays excluded. Default: `LONGEST_CALLS_MS`. */
   readonly callsLimitMs?: number;
 }
 
+/** How the run shares the agent's thread with others. */
 export interface RunControl {
   /** Ends the run. */
   readonly cancel?: AbortSignal | undefined;
-  /** Frees the run's place during the wait. */
-  readonly withoutPlace?: (wait: () => Promise<void>) => Promise<void>;
+  /** Resolves after so many milliseconds, when the next call of the workflow may start. */
+  readonly beforeNext: (delayMs: number) => Promise<void>;
+  /** Resolves when there is time for work that is not urgent. */
+  readonly chore: () => Promise<void>;
+}
+
+/** A tick that can start at once. */
+export interface Run {
+  /** With its secrets open. */
+  readonly tick: Tick;
+  /** In the order in which they are made. */
+  readonly steps: readonly Step[];
+  /** Default: each call has its own. */
+  readonly cookies?: Cookies;
+}
+
+interface Step {
+  readonly call: TickCall;
+  readonly behaviour: Behaviour;
+  readonly fault?: Fault | undefined;
+}
+
+/** Why a call cannot be made. */
+interface Fault {
+  readonly result: ResultCode;
+  readonly message: string;
 }
 
 const isWorkflow = (tick: Tick): tick is WorkflowTick => tick.workflow != null;
 
-const isSealed = (tick: Tick): tick is SealedTick => tick.sealed !== undefined;
+export async function prepareRun(settings: RunSettings, tick: Tick): Promise<Run> {
+  const { clock, sealer } = settings;
+  const opened = await openTick(tick, sealer);
+  const open = typeof opened === "string" ? tick : opened;
+  const secretsFault = typeof opened === "string" ? opened : undefined;
+  return {
+    tick: open,
+    steps: open.calls.map((call) => stepOf(settings, call, secretsFault)),
+    ...(tick.workflow?.handle_cookies && { cookies: createCookies(clock) }),
+  };
+}
+
+function stepOf(settings: RunSettings, call: TickCall, secretsFault: string | undefined): Step {
+  const unable = (message: string): Fault => ({ result: "UNABLE_TO_RUN", message });
+  let behaviour = DEFAULT_BEHAVIOUR;
+  try {
+    if (call.unable !== undefined) return { call, behaviour, fault: unable(call.unable) };
+    const read = readBehaviour(call.tags);
+    if (typeof read === "string") return { call, behaviour, fault: unable(read) };
+    behaviour = read;
+  } catch (cause) {
+    return { call, behaviour, fault: agentFault(settings, call, cause) };
+  }
+  if (secretsFault === undefined) return { call, behaviour };
+  return { call, behaviour, fault: { result: "AGENT_ERROR", message: secretsFault } };
+}
 
 /** Makes the calls, now. Rejects with the reason of `control.cancel` only. */
-export async function runTick(
+export async function makeRun(
   settings: RunSettings,
-  tick: Tick,
-  control: RunControl = {},
+  run: Run,
+  control: RunControl,
 ): Promise<RunReport> {
-  const { clock, reporter, resultLog = settings.log } = settings;
+  const { clock, reporter } = settings;
+  const { tick } = run;
   const [start, began] = [clock.now(), clock.monotonic()];
-  const lateness_ms = start - tick.due_time;
-  const is_late = lateness_ms > LATE_AFTER_MS;
-  const logged = isWorkflow(tick) ? {} : { lateness_ms };
-  const onResult = (result: Result): void =>
-    resultLog.info({ ...fieldsOf(result), ...logged }, "call finished");
-  const run = await openRun(settings, tick, is_late);
-  const results = await runCalls(settings, run, control, onResult);
+  const is_late = isLate(tick, start);
+  const results = await makeCalls(settings, run, is_late, control);
   if (!isWorkflow(tick)) return reportOf(reporter, tick, results);
   const whole = resultOfWorkflow(reporter, tick, results, {
     start_time: formatInstant(start),
     end_time: formatInstant(start + clock.monotonic() - began),
     is_late,
   });
-  resultLog.info({ ...fieldsOfWorkflow(whole), lateness_ms }, "workflow finished");
   return reportOf(reporter, tick, results, whole);
 }
 
-async function openRun({ clock, sealer }: RunSettings, tick: Tick, isLate: boolean): Promise<Run> {
-  const opened = isSealed(tick) ? await openTick(tick, sealer) : tick;
-  return {
-    ...(typeof opened === "string" ? { tick, secretsFault: opened } : { tick: opened }),
-    isLate,
-    ...(tick.workflow?.handle_cookies && { cookies: createCookies(clock) }),
-  };
-}
-
-/**
- * The time limit of a workflow runs during its calls only: neither a delay nor the wait for a place
- * counts against it.
- */
-async function runCalls(
+/** The time limit of a workflow runs during its calls only, not while it waits between them. */
+async function makeCalls(
   settings: RunSettings,
   run: Run,
-  { cancel, withoutPlace = (wait) => wait() }: RunControl,
-  onResult: (result: Result) => void,
+  late: boolean,
+  control: RunControl,
 ): Promise<Result[]> {
-  const {
-    clock,
-    callsLimitMs,
-    reporter: { agentId },
-  } = settings;
-  const { workflow, calls } = run.tick;
+  const { callsLimitMs, clock } = settings;
+  const { tick, steps } = run;
+  const { workflow } = tick;
   const delayMs = (workflow?.between_calls_delay ?? 0) * 1000;
-  const limitMs = workflow ? timeOfCalls(calls.map(timeoutOf), callsLimitMs) : Infinity;
+  const limitMs = workflow
+    ? timeOfCalls(
+        steps.map(({ behaviour }) => behaviour.timeoutMs),
+        callsLimitMs,
+      )
+    : Infinity;
   let leftMs = limitMs;
   const results: Result[] = [];
   const skipRest = (message: string): Result[] => [
     ...results,
-    ...calls
+    ...steps
       .slice(results.length)
-      .map((call) => resultWithoutCall(run.tick, call, { result: "SKIPPED", message }, agentId)),
+      .map(({ call }) => unmade(settings, tick, call, { result: "SKIPPED", message })),
   ];
-  for (const [step, call] of calls.entries()) {
-    if (step > 0 && delayMs > 0) await withoutPlace(() => clock.pause(delayMs, cancel));
+  for (const [at, step] of steps.entries()) {
+    if (at > 0) await control.beforeNext(delayMs);
+    const current = withPrevious(tick, results.at(-1));
     const began = clock.monotonic();
-    const stepRun = withPrevious(run, results.at(-1));
-    const result = await within(leftMs, cancel, (end) => runCall(settings, stepRun, call, end));
+    const call = (end: AbortSignal | undefined): Promise<Result> =>
+      makeCall(settings, { ...run, tick: current }, step, late, { ...control, cancel: end });
+    const result = await within(leftMs, control.cancel, call);
     leftMs -= clock.monotonic() - began;
     if (!result)
       return skipRest(`workflow_timeout: the workflow's calls exceeded ${limitMs / 1000} s`);
-    onResult(result);
     results.push(result);
     if (workflow?.stop_on_failure && stopsWorkflow(result))
       return skipRest(
-        `not_reached: call ${step + 1} of the workflow ended with ${result.meta.result}`,
+        `not_reached: call ${at + 1} of the workflow ended with ${result.meta.result}`,
       );
   }
   return results;
 }
 
-const timeoutOf = ({ tags }: TickCall): number => {
-  const behaviour = readBehaviour(tags);
-  return (typeof behaviour === "string" ? DEFAULT_BEHAVIOUR : behaviour).timeoutMs;
-};
-
 /** Undefined when the time runs out first. Rejects with the reason of `cancel`. */
 async function within(
   ms: number,
   cancel: AbortSignal | undefined,
-  work: (end: AbortSignal | undefined) => Promise<Result>,
+  call: (end: AbortSignal | undefined) => Promise<Result>,
 ): Promise<Result | undefined> {
   cancel?.throwIfAborted();
-  if (ms === Infinity) return work(cancel);
+  if (ms === Infinity) return call(cancel);
   if (ms <= 0) return undefined;
+  const end = new AbortController();
   const deadline = createDeadline(ms, cancel);
+  deadline.watch(() => end.abort());
   try {
-    return await work(deadline.signal);
+    return await call(end.signal);
   } catch (cause) {
     cancel?.throwIfAborted();
-    if (!deadline.signal.aborted) throw cause;
+    if (!deadline.isOver()) throw cause;
     return undefined;
   } finally {
     deadline.clear();
@@ -143,46 +182,64 @@ async function within(
 }
 
 /** With the previous call's outcome as context; the context given with the run takes precedence. */
-function withPrevious(run: Run, previous: Result | undefined): Run {
-  if (!previous) return run;
+function withPrevious(tick: Tick, previous: Result | undefined): Tick {
+  if (!previous) return tick;
   const { result: RESULT, http_code } = previous.meta;
-  const context = { HTTP_CODE: http_code ?? "", RESULT, ...run.tick.context };
-  return { ...run, tick: { ...run.tick, context } };
+  return { ...tick, context: { HTTP_CODE: http_code ?? "", RESULT, ...tick.context } };
 }
 
-/** Reports a tick that would start after its `latest_start`: no call is made. */
-export function missTick(
-  { clock, reporter, log, resultLog = log }: RunSettings,
+/** Rejects with the reason of `control.cancel` only. */
+async function makeCall(
+  settings: RunSettings,
+  { tick, cookies }: Run,
+  { call, behaviour, fault }: Step,
+  late: boolean,
+  { cancel, chore }: RunControl,
+): Promise<Result> {
+  const { clock, caller, reporter, version } = settings;
+  try {
+    if (fault) return unmade(settings, tick, call, fault);
+    const prepared = await prepareRequest(tick, call, { version, now: clock.now() });
+    if ("result" in prepared) return unmade(settings, tick, call, prepared);
+    const { request, note, secrets } = prepared;
+    const start = clock.now();
+    const made = await caller.call(request, behaviour, cancel, cookies);
+    await chore();
+    const message = [made.message, note].filter(Boolean).join("; ") || null;
+    const outcome = { ...made, message };
+    return resultOfCall(reporter, tick, call, { outcome, start, isLate: late, secrets });
+  } catch (cause) {
+    cancel?.throwIfAborted();
+    return unmade(settings, tick, call, agentFault(settings, call, cause));
+  }
+}
+
+const unmade = (
+  { reporter }: RunSettings,
   tick: Tick,
-): RunReport {
-  const lateness_ms = clock.now() - tick.due_time;
+  call: TickCall,
+  { result, message }: Fault,
+): Result => resultWithoutCall(tick, call, { result, message }, reporter.agentId);
+
+/** Reported rather than thrown: a redelivered tick would only fail again. */
+function agentFault({ log }: RunSettings, call: TickCall, cause: unknown): Fault {
+  log.error({ err: cause, call_id: call.call_id }, "call failed");
+  const message = "agent_error: the agent failed at this call; see its log";
+  return { result: "AGENT_ERROR", message };
+}
+
+/** The report of a tick that would start after its `latest_start`: no call is made. */
+export function missedReport({ clock, reporter }: RunSettings, tick: Tick): RunReport {
   const allowed = tick.latest_start - tick.due_time;
-  const message = `started_late: the agent was ready ${seconds(lateness_ms)} after the due time, the limit is ${seconds(allowed)}`;
+  const message = `started_late: the agent was ready ${seconds(clock.now() - tick.due_time)} after the due time, the limit is ${seconds(allowed)}`;
   const outcome = { result: "MISSED", message } as const;
   const { agentId } = reporter;
   if (isWorkflow(tick)) {
     const whole = workflowResultWithoutCalls(tick, tick.workflow, outcome, agentId);
-    resultLog.warn({ ...fieldsOfWorkflow(whole), lateness_ms }, "tick missed");
     return reportOf(reporter, tick, [], whole);
   }
   const results = tick.calls.map((call) => resultWithoutCall(tick, call, outcome, agentId));
-  for (const result of results) resultLog.warn({ ...fieldsOf(result), lateness_ms }, "tick missed");
   return reportOf(reporter, tick, results);
 }
 
 const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
-
-const fieldsOf = ({ id, meta, timing }: Result) => ({
-  call_id: meta.call_id,
-  result_id: id,
-  result: meta.result,
-  http_code: meta.http_code,
-  latency_ms: timing.total,
-});
-
-const fieldsOfWorkflow = ({ id, meta, counts }: WorkflowResult) => ({
-  workflow_id: meta.workflow_id,
-  workflow_result_id: id,
-  result: meta.result,
-  ...counts,
-});

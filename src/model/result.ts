@@ -54,9 +54,6 @@ export const MADE_CODES: readonly ResultCode[] = RESULT_CODES.filter(
   (code) => categoryOf(code) !== null,
 );
 
-/** A run that started more than this after its due time is marked `is_late`. */
-export const LATE_AFTER_MS = 1000;
-
 const Text = nullable(Type.String(), { examples: [null] });
 const ExampleId = Type.String({ examples: [EXAMPLE.id] });
 const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));

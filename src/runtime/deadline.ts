@@ -1,20 +1,42 @@
-// A deadline as a signal that all waits of one piece of work share.
+// A deadline that the waits of one piece of work share, one after another.
 
-/** Aborts after `ms`, or with `cancel`. */
+export type Deadline = ReturnType<typeof createDeadline>;
+
+/** Passes after `ms`, or with `cancel`. */
 export function createDeadline(ms: number, cancel?: AbortSignal) {
-  const controller = new AbortController();
-  const expire = (): void => controller.abort();
+  let isOver = cancel?.aborted ?? false;
+  let onOver: (() => void) | undefined;
+  const expire = (): void => {
+    isOver = true;
+    onOver?.();
+  };
   const timer = setTimeout(expire, ms);
-  if (cancel?.aborted) expire();
-  cancel?.addEventListener("abort", expire, { once: true });
+  const followers = cancel && followersOf(cancel).add(expire);
   return {
-    signal: controller.signal,
+    isOver: () => isOver,
+    /** Has `end` called when the deadline passes, or has passed; undefined: nothing waits. */
+    watch(end: (() => void) | undefined): void {
+      onOver = end;
+      if (isOver) end?.();
+    },
     /** Call it when the work has ended. */
     clear(): void {
       clearTimeout(timer);
-      cancel?.removeEventListener("abort", expire);
+      followers?.delete(expire);
     },
   };
+}
+
+const followersBySignal = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Called when the signal aborts. Its own listeners are a list, searched for each that leaves. */
+function followersOf(signal: AbortSignal): Set<() => void> {
+  const known = followersBySignal.get(signal);
+  if (known) return known;
+  const followers = new Set<() => void>();
+  followersBySignal.set(signal, followers);
+  signal.addEventListener("abort", () => followers.forEach((follow) => follow()), { once: true });
+  return followers;
 }
 
 /**

@@ -324,12 +324,18 @@ describe("an agent", () => {
       ]);
   });
 
-  it("logs one line for a call, without its URL", async () => {
-    await using target = await startTarget();
+  it("logs a line for a failed call, without its URL, and a summary of all", async () => {
+    await using target = await startTarget(({ url }, response) => {
+      response.writeHead(url === "/" ? 200 : 500).end();
+    });
     const system = newSystem();
-    await startAgent(system);
-    await system.bus.publishTicks([tickFor(`${target.url}/?_token=hush`)]);
-    await expect.poll(() => system.results()).toHaveLength(1);
+    const { stop } = await startAgent(system);
+    await system.bus.publishTicks([
+      tickFor(`${target.url}/?_token=hush`),
+      tickFor(`${target.url}/`, "run-2"),
+    ]);
+    await expect.poll(() => system.results()).toHaveLength(2);
+    await stop();
     const lines = system.lines.map((line) => JSON.parse(line) as unknown);
     expect(lines).toEqual([
       expect.objectContaining({
@@ -337,9 +343,19 @@ describe("an agent", () => {
         level: "info",
         call_id: "call",
         result_id: "run-1",
-        result: "COMPLETE",
-        http_code: 200,
+        result: "HTTP_SERVER_ERROR",
+        http_code: 500,
         lateness_ms: 0,
+        location_id: "here",
+      }),
+      expect.objectContaining({
+        msg: "runs since the last summary",
+        level: "info",
+        calls: 2,
+        passed: 1,
+        failed: 1,
+        missed: 0,
+        max_lateness_ms: 0,
         location_id: "here",
       }),
     ]);

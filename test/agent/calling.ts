@@ -10,7 +10,9 @@ import type { CallOutcome } from "../../src/agent/http/http-call.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import type { HostResolver } from "../../src/net/resolve-host.ts";
 import { timingOf } from "../../src/agent/http/trace.ts";
-import type { RunSettings } from "../../src/agent/run-tick.ts";
+import { makeRun, prepareRun } from "../../src/agent/run-tick.ts";
+import type { RunControl, RunSettings } from "../../src/agent/run-tick.ts";
+import type { RunReport } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
 import type { Timing } from "../../src/model/timing.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -45,7 +47,7 @@ export const newTick = (
   trigger_time: 0,
   due_time: 0,
   latest_start: 30_000,
-  deployment_id: "deployment",
+  deployment_id: null, // with one, the run would start somewhere in its second
   location_id: "here",
   context: {},
   calls: [call],
@@ -73,6 +75,18 @@ export function newRunSettings(rest: Partial<RunSettings> = {}): RunSettings {
     ...rest,
   };
 }
+
+/** Runs the tick at once, with a thread of its own. */
+export const runTick = async (
+  settings: RunSettings,
+  tick: Tick,
+  control: Partial<RunControl> = {},
+): Promise<RunReport> =>
+  makeRun(settings, await prepareRun(settings, tick), {
+    beforeNext: (delayMs) => settings.clock.pause(delayMs, control.cancel),
+    chore: () => Promise.resolve(),
+    ...control,
+  });
 
 export function requestOf(url: string, request: Partial<TickCall["request"]> = {}): HttpRequest {
   const built = buildRequest(newCall({ url, ...request }), "1.2.3");

@@ -1,12 +1,11 @@
 import { gzipSync } from "node:zlib";
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { runTick } from "../../src/agent/run-tick.ts";
 import type { Content } from "../../src/model/content.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { TickCall } from "../../src/model/tick.ts";
 import { startTarget } from "../support/target-server.ts";
-import { newCall, newRunSettings, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick, runTick } from "./calling.ts";
 
 const KIB = 1024;
 

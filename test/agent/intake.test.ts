@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIntake, createKeptReports } from "../../src/agent/intake.ts";
+import { createIntake } from "../../src/agent/intake.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
+import { createRunLog } from "../../src/agent/run-log.ts";
+import { createKeptReports } from "../../src/agent/reporting/kept-reports.ts";
 import { createReportPublisher } from "../../src/agent/reporting/report-publisher.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
@@ -10,7 +12,6 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { T0, aReport, aRun } from "../support/runs.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newRunSettings, newTick, newWorkflow } from "./calling.ts";
 
@@ -39,6 +40,7 @@ function newIntake({
   const intake = createIntake({
     ...newRunSettings({ clock, log, ...(callsLimitMs !== undefined && { callsLimitMs }) }),
     metrics,
+    runLog: createRunLog(log, metrics),
     concurrency,
     publisher: createReportPublisher({ bus: slowBus, log, metrics }),
     kept: createKeptReports(clock),
@@ -198,60 +200,5 @@ describe("a workflow that waits for a place", () => {
     await expect(workflow).rejects.toThrow("stopped before the run ended");
     await expect.poll(() => intake.inFlight()).toBe(0);
     expect(target.requests).toHaveLength(1);
-  });
-});
-
-describe("kept reports", () => {
-  const MINUTE_MS = 60_000;
-
-  function newKept() {
-    const clock = createManualClock(T0);
-    return { clock, kept: createKeptReports(clock) };
-  }
-
-  /** A report of slightly more than `characters`. */
-  function large(characters: number): RunReport {
-    const report = aReport(aRun());
-    for (const { meta } of report.results) meta.message = "x".repeat(characters);
-    return report;
-  }
-
-  it("hold an unpublished report, and only the id of a published one", () => {
-    const { kept } = newKept();
-    const report = aReport(aRun());
-    kept.keep(report);
-    expect(kept.find(report.run_id)).toEqual(report);
-    kept.published(report.run_id);
-    expect(kept.find(report.run_id)).toBe("published");
-  });
-
-  it("expire after two minutes", async () => {
-    const { clock, kept } = newKept();
-    const report = aReport(aRun());
-    kept.keep(report);
-    kept.published("another");
-    await clock.advance(2 * MINUTE_MS - 1);
-    expect(kept.find(report.run_id)).toEqual(report);
-    expect(kept.find("another")).toBe("published");
-    await clock.advance(1);
-    expect(kept.find(report.run_id)).toBeUndefined();
-    expect(kept.find("another")).toBeUndefined();
-  });
-
-  it("stay within their bound by dropping the oldest", () => {
-    const { kept } = newKept();
-    const reports = Array.from({ length: 200 }, () => large(700_000));
-    for (const report of reports) kept.keep(report);
-    const held = reports.filter(({ run_id }) => kept.find(run_id));
-    expect(held).toEqual(reports.slice(-held.length));
-    expect(held.length).toBeGreaterThan(80);
-    expect(held.length).toBeLessThan(100);
-  });
-
-  it("hold the ids of all runs published in two minutes", () => {
-    const { kept } = newKept();
-    const ids = Array.from({ length: 50_000 }, (_, n) => `run-${n}`);
-    for (const id of ids) kept.published(id);
-    expect(ids.filter((id) => kept.find(id) !== "published")).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { openTick } from "../../src/agent/open-tick.ts";
-import type { SealedTick } from "../../src/agent/open-tick.ts";
 import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { placeOf, tickValidator } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -29,7 +28,7 @@ const openWith =
   (...masters: readonly Uint8Array[]) =>
   (sealed: Tick) => {
     const [current, ...old] = masters.map((master) => locationKeyOf(master, "here"));
-    return openTick(sealed as SealedTick, current && createSealer({ current, old }));
+    return openTick(sealed, current && createSealer({ current, old }));
   };
 
 describe("a sealed tick", () => {

@@ -2,7 +2,6 @@ import { createSecureContext } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { runTick } from "../../src/agent/run-tick.ts";
 import type { Authorization } from "../../src/model/authorization.ts";
 import type { ReportedResult } from "../../src/model/result.ts";
 import { tickValidator } from "../../src/model/tick.ts";
@@ -11,7 +10,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { createCertificates } from "../support/certificates.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newAuthorization, newToken } from "./authorize/authorizing.ts";
-import { newCall, newRunSettings, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick, runTick } from "./calling.ts";
 
 interface Order {
   readonly request: Partial<TickCall["request"]>;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { runTick } from "../../src/agent/run-tick.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { Result } from "../../src/model/result.ts";
 import type { TickCall } from "../../src/model/tick.ts";
@@ -9,7 +8,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { startBlackHole } from "../support/black-hole.ts";
 import { freePort } from "../support/free-port.ts";
 import { startTarget } from "../support/target-server.ts";
-import { newCall, newRunSettings, newTick } from "./calling.ts";
+import { newCall, newRunSettings, newTick, runTick } from "./calling.ts";
 
 async function run(
   request: Partial<TickCall["request"]>,

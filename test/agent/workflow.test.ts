@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { missTick, runTick } from "../../src/agent/run-tick.ts";
+import { missedReport } from "../../src/agent/run-tick.ts";
 import type { RunControl, RunSettings } from "../../src/agent/run-tick.ts";
 import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { runReportValidator } from "../../src/model/result.ts";
@@ -12,7 +12,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { startRawTarget, silent, startTarget } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { newAuthorization } from "./authorize/authorizing.ts";
-import { newCall, newRunSettings, newTick, newWorkflow } from "./calling.ts";
+import { newCall, newRunSettings, newTick, newWorkflow, runTick } from "./calling.ts";
 
 const stepOf = (url: string, step: number, rest: Partial<TickCall> = {}): TickCall =>
   newCall(
@@ -30,7 +30,7 @@ const workflowTick = (calls: readonly TickCall[], workflow: Partial<TickWorkflow
 
 async function run(
   tick: Tick,
-  { control, ...settings }: Partial<RunSettings> & { readonly control?: RunControl } = {},
+  { control, ...settings }: Partial<RunSettings> & { readonly control?: Partial<RunControl> } = {},
 ): Promise<RunReport> {
   const report = await runTick(newRunSettings(settings), tick, control);
   return runReportValidator.parse(report);
@@ -172,36 +172,28 @@ describe("a workflow's run", () => {
     );
   });
 
-  it("waits between its calls without its place", async () => {
+  it("makes each next call when it may, after the delay", async () => {
     await using target = await startTarget();
-    const clock = createManualClock(systemClock.now());
-    const waits: string[] = [];
+    const waits: { readonly delayMs: number; readonly resolve: () => void }[] = [];
     const running = run(
       workflowTick(
         [0, 1, 2].map((n) => stepOf(target.url, n)),
         { between_calls_delay: 600 },
       ),
       {
-        clock,
         control: {
-          async withoutPlace(wait) {
-            waits.push("freed");
-            await wait();
-            waits.push("taken");
-          },
+          beforeNext: (delayMs) => new Promise((resolve) => waits.push({ delayMs, resolve })),
         },
       },
     );
     for (const made of [1, 2]) {
-      const until = clock.now() + 600_000;
-      await expect.poll(() => clock.waiting()).toEqual([until]);
+      await expect.poll(() => waits).toHaveLength(1);
       expect(target.requests).toHaveLength(made);
-      await clock.advance(599_999);
-      expect(target.requests).toHaveLength(made);
-      await clock.advance(1);
+      const [wait] = waits.splice(0);
+      expect(wait?.delayMs).toBe(600_000);
+      wait?.resolve();
     }
     expect(codesOf(await running)).toEqual(["COMPLETE", "COMPLETE", "COMPLETE"]);
-    expect(waits).toEqual(["freed", "taken", "freed", "taken"]);
   });
 
   it.each([-3_600_000, 3_600_000])(
@@ -296,7 +288,7 @@ describe("a workflow's run", () => {
 
   it("that is missed has no call results", () => {
     const tick = workflowTick([stepOf("http://target.example/", 0)]);
-    const report = runReportValidator.parse(missTick(newRunSettings(), tick));
+    const report = runReportValidator.parse(missedReport(newRunSettings(), tick));
     expect(report.results).toEqual([]);
     expect(report.workflow).toMatchObject({
       id: "run",

@@ -8,28 +8,37 @@ const timers = (): number =>
   process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
 
 describe("a deadline", () => {
-  it("expires after its time", async () => {
-    const { signal } = createDeadline(1);
-    await expect.poll(() => signal.aborted).toBe(true);
+  it("ends the current wait after its time", async () => {
+    const ended: string[] = [];
+    const deadline = createDeadline(1);
+    deadline.watch(() => ended.push("first"));
+    deadline.watch(() => ended.push("second"));
+    await expect.poll(deadline.isOver).toBe(true);
+    expect(ended).toEqual(["second"]);
+    deadline.watch(() => ended.push("too late"));
+    expect(ended).toEqual(["second", "too late"]);
   });
 
-  it("expires with its cancel signal, even one that has aborted", () => {
+  it("passes with its cancel signal, even one that has aborted", () => {
     const cancel = new AbortController();
-    const running = createDeadline(60_000, cancel.signal);
+    const running = [60_000, 60_000].map((ms) => createDeadline(ms, cancel.signal));
     cancel.abort();
     const late = createDeadline(60_000, cancel.signal);
-    expect([running.signal.aborted, late.signal.aborted]).toEqual([true, true]);
-    running.clear();
-    late.clear();
+    for (const deadline of [...running, late]) {
+      expect(deadline.isOver()).toBe(true);
+      deadline.clear();
+    }
   });
 
-  it("leaves neither a timer nor a listener behind", () => {
+  it("leaves no timer behind, and one listener for all", () => {
     const cancel = new AbortController();
     const before = timers();
-    const deadline = createDeadline(60_000, cancel.signal);
-    expect([timers(), listening(cancel.signal)]).toEqual([before + 1, 1]);
-    deadline.clear();
-    expect([timers(), listening(cancel.signal)]).toEqual([before, 0]);
+    const deadlines = [1, 2, 3].map(() => createDeadline(60_000, cancel.signal));
+    expect([timers(), listening(cancel.signal)]).toEqual([before + 3, 1]);
+    for (const deadline of deadlines) deadline.clear();
+    cancel.abort();
+    expect(timers()).toBe(before);
+    expect(deadlines.map(({ isOver }) => isOver())).toEqual([false, false, false]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { SecureContext } from "node:tls";
 import type { EgressRules } from "../../net/egress.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { untilAborted } from "../../runtime/deadline.ts";
+import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, connectFailure, dnsFailure } from "./failure.ts";
 import type { FailureCode } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
@@ -34,20 +34,20 @@ const ATTEMPT_MS = 2000;
 
 export interface Attempt {
   readonly insecureTls: boolean;
-  /** Aborting ends the attempt, as a timeout of the current phase. */
-  readonly signal: AbortSignal;
+  /** Ends the attempt, as a timeout of the current phase. */
+  readonly deadline: Deadline;
   /** Milliseconds until the call's deadline. */
   readonly left: () => number;
 }
 
 /** Rejects with a `CallFailure`. The caller destroys the socket. */
 export async function connect(network: Network, trace: Trace, attempt: Attempt): Promise<Socket> {
-  const { insecureTls, signal } = attempt;
+  const { insecureTls, deadline } = attempt;
   const { url } = trace.request;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (port === 0) throw new CallFailure("request_invalid", "port 0 cannot be called");
-  const addresses = await lookUp(network, trace, host, signal);
+  const addresses = await lookUp(network, trace, host, deadline);
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
   if (permitted.length === 0)
     throw new CallFailure(
@@ -66,7 +66,7 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
     host,
     secureContext,
     insecureTls,
-    signal,
+    deadline,
   });
 }
 
@@ -74,17 +74,16 @@ async function lookUp(
   { clock, resolver }: Network,
   trace: Trace,
   host: string,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
   const started = clock.monotonic();
-  const addresses = await untilAborted(
-    resolver.resolve(host).catch((cause: unknown) => {
-      throw dnsFailure(cause);
-    }),
-    signal,
-    () => new CallFailure("dns_timeout", `${host} was not looked up in time`),
-  );
+  const addresses = await new Promise<string[]>((resolve, reject) => {
+    deadline.watch(() =>
+      reject(new CallFailure("dns_timeout", `${host} was not looked up in time`)),
+    );
+    resolver.resolve(host).then(resolve, (cause: unknown) => reject(dnsFailure(cause)));
+  });
   trace.phases.dns = clock.monotonic() - started;
   return addresses;
 }
@@ -93,17 +92,17 @@ async function lookUp(
 async function dial(
   addresses: readonly string[],
   port: number,
-  { signal, left }: Attempt,
+  { deadline, left }: Attempt,
 ): Promise<Socket> {
   const failures: CallFailure[] = [];
   for (const [at, address] of addresses.entries()) {
     const untried = addresses.length - at;
     const limit = untried === 1 ? null : Math.min(ATTEMPT_MS, left() / untried);
     try {
-      return await dialOne(address, port, limit, signal);
+      return await dialOne(address, port, limit, deadline);
     } catch (cause) {
       failures.push(cause as CallFailure);
-      if (signal.aborted) break;
+      if (deadline.isOver()) break;
     }
   }
   throw combined(failures);
@@ -132,7 +131,7 @@ function dialOne(
   address: string,
   port: number,
   limitMs: number | null,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<Socket> {
   const target = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   return new Promise((resolve, reject) => {
@@ -141,7 +140,7 @@ function dialOne(
     const settle = (): void => {
       settled = true;
       clearTimeout(timer);
-      signal.removeEventListener("abort", expire);
+      deadline.watch(undefined);
     };
     const fail = (failure: CallFailure): void => {
       settle();
@@ -150,8 +149,8 @@ function dialOne(
     };
     const expire = (): void => fail(new CallFailure("connect_timeout", `${target} did not answer`));
     const timer = limitMs === null ? undefined : setTimeout(expire, limitMs);
-    if (signal.aborted) return expire();
-    signal.addEventListener("abort", expire, { once: true });
+    if (deadline.isOver()) return expire();
+    deadline.watch(expire);
     // Stays for the life of the socket: a late error must not end the process.
     socket.on("error", (cause) => {
       if (!settled) fail(connectFailure(cause, target));

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { receive } from "./response.ts";
@@ -21,12 +22,12 @@ export function exchange(
   socket: Socket,
   trace: Trace,
   clock: Clock,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<void> {
   const timer = timePhases(trace, clock);
   return new Promise((resolve, reject) => {
     const settle = (failure?: CallFailure): void => {
-      signal.removeEventListener("abort", expire);
+      deadline.watch(undefined);
       if (!failure) return resolve();
       response.free();
       reject(failure);
@@ -34,8 +35,8 @@ export function exchange(
     };
     const response = receive(trace, settle);
     const expire = (): void => settle(overdue(trace));
-    if (signal.aborted) return expire();
-    signal.addEventListener("abort", expire, { once: true });
+    if (deadline.isOver()) return expire();
+    deadline.watch(expire);
     const fail = (cause: unknown): void => {
       // Whatever follows a complete response is not part of it.
       if (trace.phases.download !== null) return;

@@ -69,7 +69,7 @@ export function createHttpCaller({
       const end = first.started + timeoutMs;
       const attempt: Attempt = {
         insecureTls,
-        signal: deadline.signal,
+        deadline,
         left: () => end - clock.monotonic(),
       };
       const progress: Progress = { hops: [], last: first };
@@ -127,7 +127,7 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
   try {
     const socket = await connect(network, trace, attempt);
     try {
-      await exchange(socket, trace, network.clock, attempt.signal);
+      await exchange(socket, trace, network.clock, attempt.deadline);
     } finally {
       socket.destroy();
     }

@@ -7,6 +7,7 @@ import type { SecureContext, TLSSocket } from "node:tls";
 import { formatInstant } from "../../model/instant.ts";
 import type { Certificate } from "../../model/certificate.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, handshakeFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
 
@@ -15,7 +16,7 @@ export interface Handshake {
   readonly host: string;
   readonly secureContext: SecureContext;
   readonly insecureTls: boolean;
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
 }
 
 const DAY_MS = 86_400_000;
@@ -40,7 +41,7 @@ export async function secure(clock: Clock, trace: Trace, handshake: Handshake): 
   return secured;
 }
 
-function shakeHands({ socket, host, secureContext, signal }: Handshake): Promise<TLSSocket> {
+function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const secured = connectTls({
       socket,
@@ -53,18 +54,18 @@ function shakeHands({ socket, host, secureContext, signal }: Handshake): Promise
       rejectUnauthorized: false,
     });
     const fail = (failure: CallFailure): void => {
-      signal.removeEventListener("abort", expire);
+      deadline.watch(undefined);
       secured.destroy();
       socket.destroy();
       reject(failure);
     };
     const expire = (): void =>
       fail(new CallFailure("timeout", "the TLS handshake was not complete in time"));
-    if (signal.aborted) return expire();
-    signal.addEventListener("abort", expire, { once: true });
+    if (deadline.isOver()) return expire();
+    deadline.watch(expire);
     secured.on("error", (cause) => fail(handshakeFailure(cause)));
     secured.once("secureConnect", () => {
-      signal.removeEventListener("abort", expire);
+      deadline.watch(undefined);
       resolve(secured);
     });
   });

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { createTurns } from "../../src/agent/turns.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+
+const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
+const GROUP = {};
+
+const turnsOfLoop = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn += 1)
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+};
+
+function newTurns(places = 100) {
+  const clock = createManualClock(NOW);
+  let lost = 0;
+  const turns = createTurns({ ...clock, monotonic: () => clock.monotonic() + lost }, places);
+  const done: string[] = [];
+  const start = (name: string, instant = NOW, group: object = GROUP): void =>
+    void turns.start(instant, group).then(
+      () => done.push(name),
+      (reason: Error) => done.push(`${name}: ${reason.message}`),
+    );
+  const chore = (name: string): void => void turns.chore().then(() => done.push(name));
+  /** Something else takes two milliseconds of each turn, as long as `goesOn`. */
+  const slowDown = (goesOn: () => boolean): void => {
+    lost += 2;
+    if (goesOn()) setImmediate(slowDown, goesOn);
+  };
+  return { clock, turns, done, start, chore, slowDown };
+}
+
+describe("starts", () => {
+  it("come in due order, at their instants, never early", async () => {
+    const { clock, done, start } = newTurns();
+    start("third", NOW + 20);
+    start("first", NOW + 10);
+    start("second", NOW + 10);
+    await clock.advance(9);
+    await turnsOfLoop(5);
+    expect(done).toEqual([]);
+    await clock.advance(1);
+    await turnsOfLoop(5);
+    expect(done).toEqual(["first", "second"]);
+    await clock.advance(10);
+    await turnsOfLoop(5);
+    expect(done).toEqual(["first", "second", "third"]);
+  });
+
+  it("wait for a place, and take the next turn when one is free", async () => {
+    const { turns, done, start } = newTurns(1);
+    start("first");
+    start("second");
+    await turnsOfLoop(5);
+    expect(done).toEqual(["first"]);
+    turns.release();
+    await turnsOfLoop(5);
+    expect(done).toEqual(["first", "second"]);
+  });
+
+  it("have turns of their own", async () => {
+    const { done, start } = newTurns();
+    for (let n = 0; n < 10; n += 1) start(`run ${n}`);
+    await turnsOfLoop(3);
+    expect(done.length).toBeLessThanOrEqual(3);
+    await turnsOfLoop(10);
+    expect(done).toHaveLength(10);
+  });
+
+  it("wait while the thread is behind", async () => {
+    const { done, start, slowDown } = newTurns();
+    start("run");
+    let behind = true;
+    slowDown(() => behind);
+    await turnsOfLoop(50);
+    expect(done).toEqual([]);
+    behind = false;
+    await turnsOfLoop(5);
+    expect(done).toEqual(["run"]);
+  });
+
+  it("do not wait for ever", async () => {
+    const { done, start, slowDown } = newTurns();
+    start("run", NOW - 5001);
+    slowDown(() => done.length === 0);
+    await expect.poll(() => done).toEqual(["run"]);
+  });
+
+  it("end with their group", async () => {
+    const { clock, turns, done, start } = newTurns();
+    const [one, other] = [{}, {}];
+    start("one", NOW + 10, one);
+    start("other", NOW + 20, other);
+    turns.withdraw(one, new Error("gone"));
+    await clock.advance(20);
+    await turnsOfLoop(5);
+    expect(done).toEqual(["one: gone", "other"]);
+    start("last", NOW + 1000, other);
+    turns.withdraw(other, new Error("gone"));
+    expect(clock.waiting()).toEqual([]);
+  });
+});
+
+describe("chores", () => {
+  it("take turns with starts, in the order they came", async () => {
+    const { done, start, chore } = newTurns();
+    for (const n of [1, 2]) {
+      chore(`chore ${n}`);
+      start(`run ${n}`);
+    }
+    await turnsOfLoop(10);
+    expect(done).toEqual(["run 1", "chore 1", "run 2", "chore 2"]);
+  });
+});
