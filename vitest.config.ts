@@ -59,7 +59,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ownProcess,
           isolate: false,
-          env: { STORES: "sqlite", BUSES: "in-process" },
+          env: { STORES: "sqlite", BUSES: "in-process,bridged" },
         },
       },
       {

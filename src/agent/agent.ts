@@ -1,5 +1,5 @@
 // The agent role: takes the ticks of its location, makes the calls, and reports the results.
-import type { Bus, Consumer } from "../bus/bus.ts";
+import type { AgentBus, Consumer } from "../bus/bus.ts";
 import type { EgressRules } from "../net/egress.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -19,7 +19,7 @@ import { createRunLog } from "./run-log.ts";
 import type { RunSettings } from "./run-tick.ts";
 
 export interface AgentSettings {
-  readonly bus: Bus;
+  readonly bus: AgentBus;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: AgentMetrics;

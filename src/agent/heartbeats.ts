@@ -1,12 +1,12 @@
 // The agent's heartbeats. The hub's answers to them correct its clock.
-import type { Bus } from "../bus/bus.ts";
+import type { AgentBus } from "../bus/bus.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 
 export interface HeartbeatSettings {
-  readonly bus: Bus;
+  readonly bus: AgentBus;
   readonly clock: HubClock;
   readonly log: Logger;
   readonly metrics: AgentMetrics;

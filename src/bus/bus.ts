@@ -57,7 +57,7 @@ export interface Bus {
     handler: (ticks: readonly Tick[]) => Promise<void>,
   ): Promise<Consumer>;
 
-  /** As `publishTicks`: reports of one location. */
+  /** As `publishTicks`: reports of one location, at most `MAX_REPORTS_PER_BATCH`. */
   publishReports(reports: readonly RunReport[]): Promise<void>;
 
   /**
@@ -89,6 +89,12 @@ export interface Bus {
   /** Ends every consumer and the connection. */
   close(): Promise<void>;
 }
+
+/** What an agent uses of it. */
+export type AgentBus = Pick<
+  Bus,
+  "consumeTicks" | "publishReports" | "sendHeartbeat" | "status" | "close"
+>;
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;
 export const MAX_REPORTS_PER_BATCH = 1000;

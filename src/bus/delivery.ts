@@ -1,28 +1,20 @@
-// Delivers a message to its handler: decodes or drops it, then acknowledges it or gives it back.
+// From messages to handlers: ticks one message at a time, reports in batches.
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
-import { decodeReports, decodeTicks } from "./codec.ts";
 
 export type MessageKind = "ticks" | "reports" | "heartbeat";
 
-export interface Delivery {
-  readonly locationId: string;
-  readonly data: Uint8Array;
-  /** 1 for the first delivery. */
-  readonly attempt: number;
-  acknowledge(): void;
-  giveBack(afterMs: number): void;
-  /** The message is not delivered again. */
-  discard(): void;
-}
-
-export interface Receiver {
-  /** Resolves when the message is acknowledged, given back or discarded; never rejects. */
-  receive(delivery: Delivery): Promise<void>;
+/** Passes messages to a handler. */
+export interface Receiver<T> {
+  /**
+   * `attempt`: 1 for the first delivery. Resolves with whether the message is done; otherwise
+   * deliver it again, after `retryDelayMs(attempt)`. Never rejects.
+   */
+  receive(content: T, attempt: number): Promise<boolean>;
   /** No message follows: waits for no others, and gives back what its handler then rejects. */
   stop(): void;
 }
@@ -31,36 +23,28 @@ export interface Receiver {
 export interface Observer {
   readonly log: Logger;
   /** Called for each message that could not be decoded, or that nobody took in time. */
-  readonly onDropped: (kind: MessageKind) => void;
+  readonly onDropped?: (kind: MessageKind) => void;
 }
 
 interface Handling<T> extends Observer {
   readonly kind: MessageKind;
-  readonly decode: (data: Uint8Array, locationId: string) => T;
   readonly handler: (content: T) => Promise<void>;
 }
 
 export const receiveTicks = (
   handler: (ticks: readonly Tick[]) => Promise<void>,
   observer: Observer,
-): Receiver => receiveEach({ ...observer, kind: "ticks", decode: decodeTicks, handler });
+): Receiver<readonly Tick[]> => receiveEach({ ...observer, kind: "ticks", handler });
 
 export const receiveReports = (
   handler: (reports: readonly RunReport[]) => Promise<void>,
   observer: Observer,
-): Receiver => receiveInBatches({ ...observer, kind: "reports", decode: decodeReports, handler });
+): Receiver<readonly RunReport[]> => receiveInBatches({ ...observer, kind: "reports", handler });
 
-export function receiveEach<T>(handling: Handling<T>): Receiver {
+function receiveEach<T>(handling: Handling<T>): Receiver<T> {
   const stopped = new AbortController();
   return {
-    async receive(delivery) {
-      const content = decodeOrDiscard(handling, delivery);
-      if (content === undefined) return;
-      const { attempt } = delivery;
-      const isHandled = await handle(handling, content, attempt, stopped.signal);
-      if (isHandled) delivery.acknowledge();
-      else delivery.giveBack(retryDelayMs(attempt));
-    },
+    receive: (content, attempt) => handle(handling, content, attempt, stopped.signal),
     stop: () => stopped.abort(),
   };
 }
@@ -73,12 +57,12 @@ const ATTEMPTS_IN_COMPANY = 3;
 
 interface Gathered<T> {
   readonly items: readonly T[];
-  readonly delivery: Delivery;
-  readonly settled: () => void;
+  readonly attempt: number;
+  readonly settle: (isHandled: boolean) => void;
 }
 
 /** Handles one batch at a time, of up to 1000 items; the pauses between rejections grow. */
-function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver {
+function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonly T[]> {
   const gathered: Gathered<T>[] = [];
   const stopped = new AbortController();
   let working = false;
@@ -93,22 +77,20 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver {
       if (countItems(gathered) < MAX_REPORTS_PER_BATCH) await pause(GATHER_MS);
       const batch = takeBatch(gathered);
       const items = batch.flatMap((entry) => entry.items);
-      const isHandled = await handle(handling, items, batch[0]?.delivery.attempt ?? 1);
-      for (const entry of batch) settle(entry, isHandled);
+      const isHandled = await handle(handling, items, batch[0]?.attempt ?? 1);
+      for (const { settle } of batch) settle(isHandled);
       rejections = isHandled ? 0 : rejections + 1;
       if (isHandled) continue;
       await pause(retryDelayMs(rejections));
-      if (stopped.signal.aborted) for (const entry of gathered.splice(0)) settle(entry, false);
+      if (stopped.signal.aborted) for (const { settle } of gathered.splice(0)) settle(false);
     }
     working = false;
   }
 
   return {
-    receive(delivery) {
-      const items = decodeOrDiscard(handling, delivery);
-      if (items === undefined) return Promise.resolve();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      gathered.push({ items, delivery, settled: resolve });
+    receive(items, attempt) {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      gathered.push({ items, attempt, settle: resolve });
       if (!working) void work();
       return promise;
     },
@@ -121,20 +103,14 @@ const countItems = (entries: readonly Gathered<unknown>[]): number =>
 
 function takeBatch<T>(gathered: Gathered<T>[]): Gathered<T>[] {
   let [taken, count] = [0, 0];
-  for (const { items, delivery } of gathered) {
-    const alone = delivery.attempt > ATTEMPTS_IN_COMPANY;
+  for (const { items, attempt } of gathered) {
+    const alone = attempt > ATTEMPTS_IN_COMPANY;
     if (taken > 0 && (alone || count + items.length > MAX_REPORTS_PER_BATCH)) break;
     taken += 1;
     count += items.length;
     if (alone) break;
   }
   return gathered.splice(0, taken);
-}
-
-function settle({ delivery, settled }: Gathered<unknown>, isHandled: boolean): void {
-  if (isHandled) delivery.acknowledge();
-  else delivery.giveBack(retryDelayMs(delivery.attempt));
-  settled();
 }
 
 /** False when the handler rejects. */
@@ -152,21 +128,5 @@ async function handle<T>(
     const level = stopped?.aborted ? "debug" : "warn";
     log[level]({ err: cause, kind, attempt }, "message rejected");
     return false;
-  }
-}
-
-function decodeOrDiscard<T>(
-  { kind, decode, log, onDropped }: Handling<T>,
-  delivery: Delivery,
-): T | undefined {
-  const { data, locationId } = delivery;
-  try {
-    return decode(data, locationId);
-  } catch (cause) {
-    const message = { kind, location_id: locationId, bytes: data.length };
-    log.error({ err: cause, ...message }, "message dropped: it cannot be decoded");
-    onDropped(kind);
-    delivery.discard();
-    return undefined;
   }
 }

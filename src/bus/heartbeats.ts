@@ -1,27 +1,19 @@
 // Heartbeats: best effort, neither kept nor redelivered. One consumer gets each, and may answer.
+import type { Heartbeat } from "../model/location.ts";
 import type { Consumer, HeartbeatHandler } from "./bus.ts";
 import { HEARTBEAT_ANSWER_MS } from "./bus.ts";
-import { decodeHeartbeat } from "./codec.ts";
 import type { Observer } from "./delivery.ts";
-import { receiveEach } from "./delivery.ts";
 
 export type HeartbeatListener = ReturnType<typeof createHeartbeatListener>;
 
-export function createHeartbeatListener(handler: HeartbeatHandler, observer: Observer) {
+export function createHeartbeatListener(handler: HeartbeatHandler, { log }: Observer) {
   const underWay = new Set<Promise<void>>();
-  const nothing = (): void => undefined;
   return {
     /** Resolves when the heartbeat is handled; never rejects. */
-    receive(locationId: string, data: Uint8Array, answer: (hubTime: number) => void) {
-      const receiver = receiveEach({
-        ...observer,
-        kind: "heartbeat",
-        decode: decodeHeartbeat,
-        handler: (heartbeat) => handler(heartbeat, answer),
+    receive(heartbeat: Heartbeat, answer: (hubTime: number) => void): Promise<void> {
+      const work = handler(heartbeat, answer).catch((err: unknown) => {
+        log.warn({ err, kind: "heartbeat" }, "message rejected");
       });
-      const message = { locationId, data, attempt: 1 };
-      const acts = { acknowledge: nothing, giveBack: nothing, discard: nothing };
-      const work = receiver.receive({ ...message, ...acts });
       underWay.add(work);
       void work.then(() => underWay.delete(work));
       return work;
@@ -38,14 +30,14 @@ export function createHeartbeatLine() {
   const listeners = new Set<HeartbeatListener>();
   return {
     /** The hub's time; null when nobody listens, or answers in time. */
-    async send(locationId: string, data: Uint8Array): Promise<number | null> {
+    async send(heartbeat: Heartbeat): Promise<number | null> {
       const [listener] = listeners;
       if (!listener) return null;
       return new Promise((resolve) => {
         const giveUp = (): void => resolve(null);
         const timer = setTimeout(giveUp, HEARTBEAT_ANSWER_MS);
         void listener
-          .receive(locationId, data, resolve)
+          .receive(heartbeat, resolve)
           .then(giveUp)
           .finally(() => clearTimeout(timer));
       });

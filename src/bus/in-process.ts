@@ -1,38 +1,36 @@
 // The bus within one process: queues in memory that keep the promises of the port.
 import { unavailable } from "../model/errors.ts";
-import { locationIdValidator } from "../model/location.ts";
+import { checkLocationId, locationOf } from "../model/location.ts";
+import type { RunReport } from "../model/result.ts";
+import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { retryDelayMs } from "../runtime/retry.ts";
 import type { Bus, Consumer } from "./bus.ts";
 import { DEDUPLICATION_WINDOW_MS, REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "./bus.ts";
-import type { EncodedMessage } from "./codec.ts";
-import { encodeHeartbeat, encodeReports, encodeTicks, locationOf } from "./codec.ts";
 import type { MessageKind, Observer, Receiver } from "./delivery.ts";
 import { receiveReports, receiveTicks } from "./delivery.ts";
 import { createHeartbeatLine, createHeartbeatListener } from "./heartbeats.ts";
 
-export type InProcessBusOptions = { readonly clock: Clock } & Pick<Observer, "log"> &
-  Partial<Observer>;
+export interface InProcessBusOptions extends Observer {
+  readonly clock: Clock;
+}
 
-export function createInProcessBus({
-  clock,
-  log,
-  onDropped = () => undefined,
-}: InProcessBusOptions): Bus {
-  const observer = { log, onDropped };
-  const ticks = new Map<string, Queue>();
-  const reports = createQueue({ clock, ...observer, kind: "reports", maxAgeMs: REPORT_MAX_AGE_MS });
+/** Ticks and reports pass as they are, frozen, so that neither side changes the other's. */
+export function createInProcessBus(options: InProcessBusOptions): Bus {
+  const ticks = new Map<string, Queue<Tick>>();
+  const reports = createQueue({ ...options, ...REPORTS });
   const heartbeats = createHeartbeatLine();
   let closing: Promise<void> | undefined;
 
-  function ticksOf(locationId: string): Queue {
-    const options = { clock, ...observer, kind: "ticks", maxAgeMs: TICK_MAX_AGE_MS } as const;
-    const queue = ticks.get(locationId) ?? createQueue(options);
-    ticks.set(locationId, queue);
+  function ticksOf(locationId: string): Queue<Tick> {
+    const known = ticks.get(locationId);
+    if (known) return known;
+    const queue = createQueue({ ...options, ...TICKS });
+    ticks.set(checkLocationId(locationId), queue);
     return queue;
   }
-  function publish(queue: Queue, messages: readonly EncodedMessage[], locationId: string): void {
+  function refuseIfClosed(): void {
     if (closing) throw unavailable("the bus is closed", { part: "the bus" });
-    for (const message of messages) queue.publish(message, locationId);
   }
   async function close(): Promise<void> {
     const parts = [heartbeats, reports, ...ticks.values()];
@@ -42,66 +40,72 @@ export function createInProcessBus({
   return {
     durable: false,
     async publishTicks(batch) {
-      if (batch.length === 0) return;
-      const locationId = locationOf(batch);
-      publish(ticksOf(locationId), encodeTicks(batch).messages, locationId);
+      refuseIfClosed();
+      if (batch.length > 0) ticksOf(locationOf(batch)).publish(batch);
     },
     consumeTicks: async (locationId, handler) =>
-      ticksOf(locationIdValidator.parse(locationId)).attach(receiveTicks(handler, observer)),
+      ticksOf(locationId).attach(receiveTicks(handler, options)),
     async publishReports(batch) {
-      if (batch.length === 0) return;
-      publish(reports, encodeReports(batch).messages, locationOf(batch));
+      refuseIfClosed();
+      if (batch.length > 0) reports.publish(batch);
     },
-    consumeReports: async (handler) => reports.attach(receiveReports(handler, observer)),
+    consumeReports: async (handler) => reports.attach(receiveReports(handler, options)),
     reportsSafe: () => reports.emptied(),
-    sendHeartbeat: async (heartbeat) =>
-      heartbeats.send(locationOf([heartbeat]), encodeHeartbeat(heartbeat)),
+    sendHeartbeat: (heartbeat) => heartbeats.send(heartbeat),
     consumeHeartbeats: async (handler) =>
-      heartbeats.attach(createHeartbeatListener(handler, observer)),
-    status: () => ({
-      connected: !closing,
-      detail: closing ? "in this process, closed" : "in this process",
-    }),
+      heartbeats.attach(createHeartbeatListener(handler, options)),
+    status: () => ({ connected: !closing, detail: `in this process${closing ? ", closed" : ""}` }),
     announcedServers: () => [],
     close: () => (closing ??= close()),
   };
 }
 
-interface Message {
-  readonly locationId: string;
-  readonly data: Uint8Array;
+interface Message<T> {
+  readonly items: readonly T[];
   /** By the monotonic clock. */
   readonly storedAt: number;
   /** Deliveries so far. */
   readonly attempts: number;
 }
 
-interface Taker {
-  readonly receiver: Receiver;
+interface Taker<T> {
+  readonly receiver: Receiver<readonly T[]>;
   readonly underWay: Set<Promise<void>>;
 }
 
-interface QueueOptions extends Observer {
-  readonly clock: Clock;
+interface QueueOptions<T> extends InProcessBusOptions {
   readonly kind: MessageKind;
   /** Older messages are dropped. */
   readonly maxAgeMs: number;
+  /** The same whenever the item is published. */
+  readonly keyOf: (item: T) => string;
 }
+
+const TICKS = {
+  kind: "ticks",
+  maxAgeMs: TICK_MAX_AGE_MS,
+  keyOf: ({ result_id }: Tick) => result_id,
+} as const;
+const REPORTS = {
+  kind: "reports",
+  maxAgeMs: REPORT_MAX_AGE_MS,
+  keyOf: ({ run_id, agent_id }: RunReport) => `${run_id} ${agent_id}`,
+} as const;
 
 /** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
 const MAX_UNDER_WAY = 1000;
 
-type Queue = ReturnType<typeof createQueue>;
+type Queue<T> = ReturnType<typeof createQueue<T>>;
 
 /** The messages of one subject, and the consumers that share them. */
-function createQueue(options: QueueOptions) {
-  const { clock } = options;
+function createQueue<T>(options: QueueOptions<T>) {
+  const { clock, keyOf } = options;
   const backlog = createBacklog(options, pumpSoon);
   const isDuplicate = createDeduplication();
   // The one whose last message is the oldest is in front.
-  const takers = new Set<Taker>();
+  const takers = new Set<Taker<T>>();
   const onEmpty = new Set<() => void>();
-  let [isPumping, isClosed] = [false, false];
+  let isPumping = false;
 
   // In a turn of its own: handlers do not hold up the publisher.
   function pumpSoon(): void {
@@ -111,7 +115,7 @@ function createQueue(options: QueueOptions) {
   function pump(): void {
     isPumping = false;
     for (let taker = idlest(takers); taker; taker = idlest(takers)) {
-      const message = backlog.take(clock.monotonic());
+      const message = backlog.take();
       if (!message) return;
       takers.delete(taker);
       takers.add(taker);
@@ -120,19 +124,20 @@ function createQueue(options: QueueOptions) {
   }
   function resolveIfEmpty(): void {
     const isBusy = [...takers].some(({ underWay }) => underWay.size > 0);
-    if (!isClosed && (isBusy || !backlog.isEmpty())) return;
+    if (isBusy || !backlog.isEmpty()) return;
     for (const resolve of onEmpty) resolve();
     onEmpty.clear();
   }
 
   return {
-    /** Does nothing when a message with this id was published within the window. */
-    publish({ id, data }: EncodedMessage, locationId: string): void {
+    /** Does nothing when the same items were published within the window. */
+    publish(items: readonly T[]): void {
       const now = clock.monotonic();
-      if (!isDuplicate(id, now)) backlog.add({ locationId, data, storedAt: now, attempts: 0 }, now);
+      if (isDuplicate(items.map(keyOf).join("\n"), now)) return;
+      backlog.add({ items: items.map(freeze), storedAt: now, attempts: 0 });
     },
-    attach(receiver: Receiver): Consumer {
-      const taker: Taker = { receiver, underWay: new Set() };
+    attach(receiver: Receiver<readonly T[]>): Consumer {
+      const taker: Taker<T> = { receiver, underWay: new Set() };
       takers.add(taker);
       pumpSoon();
       return { drain: () => drain(taker, takers) };
@@ -146,92 +151,80 @@ function createQueue(options: QueueOptions) {
     },
     /** Drains the consumers and forgets the messages. */
     async close(): Promise<void> {
-      isClosed = true;
       backlog.close();
-      resolveIfEmpty();
       await Promise.all([...takers].map((taker) => drain(taker, takers)));
+      resolveIfEmpty();
     },
   };
 }
 
 /** Resolves when the message is handled, or back in the backlog. */
-async function hand(message: Message, taker: Taker, backlog: Backlog): Promise<void> {
+async function hand<T>(message: Message<T>, taker: Taker<T>, backlog: Backlog<T>): Promise<void> {
   const attempts = message.attempts + 1;
-  const work = taker.receiver.receive({
-    ...message,
-    attempt: attempts,
-    acknowledge: () => undefined,
-    discard: () => undefined,
-    giveBack: (afterMs) => backlog.addLater({ ...message, attempts }, afterMs),
+  const work = taker.receiver.receive(message.items, attempts).then((isHandled) => {
+    if (!isHandled) backlog.addLater({ ...message, attempts }, retryDelayMs(attempts));
   });
   taker.underWay.add(work);
   await work;
   taker.underWay.delete(work);
 }
 
-async function drain(taker: Taker, takers: Set<Taker>): Promise<void> {
+async function drain<T>(taker: Taker<T>, takers: Set<Taker<T>>): Promise<void> {
   takers.delete(taker);
   taker.receiver.stop();
   await Promise.all(taker.underWay);
 }
 
-const idlest = (takers: ReadonlySet<Taker>): Taker | undefined =>
+const idlest = <T>(takers: ReadonlySet<Taker<T>>): Taker<T> | undefined =>
   [...takers]
     .filter(({ underWay }) => underWay.size < MAX_UNDER_WAY)
     .toSorted((a, b) => a.underWay.size - b.underWay.size)[0];
 
-type Backlog = ReturnType<typeof createBacklog>;
+type Backlog<T> = ReturnType<typeof createBacklog<T>>;
 
 /** The messages that wait for a consumer, or for their redelivery. */
-function createBacklog(
-  { clock, log, onDropped, kind, maxAgeMs }: QueueOptions,
+function createBacklog<T>(
+  { clock, log, onDropped, kind, maxAgeMs }: QueueOptions<T>,
   onAdded: () => void,
 ) {
-  const waiting = new Set<Message>();
-  const timers = new Set<NodeJS.Timeout>();
-  let isClosed = false;
+  const waiting = new Set<Message<T>>();
+  let [later, isClosed] = [0, false];
 
-  const expireIfOld = (message: Message, now: number): boolean => {
-    if (now - message.storedAt <= maxAgeMs) return false;
+  const expireIfOld = (message: Message<T>): boolean => {
+    if (clock.monotonic() - message.storedAt <= maxAgeMs) return false;
     waiting.delete(message);
     log.warn({ kind }, "message dropped: it expired before a consumer took it");
-    onDropped(kind);
+    onDropped?.(kind);
     return true;
   };
-  const add = (message: Message, now: number): void => {
+  const add = (message: Message<T>): void => {
     if (isClosed) return;
     // Without a consumer, messages pile up: the oldest are in front.
-    for (const oldest of waiting) if (!expireIfOld(oldest, now)) break;
+    for (const oldest of waiting) if (!expireIfOld(oldest)) break;
     waiting.add(message);
     onAdded();
   };
 
   return {
     add,
-    addLater(message: Message, afterMs: number): void {
-      if (isClosed) return;
-      const timer = setTimeout(() => {
-        timers.delete(timer);
-        add(message, clock.monotonic());
-      }, afterMs);
-      timers.add(timer);
+    addLater(message: Message<T>, afterMs: number): void {
+      later += 1;
+      setTimeout(() => {
+        later -= 1;
+        add(message);
+      }, afterMs).unref();
     },
     /** The message that waits for longest and has not expired. */
-    take(now: number): Message | undefined {
+    take(): Message<T> | undefined {
       for (const message of waiting)
-        if (!expireIfOld(message, now)) {
-          waiting.delete(message);
-          return message;
-        }
+        if (!expireIfOld(message) && waiting.delete(message)) return message;
       return undefined;
     },
-    isEmpty: () => waiting.size === 0 && timers.size === 0,
+    isEmpty: () => isClosed || waiting.size + later === 0,
     /** Forgets every message, and those added from now on. */
     close(): void {
       isClosed = true;
       waiting.clear();
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
     },
   };
 }
@@ -247,4 +240,10 @@ function createDeduplication() {
     seen.set(id, now);
     return false;
   };
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) freeze(part);
+  return Object.freeze(value);
 }

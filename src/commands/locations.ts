@@ -1,7 +1,7 @@
 // `sonde locations`: adds and lists locations, and prints the environment of their agents.
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
-import { locationIdValidator } from "../model/location.ts";
+import { checkLocationId } from "../model/location.ts";
 import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
@@ -14,8 +14,7 @@ export const addLocation: Command = {
   async run({ config, id, values, print }) {
     if (id === undefined)
       throw invalid("locations add needs an id, for example `sonde locations add paris`");
-    if (!locationIdValidator.accepts(id))
-      throw invalid(`${show(id)} is not a location id (1 to 64 letters, digits, _ or -)`);
+    checkLocationId(id);
     const { label = id, region = "" } = values;
     await withStore(config, async (store) => {
       if (!(await insertLocation(store, { id, label, region })))

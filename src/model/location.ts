@@ -1,13 +1,29 @@
 // Locations, where agents run calls, and the heartbeats of agents. A location id is a token of bus
 // subjects.
 import type { Static } from "typebox";
+import { invalid } from "./errors.ts";
 import { Type } from "./type.ts";
-import { createValidator } from "./validate.ts";
+import { createValidator, show } from "./validate.ts";
 
-export const LocationId = Type.String({
-  pattern: "^[A-Za-z0-9_-]{1,64}$",
-  fault: (shown: string) => `${shown} is not a location id (1 to 64 letters, digits, _ or -)`,
-});
+const LOCATION_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const notLocationId = (shown: string): string =>
+  `${shown} is not a location id (1 to 64 letters, digits, _ or -)`;
+
+export const LocationId = Type.String({ pattern: LOCATION_ID.source, fault: notLocationId });
+
+/** Returns the id; throws `invalid` if it is none. */
+export function checkLocationId(id: string): string {
+  if (!LOCATION_ID.test(id)) throw invalid(notLocationId(show(id)));
+  return id;
+}
+
+/** The location of the items; throws for items of several. */
+export function locationOf(items: readonly { readonly location_id: string }[]): string {
+  const [first = "", ...others] = new Set(items.map((item) => item.location_id));
+  if (others.length > 0)
+    throw new Error("items that are published together must be of one location");
+  return checkLocationId(first);
+}
 
 export interface Location {
   readonly id: string;
@@ -45,7 +61,6 @@ export const HeartbeatAnswerSchema = Type.Object({
 /** The state of an agent at its latest heartbeat. */
 export type Heartbeat = Readonly<Static<typeof HeartbeatSchema>>;
 
-export const locationIdValidator = createValidator(LocationId);
 export const heartbeatValidator = createValidator(HeartbeatSchema);
 export const heartbeatAnswerValidator = createValidator(HeartbeatAnswerSchema);
 

@@ -24,7 +24,7 @@ function recorder<T>() {
   return { taken, handler };
 }
 
-describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
+describe.each(ADAPTERS)("ticks on the $name bus", ({ start, encodes }) => {
   it("reach a consumer of their location as they were published", async () => {
     await using fixture = await start();
     const [hub, agent] = [await fixture.join(), await fixture.join()];
@@ -37,7 +37,8 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     await agent.consumeTicks(location_id, handler);
     await hub.publishTicks(batch);
     await until(() => expect(taken).toEqual([batch]));
-    expect(taken[0]?.[0]).not.toBe(batch[0]);
+    Reflect.set(taken[0]?.[0] ?? {}, "trigger", "MANUAL");
+    expect(batch[0]?.trigger).toBe("SCHEDULE");
   });
 
   it("wait for a consumer", async () => {
@@ -161,18 +162,21 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start }) => {
     await until(() => expect(taken).toEqual([[first], [last]]));
   });
 
-  it("are dropped when they cannot be decoded, without delaying others", async () => {
-    await using fixture = await start();
-    const bus = await fixture.join();
-    const location_id = newLocation();
-    const { taken, handler } = recorder<readonly Tick[]>();
-    await bus.consumeTicks(location_id, handler);
-    const sound = aTick({ location_id });
-    await bus.publishTicks([aTick({ location_id, calls: [] })]);
-    await bus.publishTicks([sound]);
-    await until(() => expect(taken).toEqual([[sound]]));
-    await until(() => expect(fixture.dropped).toEqual(["ticks"]));
-  });
+  it.runIf(encodes)(
+    "are dropped when they cannot be decoded, without delaying others",
+    async () => {
+      await using fixture = await start();
+      const bus = await fixture.join();
+      const location_id = newLocation();
+      const { taken, handler } = recorder<readonly Tick[]>();
+      await bus.consumeTicks(location_id, handler);
+      const sound = aTick({ location_id });
+      await bus.publishTicks([aTick({ location_id, calls: [] })]);
+      await bus.publishTicks([sound]);
+      await until(() => expect(taken).toEqual([[sound]]));
+      await until(() => expect(fixture.dropped).toEqual(["ticks"]));
+    },
+  );
 
   it("are rejected when they belong to several locations", async () => {
     await using fixture = await start();

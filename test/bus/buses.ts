@@ -1,10 +1,12 @@
 // Buses to test, and what travels on them.
 import { randomUUID } from "node:crypto";
+import { MessageChannel } from "node:worker_threads";
 import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import type { NatsBusOptions } from "../../src/bus/nats/nats-bus.ts";
+import { createThreadBus, serveThreadBus } from "../../src/bus/thread-bus.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -31,6 +33,8 @@ export interface BusFixture extends AsyncDisposable {
 
 export interface Adapter {
   readonly name: string;
+  /** Whether what it delivers may be something else than it published. */
+  readonly encodes: boolean;
   readonly start: () => Promise<BusFixture>;
 }
 
@@ -60,23 +64,52 @@ export function disposable(bus: Bus): Bus & AsyncDisposable {
   };
 }
 
+function startInProcess() {
+  const dropped: MessageKind[] = [];
+  const onDropped = (kind: MessageKind): void => void dropped.push(kind);
+  const bus = disposable(createInProcessBus({ clock: systemClock, log: quiet, onDropped }));
+  return { bus, fixture: { ...bus, dropped, hasAckWait: false } };
+}
+
 const inProcess: Adapter = {
   name: "in-process",
+  encodes: false,
   async start() {
-    const dropped: MessageKind[] = [];
-    const bus = disposable(
-      createInProcessBus({
-        clock: systemClock,
-        log: quiet,
-        onDropped: (kind) => dropped.push(kind),
-      }),
-    );
-    return { ...bus, dropped, hasAckWait: false, join: async () => bus };
+    const { bus, fixture } = startInProcess();
+    return { ...fixture, join: async () => bus };
+  },
+};
+
+/** The agent's part goes over a port, as it does to another thread. */
+const bridged: Adapter = {
+  name: "bridged",
+  encodes: false,
+  async start() {
+    const { bus, fixture } = startInProcess();
+    await using stack = new AsyncDisposableStack();
+    stack.use(bus);
+    const cleanup = stack.move();
+    return {
+      ...fixture,
+      async join() {
+        const { port1, port2 } = new MessageChannel();
+        serveThreadBus(bus, port1);
+        const agent = createThreadBus(port2);
+        cleanup.defer(() => agent.close());
+        const close = async (): Promise<void> => {
+          await agent.close();
+          await bus.close();
+        };
+        return { ...bus, ...agent, close };
+      },
+      [Symbol.asyncDispose]: () => cleanup.disposeAsync(),
+    };
   },
 };
 
 const nats: Adapter = {
   name: "nats",
+  encodes: true,
   async start() {
     await using stack = new AsyncDisposableStack();
     const server = stack.use(await startNatsServer());
@@ -97,9 +130,9 @@ const nats: Adapter = {
   },
 };
 
-const wanted = (process.env["BUSES"] ?? "in-process,nats").split(",");
+const wanted = (process.env["BUSES"] ?? "in-process,bridged,nats").split(",");
 
-export const ADAPTERS = [inProcess, nats].filter(({ name }) => wanted.includes(name));
+export const ADAPTERS = [inProcess, bridged, nats].filter(({ name }) => wanted.includes(name));
 
 export const newLocation = (): string => `location-${randomUUID()}`;
 

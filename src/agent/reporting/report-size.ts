@@ -1,6 +1,6 @@
 // Fits reports into messages of the bus. The outcome and the times of each call are always
 // reported, details as far as there is room.
-import type { Bus } from "../../bus/bus.ts";
+import type { AgentBus } from "../../bus/bus.ts";
 import { TooLargeError } from "../../bus/bus.ts";
 import { withoutText } from "../../model/content.ts";
 import type { ReportedResult, RunReport } from "../../model/result.ts";
@@ -33,7 +33,7 @@ export function withinMessage(results: readonly ReportedResult[]): ReportedResul
 }
 
 export interface FittingSettings {
-  readonly bus: Bus;
+  readonly bus: AgentBus;
   readonly log: Logger;
   readonly metrics: AgentMetrics;
 }
@@ -61,7 +61,7 @@ export async function publishFitting(
 
 /** The bus has stored the reports that the returned error does not name. */
 async function publish(
-  bus: Bus,
+  bus: AgentBus,
   reports: readonly RunReport[],
 ): Promise<TooLargeError | undefined> {
   try {

@@ -1,6 +1,6 @@
 // From the spool to the bus: the oldest reports first, one batch at a time, paced so that fresh
 // reports come through.
-import type { Bus } from "../../bus/bus.ts";
+import type { AgentBus } from "../../bus/bus.ts";
 import { isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { systemClock } from "../../runtime/clock.ts";
@@ -82,7 +82,7 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
 }
 
 /** Spooled reports whose ticks wait for the bus to acknowledge them. */
-function createUnacknowledged(bus: Bus) {
+function createUnacknowledged(bus: AgentBus) {
   const all: Waiting[] = [];
   let finishing = false;
   const settle = (isAvailable: boolean): void => {

@@ -4,6 +4,7 @@ import type {
   ConsumerMessages,
   Consumer as JetStreamConsumer,
   JetStreamClient,
+  JsMsg,
 } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
@@ -48,11 +49,16 @@ export function createConsumers(options: ConsumersOptions) {
   return {
     /** Has the consumer drained with the others. */
     add,
-    pull(spec: ConsumerSpec, receiver: Receiver): Consumer {
+    pull<T>(
+      spec: ConsumerSpec,
+      decode: (message: JsMsg) => T | undefined,
+      receiver: Receiver<T>,
+    ): Consumer {
       const name = `${spec.stream}/${spec.durable}`;
       const consumer = startPulling({
         ...options,
         open: async () => client.consumers.getConsumerFromInfo(await topology.ensureConsumer(spec)),
+        decode,
         receiver,
         onFault: (fault) => noteFault(name, fault),
       });
@@ -71,10 +77,12 @@ export function createConsumers(options: ConsumersOptions) {
   };
 }
 
-interface PullOptions extends Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
+interface PullOptions<T> extends Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
   /** Makes the consumer on the server where it is missing. */
   readonly open: () => Promise<JetStreamConsumer>;
-  readonly receiver: Receiver;
+  /** Undefined for what cannot be decoded: it is not delivered again. */
+  readonly decode: (message: JsMsg) => T | undefined;
+  readonly receiver: Receiver<T>;
   /** Called with what keeps messages from arriving, and with undefined once they can arrive. */
   readonly onFault: (fault: unknown) => void;
 }
@@ -88,7 +96,7 @@ const PULL_MS = 30_000;
 // Silence for two to three of these reveals a request that reached no leader of a cluster.
 const IDLE_HEARTBEAT_MS = 2000;
 
-function startPulling(options: PullOptions): Consumer {
+function startPulling<T>(options: PullOptions<T>): Consumer {
   const { open, link, clock, receiver, onFault } = options;
   const held = createHeldMessages(options);
   const stopping = new AbortController();
@@ -110,7 +118,7 @@ function startPulling(options: PullOptions): Consumer {
     if (signal.aborted) void messages.close();
     for await (const message of messages) {
       if (signal.aborted) message.nak();
-      else held.take(message, receiver);
+      else held.take(message);
     }
     await held.fewerThan(REFILL_BELOW);
   }

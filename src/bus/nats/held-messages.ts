@@ -1,12 +1,14 @@
 // The messages that a consumer works on: kept alive meanwhile, each handed over once.
 import type { JsMsg } from "@nats-io/jetstream";
+import { retryDelayMs } from "../../runtime/retry.ts";
 import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
-import { locationOfSubject } from "./topology.ts";
 
-export interface HeldMessagesOptions {
+export interface HeldMessagesOptions<T> {
   readonly link: NatsLink;
   readonly ackWaitMs: number;
+  readonly decode: (message: JsMsg) => T | undefined;
+  readonly receiver: Receiver<T>;
 }
 
 interface Held {
@@ -15,7 +17,8 @@ interface Held {
   work: Promise<void>;
 }
 
-export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions) {
+export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
+  const { ackWaitMs, link, decode, receiver } = options;
   const held = new Map<string, Held>();
   let waiting: { limit: number; resolve: () => void } | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -37,23 +40,21 @@ export function createHeldMessages({ ackWaitMs, link }: HeldMessagesOptions) {
 
   return {
     /** Hands the message over, or, while its handler works already, keeps its newer delivery. */
-    take(message: JsMsg, receiver: Receiver): void {
+    take(message: JsMsg): void {
       const key = keyOf(message);
       const known = held.get(key);
       if (known) return void (known.message = message);
+      const content = decode(message);
+      if (content === undefined) return message.term();
       timer ??= setInterval(keepAlive, ackWaitMs / 3);
       const entry: Held = { message, work: Promise.resolve() };
       held.set(key, entry);
-      entry.work = receiver
-        .receive({
-          locationId: locationOfSubject(message.subject),
-          data: message.data,
-          attempt: message.info.deliveryCount,
-          acknowledge: () => entry.message.ack(),
-          giveBack: (afterMs) => entry.message.nak(afterMs),
-          discard: () => entry.message.term(),
-        })
-        .then(() => release(key));
+      const attempt = message.info.deliveryCount;
+      entry.work = receiver.receive(content, attempt).then((isHandled) => {
+        if (isHandled) entry.message.ack();
+        else entry.message.nak(retryDelayMs(attempt));
+        release(key);
+      });
     },
     count: () => held.size,
     /** Resolves when fewer than `limit` messages are held, or at `stopWaiting`. */

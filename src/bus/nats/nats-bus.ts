@@ -2,19 +2,21 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
-import { locationIdValidator } from "../../model/location.ts";
+import { checkLocationId, locationOf } from "../../model/location.ts";
 import type { Heartbeat } from "../../model/location.ts";
 import type { Bus, Consumer } from "../bus.ts";
 import { HEARTBEAT_ANSWER_MS } from "../bus.ts";
 import {
+  decodeHeartbeat,
   decodeHubTime,
+  decodeReports,
+  decodeTicks,
   encodeHeartbeat,
   encodeHubTime,
   encodeReports,
   encodeTicks,
-  locationOf,
-} from "../codec.ts";
-import type { MessageKind } from "../delivery.ts";
+} from "./codec.ts";
+import type { MessageKind, Observer } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
 import { createHeartbeatListener } from "../heartbeats.ts";
 import type { HeartbeatListener } from "../heartbeats.ts";
@@ -68,9 +70,7 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   const link = await openNatsLink({
     servers,
     ...(credentials === undefined ? {} : { credentials }),
-    ...(locationId === undefined
-      ? {}
-      : { inboxPrefix: inboxPrefix(locationIdValidator.parse(locationId)) }),
+    ...(locationId === undefined ? {} : { inboxPrefix: inboxPrefix(checkLocationId(locationId)) }),
     name,
     pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
     log,
@@ -97,8 +97,8 @@ function createBus(
   manager: JetStreamManager,
   topology: Topology,
 ): Bus {
-  const { clock, log, onDropped = () => undefined, ackWaitMs = ACK_WAIT_MS } = options;
-  const observer = { log, onDropped };
+  const { clock, log, ackWaitMs = ACK_WAIT_MS } = options;
+  const decoded = createDecoder(options);
   const client = manager.jetstream();
   const publisher = { link, client, topology, clock };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
@@ -117,20 +117,24 @@ function createBus(
       await publish(publisher, tickSubject(locationOf(ticks)), ticks, encodeTicks);
     },
     async consumeTicks(locationId, handler) {
-      const spec = tickConsumer(locationIdValidator.parse(locationId));
-      return consumers.pull(spec, receiveTicks(handler, observer));
+      const spec = tickConsumer(checkLocationId(locationId));
+      return consumers.pull(spec, decoded("ticks", decodeTicks), receiveTicks(handler, options));
     },
     async publishReports(reports) {
       if (reports.length === 0) return;
       await publish(publisher, reportSubject(locationOf(reports)), reports, encodeReports);
     },
     consumeReports: async (handler) =>
-      consumers.pull(REPORT_CONSUMER, receiveReports(handler, observer)),
+      consumers.pull(
+        REPORT_CONSUMER,
+        decoded("reports", decodeReports),
+        receiveReports(handler, options),
+      ),
     reportsSafe: () => Promise.resolve(),
     sendHeartbeat: (heartbeat) => sendHeartbeat(link, heartbeat),
     async consumeHeartbeats(handler) {
-      const listener = createHeartbeatListener(handler, observer);
-      return consumers.add(listen(link, listener));
+      const listener = createHeartbeatListener(handler, options);
+      return consumers.add(listen(link, decoded("heartbeat", decodeHeartbeat), listener));
     },
     status() {
       const fault = link.fault() ?? consumers.fault();
@@ -157,15 +161,39 @@ async function sendHeartbeat(link: NatsLink, heartbeat: Heartbeat): Promise<numb
   }
 }
 
-function listen({ connection }: NatsLink, listener: HeartbeatListener): Consumer {
+interface Encoded {
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
+/** Undefined for what cannot be decoded, which is logged and counted. */
+const createDecoder =
+  ({ log, onDropped }: Observer) =>
+  <T>(kind: MessageKind, decode: (data: Uint8Array, locationId: string) => T) =>
+  ({ subject, data }: Encoded): T | undefined => {
+    const locationId = locationOfSubject(subject);
+    try {
+      return decode(data, locationId);
+    } catch (cause) {
+      const message = { kind, location_id: locationId, bytes: data.length };
+      log.error({ err: cause, ...message }, "message dropped: it cannot be decoded");
+      onDropped?.(kind);
+      return undefined;
+    }
+  };
+
+function listen(
+  { connection }: NatsLink,
+  decoded: (message: Encoded) => Heartbeat | undefined,
+  listener: HeartbeatListener,
+): Consumer {
   const subscription = connection.subscribe(heartbeatSubject("*"), {
     queue: HEARTBEAT_QUEUE,
     callback(err, message) {
       if (err) return; // the connection logs it
-      const locationId = locationOfSubject(message.subject);
-      void listener.receive(locationId, message.data, (hubTime) =>
-        message.respond(encodeHubTime(hubTime)),
-      );
+      const heartbeat = decoded(message);
+      if (!heartbeat) return;
+      void listener.receive(heartbeat, (hubTime) => message.respond(encodeHubTime(hubTime)));
     },
   });
   return {

@@ -4,7 +4,7 @@ import { unavailable } from "../../model/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { retry } from "../../runtime/retry.ts";
 import { TooLargeError } from "../bus.ts";
-import type { Encoded, EncodedMessage } from "../codec.ts";
+import type { Encoded, EncodedMessage } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isOverMaximum, textOf } from "./errors.ts";
 import { shortDelayMs } from "./topology.ts";

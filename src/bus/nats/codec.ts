@@ -1,17 +1,13 @@
-// Messages on the bus: ticks, reports and heartbeats as JSON. The same content has the same id.
+// Messages on NATS: ticks, reports and heartbeats as JSON. The same content has the same id.
 import { createHash } from "node:crypto";
-import type { Tick } from "../model/tick.ts";
-import { tickValidator } from "../model/tick.ts";
-import type { RunReport } from "../model/result.ts";
-import { runReportValidator } from "../model/result.ts";
-import type { Heartbeat } from "../model/location.ts";
-import {
-  heartbeatAnswerValidator,
-  heartbeatValidator,
-  locationIdValidator,
-} from "../model/location.ts";
-import type { Validator } from "../model/validate.ts";
-import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
+import type { Tick } from "../../model/tick.ts";
+import { tickValidator } from "../../model/tick.ts";
+import type { RunReport } from "../../model/result.ts";
+import { runReportValidator } from "../../model/result.ts";
+import type { Heartbeat } from "../../model/location.ts";
+import { heartbeatAnswerValidator, heartbeatValidator } from "../../model/location.ts";
+import type { Validator } from "../../model/validate.ts";
+import { MAX_REPORTS_PER_BATCH } from "../bus.ts";
 
 export interface EncodedMessage {
   readonly id: string;
@@ -54,14 +50,6 @@ export const encodeHubTime = (now: number): Uint8Array => Buffer.from(JSON.strin
 /** Throws for anything else. */
 export const decodeHubTime = (data: Uint8Array): number =>
   heartbeatAnswerValidator.parse(parse(data)).now;
-
-/** The location of the items, safe in a subject; throws for items of several locations. */
-export function locationOf(items: readonly { readonly location_id: string }[]): string {
-  const [first, ...others] = new Set(items.map((item) => item.location_id));
-  if (others.length > 0)
-    throw new Error("items that are published together must be of one location");
-  return locationIdValidator.parse(first);
-}
 
 type Batch = "ticks" | "reports";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { decodeTicks, encodeTicks, locationOf } from "../../src/bus/codec.ts";
-import type { Tick } from "../../src/model/tick.ts";
-import { aTick } from "./buses.ts";
+import { decodeTicks, encodeTicks } from "../../../src/bus/nats/codec.ts";
+import type { Tick } from "../../../src/model/tick.ts";
+import { aTick } from "../buses.ts";
 
 const ids = (ticks: readonly Tick[], maxBytes?: number): string[] =>
   encodeTicks(ticks, maxBytes).messages.map(({ id }) => id);
@@ -41,9 +41,4 @@ describe("ticks in messages of a limited size", () => {
 it("unknown fields pass, so that a newer hub can talk to an older agent", () => {
   const data = Buffer.from(JSON.stringify({ later: 1, ticks: [{ ...aTick(), later: 1 }] }));
   expect(decodeTicks(data, "local")).toHaveLength(1);
-});
-
-it("what is published together is of one location", () => {
-  expect(locationOf([aTick(), aTick()])).toBe("local");
-  expect(() => locationOf([aTick(), aTick({ location_id: "b" })])).toThrow("one location");
 });
