@@ -13,8 +13,8 @@ import type { CommandInput } from "./command.ts";
 
 /**
  * Resolves when `stop` has resolved and everything has stopped; rejects if a service cannot start
- * or stop. A signal during startup stops what has started; while the process still waits for a
- * server to connect to, the signal ends it immediately.
+ * or stop, or an agent's thread ends by itself. A signal during startup stops what has started;
+ * while the process still waits for a server to connect to, the signal ends it immediately.
  */
 export async function serve(
   { config, values, print }: CommandInput,
@@ -28,6 +28,7 @@ export async function serve(
     system = await compose({ config, dataDir, log, ...(demo && { companion: demo }) });
     await system.lifecycle.start();
   };
+  let signal: NodeJS.Signals;
   try {
     await Promise.race([start(), stop]);
     if (system?.lifecycle.state() === "running") {
@@ -37,12 +38,12 @@ export async function serve(
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
     }
+    signal = await (system ? Promise.race([stop, system.failed]) : stop);
   } catch (cause) {
-    // A failed stop is logged; the caller needs to know why the start failed.
+    // A failed stop is logged; the caller needs to know what failed before.
     await system?.lifecycle.stop().catch(() => undefined);
     throw cause;
   }
-  const signal = await stop;
   if (system === undefined) {
     log.info({ signal }, "stopped before startup completed");
     process.exit(0); // a pending connection would keep the process alive

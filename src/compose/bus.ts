@@ -7,8 +7,10 @@ import type { Logger } from "../runtime/logger.ts";
 import { Counter } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
+export type BusConfig = Pick<Config, "natsUrls" | "natsCredentials">;
+
 export async function openConfiguredBus(
-  config: Config,
+  config: BusConfig,
   log: Logger,
   registry: Registry,
   name: string,

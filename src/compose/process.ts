@@ -15,6 +15,8 @@ import type { OpsServer, ReadinessCheck } from "../runtime/ops-server.ts";
 import { lockForProcess } from "../store/process-lock.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
+import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
+import type { AgentThread } from "./agent-thread.ts";
 import { openConfiguredBus } from "./bus.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
 import { announcingPort, openOwnNetwork } from "./network.ts";
@@ -33,6 +35,8 @@ export interface System {
   readonly store: Store | undefined;
   /** The store's first key, if this start generated it. */
   firstKey(): string | undefined;
+  /** Rejects when a part ends that this process cannot do without. */
+  readonly failed: Promise<never>;
 }
 
 export interface ComposeOptions {
@@ -74,6 +78,7 @@ interface Connections {
   readonly holder: string;
   readonly store: Store | undefined;
   readonly bus: Bus;
+  readonly agentThreads: readonly AgentThread[];
 }
 
 /** Adds each part to `opened` as soon as it is open, as a service that closes it. */
@@ -92,6 +97,13 @@ async function openConnections(
     closeLater(companion.name, () => companion.stop());
     await companion.start();
   }
+  // The agents' modules load while the store opens.
+  const agentThreads = Array.from({ length: agentThreadsOf(config) }, () =>
+    startAgentThread(config, log),
+  );
+  closeLater("agents' threads", async () => {
+    await Promise.all(agentThreads.map((thread) => thread.end()));
+  });
   const store = needsStore ? await openConfiguredStore(config, dataDir, log) : undefined;
   if (store) closeLater("store", () => store.close());
   const registry = createRegistry({ version: VERSION });
@@ -99,7 +111,7 @@ async function openConnections(
   const bus = await openConfiguredBus(config, log, registry, holder);
   closeLater("bus", () => bus.close());
   if (store) await prepareStore(store, bus, config);
-  return { registry, holder, store, bus };
+  return { registry, holder, store, bus, agentThreads };
 }
 
 async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
@@ -124,7 +136,8 @@ async function wire(
   const opsListener = announcingPort(ops, own, () => ops.address()?.port);
   const started = [own, opsListener, ...services, ...(firstKey ? [firstKey] : [])];
   const lifecycle = createLifecycle([...opened, ...started], log, STOP_DEADLINE_MS);
-  return { lifecycle, ops, api, store, firstKey: () => firstKey?.generated() };
+  const failed = Promise.race(connections.agentThreads.map((thread) => thread.failed));
+  return { lifecycle, ops, api, store, firstKey: () => firstKey?.generated(), failed };
 }
 
 /** Starts last: a ready process has a key, and a failed start leaves it to the next one to show. */
@@ -142,19 +155,20 @@ function firstKeyOf(store: Store, { config, dataDir }: ComposeOptions) {
 
 const opsServerOf = (
   { config, log }: ComposeOptions,
-  { store, bus, registry }: Connections,
+  connections: Connections,
   state: Lifecycle["state"],
 ): OpsServer =>
   createOpsServer({
     host: config.host,
     port: config.opsPort,
-    registry,
+    registry: connections.registry,
+    threadMetrics: () => Promise.all(connections.agentThreads.map((thread) => thread.metrics())),
     state,
-    checks: readinessChecks(store, bus),
+    checks: readinessChecks(connections),
     log,
   });
 
-function readinessChecks(store: Store | undefined, bus: Bus): ReadinessCheck[] {
+function readinessChecks({ store, bus, agentThreads }: Connections): ReadinessCheck[] {
   const busCheck = {
     part: "bus",
     check() {
@@ -162,5 +176,13 @@ function readinessChecks(store: Store | undefined, bus: Bus): ReadinessCheck[] {
       if (!connected) throw new Error(detail);
     },
   };
-  return store ? [{ part: "database", check: () => store.ping() }, busCheck] : [busCheck];
+  const agentChecks = agentThreads.map((thread) => ({
+    part: "agent",
+    check: () => thread.check(),
+  }));
+  return [
+    ...(store ? [{ part: "database", check: () => store.ping() }] : []),
+    busCheck,
+    ...agentChecks,
+  ];
 }

@@ -1,7 +1,5 @@
 // The roles of a process, each wired to what it needs.
 import { createHmac } from "node:crypto";
-import { createAgent } from "../agent/agent.ts";
-import { createAgentMetrics } from "../agent/metrics.ts";
 import { createAggregator } from "../aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { createAnswerPruning } from "../api/idempotency.ts";
@@ -13,10 +11,8 @@ import type { Config } from "../config/config.ts";
 import type { Role } from "../config/settings.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { parseEgressAllow } from "../net/egress.ts";
-import type { EgressRules } from "../net/egress.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
 import { createHostResolver } from "../net/resolve-host.ts";
-import type { HostResolver } from "../net/resolve-host.ts";
 import { createRenewalMetrics } from "../renewal/metrics.ts";
 import { createRenewalService } from "../renewal/renewal.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -28,6 +24,9 @@ import { createSchedulerMetrics } from "../scheduler/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
+import { composeAgent } from "./agent.ts";
+import type { AgentOrder } from "./agent.ts";
+import type { AgentThread } from "./agent-thread.ts";
 import { announcingPort, uplinkCheckOf } from "./network.ts";
 import { locationKeysOf, masterKeyOf, tickSealerOf } from "./store.ts";
 
@@ -42,6 +41,8 @@ export interface RoleParts {
   /** Identifies this process to the others. */
   readonly holder: string;
   readonly own: WatchedNetwork;
+  /** One for each agent; empty: the agent, if this process has one, runs on the main thread. */
+  readonly agentThreads: readonly AgentThread[];
   /** Allowed targets in addition to the configured ones. */
   readonly egressAllow: readonly string[];
 }
@@ -50,12 +51,6 @@ export interface RoleParts {
 interface HubParts extends RoleParts {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
-}
-
-/** Shared: each resolver can occupy one of the few threads that look up names. */
-interface Network {
-  readonly egress: EgressRules;
-  readonly resolver: HostResolver;
 }
 
 export interface Roles {
@@ -70,11 +65,10 @@ export interface Roles {
 export function composeRoles(parts: RoleParts): Roles {
   const has = (role: Role): boolean => parts.config.roles.includes(role);
   const hub = hubPartsOf(parts);
-  const network = networkOf(parts);
   const services: Service[] = [];
   if (hub && has("aggregator")) services.push(aggregatorOf(hub));
-  if (has("agent")) services.push(agentOf(parts, network));
-  if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub, network));
+  if (has("agent")) services.push(...agentsOf(parts));
+  if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub));
   const api = hub && has("api") ? apiOf(hub) : undefined;
   if (hub && api)
     services.push(
@@ -93,10 +87,11 @@ function hubPartsOf(parts: RoleParts): HubParts | undefined {
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });
 
-const networkOf = ({ config, egressAllow, own }: RoleParts): Network => ({
-  egress: parseEgressAllow([...config.egressAllow, ...egressAllow], own),
-  resolver: createHostResolver({ clock: systemClock }),
-});
+/** Beyond public addresses. */
+const allowedTargets = ({ config, egressAllow }: RoleParts): string[] => [
+  ...config.egressAllow,
+  ...egressAllow,
+];
 
 const aggregatorOf = (parts: HubParts): Service =>
   createAggregator({
@@ -107,22 +102,26 @@ const aggregatorOf = (parts: HubParts): Service =>
     metrics: createAggregatorMetrics(parts.registry),
   });
 
-function agentOf(parts: RoleParts, network: Network): Service {
-  const { config, dataDir, bus, registry, holder, store } = parts;
-  return createAgent({
-    ...network,
-    bus,
-    clock: systemClock,
-    log: logOf(parts, "agent"),
-    metrics: createAgentMetrics(registry),
+function agentsOf(parts: RoleParts): Service[] {
+  const { agentThreads, bus, own } = parts;
+  if (agentThreads.length === 0) return [composeAgent(agentOrder(parts, 1, 1), parts)];
+  return agentThreads.map((thread, at) =>
+    thread.service(agentOrder(parts, at + 1, agentThreads.length), bus, own),
+  );
+}
+
+/** Of the nth of so many agents. */
+function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
+  const { config, dataDir, bus, holder, store } = parts;
+  return {
     locationId: config.location,
-    agentId: holder,
-    version: VERSION,
+    agentId: agents === 1 ? holder : `${holder}-${n}`,
     locationKeys: locationKeysOf(config, dataDir, { hasMaster: store !== undefined }),
+    egressAllow: allowedTargets(parts),
     uplinkCheck: uplinkCheckOf(config),
-    ...(bus.durable && { spoolPath: dataDir.path("spool.db") }),
-    concurrency: config.agentConcurrency,
-  });
+    ...(bus.durable && { spoolPath: dataDir.path(n === 1 ? "spool.db" : `spool-${n}.db`) }),
+    concurrency: Math.ceil(config.agentConcurrency / agents),
+  };
 }
 
 const schedulerOf = (parts: HubParts): Service =>
@@ -134,9 +133,10 @@ const schedulerOf = (parts: HubParts): Service =>
     metrics: createSchedulerMetrics(parts.registry),
   });
 
-const renewalOf = (parts: HubParts, network: Network): Service =>
+const renewalOf = (parts: HubParts): Service =>
   createRenewalService({
-    ...network,
+    egress: parseEgressAllow(allowedTargets(parts), parts.own),
+    resolver: createHostResolver({ clock: systemClock }),
     store: parts.store,
     log: logOf(parts, "scheduler"),
     metrics: createRenewalMetrics(parts.registry),

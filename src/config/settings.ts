@@ -183,8 +183,16 @@ export const SETTINGS = {
   agentConcurrency: setting({
     env: "SONDE_AGENT_CONCURRENCY",
     default: "500",
-    meaning: "Maximum concurrent calls of this process's agent",
+    meaning: "Maximum concurrent calls of this process's agents together",
     allowed: "a whole number from 1 to 100000",
     parse: integer(1, 100_000),
+  }),
+  agentThreads: setting({
+    env: "SONDE_AGENT_THREADS",
+    default: "1",
+    meaning:
+      "Agents of the location in this process, each in a thread of its own; as many as there are processors to spare",
+    allowed: "a whole number from 1 to 64",
+    parse: integer(1, 64),
   }),
 };

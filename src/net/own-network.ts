@@ -24,6 +24,8 @@ export interface OwnNetworkOptions {
 export interface WatchedNetwork extends OwnNetwork, Service {
   /** Adds a port where this process listens. */
   listensOn(port: number): void;
+  /** Calls back now and whenever something was added. */
+  onGrowth(listener: (known: OwnNetwork) => void): void;
 }
 
 /**
@@ -39,14 +41,12 @@ export async function createOwnNetwork({
   find = (name) => lookup(name, { all: true }),
 }: OwnNetworkOptions): Promise<WatchedNetwork> {
   const names = new Set(knownServers);
-  const ports = new Set(knownPorts);
-  const servers = new Map<string, ServerAddress>();
+  const known = createKnown(knownPorts);
   const stopping = new AbortController();
 
   const lookUp = async (server: string): Promise<void> => {
     const { name, port } = splitAddress(server);
-    for (const { address } of await find(name))
-      servers.set(`${address} ${port}`, { address, port });
+    for (const { address } of await find(name)) known.addServer({ address, port });
   };
   const lookUpAll = (all: Iterable<string>): Promise<unknown> =>
     Promise.allSettled([...all].map(lookUp));
@@ -54,7 +54,7 @@ export async function createOwnNetwork({
     const unknown = announced().filter((server) => !names.has(server));
     for (const server of unknown) {
       names.add(server);
-      ports.add(splitAddress(server).port);
+      known.addPort(splitAddress(server).port);
     }
     return lookUpAll(unknown);
   };
@@ -72,14 +72,42 @@ export async function createOwnNetwork({
   await Promise.all([lookUpAll(names), learnAnnounced()]);
   return {
     name: "own network",
-    ports,
-    servers,
-    listensOn: (port) => void ports.add(port),
+    ports: known.ports,
+    servers: known.servers,
+    listensOn: known.addPort,
+    onGrowth: known.onGrowth,
     async start() {
       watch().catch(() => undefined); // ends with stop()
     },
     async stop() {
       stopping.abort();
+    },
+  };
+}
+
+function createKnown(first: readonly number[]) {
+  const ports = new Set(first);
+  const servers = new Map<string, ServerAddress>();
+  const listeners: ((known: OwnNetwork) => void)[] = [];
+  const tell = (): void => {
+    for (const listener of listeners) listener({ ports, servers });
+  };
+  return {
+    ports,
+    servers,
+    addPort: (port: number): void => {
+      ports.add(port);
+      tell();
+    },
+    addServer: (server: ServerAddress): void => {
+      const name = `${server.address} ${server.port}`;
+      if (servers.has(name)) return;
+      servers.set(name, server);
+      tell();
+    },
+    onGrowth: (listener: (known: OwnNetwork) => void): void => {
+      listeners.push(listener);
+      listener({ ports, servers });
     },
   };
 }

@@ -1,5 +1,5 @@
 // The metrics registry of a process. Each role defines its metrics in `<role>/metrics.ts`.
-import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import { AggregatorRegistry, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -14,4 +14,20 @@ export function createRegistry({ version }: { readonly version: string }): Regis
     registers: [registry],
   }).set({ version }, 1);
   return registry;
+}
+
+/** The values of a registry at one moment; crosses between threads. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
+
+/** The text of /metrics: the metrics of this process, with those of its threads added up. */
+export async function renderMetrics(
+  registry: Registry,
+  threads: readonly MetricsSnapshot[],
+): Promise<string> {
+  const own = await registry.getMetricsAsJSON();
+  // What the package leaves out of a cluster's metrics belongs to the process that has it.
+  const kept = own.map((metric) =>
+    metric.aggregator === "omit" ? { ...metric, aggregator: "first" } : metric,
+  );
+  return AggregatorRegistry.aggregate([kept, ...threads]).metrics();
 }

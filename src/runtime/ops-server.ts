@@ -6,7 +6,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Lifecycle, Service } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
-import type { Registry } from "./metrics.ts";
+import { renderMetrics } from "./metrics.ts";
+import type { MetricsSnapshot, Registry } from "./metrics.ts";
 
 export interface ReadinessCheck {
   /** Its name in /readyz. */
@@ -19,6 +20,8 @@ export interface OpsServerOptions {
   readonly host: string;
   readonly port: number;
   readonly registry: Registry;
+  /** Asks each thread of this process for its metrics; default: there are no threads. */
+  readonly threadMetrics?: () => Promise<readonly MetricsSnapshot[]>;
   readonly state: Lifecycle["state"];
   readonly checks: readonly ReadinessCheck[];
   readonly log: Logger;
@@ -41,7 +44,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const STOP_GRACE_MS = 1_000;
 
 export function createOpsServer(options: OpsServerOptions): OpsServer {
-  const { host, port, registry, log } = options;
+  const { host, port, registry, threadMetrics = async () => [], log } = options;
   const readiness = createReadiness(options);
   const answers: Readonly<Record<string, Answer>> = {
     "/livez": (response) => send(response, 200, { status: "alive" }),
@@ -51,7 +54,7 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
       else send(response, 503, { status: "not ready", failing });
     },
     "/metrics": async (response) => {
-      const text = await registry.metrics();
+      const text = await renderMetrics(registry, await threadMetrics());
       response.setHeader("content-type", registry.contentType);
       response.end(text);
     },

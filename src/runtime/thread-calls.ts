@@ -10,8 +10,9 @@ export type ThreadPort = Pick<MessagePort, "postMessage"> & {
   on(event: "message", listener: (message: Message) => void): unknown;
 };
 
-type Content<F> = F extends (content: infer C) => unknown ? C : never;
-type Answer<F> = F extends (...content: never[]) => infer A ? Awaited<A> : never;
+type Call = (content: never) => unknown;
+type Content<F> = F extends Call ? Parameters<F> : never;
+type Answer<F> = F extends Call ? Awaited<ReturnType<F>> : never;
 
 export type ThreadCalls<Theirs> = ReturnType<typeof connectThreads<Theirs>>;
 
@@ -49,7 +50,7 @@ export function connectThreads<Theirs>(port: ThreadPort, own: object) {
     /** Rejects with the message of the other end's error, and with the reason of `lose`. */
     ask<Name extends keyof Theirs & string>(
       name: Name,
-      content: Content<Theirs[Name]>,
+      ...[content]: Content<Theirs[Name]>
     ): Promise<Answer<Theirs[Name]>> {
       const asker = Promise.withResolvers<unknown>();
       if (lost) asker.reject(lost);

@@ -53,6 +53,7 @@ describe("the configuration", () => {
       logLevel: "info",
       tokenInQuery: true,
       agentConcurrency: 500,
+      agentThreads: 1,
     });
     expect(Object.isFrozen(config)).toBe(true);
     expect(Object.isFrozen(config.roles)).toBe(true);
@@ -76,6 +77,7 @@ describe("the configuration", () => {
       SONDE_LOG_LEVEL: "debug",
       SONDE_TOKEN_IN_QUERY: "false",
       SONDE_AGENT_CONCURRENCY: "50",
+      SONDE_AGENT_THREADS: "64",
     });
     expect(config).toMatchObject({
       host: "::1",
@@ -101,6 +103,7 @@ describe("the configuration", () => {
       logLevel: "debug",
       tokenInQuery: false,
       agentConcurrency: 50,
+      agentThreads: 64,
     });
     expect(() => parseEgressAllow(config.egressAllow)).not.toThrow();
     expect([...(config.masterKey ?? [])]).toEqual([...Array<number>(31).fill(0), 255]);
@@ -265,6 +268,8 @@ describe("an invalid value", () => {
     ],
     ["yes", "SONDE_TOKEN_IN_QUERY", "yes", "true or false"],
     ["zero calls", "SONDE_AGENT_CONCURRENCY", "0", "a whole number from 1 to 100000"],
+    ["no thread", "SONDE_AGENT_THREADS", "0", "a whole number from 1 to 64"],
+    ["too many threads", "SONDE_AGENT_THREADS", "65", "a whole number from 1 to 64"],
     ["half a call", "SONDE_AGENT_CONCURRENCY", "1.5", "a whole number from 1 to 100000"],
   ])("is reported with the allowed values: %s", (_, name, value, allowed) => {
     expect(faultsOf({ [name]: value })).toEqual([`${name}: '${value}' is not ${allowed}`]);

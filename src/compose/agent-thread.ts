@@ -1,0 +1,80 @@
+// An agent in a thread of its own, as the main thread sees it.
+import { MessageChannel, Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import type { Bus } from "../bus/bus.ts";
+import { serveThreadBus } from "../bus/thread-bus.ts";
+import type { Config } from "../config/config.ts";
+import type { WatchedNetwork } from "../net/own-network.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { connectThreads } from "../runtime/thread-calls.ts";
+import type { ThreadCalls } from "../runtime/thread-calls.ts";
+import type { AgentOrder } from "./agent.ts";
+import type { AgentThreadCalls, AgentThreadData } from "./agent-worker.ts";
+
+export type AgentThread = ReturnType<typeof startAgentThread>;
+
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 32 };
+
+/** The agents of this process that get a thread: none if one agent is all that it runs. */
+export function agentThreadsOf({ roles, agentThreads }: Config): number {
+  if (!roles.includes("agent")) return 0;
+  return roles.length === 1 && agentThreads === 1 ? 0 : agentThreads;
+}
+
+/** Starts the thread, which loads its modules until it gets its order. */
+export function startAgentThread(config: Config, log: Logger) {
+  const channel = config.natsUrls ? undefined : new MessageChannel();
+  const { worker, failed, end } = startWorker(config, channel?.port2);
+  const agent: ThreadCalls<AgentThreadCalls> = connectThreads(worker, {});
+  let isLost = false;
+  failed.catch((err: Error) => {
+    isLost = true;
+    log.fatal({ err }, "agent lost");
+    agent.lose(err);
+  });
+
+  return {
+    /** Rejects when the thread ends before `end`. */
+    failed,
+    service: (order: AgentOrder, bus: Bus, own: WatchedNetwork): Service => ({
+      name: `agent of ${order.locationId}`,
+      async start() {
+        if (channel) serveThreadBus(bus, channel.port1);
+        own.onGrowth(({ ports, servers }) => void agent.ask("learn", { ports, servers }));
+        await agent.ask("start", order);
+      },
+      async stop() {
+        if (!isLost) await agent.ask("stop");
+      },
+    }),
+    /** Rejects when the agent cannot work, with the reason. */
+    async check(): Promise<void> {
+      const { connected, detail } = await agent.ask("busStatus");
+      if (!connected) throw new Error(detail);
+    },
+    metrics: () => agent.ask("metrics"),
+    end,
+  };
+}
+
+function startWorker({ natsUrls, natsCredentials, logLevel }: Config, port?: MessagePort) {
+  const data: AgentThreadData = { config: { natsUrls, natsCredentials }, logLevel, port };
+  const worker = new Worker(new URL("./agent-worker-entry.ts", import.meta.url), {
+    workerData: data,
+    transferList: port ? [port] : [],
+    resourceLimits: RESOURCE_LIMITS,
+  });
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  let isEnding = false;
+  const fail = (reason: string, cause?: unknown): void => {
+    if (!isEnding) reject(new Error(`an agent's thread has ended: ${reason}`, { cause }));
+  };
+  worker.once("error", (cause: Error) => fail(cause.message, cause));
+  worker.once("exit", (code) => fail(`exit code ${code}`));
+  const end = async (): Promise<void> => {
+    isEnding = true;
+    await worker.terminate();
+  };
+  return { worker, failed, end };
+}

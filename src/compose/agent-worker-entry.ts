@@ -1,0 +1,9 @@
+// The entry of an agent's thread.
+import { parentPort, workerData } from "node:worker_threads";
+import { keepCompiledCode } from "../runtime/compiled-code.ts";
+import type { AgentThreadData } from "./agent-worker.ts";
+
+keepCompiledCode();
+// Only what is imported from here on is kept.
+const { serveAgent } = await import("./agent-worker.ts");
+if (parentPort) serveAgent(parentPort, workerData as AgentThreadData);

@@ -1,0 +1,69 @@
+// An agent in a thread of its own, as that thread sees it. The main thread tells it when to start
+// and stop, and where the process is in the network.
+import type { MessagePort } from "node:worker_threads";
+import type { AgentBus, BusStatus } from "../bus/bus.ts";
+import { createThreadBus } from "../bus/thread-bus.ts";
+import type { ServerAddress } from "../net/egress.ts";
+import { saveCompiledCode } from "../runtime/compiled-code.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import { createLogger } from "../runtime/logger.ts";
+import type { LogLevel } from "../runtime/logger.ts";
+import { Registry } from "../runtime/metrics.ts";
+import type { MetricsSnapshot } from "../runtime/metrics.ts";
+import { connectThreads } from "../runtime/thread-calls.ts";
+import { composeAgent } from "./agent.ts";
+import type { AgentOrder } from "./agent.ts";
+import { openConfiguredBus } from "./bus.ts";
+import type { BusConfig } from "./bus.ts";
+
+/** The data of the worker. */
+export interface AgentThreadData {
+  readonly config: BusConfig;
+  readonly logLevel: LogLevel;
+  /** To the bus of this process; undefined where an agent has a connection to NATS. */
+  readonly port: MessagePort | undefined;
+}
+
+/** Where the process is, as far as it is known. */
+export interface KnownNetwork {
+  readonly ports: ReadonlySet<number>;
+  readonly servers: ReadonlyMap<string, ServerAddress>;
+}
+
+/** What the main thread asks. */
+export interface AgentThreadCalls {
+  start(order: AgentOrder): Promise<void>;
+  stop(): Promise<void>;
+  learn(network: KnownNetwork): void;
+  busStatus(): BusStatus;
+  metrics(): Promise<MetricsSnapshot>;
+}
+
+export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentThreadData): void {
+  const log = createLogger(logLevel);
+  const registry = new Registry();
+  const own = { ports: new Set<number>(), servers: new Map<string, ServerAddress>() };
+  let bus: AgentBus | undefined;
+  let agent: Service | undefined;
+
+  const calls: AgentThreadCalls = {
+    async start(order) {
+      const { agentId } = order;
+      bus = port ? createThreadBus(port) : await openConfiguredBus(config, log, registry, agentId);
+      agent = composeAgent(order, { bus, log, registry, own });
+      await agent.start();
+      saveCompiledCode();
+    },
+    async stop() {
+      await agent?.stop();
+      await bus?.close();
+    },
+    learn({ ports, servers }) {
+      for (const each of ports) own.ports.add(each);
+      for (const [name, each] of servers) own.servers.set(name, each);
+    },
+    busStatus: () => bus?.status() ?? { connected: false, detail: "not started" },
+    metrics: () => registry.getMetricsAsJSON(),
+  };
+  connectThreads(main, calls);
+}

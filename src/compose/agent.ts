@@ -1,0 +1,45 @@
+// The agent role: what each agent of this process is told, and how it is wired, on the main thread
+// or in a thread of its own.
+import { createAgent } from "../agent/agent.ts";
+import type { AgentSettings } from "../agent/agent.ts";
+import { createAgentMetrics } from "../agent/metrics.ts";
+import type { AgentBus } from "../bus/bus.ts";
+import { parseEgressAllow } from "../net/egress.ts";
+import type { OwnNetwork } from "../net/egress.ts";
+import { createHostResolver } from "../net/resolve-host.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Registry } from "../runtime/metrics.ts";
+import { VERSION } from "../version.ts";
+
+/** Crosses to the agent's thread. */
+export interface AgentOrder extends Pick<
+  AgentSettings,
+  "locationId" | "agentId" | "locationKeys" | "uplinkCheck" | "spoolPath" | "concurrency"
+> {
+  /** Allowed targets beyond public addresses. */
+  readonly egressAllow: readonly string[];
+}
+
+export interface AgentParts {
+  readonly bus: AgentBus;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly own: OwnNetwork;
+}
+
+export const composeAgent = (
+  { egressAllow, ...order }: AgentOrder,
+  { bus, log, registry, own }: AgentParts,
+): Service =>
+  createAgent({
+    ...order,
+    bus,
+    clock: systemClock,
+    log: log.child({ role: "agent" }),
+    metrics: createAgentMetrics(registry),
+    version: VERSION,
+    egress: parseEgressAllow(egressAllow, own),
+    resolver: createHostResolver({ clock: systemClock }),
+  });
