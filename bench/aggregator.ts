@@ -16,7 +16,7 @@ import { cpuMs } from "./support/usage.ts";
 const SIZES = [100_000, 1_000_000];
 const SMOKE_SIZES = [0];
 /** Batches of a round. */
-const BATCHES = 20;
+const BATCHES = 10;
 
 const RATE_GOALS = { SQLite: 20_000, PostgreSQL: 10_000 };
 

@@ -1,5 +1,6 @@
 // Installs the servers and the browser that the tests start: with apt as root, otherwise by
-// printing what to install.
+// printing what to install. With --peers also what the benchmarks compare with, which they skip
+// where it is missing.
 import { spawnSync } from "node:child_process";
 import { findPostgres, findProgram } from "./programs.ts";
 
@@ -27,12 +28,25 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
 ];
 
+const peer = (name: string, debianPackage: string): Requirement => ({
+  what: name,
+  debianPackage,
+  isPresent: () => findProgram(name) !== undefined,
+});
+
+const PEERS: readonly Requirement[] = [
+  peer("nginx", "nginx"),
+  peer("wrk", "wrk"),
+  peer("prometheus-blackbox-exporter", "prometheus-blackbox-exporter"),
+];
+
 // On a machine that has just booted, another apt may be running; package servers may be slow.
 const PATIENTLY = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
 
 const say = (line: string): unknown => process.stderr.write(`${line}\n`);
 
-const stillMissing = (): Requirement[] => REQUIREMENTS.filter(({ isPresent }) => !isPresent());
+const stillMissing = (of = REQUIREMENTS): Requirement[] =>
+  of.filter(({ isPresent }) => !isPresent());
 
 /** The failure, or undefined. */
 function runApt(...args: readonly string[]): string | undefined {
@@ -46,6 +60,7 @@ function runApt(...args: readonly string[]): string | undefined {
 }
 
 function install(packages: readonly string[]): void {
+  if (packages.length === 0) return;
   say(`Installing programs for the tests: ${packages.join(" ")}`);
   const options = ["-y", "-qq", "--no-install-recommends"];
   // `update` also fails when an unrelated package source is unreachable.
@@ -57,7 +72,10 @@ const packagesOf = (missing: readonly Requirement[]): string[] =>
   missing.map(({ debianPackage }) => debianPackage);
 
 const mayInstall = process.getuid?.() === 0 && findProgram("apt-get") !== undefined;
-if (mayInstall && stillMissing().length > 0) install(packagesOf(stillMissing()));
+if (mayInstall) {
+  install(packagesOf(stillMissing()));
+  if (process.argv.includes("--peers")) install(packagesOf(stillMissing(PEERS)));
+}
 
 const missing = stillMissing();
 if (missing.length > 0) {
