@@ -118,12 +118,19 @@ async function prepareCopies(database: BenchDatabase): Promise<Copy> {
   ];
   return async (ids, copies) => {
     for (const { table, key, columns } of tables) {
-      const values = columns.map(({ name, isText }) => (isText ? renamed(name, ids) : name));
+      const templates = `${key} in (${ids.map((id) => `'${id}'`).join(", ")})`;
+      const rows = await database.query(`select * from ${table} where ${templates}`);
+      const values = columns.map((column) =>
+        renamed(
+          column,
+          ids.filter((id) => rows.some((row) => String(row[column]).includes(id))),
+        ),
+      );
       await database.query(`
-        insert into ${table} (${columns.map(({ name }) => name).join(", ")})
+        insert into ${table} (${columns.join(", ")})
         with recursive copy (n) as (select 1 union all select n + 1 from copy where n < ${copies})
         select ${values.join(", ")} from ${table}, copy
-        where ${key} in (${ids.map((id) => `'${id}'`).join(", ")})`);
+        where ${templates}`);
     }
   };
 }
@@ -135,22 +142,14 @@ const renamed = (column: string, ids: readonly string[]): string =>
     column,
   );
 
-interface Column {
-  readonly name: string;
-  readonly isText: boolean;
-}
-
-async function columnsOf(database: BenchDatabase, table: string): Promise<Column[]> {
+async function columnsOf(database: BenchDatabase, table: string): Promise<string[]> {
   const rows = await database.query(
     database.file === undefined
-      ? `select column_name as name, data_type as type from information_schema.columns
+      ? `select column_name as name from information_schema.columns
          where table_name = '${table}' and is_generated = 'NEVER'`
-      : `select name, type from pragma_table_info('${table}')`,
+      : `select name from pragma_table_info('${table}')`,
   );
-  return rows.map(({ name, type }) => ({
-    name: String(name),
-    isText: String(type).toLowerCase() === "text",
-  }));
+  return rows.map(({ name }) => String(name));
 }
 
 /** As if a scheduler had opened every slot before the one of `due`. */

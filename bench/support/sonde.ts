@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { Agent, request } from "undici";
 import { MASTER_KEY } from "./database.ts";
 import { makeFolder, sleep, startChild, stopChild } from "./children.ts";
 import type { Core } from "./children.ts";
@@ -13,6 +14,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The first key of every benchmark's store. */
 export const API_KEY = "b".repeat(32);
+
+const unpooled = new Agent({ connections: null });
 
 const READY_WITHIN_MS = 120_000;
 
@@ -67,8 +70,11 @@ export async function startSonde({ core, roles, env, authority }: SondeOptions):
     pid: child.pid ?? 0,
     startMs,
     apiUrl: roles === undefined || roles.includes("api") ? await addresses.api : undefined,
-    metric: async (name, labels = "") =>
-      sumOf(await (await fetch(`${opsUrl}/metrics`)).text(), name, labels),
+    async metric(name, labels = "") {
+      // A connection of its own: a busy process may close one that is kept just as it is used.
+      const { body } = await request(`${opsUrl}/metrics`, { dispatcher: unpooled, reset: true });
+      return sumOf(await body.text(), name, labels);
+    },
     stop: () => stopChild(child),
     [Symbol.asyncDispose]: () => stopChild(child),
   };
