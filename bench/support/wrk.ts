@@ -59,6 +59,7 @@ export async function load(
   if (line === undefined) throw new Error(`wrk ended without a summary: ${output}`);
   const { requests, us, failed, p50, p99 } = JSON.parse(line) as Record<string, number>;
   if (failed !== 0) throw new Error(`${failed} requests to ${url} failed`);
+  if (requests === 0) throw new Error(`no request to ${url} was answered`);
   return {
     rate: (requests ?? 0) / ((us ?? 0) / 1e6),
     cpu: used / (requests ?? 0),
