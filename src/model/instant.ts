@@ -1,8 +1,24 @@
 // Instants: epoch milliseconds in code, ISO 8601 UTC strings on the wire.
 
 /** With microseconds: `created`, `last_update`, times of results. */
-export const formatInstant = (ms: number): string =>
-  `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+export function formatInstant(ms: number): string {
+  const whole = Math.trunc(ms);
+  const second = Math.floor(whole / 1000);
+  return `${formatSecond(second)}.${String(whole - second * 1000).padStart(3, "0")}000Z`;
+}
+
+const KEPT_SECONDS = 64;
+const kept: (readonly [second: number, text: string] | undefined)[] = [];
+
+/** The instants of one result are within a few seconds, and so are those of the next. */
+function formatSecond(second: number): string {
+  const at = ((second % KEPT_SECONDS) + KEPT_SECONDS) % KEPT_SECONDS;
+  const known = kept[at];
+  if (known?.[0] === second) return known[1];
+  const text = new Date(second * 1000).toISOString().slice(0, -".000Z".length);
+  kept[at] = [second, text];
+  return text;
+}
 
 /** Without a fraction: the `time` of a statistics period. */
 export const formatPeriodTime = (ms: number): string =>

@@ -18,10 +18,20 @@ const PARTS =
   /api[-_]?key|(^|[-_])key$|token|secret|passw|credential|signature|session|jwt|bearer|auth(?!or|ent)/;
 
 /** Whether a header or parameter of this name carries a credential. */
-export const isCredential = (name: string): boolean => {
+export function isCredential(name: string): boolean {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
   const lower = name.toLowerCase();
-  return NAMES.has(lower) || PARTS.test(lower);
-};
+  const is = NAMES.has(lower) || PARTS.test(lower);
+  if (judged.size >= MAX_JUDGED) judged.clear();
+  if (name.length <= LONGEST_JUDGED) judged.set(name, is);
+  return is;
+}
+
+/** Most names come again and again; a server may choose others. */
+const judged = new Map<string, boolean>();
+const MAX_JUDGED = 1000;
+const LONGEST_JUDGED = 64;
 
 /** Masks the values of credentials. */
 export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
@@ -64,6 +74,7 @@ const WORK_OF = { secret: 60_000, encoding: 60, lookup: 100, comparison: 30, cha
  */
 export function createMask(secrets: Iterable<string>): (text: string) => string {
   const values = new Set(Array.from(secrets, (secret) => secret.trim()));
+  if (values.size === 0) return (text) => text;
   const forms = new Set<string>();
   let work = MOST_WORK;
   for (const value of values) {

@@ -100,8 +100,8 @@ export function jsonLength(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 24;
   let length = 2;
-  for (const part of Array.isArray(value) ? value : Object.values(value))
-    length += NAME_LENGTH + jsonLength(part);
+  if (Array.isArray(value)) for (const part of value) length += NAME_LENGTH + jsonLength(part);
+  else for (const name in value) length += NAME_LENGTH + jsonLength(value[name as keyof object]);
   return length;
 }
 
