@@ -29,6 +29,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: ["model/", "runtime/", "bus/"],
     packages: ["typebox", "@nats-io/jetstream", "@nats-io/transport-node"],
   },
+  "store/migrations/": {
+    ours: ["model/", "store/"],
+    packages: ["kysely", "hdr-histogram-js"],
+  },
   "store/": {
     ours: ["model/", "runtime/", "store/"],
     packages: ["kysely", "pg"],

@@ -3,6 +3,19 @@
 export const PERIOD_KINDS = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"] as const;
 export type PeriodKind = (typeof PERIOD_KINDS)[number];
 
+/** What statistics are kept by: a week is merged from its days, a year from its months. */
+export const KEPT_KINDS = ["HOUR", "DAY", "MONTH"] as const satisfies readonly PeriodKind[];
+export type KeptKind = (typeof KEPT_KINDS)[number];
+
+/** The periods that make up one of each kind. */
+export const PARTS: Readonly<Record<PeriodKind, KeptKind>> = {
+  HOUR: "HOUR",
+  DAY: "DAY",
+  WEEK: "DAY",
+  MONTH: "MONTH",
+  YEAR: "MONTH",
+};
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MONDAY_MS = 4 * DAY_MS; // the first after the epoch
@@ -27,10 +40,6 @@ const NEXT: Readonly<Record<PeriodKind, (start: number) => number>> = {
 
 /** The start of the period of this kind that contains `ms`; both epoch milliseconds. */
 export const periodStart = (kind: PeriodKind, ms: number): number => STARTS[kind](ms);
-
-/** The starts of all periods that contain `ms`, by their kinds. */
-export const periodStarts = (ms: number): [PeriodKind, number][] =>
-  PERIOD_KINDS.map((kind) => [kind, STARTS[kind](ms)]);
 
 /** The first instant after the period of this kind that contains `ms`. */
 export const periodEnd = (kind: PeriodKind, ms: number): number =>

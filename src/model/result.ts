@@ -4,7 +4,7 @@ import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";
 import { EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
 import { TRIGGERS } from "./tick.ts";
-import { ReportedTimingSchema, TimingSchema } from "./timing.ts";
+import { ReportedTimingSchema, TimingSchema, toMicros } from "./timing.ts";
 import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
 import { parseInstant } from "./instant.ts";
@@ -135,13 +135,6 @@ export const ReportedResultSchema = Type.Object({
 });
 export type ReportedResult = Static<typeof ReportedResultSchema>;
 
-/** A result as it is read: what its agent did not report is null. */
-export const resultOfReport = (reported: Omit<ReportedResult, "content">): Result => ({
-  ...reported,
-  timing: { uncertainty: null, ...reported.timing },
-  hops: reported.hops.map((hop) => ({ ...hop, timing: { uncertainty: null, ...hop.timing } })),
-});
-
 /** The outcome of a workflow's run as a whole. */
 export const WorkflowResultSchema = Type.Object({
   id: ExampleId,
@@ -182,7 +175,9 @@ export const runReportValidator = createValidator(RunReportSchema);
 /** The columns of a stored result that its statistics are computed from. */
 export interface RawResult {
   readonly result: ResultCode;
+  /** Whole milliseconds. */
   readonly latency: number | null;
+  /** Whole microseconds. */
   readonly phases: Sample["phases"];
 }
 
@@ -194,21 +189,28 @@ export interface CountedResult extends RawResult {
   readonly time: number;
 }
 
-/** Phases are named one by one: an agent of a newer version may send more. */
 export const countedResult = ({
   meta,
   timing,
-}: Pick<ReportedResult, "meta" | "timing">): CountedResult => {
-  const { total, dns, tcp, handshake, upload, processing, download } = timing;
-  return {
-    call_id: meta.call_id,
-    location_id: meta.location_id,
-    time: parseInstant(meta.start_time ?? meta.due_time) as number,
-    result: meta.result,
-    latency: total === null ? null : Math.round(total),
-    phases: { dns, tcp, handshake, upload, processing, download },
-  };
-};
+}: Pick<ReportedResult, "meta" | "timing">): CountedResult => ({
+  call_id: meta.call_id,
+  location_id: meta.location_id,
+  time: parseInstant(meta.start_time ?? meta.due_time) as number,
+  result: meta.result,
+  latency: latencyOf(toMicros(timing.total)),
+  phases: {
+    dns: toMicros(timing.dns),
+    tcp: toMicros(timing.tcp),
+    handshake: toMicros(timing.handshake),
+    upload: toMicros(timing.upload),
+    processing: toMicros(timing.processing),
+    download: toMicros(timing.download),
+  },
+});
+
+/** The latency of statistics, in whole milliseconds, from a total in microseconds. */
+export const latencyOf = (total: number | null): number | null =>
+  total === null ? null : Math.round(total / 1000);
 
 /**
  * Folds results of one code: the one rule for what counts, when results arrive and when statistics

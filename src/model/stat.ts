@@ -53,9 +53,10 @@ function select(summaries: PeriodSummaries, codes: readonly ResultCode[]): Summa
 
 /** Null when the period has no such calls. `time` is the start of the period. */
 export function statOf(summaries: PeriodSummaries, type: string, time: number): Stat | null {
-  const summary = select(summaries, codesOfType(type));
+  const codes = codesOfType(type);
+  const summary = select(summaries, codes);
   if (summary.count === 0) return null;
-  const measured = summary.histogram !== "";
+  const measured = codes.every((code) => categoryOf(code) !== null);
   const stat = {
     time: formatPeriodTime(time),
     count: summary.count,
@@ -96,7 +97,7 @@ export function advancedStatOf(summaries: PeriodSummaries, type: string): Advanc
     phases: Object.fromEntries(
       PHASES.map((phase) => {
         const { count, sum } = summary.phases[phase];
-        return [phase, count === 0 ? null : sum / count];
+        return [phase, count === 0 ? null : sum / count / 1000];
       }),
     ) as Record<Phase, number | null>,
   };

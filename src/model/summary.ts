@@ -1,14 +1,13 @@
 // The summary of the calls of one period. Summaries merge in any order and any split; moments by
 // the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
 // "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
-// statistical moments".
+// statistical moments". `src/store/fold.ts` has the same in SQL.
 import hdr from "hdr-histogram-js";
-import type { Histogram } from "hdr-histogram-js";
 
 export const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Milliseconds summed over the calls that reached a phase. */
+/** Whole microseconds, so that sums are exact, over the calls that reached a phase. */
 export interface PhaseSum {
   readonly count: number;
   readonly sum: number;
@@ -23,12 +22,12 @@ export interface Summary {
   /** Sums of the second and third powers of the differences from the mean. */
   readonly m2: number;
   readonly m3: number;
-  /** HDR histogram of the latencies, compressed, base64; "" when it is empty. */
-  readonly histogram: string;
+  /** How many latencies are in each bucket, by `bucketOf`. */
+  readonly buckets: ReadonlyMap<number, number>;
   readonly phases: Readonly<Record<Phase, PhaseSum>>;
 }
 
-/** One call, as a summary counts it. */
+/** One call, as a summary counts it: latency in milliseconds, phases in microseconds. */
 export interface Sample {
   readonly latency: number;
   readonly phases: Readonly<Record<Phase, number | null>>;
@@ -45,7 +44,7 @@ export const EMPTY_SUMMARY: Summary = {
   mean: 0,
   m2: 0,
   m3: 0,
-  histogram: "",
+  buckets: new Map(),
   phases: NO_PHASES,
 };
 
@@ -55,21 +54,34 @@ export const countOnly = (count: number): Summary => ({
   count,
 });
 
-// Two significant digits: percentiles are within 1 % of the value; exact below 256 ms. An hour is
-// beyond any deadline.
-const newHistogram = (): Histogram =>
+/** An hour is beyond any deadline. */
+const HIGHEST_LATENCY = 3_600_000;
+
+/** Exact below; above, a bucket has as many bits less as the latency has more. */
+const EXACT_LATENCIES = 256;
+
+/**
+ * The lowest latency that counts as the same, in milliseconds: the buckets of an HDR histogram with
+ * two significant digits. Percentiles are within 1 % of the value, and exact below 256 ms.
+ */
+export function bucketOf(latency: number): number {
+  const value = Math.min(latency, HIGHEST_LATENCY);
+  if (value < EXACT_LATENCIES) return value;
+  const bits = Math.clz32(EXACT_LATENCIES) + 1 - Math.clz32(value);
+  return (value >> bits) << bits;
+}
+
+const newHistogram = () =>
   hdr.build({
     lowestDiscernibleValue: 1,
-    highestTrackableValue: 3_600_000,
+    highestTrackableValue: HIGHEST_LATENCY,
     numberOfSignificantValueDigits: 2,
     bitBucketSize: 64,
   });
 
-const HISTOGRAM_LIMIT_MS = 3_600_000;
-
 export function summarize(samples: Iterable<Sample>): Summary {
   let [count, min, max, mean, m2, m3] = [0, 0, 0, 0, 0, 0];
-  const histogram = newHistogram();
+  const buckets = new Map<number, number>();
   const phases = { ...NO_PHASES };
   for (const { latency, phases: reached } of samples) {
     const before = count;
@@ -82,29 +94,21 @@ export function summarize(samples: Iterable<Sample>): Summary {
     mean += step;
     m3 += term * step * (count - 2) - 3 * step * m2;
     m2 += term;
-    histogram.recordValue(Math.min(latency, HISTOGRAM_LIMIT_MS));
+    const bucket = bucketOf(latency);
+    buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
     for (const phase of PHASES) phases[phase] = addPhase(phases[phase], reached[phase]);
   }
-  return {
-    count,
-    min,
-    max,
-    mean,
-    m2,
-    m3,
-    histogram: encode(histogram),
-    phases,
-  };
+  return { count, min, max, mean, m2, m3, buckets, phases };
 }
 
-const addPhase = (to: PhaseSum, ms: number | null): PhaseSum =>
-  ms === null ? to : { count: to.count + 1, sum: to.sum + ms };
+const addPhase = (to: PhaseSum, us: number | null): PhaseSum =>
+  us === null ? to : { count: to.count + 1, sum: to.sum + us };
 
 export function mergeSummaries(a: Summary, b: Summary): Summary {
-  if (a.histogram === "" && b.histogram === "") return { ...a, count: a.count + b.count };
   if (a.count === 0) return b;
   if (b.count === 0) return a;
   const count = a.count + b.count;
+  if (count === 0) return EMPTY_SUMMARY;
   const delta = b.mean - a.mean;
   const [shareA, shareB] = [a.count / count, b.count / count];
   return {
@@ -118,7 +122,7 @@ export function mergeSummaries(a: Summary, b: Summary): Summary {
       b.m3 +
       delta ** 3 * a.count * shareB * (shareA - shareB) +
       3 * delta * (shareA * b.m2 - shareB * a.m2),
-    histogram: mergeHistograms(a.histogram, b.histogram),
+    buckets: mergeBuckets(a.buckets, b.buckets),
     phases: Object.fromEntries(
       PHASES.map((phase) => [
         phase,
@@ -129,6 +133,12 @@ export function mergeSummaries(a: Summary, b: Summary): Summary {
       ]),
     ) as Record<Phase, PhaseSum>,
   };
+}
+
+function mergeBuckets(a: Summary["buckets"], b: Summary["buckets"]): Summary["buckets"] {
+  const merged = new Map(a);
+  for (const [bucket, count] of b) merged.set(bucket, (merged.get(bucket) ?? 0) + count);
+  return merged;
 }
 
 /** Population standard deviation, in milliseconds. */
@@ -150,22 +160,12 @@ export function skewness(summary: Summary): number {
  * Latency at each percentile (0 to 100), in milliseconds, within 1 %; null when there are no
  * latencies.
  */
-export function percentiles(summary: Summary, wanted: readonly number[]): (number | null)[] {
-  if (summary.histogram === "") return wanted.map(() => null);
-  const histogram = decode(summary.histogram);
-  return wanted.map((percentile) =>
-    Math.min(histogram.getValueAtPercentile(percentile), summary.max),
-  );
-}
-
-const encode = (histogram: Histogram): string =>
-  histogram.totalCount === 0 ? "" : hdr.encodeIntoCompressedBase64(histogram);
-
-const decode = (text: string): Histogram => hdr.decodeFromCompressedBase64(text, 64, false);
-
-function mergeHistograms(a: string, b: string): string {
-  if (a === "" || b === "") return a || b;
-  const merged = decode(a);
-  merged.add(decode(b));
-  return encode(merged);
+export function percentiles(
+  { buckets, max }: Summary,
+  wanted: readonly number[],
+): (number | null)[] {
+  if (buckets.size === 0) return wanted.map(() => null);
+  const histogram = newHistogram();
+  for (const [bucket, count] of buckets) histogram.recordValueWithCount(bucket, count);
+  return wanted.map((percentile) => Math.min(histogram.getValueAtPercentile(percentile), max));
 }

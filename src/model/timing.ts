@@ -60,6 +60,13 @@ export const NO_TIMING: Timing = {
   uncertainty: null,
 };
 
+/** Whole microseconds, as results are stored and summed, of milliseconds. */
+export const toMicros = (ms: number | null): number | null =>
+  ms === null ? null : Math.round(ms * 1000);
+
+/** The milliseconds that `toMicros` was given, to three decimals. */
+export const fromMicros = (us: number | null): number | null => (us === null ? null : us / 1000);
+
 /**
  * Whether the agent's own work may have lengthened the result's time so much that it says nothing
  * about the target: such a result is never counted as an outlier of the target.

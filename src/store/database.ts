@@ -2,12 +2,14 @@
 import { sql } from "kysely";
 import type { Kysely, RawBuilder, Transaction } from "kysely";
 import { unavailable } from "../model/errors.ts";
+import type { BulkInsert, BulkRow, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 
 export interface Database {
   readonly kysely: Kysely<Schema>;
   /** Rows can be locked one by one; otherwise a transaction locks the whole database. */
   readonly rowLocks: boolean;
+  readonly runBulk: RunBulk;
   /** Whether repeating the transaction may help (deadlock, serialization failure). */
   readonly isTransient: (error: unknown) => boolean;
   readonly now: () => Promise<number>;
@@ -49,10 +51,25 @@ export function chunksOf<T>(items: readonly T[], size = 500): T[][] {
   );
 }
 
-/** For `doUpdateSet`: the columns of the row that could not be inserted. */
-export const excluded = <Column extends string>(
-  columns: readonly Column[],
-): Record<Column, RawBuilder<never>> =>
-  Object.fromEntries(
-    columns.map((column) => [column, sql.ref<never>(`excluded.${column}`)]),
-  ) as Record<Column, RawBuilder<never>>;
+/**
+ * Inserts the rows in their order: give them in one order everywhere, so that transactions on the
+ * same rows wait for one another and do not deadlock. Call it in a transaction.
+ */
+export async function insertRows<Column extends string>(
+  { kysely, runBulk }: Database,
+  insert: BulkInsert<Column>,
+  rows: readonly BulkRow<Column>[],
+): Promise<void> {
+  if (!kysely.isTransaction) throw new Error("rows are inserted in a transaction only");
+  if (rows.length > 0) await runBulk(kysely, insert, rows);
+}
+
+/** A condition for any number of values in a statement of constant text. */
+export const isAmong = (
+  { rowLocks }: Database,
+  column: string,
+  values: readonly (string | number)[],
+): RawBuilder<boolean> =>
+  rowLocks
+    ? sql`${sql.ref(column)} = any(${values})`
+    : sql`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`;

@@ -1,155 +1,179 @@
-// Folds results into the statistics of their hour, day, week, month and year, in the transaction
-// that stores them.
-import type { Selectable } from "kysely";
-import { periodStart, periodStarts } from "../model/periods.ts";
+// Folds results into the statistics of their hour, day and month, in the transaction that stores
+// them. Rows are merged where they are, by the formulas of model/summary.ts in SQL: none is read
+// first, and transactions on the same rows lose nothing of one another.
+import { KEPT_KINDS, periodStart } from "../model/periods.ts";
+import type { KeptKind } from "../model/periods.ts";
 import { summarizeResults } from "../model/result.ts";
 import type { CountedResult } from "../model/result.ts";
-import { countOnly, mergeSummaries } from "../model/summary.ts";
+import { countOnly, mergeSummaries, PHASES } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
+import type { BulkInsert, BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, excluded } from "./database.ts";
+import { insertRows } from "./database.ts";
 import type { Schema } from "./schema.ts";
 
-type Row = Selectable<Schema["stats"]>;
+/** Where a result counts. */
+export type CountedPlace = Pick<CountedResult, "call_id" | "location_id" | "result" | "time">;
 
-const KEY = ["call_id", "kind", "period", "location_id", "result"] as const;
-type Key = Pick<Row, (typeof KEY)[number]>;
+type NumberOf = (name: string) => number;
+
+/** Adds `added` to the statistics, and takes back `replaced`: MISSED results. */
+export async function foldResults(
+  database: Database,
+  added: readonly CountedResult[],
+  replaced: readonly CountedPlace[],
+  numberOf: NumberOf,
+): Promise<void> {
+  const changes = changesOf(added, replaced, numberOf);
+  await insertRows(database, MERGE_STATS, changes.map(toRow));
+  await insertRows(database, MERGE_BUCKETS, changes.flatMap(toBucketRows));
+}
+
+type Key = Record<(typeof KEY)[number], number>;
+
+const KEY = ["kind", "period", "call", "location", "result"] as const;
 
 interface Change {
   readonly key: Key;
   readonly summary: Summary;
 }
 
-/** Adds `added` to the statistics, and takes back `replaced`: MISSED results. */
-export async function foldResults(
-  database: Database,
-  added: readonly CountedResult[],
-  replaced: readonly CountedResult[],
-): Promise<void> {
-  const changes = changesOf(added, replaced);
-  // In one order everywhere: transactions on the same rows then wait for one another and do not
-  // deadlock.
-  const sorted = [...changes].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  for (const chunk of chunksOf(sorted, 200)) await applyChanges(database, new Map(chunk));
-}
-
-/** By the text of their keys. */
 function changesOf(
   added: readonly CountedResult[],
-  replaced: readonly CountedResult[],
-): Map<string, Change> {
-  // Results of the same hour have their day, week, month and year in common too.
-  const byHour = Map.groupBy(added, ({ call_id, location_id, result, time }) =>
-    [call_id, location_id, result, periodStart("HOUR", time)].join("|"),
-  );
-  const counted = [...byHour.values()].map(
-    (group) => [group[0] as CountedResult, summarizeResults(group)] as const,
-  );
-  const takenBack = replaced.map((result) => [result, countOnly(-1)] as const);
-  const all = [...counted, ...takenBack].flatMap(
-    ([{ call_id, location_id, result, time }, summary]): Change[] =>
-      periodStarts(time).map(([kind, period]) => ({
-        key: { call_id, kind, period, location_id, result },
-        summary,
-      })),
+  replaced: readonly CountedPlace[],
+  numberOf: NumberOf,
+): Change[] {
+  // Results of the same hour have their day and month in common too.
+  const byHour = Map.groupBy(
+    added,
+    ({ call_id, location_id, result, time }) =>
+      `${call_id}|${location_id}|${result}|${periodStart("HOUR", time)}`,
   );
   const changes = new Map<string, Change>();
-  for (const { key, summary } of all) {
-    const text = keyText(key);
-    const before = changes.get(text);
-    changes.set(text, { key, summary: before ? mergeSummaries(before.summary, summary) : summary });
-  }
-  return changes;
+  const add = (place: CountedPlace, summary: Summary): void => {
+    for (const kind of KEPT_KINDS) {
+      const key = keyOf(place, kind, numberOf);
+      const text = KEY.map((column) => key[column]).join("|");
+      const before = changes.get(text);
+      const merged = before ? mergeSummaries(before.summary, summary) : summary;
+      changes.set(text, { key, summary: merged });
+    }
+  };
+  for (const group of byHour.values()) add(group[0] as CountedResult, summarizeResults(group));
+  for (const place of replaced) add(place, countOnly(-1));
+  // In one order everywhere: transactions on the same rows then wait for one another and do not
+  // deadlock.
+  return [...changes.values()].toSorted(({ key: a }, { key: b }) => compare(a, b));
 }
 
-const keyText = ({ call_id, kind, period, location_id, result }: Key): string =>
-  `${call_id}|${kind}|${period}|${location_id}|${result}`;
-
-async function applyChanges(
-  database: Database,
-  changes: ReadonlyMap<string, Change>,
-): Promise<void> {
-  if (database.rowLocks) await ensureRows(database, changes);
-  const stored = await lockRows(database, changes);
-  const merged = [...changes].map(([text, { key, summary }]): Change => {
-    const before = stored.get(text);
-    return before ? { key, summary: mergeSummaries(before, summary) } : { key, summary };
-  });
-  await upsert(database, merged);
-}
-
-/**
- * A row that does not exist cannot be locked: two transactions would each insert it, and one would
- * be lost. For the same reason a row stays when its count falls to zero.
- */
-async function ensureRows(
-  { kysely }: Database,
-  changes: ReadonlyMap<string, Change>,
-): Promise<void> {
-  await kysely
-    .insertInto("stats")
-    .values([...changes.values()].map(({ key }) => toRow({ key, summary: countOnly(0) })))
-    .onConflict((conflict) => conflict.columns(KEY).doNothing())
-    .execute();
-}
-
-async function lockRows(
-  { kysely, rowLocks }: Database,
-  changes: ReadonlyMap<string, Change>,
-): Promise<Map<string, Summary>> {
-  const keys = [...changes.values()].map(({ key }) => key);
-  const distinct = <Field extends keyof Key>(field: Field): Key[Field][] => [
-    ...new Set(keys.map((key) => key[field])),
-  ];
-  const query = kysely
-    .selectFrom("stats")
-    .selectAll()
-    .where("call_id", "in", distinct("call_id"))
-    .where("kind", "in", distinct("kind"))
-    .where("period", "in", distinct("period"))
-    .where("location_id", "in", distinct("location_id"))
-    .where("result", "in", distinct("result"))
-    .orderBy("call_id")
-    .orderBy("kind")
-    .orderBy("period")
-    .orderBy("location_id")
-    .orderBy("result");
-  const rows = await (rowLocks ? query.forUpdate() : query).execute();
-  return new Map(rows.map((row) => [keyText(row), toSummary(row)]));
-}
-
-const SUMMARY_COLUMNS = excluded([
-  "count",
-  "min",
-  "max",
-  "mean",
-  "m2",
-  "m3",
-  "histogram",
-  "phases",
-]);
-
-async function upsert({ kysely }: Database, changes: readonly Change[]): Promise<void> {
-  await kysely
-    .insertInto("stats")
-    .values(changes.map(toRow))
-    .onConflict((conflict) => conflict.columns(KEY).doUpdateSet(SUMMARY_COLUMNS))
-    .execute();
-}
-
-const toRow = ({ key, summary: { phases, ...summary } }: Change): Row => ({
-  ...key,
-  ...summary,
-  phases: JSON.stringify(phases),
+const keyOf = (
+  { call_id, location_id, result, time }: CountedPlace,
+  kind: KeptKind,
+  numberOf: NumberOf,
+): Key => ({
+  kind: numberOf(kind),
+  period: periodStart(kind, time),
+  call: numberOf(call_id),
+  location: numberOf(location_id),
+  result: numberOf(result),
 });
 
-export const toSummary = ({ count, min, max, mean, m2, m3, histogram, phases }: Row): Summary => ({
-  count,
-  min,
-  max,
-  mean,
-  m2,
-  m3,
-  histogram,
-  phases: JSON.parse(phases) as Summary["phases"],
-});
+const compare = (a: Key, b: Key): number => {
+  const differing = KEY.find((column) => a[column] !== b[column]);
+  return differing ? a[differing] - b[differing] : 0;
+};
+
+const MOMENTS = ["count", "min", "max", "mean", "m2", "m3"] as const;
+const PHASE_SUMS = PHASES.flatMap((phase) => [`${phase}_count`, `${phase}_sum`] as const);
+
+const toRow = ({ key, summary }: Change): BulkRow<StatColumn> => {
+  const { count, min, max, mean, m2, m3, phases } = summary;
+  const { dns, tcp, handshake, upload, processing, download } = phases;
+  return {
+    ...key,
+    count,
+    min,
+    max,
+    mean,
+    m2,
+    m3,
+    dns_count: dns.count,
+    dns_sum: dns.sum,
+    tcp_count: tcp.count,
+    tcp_sum: tcp.sum,
+    handshake_count: handshake.count,
+    handshake_sum: handshake.sum,
+    upload_count: upload.count,
+    upload_sum: upload.sum,
+    processing_count: processing.count,
+    processing_sum: processing.sum,
+    download_count: download.count,
+    download_sum: download.sum,
+  };
+};
+
+const toBucketRows = ({ key, summary }: Change): BulkRow<keyof Key | "bucket" | "count">[] =>
+  [...summary.buckets].map(([bucket, count]) => ({ ...key, bucket, count }));
+
+type PhaseColumn = (typeof PHASE_SUMS)[number];
+type StatColumn = Exclude<keyof Schema["stats"], "id">;
+
+const KEY_TYPES = {
+  kind: "integer",
+  period: "bigint",
+  call: "integer",
+  location: "integer",
+  result: "integer",
+} as const;
+
+const sumOf = (column: string): string => `${column} = stats.${column} + excluded.${column}`;
+
+// Taking back a MISSED may leave nothing: then there is nothing to divide by, and no moment.
+const [BEFORE, ADDED] = ["stats.count", "excluded.count"];
+const TOTAL = `nullif(${BEFORE} + ${ADDED}, 0)`;
+const DELTA = "(excluded.mean - stats.mean)";
+
+const MERGED: Readonly<Record<(typeof MOMENTS)[number], string>> = {
+  count: `${BEFORE} + ${ADDED}`,
+  min: "case when excluded.min < stats.min then excluded.min else stats.min end",
+  max: "case when excluded.max > stats.max then excluded.max else stats.max end",
+  mean: `stats.mean + coalesce(${DELTA} * ${ADDED} / ${TOTAL}, 0)`,
+  m2: `stats.m2 + excluded.m2
+    + coalesce(${DELTA} * ${DELTA} * ${BEFORE} * ${ADDED} / ${TOTAL}, 0)`,
+  m3: `stats.m3 + excluded.m3 + coalesce(
+      ${DELTA} * ${DELTA} * ${DELTA} * ${BEFORE} * ${ADDED} * (${BEFORE} - ${ADDED})
+        / ${TOTAL} / ${TOTAL}
+      + 3 * ${DELTA} * (${BEFORE} * excluded.m2 - ${ADDED} * stats.m2) / ${TOTAL}, 0)`,
+};
+
+const MERGE_STATS: BulkInsert<StatColumn> = {
+  into: "stats",
+  columns: {
+    ...KEY_TYPES,
+    count: "bigint",
+    min: "bigint",
+    max: "bigint",
+    mean: "double precision",
+    m2: "double precision",
+    m3: "double precision",
+    ...(Object.fromEntries(PHASE_SUMS.map((column) => [column, "bigint"])) as Record<
+      PhaseColumn,
+      "bigint"
+    >),
+  },
+  onConflict: `on conflict (${KEY.join(", ")}) do update set ${[
+    ...MOMENTS.map((column) => `${column} = ${MERGED[column]}`),
+    ...PHASE_SUMS.map(sumOf),
+  ].join(", ")}`,
+};
+
+const MERGE_BUCKETS: BulkInsert<keyof Key | "bucket" | "count"> = {
+  into: "stat_buckets",
+  columns: { ...KEY_TYPES, bucket: "integer", count: "bigint" },
+  from: {
+    columns: "stat_id, bucket, count",
+    query: `select stats.id, given.bucket, given.count from given join stats using (${KEY.join(", ")})`,
+  },
+  onConflict:
+    "on conflict (stat_id, bucket) do update set count = stat_buckets.count + excluded.count",
+};

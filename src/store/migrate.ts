@@ -9,6 +9,7 @@ import * as workflowRuns from "./migrations/0003-workflow-runs.ts";
 import * as resources from "./migrations/0004-resources.ts";
 import * as resultContents from "./migrations/0005-result-contents.ts";
 import * as tokenRenewals from "./migrations/0006-token-renewals.ts";
+import * as resultsInColumns from "./migrations/0007-results-in-columns.ts";
 
 /** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,6 +19,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0004-resources": resources,
   "0005-result-contents": resultContents,
   "0006-token-renewals": tokenRenewals,
+  "0007-results-in-columns": resultsInColumns,
 };
 
 /**

@@ -1,11 +1,23 @@
-// The rows of outcomes: results, the bodies of responses beside them, and workflow results.
+// The rows of outcomes: results with their details, and results of workflows.
 import { parseInstant } from "../model/instant.ts";
+import { KEPT_KINDS } from "../model/periods.ts";
 import { countedResult } from "../model/result.ts";
-import type { CountedResult, ReportedResult, Result, WorkflowResult } from "../model/result.ts";
+import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
+import { takeExcluded } from "./bulk.ts";
+import type { BulkInsert, BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, excluded } from "./database.ts";
-import type { PendingRun } from "./records.ts";
+import { insertRows, isAmong } from "./database.ts";
 import { foldResults } from "./fold.ts";
+import type { CountedPlace } from "./fold.ts";
+import { numberNames } from "./names.ts";
+import type { PendingRun } from "./records.ts";
+import {
+  INSERT_DETAILS,
+  INSERT_RESULTS,
+  namesOfResult,
+  toDetailsRow,
+  toRow,
+} from "./result-row.ts";
 
 /** The part of an ordered run that its report must match. */
 export type Order = Pick<
@@ -18,20 +30,19 @@ export type Order = Pick<
 
 /** The outcome of one run, to be stored. */
 export interface Outcome {
-  readonly runId: string;
   readonly order: Order;
   readonly results: readonly ReportedResult[];
   /** Null for the run of a call. */
   readonly workflow: WorkflowResult | null;
-  /** The MISSED result that it replaces. */
-  readonly replaced: Result | undefined;
+  /** Where the MISSED result that it replaces was counted. */
+  readonly replaced: CountedPlace | undefined;
 }
 
 export interface StoredOutcome {
   readonly order: Order;
   readonly isMissed: boolean;
   /** Undefined for the run of a workflow. */
-  readonly result: Result | undefined;
+  readonly counted: CountedPlace | undefined;
 }
 
 /** Returns the outcomes by the ids of their runs, locked until the end of the transaction. */
@@ -39,41 +50,51 @@ export async function lockOutcomes(
   database: Database,
   ids: readonly string[],
 ): Promise<Map<string, StoredOutcome>> {
-  const found: [string, StoredOutcome][] = [];
-  for (const chunk of chunksOf(ids)) {
-    found.push(...(await lockResults(database, chunk)));
-    found.push(...(await lockWorkflowResults(database, chunk)));
-  }
-  return new Map(found);
+  return new Map([
+    ...(await lockResults(database, ids)),
+    ...(await lockWorkflowResults(database, ids)),
+  ]);
 }
 
 async function lockResults(
-  { kysely, rowLocks }: Database,
+  database: Database,
   ids: readonly string[],
 ): Promise<[string, StoredOutcome][]> {
-  const query = kysely
+  const query = database.kysely
     .selectFrom("results")
-    .select(["id", "owner", "location_id", "call_id as target_id", "time as due_time", "document"])
-    .where("id", "in", ids)
-    .orderBy("id");
-  const rows = await (rowLocks ? query.forUpdate() : query).execute();
-  return rows.map(({ id, document, ...order }) => {
-    const result = JSON.parse(document) as Result;
-    const isMissed = result.meta.result === "MISSED";
-    return [id, { order: { ...order, target_kind: "call", call_ids: [] }, isMissed, result }];
+    .innerJoin("names as owners", "owners.id", "results.owner")
+    .innerJoin("names as locations", "locations.id", "results.location")
+    .innerJoin("names as calls", "calls.id", "results.call")
+    .innerJoin("names as codes", "codes.id", "results.result")
+    .select(["results.id", "due_time", "time", "owners.name as owner"])
+    .select(["locations.name as location_id", "calls.name as call_id", "codes.name as code"])
+    .where(isAmong(database, "results.id", ids))
+    .orderBy("results.id");
+  const rows = await (database.rowLocks ? query.forUpdate("results") : query).execute();
+  return rows.map(({ id, owner, due_time, time, location_id, call_id, code }) => {
+    const result = code as ResultCode;
+    const target = { target_id: call_id, target_kind: "call", call_ids: [] } as const;
+    return [
+      id,
+      {
+        order: { owner, location_id, due_time, ...target },
+        isMissed: result === "MISSED",
+        counted: { call_id, location_id, result, time },
+      },
+    ];
   });
 }
 
 async function lockWorkflowResults(
-  { kysely, rowLocks }: Database,
+  database: Database,
   ids: readonly string[],
 ): Promise<[string, StoredOutcome][]> {
-  const query = kysely
+  const query = database.kysely
     .selectFrom("workflow_results")
     .select(["id", "owner", "location_id", "workflow_id as target_id", "call_ids", "document"])
-    .where("id", "in", ids)
+    .where(isAmong(database, "id", ids))
     .orderBy("id");
-  const rows = await (rowLocks ? query.forUpdate() : query).execute();
+  const rows = await (database.rowLocks ? query.forUpdate() : query).execute();
   return rows.map(({ id, call_ids, document, ...order }) => {
     const { meta } = JSON.parse(document) as WorkflowResult;
     const due_time = parseInstant(meta.due_time) as number;
@@ -83,7 +104,7 @@ async function lockWorkflowResults(
       {
         order: { ...order, target_kind: "workflow", due_time, call_ids: calls },
         isMissed: meta.result === "MISSED",
-        result: undefined,
+        counted: undefined,
       },
     ];
   });
@@ -94,111 +115,55 @@ export async function storeOutcomes(
   database: Database,
   outcomes: readonly Outcome[],
 ): Promise<void> {
-  const results = outcomes.flatMap(({ order, results: each }) =>
-    each.map((result) => ({ owner: order.owner, result, counted: countedResult(result) })),
+  const stored = outcomes.flatMap(({ order: { owner }, results }) =>
+    results.map((result) => ({ owner, result })),
   );
-  await storeResults(database, results);
-  await storeContents(database, results);
-  await storeWorkflowResults(database, outcomes);
   const replaced = outcomes.flatMap((outcome) => outcome.replaced ?? []);
-  await foldResults(
-    database,
-    results.map(({ counted }) => counted),
-    replaced.map(countedResult),
-  );
+  const results = stored.map(({ result }) => result);
+  const numberOf = await numberNames(database, [
+    ...KEPT_KINDS,
+    ...stored.flatMap(({ owner, result }) => namesOfResult(owner, result)),
+    ...replaced.flatMap(({ call_id, location_id, result }) => [call_id, location_id, result]),
+  ]);
+  const rows = stored.map(({ owner, result }) => toRow(owner, result, numberOf));
+  await insertRows(database, INSERT_RESULTS, rows);
+  const details = results.flatMap((result) => toDetailsRow(result) ?? []);
+  await insertRows(database, INSERT_DETAILS, details);
+  await insertRows(database, INSERT_WORKFLOW_RESULTS, outcomes.flatMap(toWorkflowRow));
+  await foldResults(database, results.map(countedResult), replaced, numberOf);
 }
 
-interface NewResult {
-  readonly owner: string;
-  readonly result: ReportedResult;
-  readonly counted: CountedResult;
-}
+const WORKFLOW_COLUMNS = {
+  id: "text",
+  owner: "text",
+  workflow_id: "text",
+  deployment_id: "text",
+  location_id: "text",
+  time: "bigint",
+  result: "text",
+  call_ids: "text",
+  document: "text",
+} as const;
 
-const REPLACED_COLUMNS = excluded([
-  "time",
-  "result",
-  "latency",
-  "http_code",
-  "content_length",
-  "dns",
-  "tcp",
-  "handshake",
-  "upload",
-  "processing",
-  "download",
-  "document",
-]);
+const INSERT_WORKFLOW_RESULTS: BulkInsert<keyof typeof WORKFLOW_COLUMNS> = {
+  into: "workflow_results",
+  columns: WORKFLOW_COLUMNS,
+  onConflict: `on conflict (id) do update set ${takeExcluded(["time", "result", "document"])}`,
+};
 
-async function storeResults({ kysely }: Database, results: readonly NewResult[]): Promise<void> {
-  for (const chunk of chunksOf(results, 200))
-    await kysely
-      .insertInto("results")
-      .values(chunk.map(toRow))
-      .onConflict((conflict) => conflict.column("id").doUpdateSet(REPLACED_COLUMNS))
-      .execute();
-}
-
-function toRow({ owner, result: { content: _content, ...result }, counted }: NewResult) {
-  const { meta } = result;
-  const { call_id, location_id, time, result: code, latency, phases } = counted;
-  return {
-    id: result.id,
-    owner,
-    call_id,
-    deployment_id: meta.deployment_id,
-    location_id,
-    time,
-    result: code,
-    latency,
-    http_code: meta.http_code,
-    content_length: meta.response_size,
-    ...phases,
-    document: JSON.stringify(result),
-  };
-}
-
-const CONTENT_COLUMNS = ["content_type", "encoding", "size", "content", "reason"] as const;
-
-/** Columns are named one by one: an agent of a newer version may send more. */
-async function storeContents({ kysely }: Database, results: readonly NewResult[]): Promise<void> {
-  const rows = results.flatMap(({ result: { id, content: sent } }) => {
-    if (!sent) return [];
-    const { content_type, encoding, size, content, reason } = sent;
-    return { result_id: id, content_type, encoding, size, content, reason };
-  });
-  for (const chunk of chunksOf(rows, 100))
-    await kysely
-      .insertInto("result_contents")
-      .values(chunk)
-      .onConflict((conflict) => conflict.column("result_id").doUpdateSet(excluded(CONTENT_COLUMNS)))
-      .execute();
-}
-
-async function storeWorkflowResults(
-  { kysely }: Database,
-  outcomes: readonly Outcome[],
-): Promise<void> {
-  const rows = outcomes.flatMap(({ workflow, order }) =>
-    workflow ? toWorkflowRow(workflow, order) : [],
-  );
-  for (const chunk of chunksOf(rows, 200))
-    await kysely
-      .insertInto("workflow_results")
-      .values(chunk)
-      .onConflict((conflict) =>
-        conflict.column("id").doUpdateSet(excluded(["time", "result", "document"])),
-      )
-      .execute();
-}
-
-const toWorkflowRow = (workflow: WorkflowResult, order: Order) => ({
-  id: workflow.id,
-  owner: order.owner,
-  workflow_id: workflow.meta.workflow_id,
-  deployment_id: workflow.meta.deployment_id,
-  location_id: workflow.meta.location_id,
-  time: parseInstant(workflow.meta.start_time ?? workflow.meta.due_time) as number,
-  result: workflow.meta.result,
-  call_ids: JSON.stringify(order.call_ids),
-  document: JSON.stringify(workflow),
-});
+const toWorkflowRow = ({ workflow, order }: Outcome): BulkRow<keyof typeof WORKFLOW_COLUMNS>[] =>
+  workflow
+    ? [
+        {
+          id: workflow.id,
+          owner: order.owner,
+          workflow_id: workflow.meta.workflow_id,
+          deployment_id: workflow.meta.deployment_id,
+          location_id: workflow.meta.location_id,
+          time: parseInstant(workflow.meta.start_time ?? workflow.meta.due_time) as number,
+          result: workflow.meta.result,
+          call_ids: JSON.stringify(order.call_ids),
+          document: JSON.stringify(workflow),
+        },
+      ]
+    : [];

@@ -2,7 +2,7 @@
 import type { ExpressionBuilder, Selectable } from "kysely";
 import type { TargetKind, Trigger } from "../model/tick.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, inTransaction } from "./database.ts";
+import { chunksOf, inTransaction, isAmong } from "./database.ts";
 import type { ExpiredRun, Page, PendingRun, RunPlan, UnpublishedRun } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
@@ -190,21 +190,31 @@ async function mark(
 
 /** Locks runs that are about to get an outcome: aggregators and the reconciler take turns. */
 export async function lockPending(
-  { kysely, rowLocks }: Database,
+  database: Database,
   ids: readonly string[],
-): Promise<PendingRun[]> {
-  const found: PendingRun[] = [];
-  for (const chunk of chunksOf(ids)) {
-    const rows = kysely.selectFrom("pending_runs").selectAll().where("result_id", "in", chunk);
-    const query = rows.orderBy("result_id");
-    found.push(...(await (rowLocks ? query.forUpdate() : query).execute()).map(toPendingRun));
-  }
-  return found;
+): Promise<LockedRun[]> {
+  const query = database.kysely
+    .selectFrom("pending_runs")
+    .select(["result_id", "owner", "location_id", "target_id", "target_kind", "due_time"])
+    .select("call_ids")
+    .where(isAmong(database, "result_id", ids))
+    .orderBy("result_id");
+  const rows = await (database.rowLocks ? query.forUpdate() : query).execute();
+  return rows.map(({ target_kind, call_ids, ...run }) => ({
+    ...run,
+    target_kind: target_kind as TargetKind,
+    call_ids: call_ids === null ? null : (JSON.parse(call_ids) as string[]),
+  }));
 }
 
-export async function removePending({ kysely }: Database, ids: readonly string[]): Promise<void> {
-  for (const chunk of chunksOf(ids))
-    await kysely.deleteFrom("pending_runs").where("result_id", "in", chunk).execute();
+type LockedRun = Pick<
+  PendingRun,
+  "result_id" | "owner" | "location_id" | "target_id" | "target_kind" | "due_time" | "call_ids"
+>;
+
+export async function removePending(database: Database, ids: readonly string[]): Promise<void> {
+  const pending = database.kysely.deleteFrom("pending_runs");
+  await pending.where(isAmong(database, "result_id", ids)).execute();
 }
 
 const idsOf = (rows: readonly { readonly result_id: string }[]): string[] =>

@@ -1,9 +1,11 @@
 // PostgreSQL 15 or later: pg behind Kysely's PostgreSQL dialect.
-import { Kysely, PostgresDialect, sql } from "kysely";
+import { CompiledQuery, Kysely, PostgresDialect, sql } from "kysely";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { Pool, types } from "pg";
 import type { PoolClient } from "pg";
 import { isUnavailable, unavailable } from "../model/errors.ts";
+import { textOfInsert } from "./bulk.ts";
+import type { RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
 
@@ -39,6 +41,7 @@ export function openPostgres({
   return {
     kysely,
     rowLocks: true,
+    runBulk: runForAll,
     isTransient,
     async now() {
       const { rows } = await sql<{ now: number }>`
@@ -47,6 +50,14 @@ export function openPostgres({
     },
   };
 }
+
+const runForAll: RunBulk = async (kysely, insert, rows) => {
+  const columns = Object.entries(insert.columns);
+  const arrays = columns.map(([, type], n) => `$${n + 1}::${type}[]`).join(", ");
+  const given = `unnest(${arrays}) as given (${Object.keys(insert.columns).join(", ")})`;
+  const values = columns.map(([column]) => rows.map((row) => row[column]));
+  await kysely.executeQuery(CompiledQuery.raw(textOfInsert(insert, given), values));
+};
 
 /** Host and port of a database URL, for messages: never its password. */
 export const addressOf = (url: string): string => {

@@ -1,20 +1,31 @@
 // The outcomes of runs: recorded once each, and read.
 import type { Content } from "../model/content.ts";
-import { resultOfReport } from "../model/result.ts";
-import type { ReportedResult, Result, RunReport, WorkflowResult } from "../model/result.ts";
+import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
 import { stepIds } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, inTransaction } from "./database.ts";
+import { inTransaction, isAmong } from "./database.ts";
+import { namesOf, numberOf } from "./names.ts";
 import { lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
 import { lockPending, removePending } from "./pending-runs.ts";
 import type { MissedRun, Page, Recorded } from "./records.ts";
+import { numbersIn, toContent, toResult } from "./result-row.ts";
 
 export type ResultStore = ReturnType<typeof createResultStore>;
 
 export function createResultStore(database: Database) {
-  const documents = () => database.kysely.selectFrom("results").select("document");
+  const rows = () =>
+    database.kysely
+      .selectFrom("results")
+      .leftJoin("result_details", "result_details.result_id", "results.id")
+      .selectAll("results")
+      .select("result_details.details");
+  const read = async (query: ReturnType<typeof rows>): Promise<Result[]> => {
+    const found = await query.execute();
+    const nameOf = await namesOf(database, numbersIn(found));
+    return found.map((row) => toResult(row, nameOf));
+  };
   return {
     /**
      * In one transaction: stores each report's results once, a workflow's with its own, removes the
@@ -26,30 +37,25 @@ export function createResultStore(database: Database) {
     recordMissed: (runs: readonly MissedRun[]): Promise<number> =>
       inTransaction(database, (transaction) => recordMissed(transaction, runs)),
     async get(id: string): Promise<Result | undefined> {
-      const row = await documents().where("id", "=", id).executeTakeFirst();
-      return row && resultOf(row);
+      const [result] = await read(rows().where("id", "=", id));
+      return result;
     },
     /** The body of the response; undefined where none was kept. */
-    content: (id: string): Promise<Content | undefined> =>
-      database.kysely
-        .selectFrom("result_contents")
-        .select(["content_type", "encoding", "size", "content", "reason"])
-        .where("result_id", "=", id)
-        .executeTakeFirst(),
+    async content(id: string): Promise<Content | undefined> {
+      const details = database.kysely.selectFrom("result_details").select("content");
+      const row = await details.where("result_id", "=", id).executeTakeFirst();
+      return row?.content ? toContent(row.content) : undefined;
+    },
     /** Those that exist, in the order of `ids`. */
     async getMany(ids: readonly string[]): Promise<Result[]> {
-      const found = new Map<string, Result>();
-      for (const chunk of chunksOf(ids))
-        for (const row of await documents().where("id", "in", chunk).execute()) {
-          const result = resultOf(row);
-          found.set(result.id, result);
-        }
+      const results = await read(rows().where(isAmong(database, "id", ids)));
+      const found = new Map(results.map((result) => [result.id, result]));
       return ids.flatMap((id) => found.get(id) ?? []);
     },
     /** In creation order, without pending runs. */
     async listOfCall(callId: string, { after, limit }: Page): Promise<Result[]> {
-      const rows = documents().where("call_id", "=", callId).where("id", ">", after);
-      return (await rows.orderBy("id").limit(limit).execute()).map(resultOf);
+      const query = rows().where("call", "=", numberOf(database, callId)).where("id", ">", after);
+      return read(query.orderBy("id").limit(limit));
     },
   };
 }
@@ -82,13 +88,7 @@ export function createWorkflowResultStore({ kysely }: Database) {
   };
 }
 
-interface DocumentRow {
-  readonly document: string;
-}
-
-const resultOf = ({ document }: DocumentRow): Result =>
-  resultOfReport(JSON.parse(document) as ReportedResult);
-const workflowResultOf = ({ document }: DocumentRow): WorkflowResult =>
+const workflowResultOf = ({ document }: { readonly document: string }): WorkflowResult =>
   JSON.parse(document) as WorkflowResult;
 
 async function recordReports(
@@ -105,6 +105,7 @@ async function recordReports(
   const pending = await lockOrders(transaction, ids);
   const stored = await lockOutcomes(transaction, ids);
   const accepted: Outcome[] = [];
+  const ended = [...stored.keys()];
   let [duplicate, unknown, late] = [reports.length - byRun.size, 0, 0];
   for (const [runId, report] of byRun) {
     const before = stored.get(runId);
@@ -113,12 +114,13 @@ async function recordReports(
     else if (before && (!before.isMissed || isMissed(report))) duplicate += 1;
     else {
       const { results, workflow = null } = report;
-      accepted.push({ runId, order, results, workflow, replaced: before?.result });
+      accepted.push({ order, results, workflow, replaced: before?.counted });
+      ended.push(runId);
       if (before) late += 1;
     }
   }
   await storeOutcomes(transaction, accepted);
-  await removePending(transaction, [...stored.keys(), ...accepted.map(({ runId }) => runId)]);
+  await removePending(transaction, ended);
   return { recorded: accepted.length, late, duplicate, unknown };
 }
 
@@ -168,7 +170,7 @@ function missedOutcome(outcome: MissedRun, pending: ReadonlyMap<string, Order>):
   const { result_id: runId, target_id } = run;
   // The caller's copy may be older than the plan.
   const order = pending.get(runId) ?? { ...run, call_ids: run.call_ids ?? [] };
-  const ended = { runId, order, replaced: undefined };
+  const ended = { order, replaced: undefined };
   if (run.target_kind === "workflow") {
     const workflow = { workflow_id: target_id, name: "" };
     return { ...ended, results: [], workflow: workflowResultWithoutCalls(run, workflow, outcome) };

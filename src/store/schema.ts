@@ -1,6 +1,6 @@
 // The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0
 // or 1.
-import type { Content } from "../model/content.ts";
+import type { Generated } from "kysely";
 
 interface DocumentsTable {
   id: string;
@@ -64,33 +64,54 @@ interface PendingRunsTable {
   call_ids: string | null;
 }
 
+/** Texts that rows repeat: columns that name a text in other tables hold the number. */
+interface NamesTable {
+  id: Generated<number>;
+  name: string;
+}
+
 interface ResultsTable {
   id: string;
-  owner: string;
-  call_id: string;
-  deployment_id: string | null;
-  location_id: string;
+  owner: number;
+  call: number;
+  workflow: number | null;
+  workflow_result_id: string | null;
+  deployment: number | null;
+  location: number;
+  agent: number | null;
+  trigger: number;
+  trigger_time: number;
+  due_time: number;
+  /** When the call started; when it was due where it did not. */
   time: number;
-  result: string;
-  latency: number | null;
+  started: number;
+  end_time: number | null;
+  result: number;
+  message: string | null;
+  domain: number;
   http_code: number | null;
-  content_length: number | null;
+  source_ip: number | null;
+  dest_ip: number | null;
+  request_size: number | null;
+  response_size: number | null;
+  redirects: number;
+  is_late: number;
+  /** Phases, total and uncertainty in whole microseconds. */
   dns: number | null;
   tcp: number | null;
   handshake: number | null;
   upload: number | null;
   processing: number | null;
   download: number | null;
-  document: string;
+  total: number | null;
+  uncertainty: number | null;
 }
 
-interface ResultContentsTable {
+/** Packed by details.ts. */
+interface ResultDetailsTable {
   result_id: string;
-  content_type: string | null;
-  encoding: string | null;
-  size: number;
-  content: string | null;
-  reason: Content["reason"];
+  details: Uint8Array;
+  content: Uint8Array | null;
 }
 
 interface WorkflowResultsTable {
@@ -105,20 +126,40 @@ interface WorkflowResultsTable {
   document: string;
 }
 
+/** Of hours, days and months. */
 interface StatsTable {
-  call_id: string;
-  kind: string;
+  id: Generated<number>;
+  kind: number;
   period: number;
-  location_id: string;
-  result: string;
+  call: number;
+  location: number;
+  result: number;
   count: number;
   min: number;
   max: number;
   mean: number;
   m2: number;
   m3: number;
-  histogram: string;
-  phases: string;
+  /** Of each phase, how many calls reached it, and microseconds. */
+  dns_count: number;
+  dns_sum: number;
+  tcp_count: number;
+  tcp_sum: number;
+  handshake_count: number;
+  handshake_sum: number;
+  upload_count: number;
+  upload_sum: number;
+  processing_count: number;
+  processing_sum: number;
+  download_count: number;
+  download_sum: number;
+}
+
+/** How many latencies of a row of `stats` are in each bucket. */
+interface StatBucketsTable {
+  stat_id: number;
+  bucket: number;
+  count: number;
 }
 
 interface ApiKeysTable {
@@ -186,10 +227,12 @@ export interface Schema {
   document_calls: DocumentCallsTable;
   schedules: SchedulesTable;
   pending_runs: PendingRunsTable;
+  names: NamesTable;
   results: ResultsTable;
-  result_contents: ResultContentsTable;
+  result_details: ResultDetailsTable;
   workflow_results: WorkflowResultsTable;
   stats: StatsTable;
+  stat_buckets: StatBucketsTable;
   api_keys: ApiKeysTable;
   locations: LocationsTable;
   agents: AgentsTable;

@@ -1,6 +1,6 @@
 // The embedded database: node:sqlite behind Kysely's SQLite dialect.
 import { DatabaseSync } from "node:sqlite";
-import type { SQLInputValue } from "node:sqlite";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
 import {
   CompiledQuery,
   Kysely,
@@ -19,6 +19,8 @@ import type {
 } from "kysely";
 import type { Clock } from "../runtime/clock.ts";
 import { unavailable } from "../model/errors.ts";
+import { textOfInsert } from "./bulk.ts";
+import type { BulkInsert, BulkRow, BulkValue } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
 
@@ -31,9 +33,11 @@ export interface SqliteOptions {
 /** Throws with one line for the operator when the file is unusable. */
 export function openSqlite({ path, clock }: SqliteOptions): Database {
   const database = openFile(path);
+  const statements = cacheStatements(database);
   return {
-    kysely: new Kysely<Schema>({ dialect: sqliteDialect(database) }),
+    kysely: new Kysely<Schema>({ dialect: sqliteDialect(database, statements) }),
     rowLocks: false,
+    runBulk: async (_kysely, insert, rows) => runForEach(statements, insert, rows),
     isTransient: () => false,
     now: async () => clock.now(),
   };
@@ -64,8 +68,18 @@ function openFile(path: string): DatabaseSync {
   }
 }
 
-function sqliteDialect(database: DatabaseSync): Dialect {
-  const config: SqliteDialectConfig = { database: async () => adapt(database) };
+/** Kysely's transaction has the one connection to itself, so this is part of it. */
+function runForEach(statements: Statements, insert: BulkInsert, rows: readonly BulkRow[]): void {
+  const columns = Object.keys(insert.columns);
+  const given = `(select ${columns.map((column) => `? as ${column}`).join(", ")}) as given`;
+  const statement = statements(textOfInsert(insert, given));
+  guarded(() => {
+    for (const row of rows) statement.run(...columns.map((column) => row[column] as BulkValue));
+  });
+}
+
+function sqliteDialect(database: DatabaseSync, statements: Statements): Dialect {
+  const config: SqliteDialectConfig = { database: async () => adapt(database, statements) };
   return {
     createAdapter: () => new WholeMigrationsAdapter(),
     createDriver: () => new ImmediateSqliteDriver(config, database),
@@ -108,30 +122,34 @@ class ImmediateSqliteDriver extends SqliteDriver implements Driver {
 
 const STATEMENTS_CACHED = 200;
 
-/** Gives node:sqlite the shape of better-sqlite3, as Kysely expects, and caches statements. */
-function adapt(database: DatabaseSync): SqliteDatabase {
-  const statements = new Map<string, ReturnType<SqliteDatabase["prepare"]>>();
-  const prepare: SqliteDatabase["prepare"] = (text) => {
+type Statements = (text: string) => StatementSync;
+
+/** A text is compiled once, as long as it is used. */
+function cacheStatements(database: DatabaseSync): Statements {
+  const kept = new Map<string, StatementSync>();
+  return (text) => {
+    const found = kept.get(text);
+    if (found) return found;
+    if (kept.size >= STATEMENTS_CACHED) kept.clear();
     const statement = guarded(() => database.prepare(text));
+    kept.set(text, statement);
+    return statement;
+  };
+}
+
+/** Gives node:sqlite the shape of better-sqlite3, as Kysely expects. */
+const adapt = (database: DatabaseSync, statements: Statements): SqliteDatabase => ({
+  close: () => database.close(),
+  prepare(text) {
+    const statement = statements(text);
     return {
       reader: statement.columns().length > 0,
       all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
       run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
       iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
     };
-  };
-  return {
-    close: () => database.close(),
-    prepare(text) {
-      const kept = statements.get(text);
-      if (kept) return kept;
-      if (statements.size >= STATEMENTS_CACHED) statements.clear();
-      const statement = prepare(text);
-      statements.set(text, statement);
-      return statement;
-    },
-  };
-}
+  },
+});
 
 // SQLITE_CORRUPT, SQLITE_NOTADB: https://www.sqlite.org/rescode.html
 const isDamaged = (cause: unknown): boolean => [11, 26].includes(resultCodeOf(cause) ?? 0);

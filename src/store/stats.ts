@@ -1,13 +1,15 @@
 // Statistics by period, and the single results behind them. Locations and result codes are merged
 // when they are read.
 import type { Selectable } from "kysely";
-import { periodEnd } from "../model/periods.ts";
+import { PARTS, periodEnd, periodStart } from "../model/periods.ts";
+import { latencyOf } from "../model/result.ts";
 import type { RawResult, ResultCode } from "../model/result.ts";
 import type { PeriodSummaries } from "../model/stat.ts";
 import { EMPTY_SUMMARY, mergeSummaries, PHASES } from "../model/summary.ts";
 import type { Sample, Summary } from "../model/summary.ts";
 import type { Database } from "./database.ts";
-import { toSummary } from "./fold.ts";
+import { isAmong } from "./database.ts";
+import { numberOf } from "./names.ts";
 import type { Direction, PeriodRow, RawEntry, StatQuery } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
@@ -15,8 +17,7 @@ export type StatStore = ReturnType<typeof createStatStore>;
 
 export const createStatStore = (database: Database) => ({
   async period(query: StatQuery, time: number): Promise<PeriodSummaries> {
-    const rows = countedRows(database, query).where("period", "=", time);
-    return mergeRows(await rows.selectAll().execute());
+    return mergeRows(await readRows(database, query, time, periodEnd(query.kind, time)));
   },
   /**
    * Periods with calls of these codes: forwards from the one that starts at `from`, oldest first,
@@ -30,17 +31,17 @@ export const createStatStore = (database: Database) => ({
     limit: number,
   ): Promise<PeriodRow[]> {
     if (codes.length === 0) return [];
+    const bound = direction === "forwards" ? from : periodEnd(query.kind, from) - 1;
     const { beyond, order } = ORDERS[direction];
-    const found = await countedRows(database, query)
-      .select("period")
-      .distinct()
-      .where("result", "in", codes)
-      .where("period", beyond, from)
+    const parts = statRows(database, query).select("period").distinct();
+    const found = await parts
+      .where("codes.name", "in", codes)
+      .where("period", beyond, bound)
       .orderBy("period", order)
-      .limit(limit)
+      .limit(limit * MOST_PARTS[query.kind])
       .execute();
-    const times = found.map(({ period }) => period);
-    return times.length === 0 ? [] : readPeriods(database, query, times);
+    const times = found.map(({ period }) => periodStart(query.kind, period));
+    return readPeriods(database, query, [...new Set(times)].slice(0, limit));
   },
   /**
    * Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from`
@@ -55,17 +56,20 @@ export const createStatStore = (database: Database) => ({
   ): Promise<RawEntry[]> {
     if (codes.length === 0) return [];
     const { beyond, strictly, order } = ORDERS[direction];
-    return resultRows(database, query)
-      .select(["id", "time", "latency", "http_code", "content_length"])
-      .where("result", "in", codes)
+    const rows = await resultRows(database, query)
+      .select(["results.id", "time", "total", "http_code", "response_size as content_length"])
+      .where("codes.name", "in", codes)
       .where("time", beyond, time)
       .$if(afterId !== null, (rows) =>
-        rows.where((eb) => eb.or([eb("time", strictly, time), eb("id", strictly, afterId)])),
+        rows.where((eb) =>
+          eb.or([eb("time", strictly, time), eb("results.id", strictly, afterId)]),
+        ),
       )
       .orderBy("time", order)
-      .orderBy("id", order)
+      .orderBy("results.id", order)
       .limit(limit)
       .execute();
+    return rows.map(({ total, ...row }) => ({ ...row, latency: latencyOf(total) }));
   },
   /** The results of a period, to compute its statistics again. */
   rawOfPeriod: (query: StatQuery, time: number): Promise<RawResult[]> =>
@@ -77,18 +81,30 @@ const ORDERS = {
   backwards: { beyond: "<=", strictly: "<", order: "desc" },
 } as const;
 
-function countedRows({ kysely }: Database, { call_id, kind, location_id }: StatQuery) {
-  const query = kysely
+/** Of a period of each kind. */
+const MOST_PARTS = { HOUR: 1, DAY: 1, WEEK: 7, MONTH: 1, YEAR: 12 } as const;
+
+/** Of the parts that make up periods of this kind. */
+function statRows(database: Database, { call_id, kind, location_id }: StatQuery) {
+  const query = database.kysely
     .selectFrom("stats")
-    .where("call_id", "=", call_id)
-    .where("kind", "=", kind)
+    .innerJoin("names as codes", "codes.id", "stats.result")
+    .where("call", "=", numberOf(database, call_id))
+    .where("kind", "=", numberOf(database, PARTS[kind]))
     .where("count", ">", 0);
-  return location_id === null ? query : query.where("location_id", "=", location_id);
+  return location_id === null
+    ? query
+    : query.where("location", "=", numberOf(database, location_id));
 }
 
-function resultRows({ kysely }: Database, { call_id, location_id }: Omit<StatQuery, "kind">) {
-  const query = kysely.selectFrom("results").where("call_id", "=", call_id);
-  return location_id === null ? query : query.where("location_id", "=", location_id);
+function resultRows(database: Database, { call_id, location_id }: Omit<StatQuery, "kind">) {
+  const query = database.kysely
+    .selectFrom("results")
+    .innerJoin("names as codes", "codes.id", "results.result")
+    .where("call", "=", numberOf(database, call_id));
+  return location_id === null
+    ? query
+    : query.where("location", "=", numberOf(database, location_id));
 }
 
 async function readPeriods(
@@ -96,33 +112,82 @@ async function readPeriods(
   query: StatQuery,
   times: readonly number[],
 ): Promise<PeriodRow[]> {
-  const rows = await countedRows(database, query)
-    .selectAll()
-    .where("period", ">=", Math.min(...times))
-    .where("period", "<=", Math.max(...times))
-    .execute();
-  const byPeriod = Map.groupBy(rows, ({ period }) => period);
+  if (times.length === 0) return [];
+  const end = periodEnd(query.kind, Math.max(...times));
+  const rows = await readRows(database, query, Math.min(...times), end);
+  const byPeriod = Map.groupBy(rows, ({ period }) => periodStart(query.kind, period));
   return times.map((time) => ({ time, summaries: mergeRows(byPeriod.get(time) ?? []) }));
+}
+
+interface StatRow {
+  readonly period: number;
+  readonly code: ResultCode;
+  readonly summary: Summary;
+}
+
+/** From `start` until before `end`. */
+async function readRows(
+  database: Database,
+  query: StatQuery,
+  start: number,
+  end: number,
+): Promise<StatRow[]> {
+  const rows = await statRows(database, query)
+    .selectAll("stats")
+    .select("codes.name as code")
+    .where("period", ">=", start)
+    .where("period", "<", end)
+    .execute();
+  const ids = rows.map(({ id }) => id);
+  const buckets = await database.kysely
+    .selectFrom("stat_buckets")
+    .selectAll()
+    .where(isAmong(database, "stat_id", ids))
+    .execute();
+  const byStat = Map.groupBy(buckets, ({ stat_id }) => stat_id);
+  return rows.map(({ id, period, code, ...row }) => ({
+    period,
+    code: code as ResultCode,
+    summary: toSummary(row, byStat.get(id) ?? []),
+  }));
+}
+
+function toSummary(
+  row: Omit<Selectable<Schema["stats"]>, "id" | "period">,
+  buckets: readonly Selectable<Schema["stat_buckets"]>[],
+): Summary {
+  const { count, min, max, mean, m2, m3 } = row;
+  const phases = Object.fromEntries(
+    PHASES.map((phase) => [phase, { count: row[`${phase}_count`], sum: row[`${phase}_sum`] }]),
+  ) as Summary["phases"];
+  return {
+    count,
+    min,
+    max,
+    mean,
+    m2,
+    m3,
+    phases,
+    buckets: new Map(buckets.map((each) => [each.bucket, each.count])),
+  };
 }
 
 async function readRaw(database: Database, query: StatQuery, time: number): Promise<RawResult[]> {
   const rows = await resultRows(database, query)
-    .select(["result", "latency", ...PHASES])
+    .select(["codes.name as code", "total", ...PHASES])
     .where("time", ">=", time)
     .where("time", "<", periodEnd(query.kind, time))
     .execute();
-  return rows.map(({ result, latency, ...phases }) => ({
-    result: result as ResultCode,
-    latency,
+  return rows.map(({ code, total, ...phases }) => ({
+    result: code as ResultCode,
+    latency: latencyOf(total),
     phases: phases satisfies Sample["phases"],
   }));
 }
 
-function mergeRows(rows: readonly Selectable<Schema["stats"]>[]): Map<ResultCode, Summary> {
+function mergeRows(rows: readonly StatRow[]): Map<ResultCode, Summary> {
   const merged = new Map<ResultCode, Summary>();
-  for (const row of rows) {
-    const code = row.result as ResultCode;
-    merged.set(code, mergeSummaries(merged.get(code) ?? EMPTY_SUMMARY, toSummary(row)));
-  }
+  for (const { code, summary } of rows)
+    merged.set(code, mergeSummaries(merged.get(code) ?? EMPTY_SUMMARY, summary));
   return merged;
 }

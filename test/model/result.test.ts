@@ -99,7 +99,7 @@ describe("statistics count a result", () => {
       result: "COMPLETE",
       latency: 13,
       phases: {
-        dns: 1.5,
+        dns: 1500,
         tcp: null,
         handshake: null,
         upload: null,
@@ -118,7 +118,7 @@ describe("results of one code fold", () => {
       min: 10,
       max: 30,
       mean: 20,
-      phases: { dns: { count: 2, sum: 3 }, tcp: { count: 0, sum: 0 } },
+      phases: { dns: { count: 2, sum: 3000 }, tcp: { count: 0, sum: 0 } },
     });
   });
 

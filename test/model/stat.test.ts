@@ -9,11 +9,11 @@ import type { Sample, Summary } from "../../src/model/summary.ts";
 
 const TIME = Date.parse("2026-10-01T00:00:00Z");
 const PHASES: Sample["phases"] = {
-  dns: 1,
-  tcp: 2,
+  dns: 1000,
+  tcp: 2000,
   handshake: null,
   upload: null,
-  processing: 4,
+  processing: 4000,
   download: null,
 };
 const summaryOf = (...latencies: number[]): Summary =>

@@ -1,18 +1,25 @@
+import * as hdr from "hdr-histogram-js";
+import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
 import { describe, expect, it } from "vitest";
 import { MIGRATIONS } from "../../src/store/migrate.ts";
+import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
+import { percentiles } from "../../src/model/summary.ts";
+import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
-import { aCall, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
-/** The schema as it was before the migration, with these documents. */
+type AnyTables = Record<string, Record<string, unknown>>;
+
+/** The schema as it was before the migration, filled by `fill`. */
 async function fillBefore(
   { location }: TestDatabase,
   migration: string,
-  documents: readonly { readonly id: string; readonly kind: string }[],
+  fill: (kysely: Kysely<AnyTables>) => Promise<void>,
 ): Promise<void> {
   const { kysely } =
     "url" in location
@@ -26,12 +33,124 @@ async function fillBefore(
     provider: { getMigrations: async () => earlier },
   }).migrateToLatest();
   if (error) throw error;
-  const rest = { shared_org: 0, shared_community: 0, document: "{}" };
-  await kysely
-    .insertInto("documents")
-    .values(documents.map((row) => ({ owner: "ann", ...rest, ...row })))
-    .execute();
+  await fill(kysely.withTables<AnyTables>());
   await kysely.destroy();
+}
+
+/** A result as 0001 to 0006 stored it: its document, and columns of it. */
+function oldResult(id: string, call_id: string, change: { readonly missed?: boolean } = {}) {
+  const { missed = false } = change;
+  const timing = {
+    dns: null,
+    tcp: missed ? null : 0.125,
+    handshake: missed ? null : 24.001,
+    upload: null,
+    processing: missed ? null : 48.9,
+    download: missed ? null : 0,
+    total: missed ? null : 87.6,
+  };
+  const hop = { url: "https://a.test/old", http_code: 302, dest_ip: "203.0.113.7", timing };
+  return {
+    id,
+    meta: {
+      call_id,
+      workflow_id: null,
+      workflow_result_id: null,
+      deployment_id: missed ? null : "deployment",
+      location_id: "paris",
+      agent_id: missed ? null : "probe-1",
+      trigger: "SCHEDULE",
+      trigger_time: "2026-10-01T12:00:00.000000Z",
+      due_time: "2026-10-01T12:00:30.000000Z",
+      start_time: missed ? null : "2026-10-01T12:00:30.250000Z",
+      end_time: missed ? null : "2026-10-01T12:00:30.337000Z",
+      result: missed ? "MISSED" : "COMPLETE",
+      result_category: missed ? null : "PASS",
+      message: missed ? "agent_lost: gone" : null,
+      domain: missed ? "" : "a.test",
+      url: missed ? "" : "https://a.test/old",
+      http_code: missed ? null : 200,
+      source_ip: missed ? null : "198.51.100.2",
+      dest_ip: missed ? null : "203.0.113.7",
+      request_size: missed ? null : 100,
+      response_size: missed ? null : 5_000_000_000,
+      redirects: missed ? 0 : 1,
+      is_late: !missed,
+    },
+    timing,
+    request: missed
+      ? null
+      : {
+          url: "https://a.test/new",
+          method: "GET",
+          headers: Array.from({ length: 20 }, (_, n) => ({ key: `X-${n}`, value: "grüße" })),
+          body: null,
+        },
+    response: missed
+      ? null
+      : {
+          status_code: 200,
+          status_string: "OK",
+          headers: [{ key: "Content-Type", value: "text/plain" }],
+        },
+    hops: missed ? [] : [hop],
+  };
+}
+
+function oldResultRow(document: ReturnType<typeof oldResult>) {
+  const { id, meta, timing } = document;
+  const { total, ...phases } = timing;
+  return {
+    id,
+    owner: "ann",
+    call_id: meta.call_id,
+    deployment_id: meta.deployment_id,
+    location_id: meta.location_id,
+    time: Date.parse(meta.start_time ?? meta.due_time),
+    result: meta.result,
+    latency: total === null ? null : Math.round(total),
+    http_code: meta.http_code,
+    content_length: meta.response_size,
+    ...phases,
+    document: JSON.stringify(document),
+  };
+}
+
+/** The statistics of `latencies` in one period, as 0001 to 0006 stored them. */
+function oldStatRow(kind: string, period: number, call_id: string, latencies: readonly number[]) {
+  const histogram = hdr.build({
+    highestTrackableValue: 3_600_000,
+    numberOfSignificantValueDigits: 2,
+    bitBucketSize: 64,
+  });
+  for (const latency of latencies) histogram.recordValue(latency);
+  const mean = latencies.reduce((sum, each) => sum + each, 0) / latencies.length;
+  const power = (n: number): number => latencies.reduce((sum, each) => sum + (each - mean) ** n, 0);
+  const none = { count: 0, sum: 0 };
+  const tcp = { count: latencies.length, sum: 0.1 + 0.2 };
+  const phases = {
+    dns: none,
+    tcp,
+    handshake: none,
+    upload: none,
+    processing: none,
+    download: none,
+  };
+  return {
+    call_id,
+    kind,
+    period,
+    location_id: "paris",
+    result: "COMPLETE",
+    count: latencies.length,
+    min: Math.min(...latencies),
+    max: Math.max(...latencies),
+    mean,
+    m2: power(2),
+    m3: power(3),
+    histogram: hdr.encodeIntoCompressedBase64(histogram),
+    phases: JSON.stringify(phases),
+  };
 }
 
 describe.each(storeKinds)("an earlier schema on %s", (kind) => {
@@ -43,7 +162,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
       kind: "call",
       token_id,
     });
-    await fillBefore(database, "0006-token-renewals", [
+    const documents = [
       ...[used, alsoUsed, unused].map((id) => ({
         id,
         kind: "token",
@@ -52,7 +171,12 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
       call(used),
       call(alsoUsed),
       call(null),
-    ]);
+    ];
+    const rest = { owner: "ann", shared_org: 0, shared_community: 0, document: "{}" };
+    await fillBefore(database, "0006-token-renewals", async (kysely) => {
+      const rows = documents.map((row) => ({ ...rest, ...row }));
+      await kysely.insertInto("documents").values(rows).execute();
+    });
 
     const { renewals } = await database.open();
 
@@ -63,5 +187,93 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
       expect(await renewals.release(id, T0 + 1, null)).toBe(true);
     }
     expect(await renewals.listDue(T0 + 1)).toEqual([]);
+  });
+
+  it("keeps its results, with the bodies of responses", async () => {
+    await using database = await createTestDatabase(kind);
+    const [call, other] = [newId(T0), newId(T0)];
+    const ids = Array.from({ length: 1001 }, () => newId(T0));
+    const results = ids.map((id, n) =>
+      oldResult(id, n === 0 ? other : call, { missed: n % 2 > 0 }),
+    );
+    const [first] = ids as [string];
+    const body = {
+      content_type: "text/plain",
+      encoding: "utf-8",
+      size: 7,
+      content: "grüße",
+      reason: null,
+    };
+    await fillBefore(database, "0007-results-in-columns", async (kysely) => {
+      for (let at = 0; at < results.length; at += 100) {
+        const rows = results.slice(at, at + 100).map(oldResultRow);
+        await kysely.insertInto("results").values(rows).execute();
+      }
+      await kysely
+        .insertInto("result_contents")
+        .values({ result_id: first, ...body })
+        .execute();
+    });
+
+    const store = await database.open();
+
+    const shown = (result: ReturnType<typeof oldResult>) => ({
+      ...result,
+      timing: { ...result.timing, uncertainty: null },
+      hops: result.hops.map((hop) => ({ ...hop, timing: { ...hop.timing, uncertainty: null } })),
+    });
+    expect(await store.results.listOfCall(call, { after: "", limit: 2000 })).toEqual(
+      results.slice(1).map(shown),
+    );
+    expect(JSON.stringify(await store.results.get(first))).toBe(JSON.stringify(shown(results[0]!)));
+    expect(await store.results.content(first)).toEqual(body);
+    expect(await store.results.content(ids[1]!)).toBeUndefined();
+    // A late result still replaces its MISSED.
+    const due_time = Date.parse("2026-10-01T12:00:30Z");
+    const run = aRun({ result_id: ids[1]!, target_id: call, location_id: "paris", due_time });
+    expect(await store.results.record([aReport(run)])).toMatchObject({ recorded: 1, late: 1 });
+  });
+
+  it("keeps its statistics, to which new results are added", async () => {
+    await using database = await createTestDatabase(kind);
+    const call = newId(T0);
+    const latencies = [12, 12, 300, 301, 40_000];
+    const HOUR = 3_600_000;
+    const year = Array.from({ length: 600 }, (_, n) => periodStart("YEAR", T0) + n * HOUR);
+    await fillBefore(database, "0007-results-in-columns", async (kysely) => {
+      const current = PERIOD_KINDS.map((each) =>
+        oldStatRow(each, periodStart(each, T0), call, latencies),
+      );
+      const earlier = year.map((time) => oldStatRow("HOUR", time, call, [1]));
+      for (const rows of [current, earlier])
+        await kysely.insertInto("stats").values(rows).execute();
+    });
+
+    const { pendingRuns, results, stats } = await database.open();
+
+    const read = async (each: (typeof PERIOD_KINDS)[number], time = T0) => {
+      const query = { call_id: call, kind: each, location_id: "paris" };
+      return (await stats.period(query, periodStart(each, time))).get("COMPLETE")!;
+    };
+    for (const each of PERIOD_KINDS) {
+      const summary = await read(each);
+      const { count, min, max, mean, m2, m3 } = oldStatRow(each, 0, call, latencies);
+      expect(summary).toMatchObject({ count, min, max, mean, m2, m3 });
+      expect([...summary.buckets]).toEqual([
+        [12, 2],
+        [300, 2],
+        [39_936, 1],
+      ]);
+      expect(summary.phases.tcp).toEqual({ count: 5, sum: 300 });
+    }
+    expect((await read("HOUR", year.at(-1))).count).toBe(1);
+    const run = aRun({ target_id: call, location_id: "paris" });
+    await pendingRuns.insert([run]);
+    await results.record([aReport(run, { total: 8 })]);
+    for (const each of PERIOD_KINDS) {
+      const summary = await read(each);
+      expect(summary).toMatchObject({ count: 6, min: 8, max: 40_000 });
+      expect(percentiles(summary, [0, 50])).toEqual([8, 12]);
+    }
   });
 });

@@ -1,0 +1,221 @@
+// A result as the rows that hold it: columns for what lists, statistics and the ledger ask for, the
+// rest packed beside them.
+import type { Selectable } from "kysely";
+import type { Content } from "../model/content.ts";
+import { formatInstant, parseInstant } from "../model/instant.ts";
+import { categoryOf } from "../model/result.ts";
+import type { ReportedResult, Result, ResultCode } from "../model/result.ts";
+import type { Trigger } from "../model/tick.ts";
+import { fromMicros, toMicros } from "../model/timing.ts";
+import { takeExcluded } from "./bulk.ts";
+import type { BulkInsert, BulkRow } from "./bulk.ts";
+import { pack, unpack } from "./details.ts";
+import type { Schema } from "./schema.ts";
+
+type ResultRow = Selectable<Schema["results"]>;
+
+/** Those that hold the number of a name. */
+const NAMED = [
+  "owner",
+  "call",
+  "workflow",
+  "deployment",
+  "location",
+  "agent",
+  "trigger",
+  "result",
+  "domain",
+  "source_ip",
+  "dest_ip",
+] as const;
+
+type NamesOfResult = Readonly<Record<(typeof NAMED)[number], string | null>>;
+
+const namesIn = (owner: string, { meta }: ReportedResult): NamesOfResult => ({
+  owner,
+  call: meta.call_id,
+  workflow: meta.workflow_id,
+  deployment: meta.deployment_id,
+  location: meta.location_id,
+  agent: meta.agent_id,
+  trigger: meta.trigger,
+  result: meta.result,
+  domain: meta.domain,
+  source_ip: meta.source_ip,
+  dest_ip: meta.dest_ip,
+});
+
+/** The names that the result's row will hold the numbers of. */
+export const namesOfResult = (owner: string, result: ReportedResult): string[] =>
+  Object.values(namesIn(owner, result)).filter((name) => name !== null);
+
+/** The numbers in rows. */
+export const numbersIn = (rows: readonly ResultRow[]): (number | null)[] =>
+  rows.flatMap((row) => NAMED.map((column) => row[column]));
+
+/** Columns are named one by one: an agent of a newer version may send more. */
+export function toRow(
+  owner: string,
+  result: ReportedResult,
+  numberOf: (name: string) => number,
+): BulkRow<keyof ResultRow> {
+  const { id, meta, timing } = result;
+  const instantOf = (text: string): number => parseInstant(text) as number;
+  const names = namesIn(owner, result);
+  const numbers = Object.fromEntries(
+    NAMED.map((column) => [column, names[column] === null ? null : numberOf(names[column])]),
+  ) as Record<keyof NamesOfResult, number | null>;
+  return {
+    id,
+    ...numbers,
+    workflow_result_id: meta.workflow_result_id,
+    trigger_time: instantOf(meta.trigger_time),
+    due_time: instantOf(meta.due_time),
+    time: instantOf(meta.start_time ?? meta.due_time),
+    started: Number(meta.start_time !== null),
+    end_time: meta.end_time === null ? null : instantOf(meta.end_time),
+    message: meta.message,
+    http_code: meta.http_code,
+    request_size: meta.request_size,
+    response_size: meta.response_size,
+    redirects: meta.redirects,
+    is_late: Number(meta.is_late),
+    dns: toMicros(timing.dns),
+    tcp: toMicros(timing.tcp),
+    handshake: toMicros(timing.handshake),
+    upload: toMicros(timing.upload),
+    processing: toMicros(timing.processing),
+    download: toMicros(timing.download),
+    total: toMicros(timing.total),
+    uncertainty: toMicros(timing.uncertainty ?? null),
+  };
+}
+
+type Details = Pick<ReportedResult, "request" | "response" | "hops" | "certificate"> & {
+  readonly url: string;
+};
+
+const NO_DETAILS: Details = { url: "", request: null, response: null, hops: [], certificate: null };
+
+/** None for a call that was not made. */
+export function toDetailsRow(
+  result: ReportedResult,
+): BulkRow<"result_id" | "details" | "content"> | undefined {
+  const { id, meta, request, response, hops, certificate, content: body } = result;
+  if (meta.url === "" && !request && !response && !body) return undefined;
+  const { url } = meta;
+  // One by one: an agent of a newer version may send more.
+  const content = body && {
+    content_type: body.content_type,
+    encoding: body.encoding,
+    size: body.size,
+    content: body.content,
+    reason: body.reason,
+  };
+  return {
+    result_id: id,
+    details: pack({ url, request, response, hops, certificate } satisfies Details),
+    content: content ? pack(content) : null,
+  };
+}
+
+export function toResult(
+  row: ResultRow & { readonly details: Uint8Array | null },
+  nameOf: (number: number) => string,
+): Result {
+  const name = (number: number | null) => (number === null ? null : nameOf(number));
+  const { url, ...details } = row.details ? (unpack(row.details) as Details) : NO_DETAILS;
+  const result = nameOf(row.result) as ResultCode;
+  return {
+    id: row.id,
+    meta: {
+      call_id: nameOf(row.call),
+      workflow_id: name(row.workflow),
+      workflow_result_id: row.workflow_result_id,
+      deployment_id: name(row.deployment),
+      location_id: nameOf(row.location),
+      agent_id: name(row.agent),
+      trigger: nameOf(row.trigger) as Trigger,
+      trigger_time: formatInstant(row.trigger_time),
+      due_time: formatInstant(row.due_time),
+      start_time: row.started === 1 ? formatInstant(row.time) : null,
+      end_time: row.end_time === null ? null : formatInstant(row.end_time),
+      result,
+      result_category: categoryOf(result),
+      message: row.message,
+      domain: nameOf(row.domain),
+      url,
+      http_code: row.http_code,
+      source_ip: name(row.source_ip),
+      dest_ip: name(row.dest_ip),
+      request_size: row.request_size,
+      response_size: row.response_size,
+      redirects: row.redirects,
+      is_late: row.is_late === 1,
+    },
+    timing: {
+      dns: fromMicros(row.dns),
+      tcp: fromMicros(row.tcp),
+      handshake: fromMicros(row.handshake),
+      upload: fromMicros(row.upload),
+      processing: fromMicros(row.processing),
+      download: fromMicros(row.download),
+      total: fromMicros(row.total),
+      uncertainty: fromMicros(row.uncertainty),
+    },
+    ...details,
+    hops: details.hops.map(({ timing, ...hop }) => ({
+      ...hop,
+      timing: { ...timing, uncertainty: timing.uncertainty ?? null },
+    })),
+  };
+}
+
+export const toContent = (packed: Uint8Array): Content => unpack(packed) as Content;
+
+const COLUMNS = {
+  id: "text",
+  owner: "integer",
+  call: "integer",
+  workflow: "integer",
+  workflow_result_id: "text",
+  deployment: "integer",
+  location: "integer",
+  agent: "integer",
+  trigger: "integer",
+  trigger_time: "bigint",
+  due_time: "bigint",
+  time: "bigint",
+  started: "integer",
+  end_time: "bigint",
+  result: "integer",
+  message: "text",
+  domain: "integer",
+  http_code: "integer",
+  source_ip: "integer",
+  dest_ip: "integer",
+  request_size: "bigint",
+  response_size: "bigint",
+  redirects: "integer",
+  is_late: "integer",
+  dns: "integer",
+  tcp: "integer",
+  handshake: "integer",
+  upload: "integer",
+  processing: "integer",
+  download: "integer",
+  total: "integer",
+  uncertainty: "integer",
+} as const;
+
+export const INSERT_RESULTS: BulkInsert<keyof ResultRow> = {
+  into: "results",
+  columns: COLUMNS,
+  onConflict: `on conflict (id) do update set ${takeExcluded(Object.keys(COLUMNS))}`,
+};
+
+export const INSERT_DETAILS: BulkInsert<"result_id" | "details" | "content"> = {
+  into: "result_details",
+  columns: { result_id: "text", details: "bytea", content: "bytea" },
+  onConflict: `on conflict (result_id) do update set ${takeExcluded(["details", "content"])}`,
+};
