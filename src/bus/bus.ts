@@ -61,9 +61,9 @@ export interface Bus {
   publishReports(reports: readonly RunReport[]): Promise<void>;
 
   /**
-   * Hands over batches for one transaction each: the reports of some 20 ms, up to
-   * `MAX_REPORTS_PER_BATCH`. The messages behind a batch are acknowledged together. Consumers share
-   * the work.
+   * Hands over batches for one transaction each: the reports of 20 ms, or under load of up to a
+   * second, at most `MAX_REPORTS_PER_BATCH`. The messages behind a batch are acknowledged together.
+   * Consumers share the work.
    */
   consumeReports(handler: (reports: readonly RunReport[]) => Promise<void>): Promise<Consumer>;
 

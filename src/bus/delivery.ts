@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
+import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
@@ -49,8 +50,12 @@ function receiveEach<T>(handling: Handling<T>): Receiver<T> {
   };
 }
 
-/** How long the first message of a batch waits for others. */
+/**
+ * A batch gathers for this long for each report of the batch before, up to a second: a report alone
+ * is handed over soon; above 50 reports a second, batches grow and cost less.
+ */
 const GATHER_MS = 20;
+const LONGEST_GATHER_MS = 1000;
 
 // A message that was rejected this often is handled alone, so that it does not hold up others.
 const ATTEMPTS_IN_COMPANY = 3;
@@ -65,19 +70,29 @@ interface Gathered<T> {
 function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonly T[]> {
   const gathered: Gathered<T>[] = [];
   const stopped = new AbortController();
+  let full = new AbortController();
+  let last = { items: 0, at: -Infinity };
   let working = false;
 
-  const pause = (ms: number): Promise<void> =>
-    delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
+  const pause = (ms: number, signal = stopped.signal): Promise<void> =>
+    delay(ms, undefined, { signal }).catch(() => undefined);
 
+  async function gather(): Promise<void> {
+    const isRecent = systemClock.monotonic() - last.at < LONGEST_GATHER_MS;
+    const ms = isRecent ? GATHER_MS * Math.max(1, last.items) : GATHER_MS;
+    full = new AbortController();
+    if (countItems(gathered) < MAX_REPORTS_PER_BATCH)
+      await pause(Math.min(ms, LONGEST_GATHER_MS), AbortSignal.any([full.signal, stopped.signal]));
+  }
   async function work(): Promise<void> {
     working = true;
     let rejections = 0;
     while (gathered.length > 0) {
-      if (countItems(gathered) < MAX_REPORTS_PER_BATCH) await pause(GATHER_MS);
+      await gather();
       const batch = takeBatch(gathered);
       const items = batch.flatMap((entry) => entry.items);
       const isHandled = await handle(handling, items, batch[0]?.attempt ?? 1);
+      last = { items: items.length, at: systemClock.monotonic() };
       for (const { settle } of batch) settle(isHandled);
       rejections = isHandled ? 0 : rejections + 1;
       if (isHandled) continue;
@@ -91,6 +106,7 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
     receive(items, attempt) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       gathered.push({ items, attempt, settle: resolve });
+      if (countItems(gathered) >= MAX_REPORTS_PER_BATCH) full.abort();
       if (!working) void work();
       return promise;
     },

@@ -71,3 +71,24 @@ it("reports are safe when the last of them was taken, redelivered ones included"
   await bus.reportsSafe();
   expect(taken.sort()).toEqual(reports.map(({ run_id }) => run_id).sort());
 });
+
+it("reports are handed over soon when few come, and in large batches while many come", async () => {
+  const { bus } = startBus();
+  await using _ = bus;
+  const sizes: number[] = [];
+  await bus.consumeReports(async (batch) => void sizes.push(batch.length));
+  const publish = (reports: number): Promise<void> =>
+    bus.publishReports(Array.from({ length: reports }, () => aRunReport("local")));
+  await publish(1);
+  await bus.reportsSafe();
+  expect(sizes).toEqual([1]);
+  // Fifty reports keep the next ones waiting for the longest time, or until a batch is full.
+  await publish(50);
+  await bus.reportsSafe();
+  for (const reports of [1, 400, 400, 199]) {
+    await publish(reports);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  await bus.reportsSafe();
+  expect(sizes).toEqual([1, 50, 1000]);
+});
