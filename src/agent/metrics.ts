@@ -34,10 +34,12 @@ export function createAgentMetrics(registry: Registry) {
       "sonde_agent_uncertain_results_total",
       "Results whose uncertainty exceeds 10 ms and 10 % of their total.",
     ),
-    clockOffset: gauge(
-      "sonde_agent_clock_offset_seconds",
-      "Offset of the hub's time from this machine's clock; 0 while they agree within the measurement error.",
-    ),
+    clockOffset: new Gauge({
+      name: "sonde_agent_clock_offset_seconds",
+      help: "Offset of the hub's time from this machine's clock; 0 while they agree within the measurement error.",
+      aggregator: "average", // the agents of a process share the machine's clock
+      registers,
+    }),
     unpublishedReports: gauge(
       "sonde_agent_reports_unpublished",
       "Reports of finished runs that the bus has not taken yet.",
