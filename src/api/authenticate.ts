@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 
 export interface Credentialed {
   readonly headers: IncomingHttpHeaders;
-  readonly query: Readonly<Record<string, unknown>>;
+  readonly query: unknown;
   /** Client address. */
   readonly ip: string;
 }
@@ -34,7 +34,8 @@ export function createAuthenticate({
 }): Authenticate {
   const countWrongKey = perMinute(clock);
   return async ({ headers, query, ip }, level) => {
-    const given = keyOf(headers) ?? (tokenInQuery ? query["_token"] : undefined);
+    const given =
+      keyOf(headers) ?? (tokenInQuery ? (query as Record<string, unknown>)["_token"] : undefined);
     if (given === undefined) throw unauthenticated();
     const principal =
       typeof given === "string" && isApiKey(given)

@@ -121,14 +121,13 @@ function createServer(
     schemaController: WITHOUT_SCHEMAS,
   });
   app.setErrorHandler(onError);
-  app.addHook("onRequest", async (request, reply) => {
-    if (stopping.aborted) {
-      void reply.header("connection", "close");
-      throw new HttpError(503, "The service is shutting down");
-    }
-    if (request.is404) throw withoutRoute(endpoints, request);
-  });
   observeRequests(app, { clock, log, metrics });
+  app.addHook("onRequest", (request, reply, done) => {
+    if (stopping.aborted) {
+      reply.header("connection", "close");
+      done(new HttpError(503, "The service is shutting down"));
+    } else done(request.is404 ? withoutRoute(endpoints, request) : undefined);
+  });
   acceptJsonBodies(app);
   prettyPrintOnDemand(app);
   serveDocumentation(app, endpoints, config);
@@ -140,12 +139,13 @@ function createServer(
 
 /** `debug=1` in the query indents the JSON of the answer. */
 function prettyPrintOnDemand(app: FastifyInstance): void {
-  app.addHook("onSend", async (request, reply, payload) => {
+  app.addHook("onSend", (request, reply, payload, done) => {
     const { debug } = request.query as { readonly debug?: unknown };
-    const isJson = String(reply.getHeader("content-type")).startsWith("application/json");
-    return debug === "1" && isJson && typeof payload === "string"
-      ? `${JSON.stringify(JSON.parse(payload), null, 2)}\n`
-      : payload;
+    const isWanted =
+      debug === "1" &&
+      typeof payload === "string" &&
+      String(reply.getHeader("content-type")).startsWith("application/json");
+    done(null, isWanted ? `${JSON.stringify(JSON.parse(payload), null, 2)}\n` : payload);
   });
 }
 

@@ -141,7 +141,9 @@ function isRequired(node: Node, verb: "create" | "update"): boolean {
 const isObject = (schema: TSchema): boolean => (schema as Node).properties !== undefined;
 
 function withDefaults(schema: Node, value: unknown): unknown {
-  if (value === undefined && schema.default !== undefined) return structuredClone(schema.default);
+  const { default: preset } = schema;
+  if (value === undefined && preset !== undefined)
+    return typeof preset === "object" ? structuredClone(preset) : preset;
   if (!schema.properties) return withItemDefaults(schema, value);
   const given = (value ?? {}) as Json;
   const filled: Json = { ...given };

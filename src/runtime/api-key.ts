@@ -1,5 +1,5 @@
 // API keys: generated, recognized and hashed for the store.
-import { createHash, randomInt } from "node:crypto";
+import { hash, randomInt } from "node:crypto";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const LENGTH = 32;
@@ -11,4 +11,4 @@ export const newApiKey = (): string =>
 export const isApiKey = (text: string): boolean => /^[A-Za-z0-9]{32}$/.test(text);
 
 /** A key cannot be guessed, so a fast hash without a salt is enough. */
-export const hashApiKey = (key: string): string => createHash("sha256").update(key).digest("hex");
+export const hashApiKey = (key: string): string => hash("sha256", key);

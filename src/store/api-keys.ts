@@ -2,6 +2,7 @@
 import type { Selectable } from "kysely";
 import type { AccessLevel } from "../model/access.ts";
 import type { Database } from "./database.ts";
+import { prepared } from "./prepared.ts";
 import type { ApiKey, Page } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
@@ -21,7 +22,7 @@ export function createApiKeyStore({ kysely }: Database) {
     },
     /** Undefined for an unknown or revoked key. */
     async findByHash(hash: string): Promise<ApiKey | undefined> {
-      const row = await active().where("hash", "=", hash).executeTakeFirst();
+      const [row] = (await activeByHash(kysely, { hash })).rows;
       return row && toApiKey(row);
     },
     /** Active keys of one owner; null: of all owners. */
@@ -55,6 +56,10 @@ export function createApiKeyStore({ kysely }: Database) {
     },
   };
 }
+
+const activeByHash = prepared(["hash"], (kysely, { hash }) =>
+  kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0).where("hash", "=", hash),
+);
 
 const toApiKey = (row: Selectable<Schema["api_keys"]>): ApiKey => ({
   key_id: row.id,

@@ -1,6 +1,7 @@
 // The audit trail. Its rows are never changed.
 import { newId } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
+import { prepared } from "./prepared.ts";
 import type { AuditAction, AuditEntry, AuditQuery } from "./records.ts";
 
 const COLUMNS = [
@@ -14,15 +15,17 @@ const COLUMNS = [
   "fields",
 ] as const;
 
+const insertEntry = prepared(["id", ...COLUMNS], (kysely, row) =>
+  kysely.insertInto("audit").values(row),
+);
+
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
 export const createAuditStore = ({ kysely }: Database) => ({
   /** To be called in the transaction of the change. */
   async record({ fields, ...entry }: AuditEntry): Promise<void> {
-    await kysely
-      .insertInto("audit")
-      .values({ id: newId(entry.time), ...entry, fields: JSON.stringify(fields) })
-      .execute();
+    const row = { id: newId(entry.time), ...entry, fields: JSON.stringify(fields) };
+    await insertEntry(kysely, row);
   },
   /** The newest entries that match, oldest first. */
   async list({ since = 0, owner, limit }: AuditQuery): Promise<AuditEntry[]> {

@@ -1,18 +1,17 @@
 // Owned resources as JSON documents, beside the few columns that queries need.
-import type { SelectQueryBuilder, Selectable } from "kysely";
+import type { SelectQueryBuilder } from "kysely";
 import type { Principal } from "../model/access.ts";
 import { unreadable } from "../model/errors.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
-import { AT_ONCE } from "../model/token-renewal.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
+import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
+import type { Row } from "./document-rows.ts";
 import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
 import { renewTokensOf } from "./renewals.ts";
 import type { Schema } from "./schema.ts";
 import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
-
-type Row = Selectable<Schema["documents"]>;
 
 /** Seals secret fields on the way in and opens them on the way out. */
 export interface Sealing {
@@ -41,8 +40,10 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
           ? rowsOf(kind).where("id", "=", id).forUpdate()
           : rowsOf(kind).where("id", "=", id),
       ),
-    get: (kind: ResourceKind, id: string): Promise<StoredDocument | undefined> =>
-      one(rowsOf(kind).where("id", "=", id)),
+    async get(kind: ResourceKind, id: string): Promise<StoredDocument | undefined> {
+      const { rows } = await byId(database.kysely, { kind, id });
+      return (await opened(rows, sealing))[0];
+    },
     /** Those that exist, in creation order. */
     async getMany(kind: ResourceKind, ids: readonly string[]): Promise<StoredDocument[]> {
       const found: StoredDocument[] = [];
@@ -105,12 +106,8 @@ async function opened(rows: readonly Row[], sealing: Sealing): Promise<StoredDoc
 }
 
 async function insertDocument(database: Database, document: NewDocument): Promise<boolean> {
-  const { numInsertedOrUpdatedRows = 0n } = await database.kysely
-    .insertInto("documents")
-    .values(toRow(document))
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  const isNew = numInsertedOrUpdatedRows > 0n;
+  const { numAffectedRows = 0n } = await insertIfNew(database.kysely, toRow(document));
+  const isNew = numAffectedRows > 0n;
   if (isNew) await insertCallIds(database, document);
   return isNew;
 }
@@ -201,37 +198,3 @@ export function listQuery(
   const readable = reader.org === null ? own : own.unionAll(range("org"));
   return readable.orderBy("id").limit(page.limit);
 }
-
-function toRow({
-  document,
-  org,
-  community,
-  filters,
-  callIds: _callIds,
-  unreadable: _unreadable,
-  ...identity
-}: NewDocument): Omit<Row, "renewal_claim"> {
-  return {
-    ...identity,
-    shared_org: Number(org),
-    shared_community: Number(community),
-    domain: filters.domain ?? null,
-    auth_id: filters.auth_id ?? null,
-    token_id: filters.token_id ?? null,
-    target_id: filters.target_id ?? null,
-    workspace: filters.workspace ?? null,
-    name: filters.name ?? null,
-    renewal_time: identity.kind === "token" ? AT_ONCE : null,
-    document: JSON.stringify(document),
-  };
-}
-
-const toStoredDocument = (row: Row): StoredDocument => ({
-  id: row.id,
-  kind: row.kind as ResourceKind,
-  owner: row.owner,
-  owner_org: row.owner_org,
-  org: row.shared_org === 1,
-  community: row.shared_community === 1,
-  document: JSON.parse(row.document),
-});

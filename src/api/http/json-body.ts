@@ -37,9 +37,11 @@ export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> | unde
   return value as Record<string, unknown>;
 }
 
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 function decode(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch (cause) {
     throw invalid("the body is not valid UTF-8", { cause });
   }

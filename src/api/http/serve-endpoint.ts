@@ -1,6 +1,6 @@
 // Serves an endpoint over HTTP: authenticates, reads the request, calls the handler, sends the
 // answer.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, notFound } from "../../model/errors.ts";
 import type { Principal } from "../../model/access.ts";
@@ -13,6 +13,13 @@ import { readParameters } from "./parameters.ts";
 
 export const API_PREFIX = "/api/2";
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who asks, once authenticated. */
+    principal: Principal;
+  }
+}
+
 export interface Serving {
   readonly store: Store;
   readonly authenticate: Authenticate;
@@ -22,7 +29,6 @@ export interface Serving {
 
 /** Registers every method and path of the endpoint. */
 export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving: Serving): void {
-  const principals = new WeakMap<FastifyRequest, Principal>();
   for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
     for (const method of endpoint.methods)
       app.route({
@@ -30,17 +36,14 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         url: `${API_PREFIX}${path}`,
         // Before the body: a caller without a key need not send it, and we need not parse it.
         async onRequest(request) {
-          const { headers, ip } = request;
-          const query = request.query as Record<string, unknown>;
-          const given = { headers, query, ip };
-          principals.set(request, await serving.authenticate(given, endpoint.level));
+          request.principal = await serving.authenticate(request, endpoint.level);
         },
         async handler(request, reply) {
-          const principal = principals.get(request) as Principal;
-          const asked = toApiRequest(endpoint, request, reply, principal, serving);
+          const asked = toApiRequest(endpoint, request, reply, serving);
           const { status, answer } = toReply(endpoint, await endpoint.handle(asked));
-          if (endpoint.versioned) void reply.header("etag", entityTag(answer));
-          return reply.code(status).send(answer);
+          const json = JSON.stringify(answer);
+          if (endpoint.versioned) reply.header("etag", entityTag(json));
+          return reply.code(status).type("application/json; charset=utf-8").send(json);
         },
       });
 }
@@ -52,7 +55,6 @@ function toApiRequest(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-  principal: Principal,
   { store, stopping }: Serving,
 ): ApiRequest {
   const params = request.params as Readonly<Record<string, string>>;
@@ -60,7 +62,7 @@ function toApiRequest(
   // No id contains NUL, and PostgreSQL rejects it.
   if (Object.values(params).some((value) => value.includes("\0"))) throw notFound("Object");
   const body = request.body ?? {};
-  const { method, headers, ip: address } = request;
+  const { method, headers, ip: address, principal } = request;
   const key = headers["idempotency-key"];
   const { operationId } = endpoint;
   const repeatable =
@@ -72,7 +74,9 @@ function toApiRequest(
     params,
     query: endpoint.query ? readParameters(endpoint.query, query) : {},
     body,
-    scope: scopeOf(endpoint, params, query, principal),
+    get scope() {
+      return scopeOf(endpoint, params, query, principal);
+    },
     change: (work) => carryOut(store, { principal, address, repeatable }, work),
     forget: async () => repeatable && forget(store, repeatable),
     assertMatches: (document) => assertMatches(headers["if-match"], document),
@@ -95,13 +99,12 @@ function scopeOf(
 }
 
 /** RFC 9110 section 8.8.3: changes whenever the object does. */
-const entityTag = (document: unknown): string =>
-  `"${createHash("sha256").update(JSON.stringify(document)).digest("base64url").slice(0, 22)}"`;
+const entityTag = (json: string): string => `"${hash("sha256", json, "base64url").slice(0, 22)}"`;
 
 function assertMatches(ifMatch: string | undefined, document: unknown): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return;
   const tags = ifMatch.split(",").map((tag) => tag.trim());
-  if (!tags.includes(entityTag(document)))
+  if (!tags.includes(entityTag(JSON.stringify(document))))
     throw new AppError(
       "precondition_failed",
       "The object has changed since you read it (If-Match names another version)",
