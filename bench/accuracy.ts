@@ -8,7 +8,7 @@ import type { Benchmark } from "./support/benchmark.ts";
 import { sleep } from "./support/children.ts";
 import { deploy } from "./support/deployments.ts";
 import { accuracyFigures } from "./support/accuracy-figures.ts";
-import type { Probed, Round } from "./support/accuracy-figures.ts";
+import type { Probed, Round, Setting } from "./support/accuracy-figures.ts";
 import { measureFloor } from "./support/floor.ts";
 import { prepareGround, startHub } from "./support/hub.ts";
 import { sendAt } from "./support/load.ts";
@@ -28,10 +28,14 @@ const FREQUENCY: Frequency = 30;
 await runBenchmark("accuracy", async (benchmark) => {
   const { options } = benchmark;
   const files = writeCertificates();
+  const schemes = options.smoke ? (["http"] as const) : options.schemes;
+  const floors = new Map<Scheme, number>();
+  for (const scheme of schemes)
+    floors.set(scheme, await measureFloor(files, scheme, options.smoke ? 10 : 1000));
   for (const delay of options.smoke ? [5] : options.delays) {
     await using target = await startTarget(benchmark, files, delay);
-    for (const scheme of options.smoke ? (["http"] as const) : options.schemes)
-      await compare(benchmark, files, target, scheme, delay);
+    for (const scheme of schemes)
+      await compare(benchmark, files, target, { scheme, delay, floor: floors.get(scheme) ?? 0 });
   }
 });
 
@@ -39,11 +43,10 @@ async function compare(
   benchmark: Benchmark,
   files: CertificateFiles,
   target: Target,
-  scheme: Scheme,
-  delay: number,
+  setting: Pick<Setting, "scheme" | "delay" | "floor">,
 ): Promise<void> {
   const { options, say, skip, add } = benchmark;
-  const floor = await measureFloor(target, scheme, files, options.smoke ? 10 : 300);
+  const { scheme, delay } = setting;
   say(`${scheme}, ${delay} ms: blackbox_exporter`);
   const probed = await probeAll(benchmark, files, target, scheme);
   if (!probed) skip(NO_BLACKBOX);
@@ -54,7 +57,7 @@ async function compare(
     for (const [index, { name }] of scenariosOf(options).scenarios.entries())
       add(
         ...accuracyFigures(
-          { name, mode, scheme, delay, floor },
+          { ...setting, name, mode },
           rounds.map((round) => round[index] ?? { samples: [], missing: 0 }),
           probed?.map((round) => round[index] ?? []),
         ),

@@ -90,6 +90,6 @@ async function emptyDiskUse(database: BenchDatabase): Promise<DiskUse> {
 function costFigure(rounds: readonly number[], first: readonly number[] | undefined): Figure {
   const figure = { what: "  time a result", unit: "ms", rounds };
   if (!first) return figure;
-  const goal = { atMost: 1.2, ofRatio: true } as const;
+  const goal = { ratioAtMost: 1.2 } as const;
   return { ...figure, beside: { what: "smallest table", rounds: first }, goal };
 }

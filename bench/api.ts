@@ -73,7 +73,7 @@ await runBenchmark("api", async ({ options, say, skip, add }) => {
 });
 
 function operationsOf(id: string, time: string): Operation[] {
-  const half = { atLeast: 0.45, ofRatio: true } as const;
+  const half = { ratioAtLeast: 0.45 } as const;
   return [
     { what: "get by id", sonde: `/calls/${id}/`, yardstick: "/calls/call-1/", goal: half },
     { what: "create", sonde: "/calls/", yardstick: "/calls/", body: BODY, goal: half },

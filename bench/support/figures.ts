@@ -13,9 +13,10 @@ export interface Figure {
 
 export interface Goal {
   readonly atMost?: number;
+  /** About figure ÷ yardstick; left open without a yardstick. */
+  readonly ratioAtMost?: number;
   readonly atLeast?: number;
-  /** The goal is about figure ÷ yardstick; without a yardstick it is left open. */
-  readonly ofRatio?: true;
+  readonly ratioAtLeast?: number;
 }
 
 /** Figure ÷ yardstick; undefined without a yardstick. */
@@ -24,11 +25,16 @@ export const ratioOf = ({ rounds, beside }: Figure): number | undefined =>
 
 /** Undefined without a goal, or without what it is about. */
 export function isMet(figure: Figure): boolean | undefined {
-  const { goal, rounds } = figure;
-  if (!goal) return undefined;
-  const value = goal.ofRatio ? ratioOf(figure) : spreadOf(rounds).median;
-  if (value === undefined || Number.isNaN(value)) return undefined;
-  return value <= (goal.atMost ?? Infinity) && value >= (goal.atLeast ?? -Infinity);
+  const { median } = spreadOf(figure.rounds);
+  const ratio = ratioOf(figure) ?? NaN;
+  const { atMost, atLeast, ratioAtMost, ratioAtLeast } = figure.goal ?? {};
+  const parts = [
+    { value: median, isWithin: atMost === undefined ? undefined : median <= atMost },
+    { value: median, isWithin: atLeast === undefined ? undefined : median >= atLeast },
+    { value: ratio, isWithin: ratioAtMost === undefined ? undefined : ratio <= ratioAtMost },
+    { value: ratio, isWithin: ratioAtLeast === undefined ? undefined : ratio >= ratioAtLeast },
+  ].filter(({ value, isWithin }) => isWithin !== undefined && !Number.isNaN(value));
+  return parts.length === 0 ? undefined : parts.every(({ isWithin }) => isWithin);
 }
 
 const HEADINGS = ["", "median", "min..max", "", "beside", "ratio", "goal", ""];
@@ -68,12 +74,13 @@ function cellsOf(figure: Figure): string[] {
   ];
 }
 
-const textOf = ({ atMost, atLeast, ofRatio }: Goal): string =>
+const textOf = ({ atMost, atLeast, ratioAtMost, ratioAtLeast }: Goal): string =>
   [
     ...(atMost === undefined ? [] : [`≤ ${show(atMost)}`]),
     ...(atLeast === undefined ? [] : [`≥ ${show(atLeast)}`]),
-    ...(ofRatio ? ["×"] : []),
-  ].join(" ");
+    ...(ratioAtMost === undefined ? [] : [`≤ ${show(ratioAtMost)} ×`]),
+    ...(ratioAtLeast === undefined ? [] : [`≥ ${show(ratioAtLeast)} ×`]),
+  ].join(", ");
 
 /** Three significant digits; whole numbers from a hundred on. */
 export function show(value: number): string {

@@ -6,22 +6,23 @@ import { connect as connectPlain } from "node:net";
 import { connect as connectSecure, createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { startChild } from "./children.ts";
-import type { CertificateFiles, Target } from "./target.ts";
+import { startDelayServer } from "./target.ts";
+import type { CertificateFiles } from "./target.ts";
 import type { Scheme } from "./options.ts";
 import { quantile } from "./statistics.ts";
 
-const WARM_UP = 50;
+const WARM_UP = 500;
 
 /** The 99th percentile, in milliseconds, beyond what the target itself took. */
 export async function measureFloor(
-  target: Target,
+  files: CertificateFiles,
   scheme: Scheme,
-  { authority }: CertificateFiles,
   calls: number,
 ): Promise<number> {
+  await using target = await startDelayServer(files, 0);
   const program = fileURLToPath(import.meta.url);
   const child = startChild(
-    [process.execPath, program, target.url(scheme, "floor-"), authority, String(calls)],
+    [process.execPath, program, target.url(scheme, "floor-"), files.authority, String(calls)],
     { core: "measured", stdout: "pipe" },
   );
   let output = "";

@@ -22,15 +22,15 @@ describe("a figure", () => {
     [{ atMost: 3.9 }, false],
     [{ atLeast: 4 }, true],
     [{ atLeast: 4.1 }, false],
-    [{ atMost: 2, ofRatio: true }, true],
-    [{ atLeast: 2.1, ofRatio: true }, false],
+    [{ ratioAtMost: 2 }, true],
+    [{ ratioAtLeast: 2.1 }, false],
   ] as const)("compares its goal %j with the median or the ratio: %s", (goal, met) => {
     expect(isMet({ ...figure, beside, goal })).toBe(met);
     expect(tableOf([{ ...figure, beside, goal }])).toContain(met ? "met" : "MISSED");
   });
 
   it("leaves a goal open that is about a missing yardstick or a missing value", () => {
-    expect(isMet({ ...figure, goal: { atMost: 1, ofRatio: true } })).toBeUndefined();
+    expect(isMet({ ...figure, goal: { ratioAtMost: 1 } })).toBeUndefined();
     expect(isMet({ ...figure, rounds: [NaN], goal: { atMost: 1 } })).toBeUndefined();
   });
 });
