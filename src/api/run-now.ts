@@ -1,12 +1,13 @@
 // "Run now": orders a run, hands it to the bus at once and, if asked to, waits for its end.
 import { dispatch } from "../dispatch/dispatch.ts";
-import { manualRun } from "../dispatch/pending-run.ts";
 import { canRun } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
 import { AppError, invalid } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
+import { expiryOf, MAX_START_DELAY_MS } from "../model/slots.ts";
 import type { TargetKind } from "../model/tick.ts";
 import { Type } from "../model/type.ts";
+import { newId } from "../runtime/ids.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { integer } from "./http/parameters.ts";
@@ -77,6 +78,32 @@ export async function orderRun(
     run_delay: order.run_delay ?? 0,
     now: await store.now(),
   });
+}
+
+export type RunOrder = Pick<
+  PendingRun,
+  "target_id" | "target_kind" | "between_calls_delay" | "location_id" | "owner" | "context"
+> & {
+  /** Seconds from the request to the call. */
+  readonly run_delay: number;
+  /** Epoch milliseconds. */
+  readonly now: number;
+};
+
+export function manualRun({ run_delay, now, ...order }: RunOrder): PendingRun {
+  const due_time = now + run_delay * 1000;
+  const latest_start = due_time + MAX_START_DELAY_MS;
+  return {
+    ...order,
+    result_id: newId(now),
+    trigger: "MANUAL",
+    deployment_id: null,
+    call_ids: null,
+    trigger_time: now,
+    due_time,
+    latest_start,
+    expires_at: expiryOf(latest_start),
+  };
 }
 
 const inUpperCase = (context: Readonly<Record<string, unknown>>): Record<string, unknown> =>

@@ -2,6 +2,7 @@
 import { TooLargeError } from "../bus/bus.ts";
 import type { Bus } from "../bus/bus.ts";
 import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
+import { expiryOf } from "../model/slots.ts";
 import { awaitsRenewal } from "../model/token-renewal.ts";
 import { groupTicks, placeOf, secretsOf, withoutSecrets } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
@@ -11,7 +12,6 @@ import type { MissedRun, PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { buildTicks } from "./build-tick.ts";
 import type { UnableRun } from "./build-tick.ts";
-import { expiryOf } from "./pending-run.ts";
 
 /** Ticks leave the store at most this long before they are due. */
 export const PUBLISH_AHEAD_MS = 90_000;
@@ -98,13 +98,14 @@ const longestMs = ({ calls, workflow }: Tick): number =>
 /** Returns the ids of the runs whose ticks are too large for the bus. */
 async function publish({ store, bus }: Dispatcher, ticks: readonly Tick[]): Promise<Set<string>> {
   const refused = new Set<string>();
+  const published: string[] = [];
   const outcomes = await Promise.allSettled(
     groupTicks(ticks).map(async (group) => {
       for (const id of await publishGroup(bus, group)) refused.add(id);
-      const ids = group.map((tick) => tick.result_id);
-      await store.pendingRuns.markPublished(ids.filter((id) => !refused.has(id)));
+      published.push(...group.map((tick) => tick.result_id).filter((id) => !refused.has(id)));
     }),
   );
+  await store.pendingRuns.markPublished(published);
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   return refused;
 }

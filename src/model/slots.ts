@@ -1,6 +1,7 @@
 // When deployments are due. A slot is a whole UTC minute, as epoch milliseconds. All nineteen
 // frequencies divide a day and the epoch began at midnight, so a schedule is due in a slot when the
 // slot's minutes modulo its frequency equal its phase.
+import { LONGEST_CALL_MS } from "./workflow-result.ts";
 
 export const FREQUENCIES = [
   1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440,
@@ -49,21 +50,19 @@ export const newestOpenSlot = (now: number): number => slotOf(now + BEAT_LEAD_MS
 
 const delayMinutes = (timing: Timing): number => Math.floor(timing.run_delay / 60);
 
-/** A schedule's slots are those whose minutes since the epoch, modulo its frequency, equal this. */
-export const phaseOf = (timing: Timing): number => delayMinutes(timing) % timing.frequency;
+// Frequency and phase in one number. A phase is less than its frequency, which is at most the
+// minutes of a day.
+const keyOf = (frequency: number, phase: number): number => frequency * 1440 + phase;
 
-/**
- * The phase that a schedule of each frequency must have to be due in `slot`: nineteen pairs, one
- * indexed query.
- */
-export function duePhases(slot: number): { frequency: Frequency; phase: number }[] {
-  return FREQUENCIES.map((frequency) => ({
-    frequency,
-    phase: (slot / MINUTE_MS) % frequency,
-  }));
-}
+/** Of the slots in which a schedule is due. */
+export const slotKeyOf = (timing: Timing): number =>
+  keyOf(timing.frequency, delayMinutes(timing) % timing.frequency);
 
-/** The run due in `slot`, of a schedule that `duePhases` selects. */
+/** The keys of the schedules that are due in `slot`, one for each frequency, in ascending order. */
+export const dueKeys = (slot: number): number[] =>
+  FREQUENCIES.map((frequency) => keyOf(frequency, (slot / MINUTE_MS) % frequency));
+
+/** The run due in `slot`, of a schedule that `dueKeys` selects. */
 export function dueRun(timing: Timing, slot: number): DueRun {
   const trigger_time = slot - delayMinutes(timing) * MINUTE_MS;
   const due_time = trigger_time + timing.run_delay * 1000;
@@ -97,6 +96,21 @@ export function slotsUpTo(
 /** How late a run may start: 60 s, or half its period, whichever is less. */
 export const startWindowMs = (frequency: number): number =>
   Math.min(MAX_START_DELAY_MS, (frequency * MINUTE_MS) / 2);
+
+/** Time for a report to arrive. */
+const REPORT_GRACE_MS = 60_000;
+
+/** When a run of at most `longestMs` expires. For a workflow, planning sets it. */
+export const expiryOf = (latestStart: number, longestMs = LONGEST_CALL_MS): number =>
+  latestStart + longestMs + REPORT_GRACE_MS;
+
+/** Whether a run of the slot may still start at `now`. */
+export const mayStart = (slot: number, now: number): boolean =>
+  now < slot + MINUTE_MS + MAX_START_DELAY_MS;
+
+/** Whether a run of the slot may be too late to start at `now`. */
+export const mayBeLate = (slot: number, now: number): boolean =>
+  now > slot + startWindowMs(Math.min(...FREQUENCIES));
 
 /** The first trigger strictly after `ms`. */
 export function nextTrigger(frequency: number, ms: number): number {

@@ -2,7 +2,10 @@
 // Crockford base 32. Time-ordered keys are appended to an index instead of scattered over it.
 import { createHash, randomBytes } from "node:crypto";
 
-const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+/** Crockford's base 32. */
+export const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+/** Characters of time in front of an id. */
+export const TIME_DIGITS = 10;
 const TAIL_BYTES = 10;
 
 let last = { ms: 0, tail: new Uint8Array(TAIL_BYTES) };
@@ -20,6 +23,13 @@ export function derivedId(ms: number, ...parts: readonly string[]): string {
   return encodeTime(ms) + encodeTail(hash.subarray(0, TAIL_BYTES));
 }
 
+/**
+ * The id of a deployment's run: its trigger's time, and what distinguishes the deployment's own id.
+ * The store makes the same in SQL.
+ */
+export const scheduledRunId = (triggerTime: number, deploymentId: string): string =>
+  encodeTime(triggerTime) + deploymentId.slice(TIME_DIGITS);
+
 /** The ids of a run's steps, in order; they follow from the run. */
 export const stepIds = (dueTime: number, runId: string, count: number): string[] =>
   Array.from({ length: count }, (_, step) => derivedId(dueTime, runId, String(step)));
@@ -33,7 +43,7 @@ function increment(bytes: Uint8Array): void {
 
 function encodeTime(ms: number): string {
   let [text, rest] = ["", Math.floor(ms)];
-  for (let digit = 0; digit < 10; digit += 1) {
+  for (let digit = 0; digit < TIME_DIGITS; digit += 1) {
     text = ALPHABET.charAt(rest % 32) + text;
     rest = Math.floor(rest / 32);
   }

@@ -14,12 +14,17 @@ export function createSchedulerMetrics(registry: Registry) {
     }),
     cursor: new Gauge({
       name: "sonde_scheduler_cursor_timestamp_seconds",
-      help: "The newest open slot.",
+      help: "The newest slot that is open or being opened.",
       registers,
     }),
     slots: new Counter({
       name: "sonde_scheduler_slots_total",
       help: "Slots opened.",
+      registers,
+    }),
+    lateSlots: new Gauge({
+      name: "sonde_scheduler_late_slots",
+      help: "Past slots whose runs are still to be recorded as MISSED.",
       registers,
     }),
     runs: new Counter({

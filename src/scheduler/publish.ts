@@ -4,12 +4,12 @@ import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
 import { isUnavailable } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
-import type { PendingRun } from "../store/records.ts";
+import type { PendingRun, UnpublishedRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { absenceOf, missedFor, recordMissed } from "./reconcile.ts";
-import type { ReconcileOptions } from "./reconcile.ts";
+import type { ReconcileOptions, Renew } from "./reconcile.ts";
 
-const PUBLISH_BATCH = 1000;
+const PAGE = 1000;
 
 /** The API publishes a manual run, or holds it back; after this long, that has failed. */
 const ORDERER_GRACE_MS = 5000;
@@ -18,31 +18,36 @@ export interface PublishOptions extends ReconcileOptions {
   readonly dispatcher: Dispatcher;
 }
 
+/** Publishes in pages, each while the next one is read. */
 export async function publishPending(
   options: PublishOptions,
   now: number,
-  signal?: AbortSignal,
+  renew: Renew,
 ): Promise<void> {
   const { store, log } = options;
-  let last: PendingRun | undefined;
-  while (!signal?.aborted) {
-    const until = now + PUBLISH_AHEAD_MS;
-    const unpublished = await store.pendingRuns.listUnpublished(until, PUBLISH_BATCH, last);
-    last = unpublished.at(-1);
-    if (!last) return;
-    const ours = unpublished.filter(
-      (run) =>
-        run.trigger === "SCHEDULE" || run.held_back || run.trigger_time < now - ORDERER_GRACE_MS,
-    );
-    try {
-      await publishAll(options, ours, now);
-    } catch (err) {
-      if (!isUnavailable(err)) throw err;
-      log.warn({ err, unpublished: ours.length }, "ticks not published; retrying");
-      return;
+  const list = (after?: PendingRun) =>
+    store.pendingRuns.listUnpublished(now + PUBLISH_AHEAD_MS, PAGE, after);
+  try {
+    let page = await list();
+    while (page.length > 0) {
+      const [time, next] = await Promise.all([
+        renew(),
+        list(page.at(-1)),
+        publishAll(options, ours(page, now), now),
+      ]);
+      page = time === undefined ? [] : next;
     }
+  } catch (err) {
+    if (!isUnavailable(err)) throw err;
+    log.warn({ err }, "ticks not published; retrying");
   }
 }
+
+const ours = (page: readonly UnpublishedRun[], now: number): UnpublishedRun[] =>
+  page.filter(
+    (run) =>
+      run.trigger === "SCHEDULE" || run.held_back || run.trigger_time < now - ORDERER_GRACE_MS,
+  );
 
 /** A run that cannot be published must not hold up the others; it ends as MISSED. */
 async function publishAll(
@@ -50,21 +55,20 @@ async function publishAll(
   runs: readonly PendingRun[],
   now: number,
 ): Promise<void> {
-  const publish = async (some: readonly PendingRun[]): Promise<void> =>
-    dispatch(options.dispatcher, await withoutOverlapped(options, some, now), now);
   try {
-    return await publish(runs);
+    await dispatch(options.dispatcher, await withoutOverlapped(options, runs, now), now);
   } catch (err) {
     if (isUnavailable(err)) throw err;
-  }
-  for (const run of runs) {
-    try {
-      await publish([run]);
-    } catch (err) {
-      if (isUnavailable(err)) throw err;
-      const { result_id, deployment_id, target_id } = run;
+    const [run] = runs;
+    if (!run || runs.length === 1) {
+      const { result_id, deployment_id, target_id } = run ?? {};
       options.log.error({ err, result_id, deployment_id, target_id }, "run cannot be published");
+      return;
     }
+    // Halving finds it.
+    const half = Math.ceil(runs.length / 2);
+    await publishAll(options, runs.slice(0, half), now);
+    await publishAll(options, runs.slice(half), now);
   }
 }
 
@@ -102,7 +106,9 @@ async function withoutOverlapped(
   now: number,
 ): Promise<readonly PendingRun[]> {
   const overlapped = new Set<PendingRun>();
-  for (const run of runs) if (await isOverlapped(options.store, run, now)) overlapped.add(run);
+  for (const run of runs)
+    if (run.target_kind === "workflow" && (await isOverlapped(options.store, run, now)))
+      overlapped.add(run);
   if (overlapped.size === 0) return runs;
   await recordMissed(
     options,
@@ -113,10 +119,10 @@ async function withoutOverlapped(
 
 async function isOverlapped(
   { workflowResults }: Store,
-  { target_kind, deployment_id, due_time }: PendingRun,
+  { deployment_id, due_time }: PendingRun,
   now: number,
 ): Promise<boolean> {
-  if (target_kind !== "workflow" || !deployment_id || due_time > now) return false;
+  if (!deployment_id || due_time > now) return false;
   const previous = await workflowResults.latestOfDeployment(deployment_id);
   const ended = parseInstant(previous?.meta.end_time ?? "");
   return ended !== undefined && ended > due_time;

@@ -1,12 +1,13 @@
 // Closes the ledger: a run without an outcome in time is MISSED, with the reason that the facts
 // support.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isOnline } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { ExpiredRun, MissedRun, PendingRun, StoredAgent } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 
-const BATCH = 500;
+const PAGE = 1000;
 
 export interface ReconcileOptions {
   readonly store: Store;
@@ -14,17 +15,24 @@ export interface ReconcileOptions {
   readonly metrics: SchedulerMetrics;
 }
 
+/**
+ * Between two pages of a beat: lets the process do something else and renews the lease. The time by
+ * then; undefined when the beat must end.
+ */
+export type Renew = () => Promise<number | undefined>;
+
 export async function reconcile(options: ReconcileOptions, signal?: AbortSignal): Promise<void> {
   const { store } = options;
   const now = await store.now();
   const agents = await store.locations.listAgents();
   for (let more = true; more && !signal?.aborted;) {
-    const expired = await store.pendingRuns.listExpired(now, BATCH);
-    more = expired.length === BATCH;
+    const expired = await store.pendingRuns.listExpired(now, PAGE);
+    more = expired.length === PAGE;
     await recordMissed(
       options,
       expired.map((run) => missedFor(reasonOf(run, agents), run)),
     );
+    await nextTurn();
   }
 }
 

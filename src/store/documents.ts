@@ -5,7 +5,7 @@ import { unreadable } from "../model/errors.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
-import { chunksOf } from "./database.ts";
+import { chunksOf, isAmong } from "./database.ts";
 import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
 import type { Row } from "./document-rows.ts";
 import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
@@ -46,10 +46,11 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     },
     /** Those that exist, in creation order. */
     async getMany(kind: ResourceKind, ids: readonly string[]): Promise<StoredDocument[]> {
-      const found: StoredDocument[] = [];
-      for (const chunk of chunksOf(ids.toSorted()))
-        found.push(...(await all(rowsOf(kind).where("id", "in", chunk).orderBy("id"))));
-      return found;
+      if (ids.length === 0) return [];
+      const rows = database.kysely.selectFrom("documents").selectAll();
+      // SQLite would search for the kind rather than for the ids.
+      const found = await all(rows.where(isAmong(database, "id", ids)).orderBy("id"));
+      return found.filter((each) => each.kind === kind);
     },
     /**
      * Overwrites whatever is stored: the caller has locked the row and found it readable. Rejects

@@ -10,6 +10,7 @@ import * as resources from "./migrations/0004-resources.ts";
 import * as resultContents from "./migrations/0005-result-contents.ts";
 import * as tokenRenewals from "./migrations/0006-token-renewals.ts";
 import * as resultsInColumns from "./migrations/0007-results-in-columns.ts";
+import * as openingSlots from "./migrations/0008-opening-slots.ts";
 
 /** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -20,6 +21,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0005-result-contents": resultContents,
   "0006-token-renewals": tokenRenewals,
   "0007-results-in-columns": resultsInColumns,
+  "0008-opening-slots": openingSlots,
 };
 
 /**

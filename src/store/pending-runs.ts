@@ -6,7 +6,7 @@ import { chunksOf, inTransaction, isAmong } from "./database.ts";
 import type { ExpiredRun, Page, PendingRun, RunPlan, UnpublishedRun } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-type Row = Selectable<Schema["pending_runs"]>;
+export type PendingRow = Selectable<Schema["pending_runs"]>;
 
 export type PendingRunStore = ReturnType<typeof createPendingRunStore>;
 
@@ -16,9 +16,6 @@ export function createPendingRunStore(database: Database) {
     /** Orders those without a pending row or an outcome, and returns them. */
     insert: (runs: readonly PendingRun[]): Promise<PendingRun[]> =>
       inTransaction(database, (transaction) => insertNew(transaction, runs)),
-    /** Those without a pending row or an outcome. */
-    listUnordered: (runs: readonly PendingRun[]): Promise<PendingRun[]> =>
-      unordered(database, runs),
     async get(resultId: string): Promise<PendingRun | undefined> {
       const row = await rows().where("result_id", "=", resultId).executeTakeFirst();
       return row && toPendingRun(row);
@@ -136,32 +133,18 @@ async function removeEnded(
 }
 
 async function withOutcome(
-  { kysely }: Database,
+  database: Database,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
+  const { kysely } = database;
+  const isOne = isAmong(database, "id", ids);
   const rows = await kysely
     .selectFrom("results")
     .select("id")
-    .where("id", "in", ids)
-    .unionAll(kysely.selectFrom("workflow_results").select("id").where("id", "in", ids))
+    .where(isOne)
+    .unionAll(kysely.selectFrom("workflow_results").select("id").where(isOne))
     .execute();
   return new Set(rows.map(({ id }) => id));
-}
-
-async function unordered(database: Database, runs: readonly PendingRun[]): Promise<PendingRun[]> {
-  const found: PendingRun[] = [];
-  for (const chunk of chunksOf(runs)) {
-    const ids = idsOf(chunk);
-    // Pending rows first: a run that gets its outcome in between is then seen twice, never missed.
-    const rows = await database.kysely
-      .selectFrom("pending_runs")
-      .select("result_id")
-      .where("result_id", "in", ids)
-      .execute();
-    const known = new Set([...idsOf(rows), ...(await withOutcome(database, ids))]);
-    found.push(...chunk.filter(({ result_id }) => !known.has(result_id)));
-  }
-  return found;
 }
 
 async function storePlans({ kysely }: Database, plans: readonly RunPlan[]): Promise<void> {
@@ -175,17 +158,16 @@ async function storePlans({ kysely }: Database, plans: readonly RunPlan[]): Prom
 }
 
 async function mark(
-  { kysely }: Database,
+  database: Database,
   flag: "published" | "held_back",
   resultIds: readonly string[],
 ): Promise<void> {
-  for (const ids of chunksOf(resultIds))
-    await kysely
-      .updateTable("pending_runs")
-      .set({ [flag]: 1 })
-      .where("result_id", "in", ids)
-      .where(flag, "=", 0)
-      .execute();
+  if (resultIds.length === 0) return;
+  await database.kysely
+    .updateTable("pending_runs")
+    .set({ [flag]: 1 })
+    .where(isAmong(database, "result_id", resultIds))
+    .execute();
 }
 
 /** Locks runs that are about to get an outcome: aggregators and the reconciler take turns. */
@@ -220,7 +202,7 @@ export async function removePending(database: Database, ids: readonly string[]):
 const idsOf = (rows: readonly { readonly result_id: string }[]): string[] =>
   rows.map(({ result_id }) => result_id);
 
-const toRow = ({ context, call_ids, ...run }: PendingRun): Row => ({
+const toRow = ({ context, call_ids, ...run }: PendingRun): PendingRow => ({
   ...run,
   context: JSON.stringify(context),
   call_ids: call_ids && JSON.stringify(call_ids),
@@ -228,18 +210,21 @@ const toRow = ({ context, call_ids, ...run }: PendingRun): Row => ({
   held_back: 0,
 });
 
-const toPendingRun = ({
-  published: _published,
-  held_back: _heldBack,
-  context,
-  trigger,
-  target_kind,
-  call_ids,
-  ...row
-}: Row): PendingRun => ({
-  ...row,
-  target_kind: target_kind as TargetKind,
-  call_ids: call_ids === null ? null : (JSON.parse(call_ids) as string[]),
-  trigger: trigger as Trigger,
-  context: JSON.parse(context),
+const NO_CONTEXT = {};
+
+export const toPendingRun = (row: PendingRow): PendingRun => ({
+  result_id: row.result_id,
+  trigger: row.trigger as Trigger,
+  deployment_id: row.deployment_id,
+  target_id: row.target_id,
+  target_kind: row.target_kind as TargetKind,
+  between_calls_delay: row.between_calls_delay,
+  call_ids: row.call_ids === null ? null : (JSON.parse(row.call_ids) as string[]),
+  location_id: row.location_id,
+  owner: row.owner,
+  context: row.context === "{}" ? NO_CONTEXT : JSON.parse(row.context),
+  trigger_time: row.trigger_time,
+  due_time: row.due_time,
+  latest_start: row.latest_start,
+  expires_at: row.expires_at,
 });

@@ -68,6 +68,21 @@ export interface Lease {
   readonly cursor: number | null;
 }
 
+/** A slot that is not open in full: of its runs, those that were late by then, or the others. */
+export interface Opening {
+  readonly slot: number;
+  /** When the cursor passed it. */
+  readonly opened: number;
+  readonly late: boolean;
+}
+
+/** The schedules with this key, of the deployments after `after` up to `until`. */
+export interface OpeningPage extends Opening {
+  readonly slot_key: number;
+  readonly after: string;
+  readonly until: string;
+}
+
 // The ledger
 
 /** An ordered run without an outcome. */

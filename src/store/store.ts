@@ -10,6 +10,8 @@ import { createDocumentStore } from "./documents.ts";
 import type { DocumentStore, Sealing } from "./documents.ts";
 import { createAnswerStore } from "./kept-answers.ts";
 import type { AnswerStore } from "./kept-answers.ts";
+import { createLeaseStore } from "./leases.ts";
+import type { LeaseStore } from "./leases.ts";
 import { createLocationStore } from "./locations.ts";
 import type { LocationStore } from "./locations.ts";
 import { createMasterKeyStore } from "./master-keys.ts";
@@ -20,8 +22,10 @@ import { createRenewalStore } from "./renewals.ts";
 import type { RenewalStore } from "./renewals.ts";
 import { createResultStore, createWorkflowResultStore } from "./results.ts";
 import type { ResultStore, WorkflowResultStore } from "./results.ts";
-import { createLeaseStore, createScheduleStore } from "./schedules.ts";
-import type { LeaseStore, ScheduleStore } from "./schedules.ts";
+import { createScheduleStore } from "./schedules.ts";
+import type { ScheduleStore } from "./schedules.ts";
+import { createSlotStore } from "./slots.ts";
+import type { SlotStore } from "./slots.ts";
 import { createStatStore } from "./stats.ts";
 import type { StatStore } from "./stats.ts";
 
@@ -29,6 +33,7 @@ import type { StatStore } from "./stats.ts";
 export interface Store {
   readonly documents: DocumentStore;
   readonly schedules: ScheduleStore;
+  readonly slots: SlotStore;
   readonly pendingRuns: PendingRunStore;
   readonly results: ResultStore;
   readonly workflowResults: WorkflowResultStore;
@@ -61,6 +66,9 @@ export function createStore(database: Database, sealing: Sealing): Store {
     },
     get schedules() {
       return createScheduleStore(database);
+    },
+    get slots() {
+      return createSlotStore(database);
     },
     get pendingRuns() {
       return createPendingRunStore(database);

@@ -182,7 +182,7 @@ it("deletes a call with its deployments and their schedules", async () => {
   expect((await api.send({ path: `/calls/${id}/` })).status).toBe(404);
   const left = await api.send<List>({ path: "/deployments/" });
   expect(left.body.results.map((one) => one.id)).toEqual([deployments[2]]);
-  const schedules = await api.store.schedules.startedSince(0);
+  const schedules = await api.store.schedules.listNew();
   expect(schedules.map((one) => one.deployment_id)).toEqual([deployments[2]]);
 });
 

@@ -28,7 +28,7 @@ async function deploy(
 }
 
 const schedulesOf = async ({ store }: TestApi) =>
-  (await store.schedules.startedSince(0)).map(
+  (await store.schedules.listNew()).map(
     ({ deployment_id, target_id, location_id, frequency, run_delay, owner }) => ({
       deployment_id,
       target_id,
@@ -68,7 +68,7 @@ it("creates a deployment and its schedule, which starts after the creation", asy
       owner: "ann",
     },
   ]);
-  const [schedule] = await api.store.schedules.startedSince(0);
+  const [schedule] = await api.store.schedules.listNew();
   const created = Date.parse(String(body.meta["created"]));
   expect(created).toBeGreaterThanOrEqual(before);
   expect(schedule?.active_from).toBe(created + 1);
@@ -186,14 +186,14 @@ it("merges a change, and updates the schedule", async () => {
 it("leaves the schedule alone when it does not change", async () => {
   const { id } = await createCall(api);
   const { body } = await deploy(api, { target_id: id });
-  const before = await api.store.schedules.startedSince(0);
+  const before = await api.store.schedules.listNew();
   const path = `/deployments/${body.id}`;
   await api.send({
     method: "POST",
     path,
     body: { deployment: body.deployment },
   });
-  expect(await api.store.schedules.startedSince(0)).toEqual(before);
+  expect(await api.store.schedules.listNew()).toEqual(before);
 });
 
 it("deletes a deployment with its schedule", async () => {

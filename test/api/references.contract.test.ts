@@ -46,7 +46,7 @@ describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
       for (const path of [`/workflows/call/${id}/`, `/deployments/call/${id}/`])
         expect((await api.send<List>({ path })).body.results).toEqual([]);
     }
-    expect(await api.store.schedules.startedSince(0)).toEqual([]);
+    expect(await api.store.schedules.listNew()).toEqual([]);
   });
 
   it("never duplicates a variable that is set and deleted", async () => {

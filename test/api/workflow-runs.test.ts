@@ -277,7 +277,7 @@ it("stores the target kind and the delay between calls of a deployment", async (
     },
   });
   expect(status).toBe(201);
-  expect(await api.store.schedules.startedSince(0)).toMatchObject([
+  expect(await api.store.schedules.listNew()).toMatchObject([
     { target_id: id, target_kind: "workflow", between_calls_delay: 3 },
   ]);
 });

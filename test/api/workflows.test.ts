@@ -222,7 +222,7 @@ it("is deployed, and deleted with its deployments and their schedules", async ()
   expect([answer.status, answer.body]).toEqual([200, { status: "OK" }]);
   expect((await api.send({ path })).status).toBe(404);
   expect(await listed()).toEqual([]);
-  expect(await api.store.schedules.startedSince(0)).toEqual([]);
+  expect(await api.store.schedules.listNew()).toEqual([]);
 });
 
 it("no longer runs a deleted call", async () => {

@@ -6,7 +6,7 @@ import { dispatch } from "../../src/dispatch/dispatch.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { buildTicks } from "../../src/dispatch/build-tick.ts";
-import { manualRun } from "../../src/dispatch/pending-run.ts";
+import { manualRun } from "../../src/api/run-now.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";

@@ -6,11 +6,11 @@ import {
   CHANGE_LEAD_MS,
   FREQUENCIES,
   MINUTE_MS,
-  duePhases,
+  dueKeys,
   dueRun,
   newestOpenSlot,
   nextTrigger,
-  phaseOf,
+  slotKeyOf,
   slotOf,
   slotsUpTo,
   startWindowMs,
@@ -22,10 +22,7 @@ const MIDNIGHT = Date.parse("2026-10-01T00:00:00Z");
 const at = (time: string): number => Date.parse(`2026-10-01T${time}Z`);
 const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 19);
 
-const isDue = (timing: Timing, slot: number): boolean =>
-  duePhases(slot).some(
-    ({ frequency, phase }) => frequency === timing.frequency && phase === phaseOf(timing),
-  );
+const isDue = (timing: Timing, slot: number): boolean => dueKeys(slot).includes(slotKeyOf(timing));
 
 const slotsOfDay = (midnight = MIDNIGHT): number[] =>
   Array.from({ length: DAY_MINUTES }, (_, n) => midnight + n * MINUTE_MS);

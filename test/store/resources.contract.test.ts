@@ -3,7 +3,7 @@ import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Principal } from "../../src/model/access.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import type { Filters, NewDocument, Schedule } from "../../src/store/records.ts";
+import type { Filters, NewDocument, PendingRun, Schedule } from "../../src/store/records.ts";
 import { createDocumentStore, listQuery } from "../../src/store/documents.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -198,14 +198,20 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     active_from: T0,
     ...change,
   });
+  const runsOf = async (slot: number): Promise<PendingRun[]> => {
+    const runs: PendingRun[] = [];
+    const opening = { slot, late: true, opened: Number.MAX_SAFE_INTEGER };
+    await store.slots.add([opening]);
+    for (;;) {
+      const page = await store.slots.nextPage(opening, 2);
+      if (!page) return runs;
+      runs.push(...(await store.slots.listRuns(page)));
+    }
+  };
   const slotsOf = async (id: string, minutes: number[]): Promise<number[]> => {
     const due: number[] = [];
     for (const minute of minutes)
-      if (
-        (await store.schedules.due(T0 + minute * MINUTE_MS)).some(
-          ({ deployment_id }) => deployment_id === id,
-        )
-      )
+      if ((await runsOf(T0 + minute * MINUTE_MS)).some(({ deployment_id }) => deployment_id === id))
         due.push(minute);
     return due;
   };

@@ -1,11 +1,12 @@
+// The run of a schedule in a slot.
 import { expect, it } from "vitest";
-import { manualRun, scheduledRun } from "../../src/dispatch/pending-run.ts";
+import { scheduledRun } from "../../src/scheduler/late-starters.ts";
 import type { Schedule } from "../../src/store/records.ts";
 
 const NOON = Date.UTC(2026, 9, 1, 12);
 
 const schedule: Schedule = {
-  deployment_id: "d",
+  deployment_id: "0123456789deployment00000a",
   owner: "ann",
   target_id: "call",
   target_kind: "call",
@@ -21,7 +22,7 @@ it("makes the same run for the same schedule and slot", () => {
   expect(run).toEqual({
     result_id: expect.stringMatching(/^[0-9a-z]{26}$/),
     trigger: "SCHEDULE",
-    deployment_id: "d",
+    deployment_id: "0123456789deployment00000a",
     target_id: "call",
     target_kind: "call",
     between_calls_delay: 0,
@@ -39,41 +40,10 @@ it("makes the same run for the same schedule and slot", () => {
 
 it.each<[string, Partial<Schedule>, number]>([
   ["another slot", {}, NOON + 60_000],
-  ["another deployment", { deployment_id: "e" }, NOON],
+  ["another deployment", { deployment_id: "0123456789deployment00000b" }, NOON],
   ["another delay", { run_delay: 30 }, NOON],
 ])("gives a run of %s an id of its own", (_what, change, slot) => {
   expect(scheduledRun({ ...schedule, ...change }, slot).result_id).not.toBe(
     scheduledRun(schedule, NOON).result_id,
   );
-});
-
-it("orders a manual run for the request's time and its delay", () => {
-  const order = {
-    target_id: "call",
-    target_kind: "call" as const,
-    between_calls_delay: 0,
-    location_id: "far",
-    owner: "ann",
-    context: { A: 1 },
-    run_delay: 5,
-    now: NOON,
-  };
-  const run = manualRun(order);
-  expect(run).toEqual({
-    result_id: expect.stringMatching(/^[0-9a-z]{26}$/),
-    trigger: "MANUAL",
-    deployment_id: null,
-    target_id: "call",
-    target_kind: "call",
-    between_calls_delay: 0,
-    call_ids: null,
-    location_id: "far",
-    owner: "ann",
-    context: { A: 1 },
-    trigger_time: NOON,
-    due_time: NOON + 5000,
-    latest_start: NOON + 65_000,
-    expires_at: NOON + 65_000 + 180_000,
-  });
-  expect(manualRun(order).result_id > run.result_id).toBe(true);
 });

@@ -1,0 +1,74 @@
+// Orders the runs of deployments that were stored after their slots were opened.
+import { dueRun, expiryOf, slotsUpTo } from "../model/slots.ts";
+import { scheduledRunId } from "../runtime/ids.ts";
+import type { Lease, PendingRun, Schedule, StoredSchedule } from "../store/records.ts";
+import { missedFor } from "./reconcile.ts";
+import type { ReconcileOptions, Renew } from "./reconcile.ts";
+
+/**
+ * Looks once at each schedule that is new. Slots that are still being opened find it themselves.
+ * Returns the time by then; undefined when the beat must end.
+ */
+export async function orderLateStarters(
+  options: ReconcileOptions,
+  lease: Lease,
+  start: number,
+  renew: Renew,
+): Promise<number | undefined> {
+  const { store, log, metrics } = options;
+  let now: number | undefined = start;
+  while (now !== undefined) {
+    const started = await store.schedules.listNew();
+    if (started.length === 0) break;
+    const { ordered, missed } = await orderStarted(options, lease, started, now);
+    metrics.runs.inc(ordered);
+    if (missed > 0) metrics.missed.inc({ reason: "deployed_late" }, missed);
+    if (ordered + missed > 0) log.info({ ordered, missed }, "runs of late starters ordered");
+    now = await renew();
+  }
+  return now;
+}
+
+/** Does nothing for a former holder of the lease, whose cursor is old. */
+async function orderStarted(
+  { store }: ReconcileOptions,
+  lease: Lease,
+  started: readonly StoredSchedule[],
+  now: number,
+): Promise<{ readonly ordered: number; readonly missed: number }> {
+  const { cursor } = lease;
+  return store.transaction(async ({ leases, schedules, slots, pendingRuns, results }) => {
+    if (cursor === null || !(await leases.advance(lease, cursor))) return { ordered: 0, missed: 0 };
+    await schedules.forgetNew(started);
+    const opening = new Set((await slots.list()).map(({ slot }) => slot));
+    const runs = started.flatMap((schedule) =>
+      slotsUpTo(schedule, cursor)
+        .filter((slot) => !opening.has(slot))
+        .map((slot) => scheduledRun(schedule, slot)),
+    );
+    const fresh = await pendingRuns.insert(runs);
+    const tooLate = fresh.filter((run) => run.latest_start < now);
+    if (tooLate.length > 0)
+      await results.recordMissed(tooLate.map((run) => missedFor("deployed_late", run)));
+    return { ordered: fresh.length - tooLate.length, missed: tooLate.length };
+  });
+}
+
+/** The run of `schedule` in `slot`; the store makes the same when it opens the slot. */
+export function scheduledRun(schedule: Schedule, slot: number): PendingRun {
+  const due = dueRun(schedule, slot);
+  return {
+    ...due,
+    result_id: scheduledRunId(due.trigger_time, schedule.deployment_id),
+    trigger: "SCHEDULE",
+    deployment_id: schedule.deployment_id,
+    target_id: schedule.target_id,
+    target_kind: schedule.target_kind,
+    between_calls_delay: schedule.between_calls_delay,
+    call_ids: null,
+    location_id: schedule.location_id,
+    owner: schedule.owner,
+    context: {},
+    expires_at: expiryOf(due.latest_start),
+  };
+}

@@ -1,0 +1,79 @@
+// Opens slots in pages: their runs become pending, or MISSED where they were late when the cursor
+// passed them. A page is one transaction, which also moves on: it is done once, or not at all.
+import type { Opening } from "../store/records.ts";
+import { missedFor } from "./reconcile.ts";
+import type { ReconcileOptions, Renew } from "./reconcile.ts";
+
+/** Deployments in a page: few enough for a transaction well below 250 ms. */
+const PAGE = 1000;
+
+/** A beat spends at most this long on late runs, so that the next one is on time. */
+const LATE_MS = 700;
+
+/**
+ * Orders the runs that can start, of the newest slot first. Returns the time by then; undefined
+ * when the beat must end.
+ */
+export async function openSlots(
+  options: ReconcileOptions,
+  start: number,
+  renew: Renew,
+): Promise<number | undefined> {
+  let now: number | undefined = start;
+  for (const opening of await options.store.slots.list())
+    if (!opening.late && now !== undefined) now = await open(options, opening, now, renew);
+  return now;
+}
+
+/** Records late runs as MISSED; those that it leaves are for the next beat. */
+export async function recordLateRuns(
+  options: ReconcileOptions,
+  start: number,
+  renew: Renew,
+): Promise<void> {
+  const renewInTime: Renew = async () => {
+    const now = await renew();
+    // The clock may be set back.
+    return now !== undefined && now >= start && now < start + LATE_MS ? now : undefined;
+  };
+  const late = (await options.store.slots.list()).filter((opening) => opening.late);
+  options.metrics.lateSlots.set(late.length);
+  let now: number | undefined = start;
+  for (const [n, opening] of late.entries()) {
+    now = await open(options, opening, now, renewInTime);
+    if (now === undefined) return;
+    options.metrics.lateSlots.set(late.length - n - 1);
+  }
+}
+
+async function open(
+  options: ReconcileOptions,
+  opening: Opening,
+  start: number,
+  renew: Renew,
+): Promise<number | undefined> {
+  const { log, metrics } = options;
+  let [now, runs]: [number | undefined, number] = [start, 0];
+  while (now !== undefined) {
+    const more = await openPage(options, opening);
+    now = await renew();
+    if (more === undefined) break;
+    runs += more;
+  }
+  const slot = new Date(opening.slot).toISOString();
+  if (opening.late) metrics.missed.inc({ reason: "scheduler_down" }, runs);
+  else metrics.runs.inc(runs);
+  if (runs > 0 && opening.late) log.warn({ slot, missed: runs }, "slot opened late");
+  else if (runs > 0) log.info({ slot, ordered: runs }, "slot opened");
+  return now;
+}
+
+/** Returns how many runs it ordered or recorded; undefined after the last page. */
+const openPage = ({ store }: ReconcileOptions, opening: Opening): Promise<number | undefined> =>
+  store.transaction(async ({ slots, results }) => {
+    const page = await slots.nextPage(opening, PAGE);
+    if (!page) return undefined;
+    if (!page.late) return slots.order(page);
+    const late = await slots.listRuns(page);
+    return results.recordMissed(late.map((run) => missedFor("scheduler_down", run)));
+  });

@@ -1,0 +1,67 @@
+// Which scheduler opens slots, and how far it has come.
+import type { Database } from "./database.ts";
+import type { Lease } from "./records.ts";
+
+// A paused holder sees a lease slightly past its own; a clock that was set back, one far past it.
+const CLOCK_STEP_TTLS = 6;
+
+export type LeaseStore = ReturnType<typeof createLeaseStore>;
+
+/** Compare-and-set in the database, with a fence against former holders. */
+export function createLeaseStore({ kysely }: Database) {
+  const ofLease = ({ name, fence }: Lease) =>
+    kysely.updateTable("leases").where("name", "=", name).where("fence", "=", fence);
+  return {
+    /**
+     * Takes the lease when it is free, expired, already held by `holder`, or expires much later
+     * than `ttlMs` allows (the clock was set back). Undefined while another process holds it.
+     */
+    async acquire(
+      name: string,
+      holder: string,
+      now: number,
+      ttlMs: number,
+    ): Promise<Lease | undefined> {
+      return kysely
+        .insertInto("leases")
+        .values({ name, holder, fence: 1, expires_at: now + ttlMs, cursor: null })
+        .onConflict((conflict) =>
+          conflict
+            .column("name")
+            .doUpdateSet((eb) => ({
+              holder,
+              expires_at: now + ttlMs,
+              fence: eb
+                .case()
+                .when("leases.holder", "=", holder)
+                .then(eb.ref("leases.fence"))
+                .else(eb("leases.fence", "+", 1))
+                .end(),
+            }))
+            .where((eb) =>
+              eb.or([
+                eb("leases.holder", "=", holder),
+                eb("leases.expires_at", "<=", now),
+                eb("leases.expires_at", ">", now + CLOCK_STEP_TTLS * ttlMs),
+              ]),
+            ),
+        )
+        .returningAll()
+        .executeTakeFirst();
+    },
+    /** Moves the cursor; false where the lease has another fence or cursor by now. */
+    async advance(lease: Lease, cursor: number): Promise<boolean> {
+      const { numUpdatedRows } = await ofLease(lease)
+        .set({ cursor })
+        .where((eb) =>
+          lease.cursor === null ? eb("cursor", "is", null) : eb("cursor", "=", lease.cursor),
+        )
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
+    },
+    /** Frees the lease for the next holder at once. */
+    async release(lease: Lease): Promise<void> {
+      await ofLease(lease).set({ holder: "", expires_at: 0 }).execute();
+    },
+  };
+}

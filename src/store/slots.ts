@@ -1,0 +1,151 @@
+// Opens slots: turns the schedules that are due in one into pending runs, page by page, inside the
+// database.
+import { sql } from "kysely";
+import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS } from "../model/slots.ts";
+import { ALPHABET, TIME_DIGITS } from "../runtime/ids.ts";
+import type { Database } from "./database.ts";
+import { chunksOf } from "./database.ts";
+import { toPendingRun } from "./pending-runs.ts";
+import type { PendingRow } from "./pending-runs.ts";
+import type { Opening, OpeningPage, PendingRun } from "./records.ts";
+
+export type SlotStore = ReturnType<typeof createSlotStore>;
+
+export function createSlotStore(database: Database) {
+  const { kysely } = database;
+  return {
+    async add(openings: readonly Opening[]): Promise<void> {
+      for (const chunk of chunksOf(openings))
+        await kysely
+          .insertInto("opening_slots")
+          .values(
+            chunk.map(({ late, ...slot }) => ({
+              ...slot,
+              late: Number(late),
+              slot_key: 0,
+              deployment_id: "",
+            })),
+          )
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+    },
+    /** The slots that are not open in full, newest first. */
+    async list(): Promise<Opening[]> {
+      const rows = kysely.selectFrom("opening_slots").select(["slot", "late", "opened"]);
+      const found = await rows.orderBy("slot", "desc").execute();
+      return found.map(({ late, ...slot }) => ({ ...slot, late: late === 1 }));
+    },
+    /**
+     * Moves on to the next schedules of the slot, at most `limit` deployments, and locks the
+     * opening until the end of the transaction. Undefined when it has ended.
+     */
+    nextPage: (opening: Opening, limit: number): Promise<OpeningPage | undefined> =>
+      nextPage(database, opening, limit),
+    /** Orders the page's runs. Returns how many are new. */
+    async order(page: OpeningPage): Promise<number> {
+      const { numAffectedRows = 0n } = await sql`
+        insert into pending_runs (${sql.join(COLUMNS.map((column) => sql.ref(column)))})
+        ${runsOf(page)}
+        on conflict (result_id) do nothing`.execute(kysely);
+      return Number(numAffectedRows);
+    },
+    /** The page's runs. */
+    async listRuns(page: OpeningPage): Promise<PendingRun[]> {
+      const runs = sql<PendingRow>`${runsOf(page)}`;
+      return (await runs.execute(kysely)).rows.map(toPendingRun);
+    },
+  };
+}
+
+async function nextPage(
+  { kysely, rowLocks }: Database,
+  opening: Opening,
+  limit: number,
+): Promise<OpeningPage | undefined> {
+  const key = { slot: opening.slot, late: Number(opening.late) };
+  const rows = kysely
+    .selectFrom("opening_slots")
+    .selectAll()
+    .where((eb) => eb.and(key));
+  const progress = await (rowLocks ? rows.forUpdate() : rows).executeTakeFirst();
+  if (!progress) return undefined;
+  for (const slot_key of dueKeys(opening.slot).filter((each) => each >= progress.slot_key)) {
+    const after = slot_key === progress.slot_key ? progress.deployment_id : "";
+    const page = kysely
+      .selectFrom("schedules")
+      .select("deployment_id")
+      .where("slot_key", "=", slot_key)
+      .where("deployment_id", ">", after)
+      .orderBy("deployment_id")
+      .limit(limit);
+    const { until } = await kysely
+      .selectFrom(page.as("page"))
+      .select((eb) => eb.fn.max("deployment_id").as("until"))
+      .executeTakeFirstOrThrow();
+    if (until === null) continue;
+    await kysely
+      .updateTable("opening_slots")
+      .set({ slot_key, deployment_id: until })
+      .where((eb) => eb.and(key))
+      .execute();
+    return { ...opening, slot_key, after, until };
+  }
+  await kysely
+    .deleteFrom("opening_slots")
+    .where((eb) => eb.and(key))
+    .execute();
+  return undefined;
+}
+
+const COLUMNS = [
+  "result_id",
+  "trigger",
+  "deployment_id",
+  "target_id",
+  "target_kind",
+  "between_calls_delay",
+  "call_ids",
+  "location_id",
+  "owner",
+  "context",
+  "trigger_time",
+  "due_time",
+  "latest_start",
+  "expires_at",
+  "published",
+  "held_back",
+] as const satisfies readonly (keyof PendingRow)[];
+
+/** `encodeTime` of the ids, in SQL. */
+const TIME_OF_ID = Array.from(
+  { length: TIME_DIGITS },
+  (_, digit) =>
+    `substr('${ALPHABET}', cast((trigger_time >> ${5 * (TIME_DIGITS - 1 - digit)}) & 31 as integer) + 1, 1)`,
+).join(" || ");
+
+/** As `scheduledRunId` makes it. */
+const RESULT_ID = `${TIME_OF_ID} || substr(deployment_id, ${TIME_DIGITS + 1})`;
+
+/** As `startWindowMs` has it. */
+const START_WINDOW = `case when frequency * ${MINUTE_MS / 2} < ${MAX_START_DELAY_MS}
+  then frequency * ${MINUTE_MS / 2} else ${MAX_START_DELAY_MS} end`;
+
+/** As `scheduledRun` makes them. */
+const runsOf = ({ slot, opened, late, slot_key, after, until }: OpeningPage) => sql`
+  select ${sql.raw(RESULT_ID)} as result_id, 'SCHEDULE' as trigger, deployment_id, target_id,
+    target_kind, between_calls_delay, null as call_ids, location_id, owner, '{}' as context,
+    trigger_time, due_time, latest_start,
+    latest_start + ${sql.lit(expiryOf(0))} as expires_at, 0 as published, 0 as held_back
+  from (
+    select *, due_time + ${sql.raw(START_WINDOW)} as latest_start
+    from (
+      select *, trigger_time + run_delay * 1000 as due_time
+      from (
+        select *, cast(${slot} as bigint) - run_delay / 60 * ${sql.lit(MINUTE_MS)} as trigger_time
+        from schedules
+        where slot_key = ${slot_key} and deployment_id > ${after} and deployment_id <= ${until}
+      ) as triggered
+      where active_from <= trigger_time and active_until > trigger_time
+    ) as due
+  ) as runs
+  where latest_start ${sql.raw(late ? "<" : ">=")} ${opened}`;

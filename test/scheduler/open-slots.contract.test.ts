@@ -1,0 +1,152 @@
+// How slots are opened: inside the database, in pages, and the present first after an outage.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Bus } from "../../src/bus/bus.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { FREQUENCIES, MINUTE_MS, slotsUpTo } from "../../src/model/slots.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { createRegistry } from "../../src/runtime/metrics.ts";
+import { createBeat } from "../../src/scheduler/beat.ts";
+import type { Beat } from "../../src/scheduler/beat.ts";
+import { scheduledRun } from "../../src/scheduler/late-starters.ts";
+import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
+import type { Schedule, StoredSchedule } from "../../src/store/records.ts";
+import type { Store } from "../../src/store/store.ts";
+import { expectOneRowForEachSlot, readLedger } from "../support/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
+import { aCall, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const SECOND = 1000;
+const FOR_EVER = Number.MAX_SAFE_INTEGER;
+const log = createLogger("silent");
+const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
+
+describe.each(storeKinds)("slots on %s", (kind) => {
+  let database: TestDatabase;
+  let clock: ManualClock;
+  let store: Store;
+  let bus: Bus;
+
+  beforeEach(async () => {
+    database = await createTestDatabase(kind);
+    clock = createManualClock(T0 + SECOND);
+    store = await database.open(clock);
+    bus = createInProcessBus({ clock, log });
+  });
+  afterEach(async () => {
+    await bus.close();
+    await database[Symbol.asyncDispose]();
+  });
+
+  const newBeat = (used: Store): Beat =>
+    createBeat({ store: used, dispatcher: { store: used, bus }, log, holder: "one", metrics });
+  const aSchedule = (change: Partial<Schedule> = {}): StoredSchedule => ({
+    deployment_id: newId(T0),
+    owner: "ann",
+    target_id: aCall().id,
+    target_kind: "call",
+    between_calls_delay: 0,
+    location_id: "local",
+    frequency: 1,
+    run_delay: 0,
+    active_from: T0 + SECOND,
+    active_until: FOR_EVER,
+    ...change,
+  });
+  const pendingOf = ({ target_id }: Schedule) =>
+    store.pendingRuns.listOfTarget(target_id, { after: "", limit: 2000 });
+
+  it("makes the same runs as the model, of every frequency and delay", async () => {
+    const delays = [0, 59, 60, 3599, 86_400];
+    const schedules = FREQUENCIES.flatMap((frequency) =>
+      delays.map((run_delay) =>
+        aSchedule({
+          frequency,
+          run_delay,
+          active_from: T0 - 3 * 86_400_000,
+          target_kind: frequency === 5 ? "workflow" : "call",
+          between_calls_delay: frequency,
+        }),
+      ),
+    );
+    for (const schedule of schedules) await store.schedules.set(schedule);
+    const slots = Array.from({ length: 30 }, (_, n) => T0 + n * 17 * MINUTE_MS);
+    const openings = slots.map((slot) => ({ slot, late: false, opened: 0 }));
+    await store.slots.add(openings);
+    for (const opening of openings)
+      for (let page; (page = await store.slots.nextPage(opening, 10));)
+        await store.slots.order(page);
+    for (const schedule of schedules) {
+      const expected = slotsUpTo(schedule, slots.at(-1) ?? 0)
+        .filter((slot) => slots.includes(slot))
+        .map((slot) => scheduledRun(schedule, slot));
+      expect(await pendingOf(schedule)).toEqual(expected);
+    }
+    expect(await store.slots.list()).toEqual([]);
+  });
+
+  it("takes a run either for late or for one to order, by the time of the opening", async () => {
+    const [soon, late] = [aSchedule({ frequency: 2 }), aSchedule()];
+    for (const schedule of [soon, late]) await store.schedules.set(schedule);
+    const opening = { slot: T0 + 2 * MINUTE_MS, opened: T0 + 2 * MINUTE_MS + 31 * SECOND };
+    const idsOf = async (isLate: boolean) => {
+      const ids: (string | null)[] = [];
+      await store.slots.add([{ ...opening, late: isLate }]);
+      for (let page; (page = await store.slots.nextPage({ ...opening, late: isLate }, 10));)
+        ids.push(...(await store.slots.listRuns(page)).map(({ deployment_id }) => deployment_id));
+      return ids;
+    };
+    expect(await idsOf(true)).toEqual([late.deployment_id]);
+    expect(await idsOf(false)).toEqual([soon.deployment_id]);
+  });
+
+  it("publishes the present slot before it records an outage, and continues after a kill", async () => {
+    const calls = [aCall(), aCall(), aCall()];
+    for (const call of calls) await store.documents.insert(call);
+    const schedules = calls.map(({ id }) => aSchedule({ target_id: id }));
+    await newBeat(store).run();
+    for (const schedule of schedules) await store.schedules.set(schedule);
+    const end = T0 + 60 * MINUTE_MS + 20 * SECOND;
+    await clock.setNow(end);
+    const published: number[] = [];
+    await bus.consumeTicks("local", async (ticks) => {
+      published.push(...ticks.map(({ due_time }) => due_time));
+    });
+
+    // Killed in the transaction of the twentieth page of late runs.
+    let late = 0;
+    const killed: Store = {
+      ...store,
+      transaction: (work) =>
+        store.transaction((inner) =>
+          work({
+            ...inner,
+            results: {
+              ...inner.results,
+              recordMissed: async (runs) => {
+                const recorded = await inner.results.recordMissed(runs);
+                await expect.poll(() => published).toHaveLength(3);
+                late += 1;
+                if (late === 20) throw new Error("killed");
+                return recorded;
+              },
+            },
+          }),
+        ),
+    };
+    await expect(newBeat(killed).run()).rejects.toThrow("killed");
+    expect(published).toEqual(schedules.map(() => T0 + 60 * MINUTE_MS));
+    expect(await store.slots.list()).toHaveLength(40);
+
+    await newBeat(store).run();
+    expect(await store.slots.list()).toEqual([]);
+    const ledger = await readLedger(store, schedules);
+    expectOneRowForEachSlot(ledger, schedules, T0 + 60 * MINUTE_MS);
+    expect(ledger.pending).toHaveLength(3);
+    const reasons = new Set(ledger.results.map(({ meta }) => meta.message?.split(":")[0]));
+    expect([...reasons]).toEqual(["scheduler_down"]);
+  });
+});
