@@ -130,7 +130,8 @@ async function wire(
   const { store, bus } = connections;
   const own = await openOwnNetwork(config, bus);
   const egressAllow = companion ? [companion.address()] : [];
-  const { services, api } = composeRoles({ ...options, ...connections, own, egressAllow });
+  const parts = { ...options, ...connections, own, egressAllow };
+  const { services, api } = await composeRoles(parts);
   const firstKey = store && api ? firstKeyOf(store, options) : undefined;
   const ops: OpsServer = opsServerOf(options, connections, () => lifecycle.state());
   const opsListener = announcingPort(ops, own, () => ops.address()?.port);

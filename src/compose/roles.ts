@@ -4,7 +4,6 @@ import { createAggregator } from "../aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { createAnswerPruning } from "../api/idempotency.ts";
 import { createApiMetrics } from "../api/metrics.ts";
-import { createApi } from "../api/server.ts";
 import type { Api } from "../api/server.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
@@ -24,7 +23,6 @@ import { createSchedulerMetrics } from "../scheduler/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
-import { composeAgent } from "./agent.ts";
 import type { AgentOrder } from "./agent.ts";
 import type { AgentThread } from "./agent-thread.ts";
 import { announcingPort, uplinkCheckOf } from "./network.ts";
@@ -61,15 +59,15 @@ export interface Roles {
   readonly api: Api | undefined;
 }
 
-/** Composes the roles that the configuration names. */
-export function composeRoles(parts: RoleParts): Roles {
+/** Composes the roles that the configuration names; the agent and the API load when they do. */
+export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const has = (role: Role): boolean => parts.config.roles.includes(role);
   const hub = hubPartsOf(parts);
   const services: Service[] = [];
   if (hub && has("aggregator")) services.push(aggregatorOf(hub));
-  if (has("agent")) services.push(...agentsOf(parts));
+  if (has("agent")) services.push(...(await agentsOf(parts)));
   if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub));
-  const api = hub && has("api") ? apiOf(hub) : undefined;
+  const api = hub && has("api") ? await apiOf(hub) : undefined;
   if (hub && api)
     services.push(
       announcingPort(api, parts.own, () => portOf(api)),
@@ -102,9 +100,12 @@ const aggregatorOf = (parts: HubParts): Service =>
     metrics: createAggregatorMetrics(parts.registry),
   });
 
-function agentsOf(parts: RoleParts): Service[] {
+async function agentsOf(parts: RoleParts): Promise<Service[]> {
   const { agentThreads, bus, own } = parts;
-  if (agentThreads.length === 0) return [composeAgent(agentOrder(parts, 1, 1), parts)];
+  if (agentThreads.length === 0) {
+    const { composeAgent } = await import("./agent.ts");
+    return [composeAgent(agentOrder(parts, 1, 1), parts)];
+  }
   return agentThreads.map((thread, at) =>
     thread.service(agentOrder(parts, at + 1, agentThreads.length), bus, own),
   );
@@ -142,7 +143,8 @@ const renewalOf = (parts: HubParts): Service =>
     metrics: createRenewalMetrics(parts.registry),
   });
 
-function apiOf(parts: HubParts): Api {
+async function apiOf(parts: HubParts): Promise<Api> {
+  const { createApi } = await import("../api/server.ts");
   const { config, dataDir } = parts;
   return createApi({
     store: parts.store,

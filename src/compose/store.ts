@@ -6,17 +6,17 @@ import { systemClock } from "../runtime/clock.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createSealer, locationKeyOf } from "../runtime/secrets.ts";
-import { openStore } from "../store/open-store.ts";
 import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
-export const openConfiguredStore = (
+export async function openConfiguredStore(
   config: Config,
   dataDir: DataDir,
   log: Logger,
   { usesSecrets = true }: Pick<StoreOptions, "usesSecrets"> = {},
-): Promise<Store> =>
-  openStore({
+): Promise<Store> {
+  const { openStore } = await import("../store/open-store.ts");
+  return openStore({
     location: config.databaseUrl ? { url: config.databaseUrl } : { file: dataDir.path("sonde.db") },
     clock: systemClock,
     sealer: createSealer({
@@ -28,6 +28,7 @@ export const openConfiguredStore = (
     onUnreadable: ({ kind, id, unreadable: err }) =>
       log.warn({ err, kind, id }, "cannot decrypt secrets"),
   });
+}
 
 /**
  * The keys, newest first, with which this process's agent opens the credentials in its ticks.
