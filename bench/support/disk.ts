@@ -5,6 +5,9 @@ import type { Figure } from "./figures.ts";
 /** Tables that keep what lists and statistics do not need: their retention is the shorter one. */
 const DETAILS = /content|detail/;
 
+/** Its rows are gone when their results are stored; the space is used again. */
+const LEDGER = "pending_runs";
+
 export interface DiskUse {
   readonly all: number;
   readonly withoutDetails: number;
@@ -21,7 +24,7 @@ export async function readDiskUse(database: BenchDatabase): Promise<DiskUse> {
   );
   const sum = (fits: (name: string) => boolean): number =>
     rows
-      .filter(({ name }) => fits(String(name)))
+      .filter(({ name }) => name !== LEDGER && fits(String(name)))
       .reduce((total, { bytes }) => total + Number(bytes), 0);
   return { all: sum(() => true), withoutDetails: sum((name) => !DETAILS.test(name)) };
 }
