@@ -34,6 +34,8 @@ const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
  * Returns undefined for anything else, including dates that do not exist.
  */
 export function parseInstant(text: string): number | undefined {
+  const own = Date.parse(`${text.slice(0, 23)}Z`);
+  if (!Number.isNaN(own) && formatInstant(own) === text) return own; // ours: no need to search
   const match = ISO.exec(text);
   if (!match) return undefined;
   const [

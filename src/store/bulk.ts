@@ -9,16 +9,16 @@ type ColumnType = "text" | "integer" | "bigint" | "double precision" | "bytea";
 
 export type BulkValue = string | number | Uint8Array | null;
 
-/** Names in these are trusted: they become SQL as they stand. */
+/** The texts in these become SQL as they stand. */
 export interface BulkInsert<Column extends string = string> {
   readonly into: keyof Schema;
   /** Of the rows given. */
   readonly columns: Readonly<Record<Column, ColumnType>>;
   /**
-   * What to insert, where it is not the rows themselves: columns, and a query from `given`, which
-   * stands for them.
+   * The values by the columns that they go into, where these are not the rows themselves:
+   * expressions in which `given.name` is a column of a row.
    */
-  readonly from?: { readonly columns: string; readonly query: string };
+  readonly values?: Readonly<Record<string, string>>;
   /** From `on conflict` on. */
   readonly onConflict: string;
 }
@@ -32,15 +32,14 @@ export type RunBulk = (
   rows: readonly BulkRow[],
 ) => Promise<void>;
 
-/** `given` is how the database writes the rows as a relation of that name. */
+/** `source` makes what follows the columns: from the expressions of their values. */
 export function textOfInsert(
-  { into, columns, from, onConflict }: BulkInsert,
-  given: string,
+  { into, columns, values, onConflict }: BulkInsert,
+  source: (expressions: string) => string,
 ): string {
-  const names = Object.keys(columns).join(", ");
-  const query = from?.query ?? `select ${names} from given`;
-  const source = query.replace("from given", `from ${given}`);
-  return `insert into ${into} (${from?.columns ?? names}) ${source} where true ${onConflict}`;
+  const given = Object.fromEntries(Object.keys(columns).map((name) => [name, `given.${name}`]));
+  const [names, expressions] = [Object.keys(values ?? given), Object.values(values ?? given)];
+  return `insert into ${into} (${names.join(", ")}) ${source(expressions.join(", "))} ${onConflict}`;
 }
 
 /** For `on conflict … do update set`: the columns of the row that could not be inserted. */

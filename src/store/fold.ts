@@ -170,9 +170,10 @@ const MERGE_STATS: BulkInsert<StatColumn> = {
 const MERGE_BUCKETS: BulkInsert<keyof Key | "bucket" | "count"> = {
   into: "stat_buckets",
   columns: { ...KEY_TYPES, bucket: "integer", count: "bigint" },
-  from: {
-    columns: "stat_id, bucket, count",
-    query: `select stats.id, given.bucket, given.count from given join stats using (${KEY.join(", ")})`,
+  values: {
+    stat_id: `(select id from stats where ${KEY.map((each) => `${each} = given.${each}`).join(" and ")})`,
+    bucket: "given.bucket",
+    count: "given.count",
   },
   onConflict:
     "on conflict (stat_id, bucket) do update set count = stat_buckets.count + excluded.count",

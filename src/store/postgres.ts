@@ -54,9 +54,13 @@ export function openPostgres({
 const runForAll: RunBulk = async (kysely, insert, rows) => {
   const columns = Object.entries(insert.columns);
   const arrays = columns.map(([, type], n) => `$${n + 1}::${type}[]`).join(", ");
-  const given = `unnest(${arrays}) as given (${Object.keys(insert.columns).join(", ")})`;
+  const names = Object.keys(insert.columns).join(", ");
+  const text = textOfInsert(
+    insert,
+    (expressions) => `select ${expressions} from unnest(${arrays}) as given (${names})`,
+  );
   const values = columns.map(([column]) => rows.map((row) => row[column]));
-  await kysely.executeQuery(CompiledQuery.raw(textOfInsert(insert, given), values));
+  await kysely.executeQuery(CompiledQuery.raw(text, values));
 };
 
 /** Host and port of a database URL, for messages: never its password. */

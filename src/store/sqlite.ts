@@ -48,12 +48,13 @@ function openFile(path: string): DatabaseSync {
   try {
     database = new DatabaseSync(path);
     // WAL with NORMAL: a killed process loses no committed transaction. Rarer checkpoints double
-    // the insert rate.
+    // the insert rate. 32 MB of cache hold the ends of the indexes that a batch of results adds to.
     database.exec(`
       pragma busy_timeout = 5000;
       pragma journal_mode = wal;
       pragma synchronous = normal;
       pragma wal_autocheckpoint = 10000;
+      pragma cache_size = -32768;
     `);
     return database;
   } catch (cause) {
@@ -71,8 +72,12 @@ function openFile(path: string): DatabaseSync {
 /** Kysely's transaction has the one connection to itself, so this is part of it. */
 function runForEach(statements: Statements, insert: BulkInsert, rows: readonly BulkRow[]): void {
   const columns = Object.keys(insert.columns);
-  const given = `(select ${columns.map((column) => `? as ${column}`).join(", ")}) as given`;
-  const statement = statements(textOfInsert(insert, given));
+  const parameterOf = (_: string, column: string): string => `?${columns.indexOf(column) + 1}`;
+  const text = textOfInsert(
+    insert,
+    (expressions) => `values (${expressions.replaceAll(/given\.(\w+)/g, parameterOf)})`,
+  );
+  const statement = statements(text);
   guarded(() => {
     for (const row of rows) statement.run(...columns.map((column) => row[column] as BulkValue));
   });
