@@ -76,11 +76,14 @@ export interface Opening {
   readonly late: boolean;
 }
 
-/** The schedules with this key, of the deployments after `after` up to `until`. */
+/** A place among the schedules of one key, which are ordered by these. */
+export type Position = Pick<Schedule, "run_delay" | "deployment_id">;
+
+/** The schedules with this key after `after` up to `until`. */
 export interface OpeningPage extends Opening {
   readonly slot_key: number;
-  readonly after: string;
-  readonly until: string;
+  readonly after: Position;
+  readonly until: Position;
 }
 
 // The ledger

@@ -229,7 +229,7 @@ export interface Schema {
   /** Schedules that no beat has looked at yet. */
   new_schedules: Pick<SchedulesTable, "deployment_id" | "active_from">;
   /** Slots that are not open in full; up to which schedule they are. */
-  opening_slots: Pick<SchedulesTable, "slot_key" | "deployment_id"> &
+  opening_slots: Pick<SchedulesTable, "slot_key" | "run_delay" | "deployment_id"> &
     Record<"slot" | "late" | "opened", number>;
   pending_runs: PendingRunsTable;
   names: NamesTable;

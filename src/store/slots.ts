@@ -7,7 +7,7 @@ import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
 import { toPendingRun } from "./pending-runs.ts";
 import type { PendingRow } from "./pending-runs.ts";
-import type { Opening, OpeningPage, PendingRun } from "./records.ts";
+import type { Opening, OpeningPage, PendingRun, Position } from "./records.ts";
 
 export type SlotStore = ReturnType<typeof createSlotStore>;
 
@@ -23,7 +23,7 @@ export function createSlotStore(database: Database) {
               ...slot,
               late: Number(late),
               slot_key: 0,
-              deployment_id: "",
+              ...START,
             })),
           )
           .onConflict((conflict) => conflict.doNothing())
@@ -57,6 +57,14 @@ export function createSlotStore(database: Database) {
   };
 }
 
+/** Before every schedule. */
+const START: Position = { run_delay: -1, deployment_id: "" };
+
+const positionOf = ({ run_delay, deployment_id }: Position): Position => ({
+  run_delay,
+  deployment_id,
+});
+
 async function nextPage(
   { kysely, rowLocks }: Database,
   opening: Opening,
@@ -70,22 +78,29 @@ async function nextPage(
   const progress = await (rowLocks ? rows.forUpdate() : rows).executeTakeFirst();
   if (!progress) return undefined;
   for (const slot_key of dueKeys(opening.slot).filter((each) => each >= progress.slot_key)) {
-    const after = slot_key === progress.slot_key ? progress.deployment_id : "";
+    const after = slot_key === progress.slot_key ? positionOf(progress) : START;
+    // In the order in which they are due, so that neighbours are published together.
     const page = kysely
       .selectFrom("schedules")
-      .select("deployment_id")
+      .select(["run_delay", "deployment_id"])
       .where("slot_key", "=", slot_key)
-      .where("deployment_id", ">", after)
+      .where(
+        sql<boolean>`(run_delay, deployment_id) > (${after.run_delay}, ${after.deployment_id})`,
+      )
+      .orderBy("run_delay")
       .orderBy("deployment_id")
       .limit(limit);
-    const { until } = await kysely
+    const until = await kysely
       .selectFrom(page.as("page"))
-      .select((eb) => eb.fn.max("deployment_id").as("until"))
-      .executeTakeFirstOrThrow();
-    if (until === null) continue;
+      .selectAll()
+      .orderBy("run_delay", "desc")
+      .orderBy("deployment_id", "desc")
+      .limit(1)
+      .executeTakeFirst();
+    if (!until) continue;
     await kysely
       .updateTable("opening_slots")
-      .set({ slot_key, deployment_id: until })
+      .set({ slot_key, ...until })
       .where((eb) => eb.and(key))
       .execute();
     return { ...opening, slot_key, after, until };
@@ -143,7 +158,9 @@ const runsOf = ({ slot, opened, late, slot_key, after, until }: OpeningPage) => 
       from (
         select *, cast(${slot} as bigint) - run_delay / 60 * ${sql.lit(MINUTE_MS)} as trigger_time
         from schedules
-        where slot_key = ${slot_key} and deployment_id > ${after} and deployment_id <= ${until}
+        where slot_key = ${slot_key}
+          and (run_delay, deployment_id) > (${after.run_delay}, ${after.deployment_id})
+          and (run_delay, deployment_id) <= (${until.run_delay}, ${until.deployment_id})
       ) as triggered
       where active_from <= trigger_time and active_until > trigger_time
     ) as due

@@ -10,6 +10,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("late", "integer", (column) => column.notNull())
     .addColumn("opened", "bigint", (column) => column.notNull())
     .addColumn("slot_key", "integer", (column) => column.notNull())
+    .addColumn("run_delay", "integer", (column) => column.notNull())
     .addColumn("deployment_id", "text", (column) => column.notNull())
     .addPrimaryKeyConstraint("opening_slots_key", ["slot", "late"])
     .execute();
@@ -21,6 +22,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint("new_schedules_key", ["deployment_id", "active_from"])
     .execute();
 
+  await sql`drop index schedules_slot`.execute(db);
+  await sql`create index schedules_slot on schedules (slot_key, run_delay, deployment_id)`.execute(
+    db,
+  );
   await sql`drop index pending_runs_unpublished`.execute(db);
   await sql`create index pending_runs_unpublished on pending_runs (due_time, result_id) where published = 0`.execute(
     db,
