@@ -143,17 +143,25 @@ function cacheStatements(database: DatabaseSync): Statements {
 }
 
 /** Gives node:sqlite the shape of better-sqlite3, as Kysely expects. */
-const adapt = (database: DatabaseSync, statements: Statements): SqliteDatabase => ({
-  close: () => database.close(),
-  prepare(text) {
-    const statement = statements(text);
-    return {
-      reader: statement.columns().length > 0,
-      all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
-      run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
-      iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
-    };
-  },
+function adapt(database: DatabaseSync, statements: Statements): SqliteDatabase {
+  // Asking a statement for its columns takes longer than running most of them.
+  const adapted = new WeakMap<StatementSync, ReturnType<SqliteDatabase["prepare"]>>();
+  return {
+    close: () => database.close(),
+    prepare(text) {
+      const statement = statements(text);
+      const found = adapted.get(statement) ?? adaptStatement(statement);
+      adapted.set(statement, found);
+      return found;
+    },
+  };
+}
+
+const adaptStatement = (statement: StatementSync): ReturnType<SqliteDatabase["prepare"]> => ({
+  reader: statement.columns().length > 0,
+  all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
+  run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
+  iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
 });
 
 // SQLITE_CORRUPT, SQLITE_NOTADB: https://www.sqlite.org/rescode.html
