@@ -34,6 +34,9 @@ const numbered = (isSqlite: boolean, type: string): string =>
 /** Rows lie in the order of their keys, which is the order in which they come. */
 const clustered = (isSqlite: boolean): string => (isSqlite ? "without rowid" : "");
 
+/** PostgreSQL writes a new version of a changed row: into the same page, where it has room. */
+const roomy = (isSqlite: boolean): string => (isSqlite ? "" : "with (fillfactor = 50)");
+
 function resultTables(isSqlite: boolean): string[] {
   const blob = isSqlite ? "blob" : "bytea";
   return [
@@ -100,7 +103,7 @@ function statTables(isSqlite: boolean): string[] {
       ${["dns", "tcp", "handshake", "upload", "processing", "download"]
         .map((phase) => `${phase}_count bigint not null, ${phase}_sum bigint not null`)
         .join(", ")}
-    )`,
+    ) ${roomy(isSqlite)}`,
     // For writing: the rows of current periods lie together, and so do their keys.
     "create unique index stats_key on stats (kind, period, call, location, result)",
     // For reading.
@@ -110,6 +113,6 @@ function statTables(isSqlite: boolean): string[] {
       bucket integer not null,
       count bigint not null,
       primary key (stat_id, bucket)
-    ) ${clustered(isSqlite)}`,
+    ) ${clustered(isSqlite)} ${roomy(isSqlite)}`,
   ];
 }
