@@ -75,12 +75,12 @@ export function createWorkflowResultStore({ kysely }: Database) {
       const rows = documents().where("workflow_id", "=", workflowId).where("id", ">", after);
       return (await rows.orderBy("id").limit(limit).execute()).map(workflowResultOf);
     },
-    /** The newest run of the deployment that an agent carried out. */
+    /** The run of the deployment that an agent started last. */
     async latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined> {
       const row = await documents()
         .where("deployment_id", "=", deploymentId)
         .where("result", "not in", ["MISSED", "UNABLE_TO_RUN"])
-        .orderBy("id", "desc")
+        .orderBy("time", "desc")
         .limit(1)
         .executeTakeFirst();
       return row && workflowResultOf(row);

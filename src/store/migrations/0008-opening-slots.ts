@@ -1,5 +1,5 @@
-// How far each slot is open, which schedules are new, and unpublished runs in the order of their
-// pages.
+// How far each slot is open, which schedules are new, unpublished runs in the order of their pages,
+// and the runs of a workflow's deployment in the order in which they started.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
@@ -28,6 +28,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   );
   await sql`drop index pending_runs_unpublished`.execute(db);
   await sql`create index pending_runs_unpublished on pending_runs (due_time, result_id) where published = 0`.execute(
+    db,
+  );
+
+  await sql`drop index workflow_results_deployment`.execute(db);
+  await sql`create index workflow_results_deployment on workflow_results (deployment_id, time) where deployment_id is not null`.execute(
     db,
   );
 }
