@@ -41,7 +41,9 @@ export function startAgentThread(config: Config, log: Logger) {
       name: `agent of ${order.locationId}`,
       async start() {
         if (channel) serveThreadBus(bus, channel.port1);
-        own.onGrowth(({ ports, servers }) => void agent.ask("learn", { ports, servers }));
+        own.onGrowth(({ ports, servers }) => {
+          agent.ask("learn", { ports, servers }).catch(() => undefined); // `failed` has the reason
+        });
         await agent.ask("start", order);
       },
       async stop() {

@@ -138,6 +138,7 @@ async function wire(
   const started = [own, opsListener, ...services, ...(firstKey ? [firstKey] : [])];
   const lifecycle = createLifecycle([...opened, ...started], log, STOP_DEADLINE_MS);
   const failed = Promise.race(connections.agentThreads.map((thread) => thread.failed));
+  failed.catch(() => undefined); // nobody awaits it before the start has ended
   return { lifecycle, ops, api, store, firstKey: () => firstKey?.generated(), failed };
 }
 

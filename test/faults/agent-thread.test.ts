@@ -15,17 +15,31 @@ const FAULT = `
   if (!isMainThread) setInterval(throwIfTold, 20);
 `;
 
-it.each(["1", "2"])("a process ends when one of its agents does (threads: %s)", async (threads) => {
-  using folder = makeFolder();
-  const script = join(folder.path, "fault.mjs");
+const ENDED = "sonde: an agent's thread has ended: out of order\n";
+
+function startFaulty(folder: string, threads: string) {
+  const script = join(folder, "fault.mjs");
   writeFileSync(script, FAULT);
-  await using sonde = startSonde(["serve"], {
-    folder: folder.path,
+  return startSonde(["serve"], {
+    folder,
     env: { NODE_OPTIONS: `--import=${pathToFileURL(script).href}`, SONDE_AGENT_THREADS: threads },
   });
+}
+
+it.each(["1", "2"])("a process ends when one of its agents does (threads: %s)", async (threads) => {
+  using folder = makeFolder();
+  await using sonde = startFaulty(folder.path, threads);
   await sonde.ready();
   writeFileSync(join(folder.path, "fault"), "");
   expect(await sonde.exited).toEqual({ code: 1, signal: null });
-  expect(sonde.stderr()).toBe("sonde: an agent's thread has ended: out of order\n");
+  expect(sonde.stderr()).toBe(ENDED);
   expect(sonde.log().map(({ level, msg }) => `${level} ${msg}`)).toContain("fatal agent lost");
+});
+
+it("a process does not start when one of its agents ends meanwhile", async () => {
+  using folder = makeFolder();
+  writeFileSync(join(folder.path, "fault"), "");
+  await using sonde = startFaulty(folder.path, "2");
+  expect(await sonde.exited).toEqual({ code: 1, signal: null });
+  expect(sonde.stderr()).toBe(ENDED);
 });
