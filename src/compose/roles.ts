@@ -16,6 +16,7 @@ import { createRenewalMetrics } from "../renewal/metrics.ts";
 import { createRenewalService } from "../renewal/renewal.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
+import { together } from "../runtime/lifecycle.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Registry } from "../runtime/metrics.ts";
@@ -65,7 +66,7 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const hub = hubPartsOf(parts);
   const services: Service[] = [];
   if (hub && has("aggregator")) services.push(aggregatorOf(hub));
-  if (has("agent")) services.push(...(await agentsOf(parts)));
+  if (has("agent")) services.push(await agentsOf(parts));
   if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub));
   const api = hub && has("api") ? await apiOf(hub) : undefined;
   if (hub && api)
@@ -100,15 +101,17 @@ const aggregatorOf = (parts: HubParts): Service =>
     metrics: createAggregatorMetrics(parts.registry),
   });
 
-async function agentsOf(parts: RoleParts): Promise<Service[]> {
+/** Agents stop together: one after another, their runs in flight would exceed the deadline. */
+async function agentsOf(parts: RoleParts): Promise<Service> {
   const { agentThreads, bus, own } = parts;
   if (agentThreads.length === 0) {
     const { composeAgent } = await import("./agent.ts");
-    return [composeAgent(agentOrder(parts, 1, 1), parts)];
+    return composeAgent(agentOrder(parts, 1, 1), parts);
   }
-  return agentThreads.map((thread, at) =>
+  const agents = agentThreads.map((thread, at) =>
     thread.service(agentOrder(parts, at + 1, agentThreads.length), bus, own),
   );
+  return together(`agents of ${parts.config.location}`, agents);
 }
 
 /** Of the nth of so many agents. */

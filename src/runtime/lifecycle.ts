@@ -72,6 +72,33 @@ export function createLifecycle(services: readonly Service[], log: Logger, stopD
   };
 }
 
+/**
+ * As one service, whose parts start and stop at the same time. If one fails to start, all stop.
+ */
+export function together(name: string, parts: readonly Service[]): Service {
+  const stop = async (): Promise<void> => {
+    await allOf(parts.map((part) => part.stop()));
+  };
+  return {
+    name,
+    async start() {
+      try {
+        await allOf(parts.map((part) => part.start()));
+      } catch (cause) {
+        await stop().catch(() => undefined); // the caller needs to know why the start failed
+        throw cause;
+      }
+    },
+    stop,
+  };
+}
+
+/** Waits for all, then rejects with the first failure. */
+async function allOf(works: readonly Promise<void>[]): Promise<void> {
+  for (const end of await Promise.allSettled(works))
+    if (end.status === "rejected") throw end.reason;
+}
+
 async function stopOne(service: Service, log: Logger): Promise<void> {
   try {
     await service.stop();

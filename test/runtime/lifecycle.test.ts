@@ -1,6 +1,6 @@
 // What starts also stops, in reverse, once.
 import { describe, expect, it } from "vitest";
-import { createLifecycle } from "../../src/runtime/lifecycle.ts";
+import { createLifecycle, together } from "../../src/runtime/lifecycle.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { captureLog } from "./log-lines.ts";
 
@@ -144,5 +144,28 @@ describe("a lifecycle", () => {
     await lifecycle.start();
     expect(events).toEqual([]);
     expect(lifecycle.state()).toBe("stopped");
+  });
+});
+
+describe("services together", () => {
+  it("stop at the same time", async () => {
+    const { events, hold, service } = recorder();
+    const release = hold("stop a");
+    const both = together("both", [service("a"), service("b")]);
+    await both.start();
+    const stopped = both.stop();
+    expect(events).toEqual(["start a", "start b", "stop a", "stop b"]);
+    release();
+    await stopped;
+  });
+
+  it("all stop when one does not start, once the others have", async () => {
+    const { events, hold, service } = recorder();
+    const release = hold("start a");
+    const started = together("both", [service("a"), service("b", "start")]).start();
+    expect(events).toEqual(["start a", "start b"]);
+    release();
+    await expect(started).rejects.toThrow("start b failed");
+    expect(events).toEqual(["start a", "start b", "stop a", "stop b"]);
   });
 });
