@@ -6,7 +6,10 @@ import type { Clock } from "../runtime/clock.ts";
 /** A turn that took longer keeps the next run from starting, in milliseconds. */
 const LONGEST_TURN_MS = 1;
 
-/** A thread that never catches up starts runs nevertheless: their uncertainty says so. */
+/**
+ * A thread that had no shorter turn for this long never catches up, and starts runs nevertheless:
+ * their uncertainty says so.
+ */
 const START_ANYWAY_AFTER_MS = 5000;
 
 interface Start {
@@ -28,14 +31,17 @@ export function createTurns(clock: Clock, places: number) {
   let startedLast = false;
   /** By the monotonic clock; undefined while nothing is to be done. */
   let turnBegan: number | undefined;
+  /** When the first of the long turns in a row began; undefined after a short one. */
+  let behindSince: number | undefined;
 
   function turn(): void {
-    const now = clock.now();
-    const isOnTime = clock.monotonic() - (turnBegan ?? 0) <= LONGEST_TURN_MS;
+    const now = clock.monotonic();
+    const began = turnBegan ?? now;
     turnBegan = undefined;
-    const next = free > 0 ? starts.due(now) : undefined;
-    const mayStart = next && (isOnTime || now - next.instant > START_ANYWAY_AFTER_MS);
-    startedLast = mayStart !== undefined && mayStart && !(startedLast && chores.length > 0);
+    behindSince = now - began > LONGEST_TURN_MS ? (behindSince ?? began) : undefined;
+    const mayStart = behindSince === undefined || now - behindSince > START_ANYWAY_AFTER_MS;
+    const isChoresTurn = startedLast && chores.length > 0;
+    startedLast = mayStart && isStartDue() && !isChoresTurn;
     if (startedLast) {
       free -= 1;
       starts.takeFirst()?.resolve();
@@ -43,12 +49,17 @@ export function createTurns(clock: Clock, places: number) {
     wake();
   }
 
+  const isStartDue = (): boolean => free > 0 && starts.isDue(clock.now());
+
   function wake(): void {
     if (turnBegan !== undefined) return;
-    if (chores.length > 0 || (free > 0 && starts.due(clock.now()))) {
+    if (chores.length > 0 || isStartDue()) {
       turnBegan = clock.monotonic();
       setImmediate(turn);
-    } else sleep.until(free > 0 ? starts.first()?.instant : undefined, wake);
+    } else {
+      if (free > 0) behindSince = undefined; // the thread has caught up
+      sleep.until(free > 0 ? starts.first()?.instant : undefined, wake);
+    }
   }
 
   return {
@@ -86,10 +97,7 @@ function createStarts() {
   let waiting: Start[] = []; // the first one last
   return {
     first: (): Start | undefined => waiting.at(-1),
-    due(now: number): Start | undefined {
-      const first = waiting.at(-1);
-      return first && first.instant <= now ? first : undefined;
-    },
+    isDue: (now: number): boolean => (waiting.at(-1)?.instant ?? Infinity) <= now,
     takeFirst: (): Start | undefined => waiting.pop(),
     add(start: Start): void {
       let [low, high] = [0, waiting.length];

@@ -80,11 +80,26 @@ describe("starts", () => {
     expect(done).toEqual(["run"]);
   });
 
-  it("do not wait for ever", async () => {
+  it("wait however late they are, as after an outage", async () => {
     const { done, start, slowDown } = newTurns();
-    start("run", NOW - 5001);
-    slowDown(() => done.length === 0);
+    start("run", NOW - 30_000);
+    let behind = true;
+    slowDown(() => behind);
+    await turnsOfLoop(50);
+    expect(done).toEqual([]);
+    behind = false;
     await expect.poll(() => done).toEqual(["run"]);
+  });
+
+  it("do not wait for a thread that is behind for five seconds on end", async () => {
+    const { done, start, slowDown } = newTurns();
+    start("run");
+    let turns = 0;
+    slowDown(() => (turns += 1) < 2600);
+    await turnsOfLoop(2400);
+    expect(done).toEqual([]);
+    await turnsOfLoop(200);
+    expect(done).toEqual(["run"]);
   });
 
   it("end with their group", async () => {
