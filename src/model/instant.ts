@@ -34,8 +34,26 @@ const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
  * Returns undefined for anything else, including dates that do not exist.
  */
 export function parseInstant(text: string): number | undefined {
-  const own = Date.parse(`${text.slice(0, 23)}Z`);
-  if (!Number.isNaN(own) && formatInstant(own) === text) return own; // ours: no need to search
+  return parseOwn(text) ?? parseAny(text);
+}
+
+const OWN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}000Z$/;
+
+/** What `formatInstant` made: nearly every instant, and read in half the time. */
+function parseOwn(text: string): number | undefined {
+  if (!OWN.test(text)) return undefined;
+  const at = (start: number): number =>
+    10 * text.charCodeAt(start) + text.charCodeAt(start + 1) - 11 * ZERO;
+  const day = Date.UTC(100 * at(0) + at(2), at(5) - 1, at(8));
+  const second = day / 1000 + 3600 * at(11) + 60 * at(14) + at(17);
+  // A date that does not exist reads back as another.
+  if (formatSecond(second) !== text.slice(0, 19)) return undefined;
+  return 1000 * second + 10 * at(20) + text.charCodeAt(22) - ZERO;
+}
+
+const ZERO = 0x30;
+
+function parseAny(text: string): number | undefined {
   const match = ISO.exec(text);
   if (!match) return undefined;
   const [
