@@ -53,7 +53,7 @@ function changesOf(
   const add = (place: CountedPlace, summary: Summary): void => {
     for (const kind of KEPT_KINDS) {
       const key = keyOf(place, kind, numberOf);
-      const text = KEY.map((column) => key[column]).join("|");
+      const text = `${key.kind}|${key.period}|${key.call}|${key.location}|${key.result}`;
       const before = changes.get(text);
       const merged = before ? mergeSummaries(before.summary, summary) : summary;
       changes.set(text, { key, summary: merged });
@@ -78,10 +78,12 @@ const keyOf = (
   result: numberOf(result),
 });
 
-const compare = (a: Key, b: Key): number => {
-  const differing = KEY.find((column) => a[column] !== b[column]);
-  return differing ? a[differing] - b[differing] : 0;
-};
+const compare = (a: Key, b: Key): number =>
+  a.kind - b.kind ||
+  a.period - b.period ||
+  a.call - b.call ||
+  a.location - b.location ||
+  a.result - b.result;
 
 const MOMENTS = ["count", "min", "max", "mean", "m2", "m3"] as const;
 const PHASE_SUMS = PHASES.flatMap((phase) => [`${phase}_count`, `${phase}_sum`] as const);

@@ -29,25 +29,21 @@ const NAMED = [
   "dest_ip",
 ] as const;
 
-type NamesOfResult = Readonly<Record<(typeof NAMED)[number], string | null>>;
-
-const namesIn = (owner: string, { meta }: ReportedResult): NamesOfResult => ({
-  owner,
-  call: meta.call_id,
-  workflow: meta.workflow_id,
-  deployment: meta.deployment_id,
-  location: meta.location_id,
-  agent: meta.agent_id,
-  trigger: meta.trigger,
-  result: meta.result,
-  domain: meta.domain,
-  source_ip: meta.source_ip,
-  dest_ip: meta.dest_ip,
-});
-
 /** The names that the result's row will hold the numbers of. */
-export const namesOfResult = (owner: string, result: ReportedResult): string[] =>
-  Object.values(namesIn(owner, result)).filter((name) => name !== null);
+export const namesOfResult = (owner: string, { meta }: ReportedResult): string[] =>
+  [
+    owner,
+    meta.call_id,
+    meta.workflow_id,
+    meta.deployment_id,
+    meta.location_id,
+    meta.agent_id,
+    meta.trigger,
+    meta.result,
+    meta.domain,
+    meta.source_ip,
+    meta.dest_ip,
+  ].filter((name) => name !== null);
 
 /** The numbers in rows. */
 export const numbersIn = (rows: readonly ResultRow[]): (number | null)[] =>
@@ -61,13 +57,20 @@ export function toRow(
 ): BulkRow<keyof ResultRow> {
   const { id, meta, timing } = result;
   const instantOf = (text: string): number => parseInstant(text) as number;
-  const names = namesIn(owner, result);
-  const numbers = Object.fromEntries(
-    NAMED.map((column) => [column, names[column] === null ? null : numberOf(names[column])]),
-  ) as Record<keyof NamesOfResult, number | null>;
+  const optional = (name: string | null) => (name === null ? null : numberOf(name));
   return {
     id,
-    ...numbers,
+    owner: numberOf(owner),
+    call: numberOf(meta.call_id),
+    workflow: optional(meta.workflow_id),
+    deployment: optional(meta.deployment_id),
+    location: numberOf(meta.location_id),
+    agent: optional(meta.agent_id),
+    trigger: numberOf(meta.trigger),
+    result: numberOf(meta.result),
+    domain: numberOf(meta.domain),
+    source_ip: optional(meta.source_ip),
+    dest_ip: optional(meta.dest_ip),
     workflow_result_id: meta.workflow_result_id,
     trigger_time: instantOf(meta.trigger_time),
     due_time: instantOf(meta.due_time),
