@@ -10,6 +10,10 @@ export interface Database {
   /** Rows can be locked one by one; otherwise a transaction locks the whole database. */
   readonly rowLocks: boolean;
   readonly runBulk: RunBulk;
+  /** Numbers of committed names, kept by `names.ts`. */
+  readonly numbers: Map<string, number>;
+  /** Calls back once the transaction is committed. */
+  readonly afterCommit: (work: () => void) => void;
   /** Whether repeating the transaction may help (deadlock, serialization failure). */
   readonly isTransient: (error: unknown) => boolean;
   readonly now: () => Promise<number>;
@@ -27,10 +31,14 @@ export async function inTransaction<T>(
 ): Promise<T> {
   if (database.kysely.isTransaction) return work(database);
   for (let attempt = 1; ; attempt += 1) {
+    const committed: (() => void)[] = [];
+    const afterCommit = (done: () => void): void => void committed.push(done);
     try {
-      return await database.kysely
+      const result = await database.kysely
         .transaction()
-        .execute((transaction: Transaction<Schema>) => work({ ...database, kysely: transaction }));
+        .execute((kysely: Transaction<Schema>) => work({ ...database, kysely, afterCommit }));
+      for (const done of committed) done();
+      return result;
     } catch (error) {
       if (!database.isTransient(error)) throw error;
       if (attempt === ATTEMPTS) throw collided(error);

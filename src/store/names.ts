@@ -10,24 +10,48 @@ const INSERT: BulkInsert<"name"> = {
   onConflict: "on conflict (name) do nothing",
 };
 
+/** In memory, of all batches: about 100 bytes each. */
+const MOST_KEPT = 200_000;
+
 /** Numbers the names that have none yet. Call it in a transaction. */
 export async function numberNames(
   database: Database,
   names: Iterable<string>,
 ): Promise<(name: string) => number> {
-  const wanted = [...new Set(names)];
-  const numbers = await numbersOf(database, wanted);
-  // In one order everywhere: transactions that add the same names then do not deadlock.
-  const missing = wanted.filter((name) => !numbers.has(name)).toSorted();
-  if (missing.length > 0) {
-    await insertRows(
-      database,
-      INSERT,
-      missing.map((name) => ({ name })),
-    );
-    for (const [name, number] of await numbersOf(database, missing)) numbers.set(name, number);
+  const numbers = new Map<string, number>();
+  const wanted = new Set<string>();
+  for (const name of names) {
+    const number = numbers.get(name) ?? database.numbers.get(name);
+    if (number === undefined) wanted.add(name);
+    else numbers.set(name, number);
+  }
+  if (wanted.size > 0) {
+    const read = await readOrInsert(database, [...wanted]);
+    for (const [name, number] of read) numbers.set(name, number);
+    database.afterCommit(() => keep(database, read));
   }
   return (name) => numbers.get(name) as number;
+}
+
+async function readOrInsert(
+  database: Database,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const numbers = await numbersOf(database, names);
+  // In one order everywhere: transactions that add the same names then do not deadlock.
+  const missing = names.filter((name) => !numbers.has(name)).toSorted();
+  if (missing.length === 0) return numbers;
+  await insertRows(
+    database,
+    INSERT,
+    missing.map((name) => ({ name })),
+  );
+  return new Map([...numbers, ...(await numbersOf(database, missing))]);
+}
+
+function keep({ numbers }: Database, added: ReadonlyMap<string, number>): void {
+  if (numbers.size + added.size > MOST_KEPT) numbers.clear();
+  for (const [name, number] of added) numbers.set(name, number);
 }
 
 /** Of the names that have one. */

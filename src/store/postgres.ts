@@ -43,6 +43,8 @@ export function openPostgres({
     rowLocks: true,
     runBulk: runForAll,
     isTransient,
+    numbers: new Map(),
+    afterCommit: (work) => work(),
     async now() {
       const { rows } = await sql<{ now: number }>`
         select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(kysely);

@@ -39,6 +39,8 @@ export function openSqlite({ path, clock }: SqliteOptions): Database {
     rowLocks: false,
     runBulk: async (_kysely, insert, rows) => runForEach(statements, insert, rows),
     isTransient: () => false,
+    numbers: new Map(),
+    afterCommit: (work) => work(),
     now: async () => clock.now(),
   };
 }

@@ -333,7 +333,10 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   });
 
   it("leaves nothing of a transaction that fails", async () => {
-    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const [run, other] = await ordered(
+      aRun({ target_id: aCallId() }),
+      aRun({ target_id: aCallId() }),
+    );
     await expect(
       store.transaction(async (inner) => {
         await inner.results.record([aReport(run!)]);
@@ -343,6 +346,13 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.results.get(run!.result_id)).toBeUndefined();
     expect(await store.pendingRuns.get(run!.result_id)).toBeDefined();
     expect((await hour(run!.target_id)).size).toBe(0);
+    // The numbers of the names that it added go to others.
+    await store.results.record([aReport(other!)]);
+    await store.results.record([aReport(run!)]);
+    for (const { result_id, target_id } of [run!, other!]) {
+      expect((await store.results.get(result_id))?.meta.call_id).toBe(target_id);
+      expect((await hour(target_id)).get("COMPLETE")?.count).toBe(1);
+    }
   });
 
   it("lists results of a call in creation order, page by page", async () => {
