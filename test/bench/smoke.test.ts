@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
+import { COMPILED_CODE } from "../support/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sonde-bench-test-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -25,7 +26,7 @@ interface Document {
 async function runBench(...args: readonly string[]) {
   const child = spawn(process.execPath, ["bench/run.ts", ...args, "--out", folder], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NODE_COMPILE_CACHE: "node_modules/.cache/node" },
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILED_CODE },
   });
   const [stdout, stderr] = await Promise.all([
     text(child.stdout),
