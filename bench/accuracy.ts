@@ -31,7 +31,7 @@ await runBenchmark("accuracy", async (benchmark) => {
   const schemes = options.smoke ? (["http"] as const) : options.schemes;
   const floors = new Map<Scheme, number>();
   for (const scheme of schemes)
-    floors.set(scheme, await measureFloor(files, scheme, options.smoke ? 10 : 1000));
+    if (!options.smoke) floors.set(scheme, await measureFloor(files, scheme, 1000));
   for (const delay of options.smoke ? [5] : options.delays) {
     await using target = await startTarget(benchmark, files, delay);
     for (const scheme of schemes)
@@ -47,9 +47,9 @@ async function compare(
 ): Promise<void> {
   const { options, say, skip, add } = benchmark;
   const { scheme, delay } = setting;
-  say(`${scheme}, ${delay} ms: blackbox_exporter`);
-  const probed = await probeAll(benchmark, files, target, scheme);
-  if (!probed) skip(NO_BLACKBOX);
+  if (!options.smoke) say(`${scheme}, ${delay} ms: blackbox_exporter`);
+  const probed = options.smoke ? undefined : await probeAll(benchmark, files, target, scheme);
+  if (!probed && !options.smoke) skip(NO_BLACKBOX);
   for (const mode of options.smoke ? (["embedded"] as const) : options.modes) {
     say(`${scheme}, ${delay} ms: ${mode}`);
     const rounds = await measureSonde(benchmark, files, target, scheme, mode);

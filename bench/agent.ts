@@ -40,16 +40,15 @@ await runBenchmark("agent", async ({ options, skip, say, add }) => {
     say(scheme);
     const url = target.url(scheme, "agent");
     await using stack = new AsyncDisposableStack();
-    const callers = new Map<Name, Caller>([
-      ["bare", stack.use(startCaller("bare", url, files.authority))],
-      ["alone", stack.use(startCaller("agent", url, files.authority))],
-    ]);
+    const callers = new Map<Name, Caller>();
+    if (!options.smoke) callers.set("bare", stack.use(startCaller("bare", url, files.authority)));
+    callers.set("alone", stack.use(startCaller("agent", url, files.authority)));
     const agent = await startRole(url, files.authority);
     if (agent) callers.set("agent", stack.use(agent));
     else skip(NO_NATS);
-    const blackbox = await startProber(url, files);
+    const blackbox = options.smoke ? undefined : await startProber(url, files);
     if (blackbox) callers.set("blackbox", stack.use(blackbox));
-    else skip(NO_BLACKBOX);
+    else if (!options.smoke) skip(NO_BLACKBOX);
 
     const measured = new Map<Name, Measured[]>();
     const calls = options.smoke ? SMOKE_CALLS : CALLS[scheme];

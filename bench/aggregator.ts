@@ -23,6 +23,7 @@ const RATE_GOALS = { SQLite: 20_000, PostgreSQL: 10_000 };
 await runBenchmark("aggregator", async (benchmark) => {
   await using sqlite = createSqlite();
   await measure(benchmark, "SQLite", sqlite);
+  if (benchmark.options.smoke) return;
   await using postgres = await createPostgres();
   if (postgres) await measure(benchmark, "PostgreSQL", postgres);
   else benchmark.skip(NO_POSTGRES);

@@ -14,7 +14,8 @@ import { hasWrk, load, NO_WRK } from "./support/wrk.ts";
 import type { Loaded } from "./support/wrk.ts";
 
 const CALLS = 100_000;
-const SMOKE_CALLS = 200;
+const SMOKE_CALLS = 20;
+const SMOKE_PAUSE_MS = 100;
 /** Of one call. */
 const RESULTS = 10_000;
 const CONNECTIONS = 10;
@@ -53,9 +54,9 @@ await runBenchmark("api", async ({ options, say, skip, add }) => {
   for (const operation of options.smoke ? operations.slice(1, 2) : operations) {
     say(operation.what);
     const { body } = operation;
-    const seconds = options.smoke ? 1 : SECONDS;
+    const [seconds, pause] = options.smoke ? [1, SMOKE_PAUSE_MS] : [SECONDS, 0];
     const send = (pid: number, url: string, connections: number): Promise<Loaded> =>
-      load(pid, { url, connections, seconds, ...(body !== undefined && { body }) });
+      load(pid, { url, connections, seconds, pause, ...(body !== undefined && { body }) });
     const rounds: (readonly [sonde: Loaded, yardstick: Loaded, alone: Loaded])[] = [];
     for (let round = options.smoke ? 0 : -1; round < options.rounds; round += 1) {
       const url = `${sonde.apiUrl}/api/2${operation.sonde}`;

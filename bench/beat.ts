@@ -13,7 +13,7 @@ import type { Sonde } from "./support/sonde.ts";
 import { peakMemoryMb } from "./support/usage.ts";
 
 const DEPLOYMENTS = 1_000_000;
-const SMOKE_DEPLOYMENTS = 500;
+const SMOKE_DEPLOYMENTS = 20;
 const FREQUENCY = 5;
 /** For the start of the process, ahead of the slot's opening. */
 const START_MS = 8000;

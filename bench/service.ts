@@ -45,9 +45,9 @@ async function measure(
   await using ground = await prepareGround(mode, benchmark.skip);
   if (!ground) return;
   const label = `${mode}, ${count} deployments a minute`;
-  if (mode === "embedded") {
+  if (mode === "embedded" && !options.smoke) {
     say(`${mode}, idle`);
-    benchmark.add(await measureIdle(ground, options.smoke ? 100 : IDLE_AFTER_MS));
+    benchmark.add(await measureIdle(ground));
   }
   say(label);
   const group = options.smoke ? smokeGroup(url, count) : minuteGroup(url, count);
@@ -57,7 +57,7 @@ async function measure(
   await sleep(group.firstDue + warmUp * 1000 - Date.now());
   const rounds: Round[] = [];
   for (let round = 0; round < options.rounds; round += 1)
-    rounds.push(await measureRound(hub, ground, options.smoke ? 5 : ROUND_SECONDS));
+    rounds.push(await measureRound(hub, ground, options.smoke ? 3 : ROUND_SECONDS));
   benchmark.add(...cpuFigures(mode, label, rounds), ...memoryFigures(mode, rounds));
 }
 
@@ -70,12 +70,12 @@ function minuteGroup(url: string, count: number): Group {
 /** Once, in a moment. */
 function smokeGroup(url: string, count: number): Group {
   const firstDue = (Math.ceil(Date.now() / 1000) + 4) * 1000;
-  return { url, count, frequency: 30, firstDue, seconds: 2 };
+  return { url, count, frequency: 30, firstDue, seconds: 1 };
 }
 
-async function measureIdle(ground: Ground, ms: number): Promise<Figure> {
+async function measureIdle(ground: Ground): Promise<Figure> {
   await using hub = await startHub("embedded", ground);
-  await sleep(ms);
+  await sleep(IDLE_AFTER_MS);
   const rounds = [memoryMb(hub.processes.get("embedded")?.pid ?? 0)];
   return { what: "embedded, idle: memory", unit: "MB", rounds, goal: { atMost: 130 } };
 }

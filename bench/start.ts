@@ -4,6 +4,7 @@ import { sleep } from "./support/children.ts";
 import { createSqlite } from "./support/database.ts";
 import type { BenchDatabase } from "./support/database.ts";
 import { deploy, openSlotsBefore } from "./support/deployments.ts";
+import type { Figure } from "./support/figures.ts";
 import { startSonde } from "./support/sonde.ts";
 import { memoryMb } from "./support/usage.ts";
 
@@ -12,43 +13,23 @@ const STARTS = 5;
 const IDLE_AFTER_MS = 8000;
 
 await runBenchmark("start", async ({ options, say, add }) => {
-  const starts = options.smoke ? 1 : STARTS;
   const database = createSqlite();
-  say("empty");
-  const empty: Started[] = [];
-  // The first start creates the database and fills the compile cache.
-  for (let n = options.smoke ? 0 : -1; n < starts; n += 1) {
-    const isLast = n === starts - 1 && !options.smoke;
-    const one = await start(n < 0 ? database : createSqlite(), isLast ? IDLE_AFTER_MS : 0);
-    if (n >= 0) empty.push(one);
+  if (!options.smoke) {
+    say("empty");
+    add(...(await startEmpty(database)));
   }
-  add(
-    {
-      what: "start to ready, empty",
-      unit: "ms",
-      rounds: empty.map(({ ms }) => ms),
-      goal: { atMost: 1500 },
-    },
-    {
-      what: "  memory, idle",
-      unit: "MB",
-      rounds: empty.slice(-1).map(({ memory }) => memory),
-      goal: { atMost: 130 },
-    },
-  );
-
-  const count = options.deployments ?? (options.smoke ? 300 : DEPLOYMENTS);
+  const count = options.deployments ?? (options.smoke ? 20 : DEPLOYMENTS);
   say(`with ${count} deployments`);
   const group = {
     url: "https://host.test/",
     count,
     firstDue: Date.now(),
-    seconds: options.smoke ? 5 : 300,
+    seconds: options.smoke ? 2 : 300,
   };
   const firstDue = Math.ceil(group.firstDue / 60_000) * 60_000;
   await deploy(database, [{ ...group, firstDue, frequency: 5 }]);
   const full: number[] = [];
-  for (let n = 0; n < starts; n += 1) {
+  for (let n = 0; n < (options.smoke ? 1 : STARTS); n += 1) {
     const store = await database.openStore();
     await openSlotsBefore(store, Date.now() + 60_000);
     await store.close();
@@ -61,6 +42,28 @@ await runBenchmark("start", async ({ options, say, add }) => {
     goal: { atMost: 10_000 },
   });
 });
+
+/** Leaves the database of the first start, which fills the compile cache. */
+async function startEmpty(first: BenchDatabase): Promise<Figure[]> {
+  await start(first);
+  const empty: Started[] = [];
+  for (let left = STARTS; left > 0; left -= 1)
+    empty.push(await start(createSqlite(), left === 1 ? IDLE_AFTER_MS : 0));
+  return [
+    {
+      what: "start to ready, empty",
+      unit: "ms",
+      rounds: empty.map(({ ms }) => ms),
+      goal: { atMost: 1500 },
+    },
+    {
+      what: "  memory, idle",
+      unit: "MB",
+      rounds: empty.slice(-1).map(({ memory }) => memory),
+      goal: { atMost: 130 },
+    },
+  ];
+}
 
 interface Started {
   readonly ms: number;

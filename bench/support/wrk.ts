@@ -17,6 +17,8 @@ export interface Load {
   readonly body?: string;
   readonly connections: number;
   readonly seconds: number;
+  /** Milliseconds before each request of a connection. */
+  readonly pause: number;
 }
 
 export interface Loaded {
@@ -32,13 +34,14 @@ export interface Loaded {
 /** Throws when the server answers anything but success. `pid`: the server's. */
 export async function load(
   pid: number,
-  { url, body, connections, seconds }: Load,
+  { url, body, connections, seconds, pause }: Load,
 ): Promise<Loaded> {
   const script = join(makeFolder(), "load.lua");
   writeFileSync(
     script,
     `wrk.headers["authorization"] = "Bearer ${API_KEY}"
      ${body === undefined ? "" : `wrk.method = "POST" wrk.body = [[${body}]] wrk.headers["content-type"] = "application/json"`}
+     ${pause === 0 ? "" : `delay = function() return ${pause} end`}
      done = function(summary, latency)
        local failed = summary.errors.status + summary.errors.connect + summary.errors.timeout
        print(string.format('{"requests": %d, "us": %d, "failed": %d, "p50": %d, "p99": %d}',
