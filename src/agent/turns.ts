@@ -26,22 +26,14 @@ export type Turns = ReturnType<typeof createTurns>;
 export function createTurns(clock: Clock, places: number) {
   const starts = createStarts();
   const chores: (() => void)[] = [];
+  const pace = createPace(clock);
   const sleep = createSleep(clock);
   let free = places;
   let startedLast = false;
-  /** By the monotonic clock; undefined while nothing is to be done. */
-  let turnBegan: number | undefined;
-  /** When the first of the long turns in a row began; undefined after a short one. */
-  let behindSince: number | undefined;
 
   function turn(): void {
-    const now = clock.monotonic();
-    const began = turnBegan ?? now;
-    turnBegan = undefined;
-    behindSince = now - began > LONGEST_TURN_MS ? (behindSince ?? began) : undefined;
-    const mayStart = behindSince === undefined || now - behindSince > START_ANYWAY_AFTER_MS;
-    const isChoresTurn = startedLast && chores.length > 0;
-    startedLast = mayStart && isStartDue() && !isChoresTurn;
+    const mayStart = pace.turnEnded();
+    startedLast = mayStart && isStartDue() && !(startedLast && chores.length > 0);
     if (startedLast) {
       free -= 1;
       starts.takeFirst()?.resolve();
@@ -52,14 +44,14 @@ export function createTurns(clock: Clock, places: number) {
   const isStartDue = (): boolean => free > 0 && starts.isDue(clock.now());
 
   function wake(): void {
-    if (turnBegan !== undefined) return;
+    if (pace.isInTurn()) return;
     if (chores.length > 0 || isStartDue()) {
-      turnBegan = clock.monotonic();
+      pace.turnBegins();
       setImmediate(turn);
-    } else {
-      if (free > 0) behindSince = undefined; // the thread has caught up
-      sleep.until(free > 0 ? starts.first()?.instant : undefined, wake);
-    }
+    } else if (free > 0) {
+      pace.caughtUp();
+      sleep.until(starts.first()?.instant, wake);
+    } else sleep.until(undefined, wake);
   }
 
   return {
@@ -89,6 +81,28 @@ export function createTurns(clock: Clock, places: number) {
         wake();
       });
     },
+  };
+}
+
+/** Judges by the length of turns whether the thread is on time. */
+function createPace(clock: Clock) {
+  /** Monotonic, as the next one; undefined while nothing is to be done. */
+  let turnBegan: number | undefined;
+  /** When the first of the long turns in a row began; undefined after a short one. */
+  let behindSince: number | undefined;
+  return {
+    isInTurn: () => turnBegan !== undefined,
+    turnBegins: () => void (turnBegan = clock.monotonic()),
+    /** Returns whether a run may start. */
+    turnEnded(): boolean {
+      const now = clock.monotonic();
+      const began = turnBegan ?? now;
+      turnBegan = undefined;
+      behindSince = now - began > LONGEST_TURN_MS ? (behindSince ?? began) : undefined;
+      return behindSince === undefined || now - behindSince > START_ANYWAY_AFTER_MS;
+    },
+    /** Nothing is left to be done. */
+    caughtUp: () => void (behindSince = undefined),
   };
 }
 
