@@ -14,7 +14,8 @@ import { createIntake } from "./intake.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { createKeptReports } from "./reporting/kept-reports.ts";
 import { createReportPublisher } from "./reporting/report-publisher.ts";
-import { createSpool } from "./reporting/spool.ts";
+import { createSpool, takeOver } from "./reporting/spool.ts";
+import type { Spool } from "./reporting/spool.ts";
 import { createRunLog } from "./run-log.ts";
 import type { RunSettings } from "./run-tick.ts";
 
@@ -41,6 +42,8 @@ export interface AgentSettings {
    * enough for an in-process bus.
    */
   readonly spoolPath?: string;
+  /** Spools of former agents, whose reports this one takes over into its own; default: none. */
+  readonly leftSpoolPaths?: readonly string[];
   /** Maximum runs at a time; default 500. */
   readonly concurrency?: number;
 }
@@ -66,7 +69,7 @@ export function createAgent(given: AgentSettings): Service {
     name: `agent of ${locationId}`,
     async start() {
       await heartbeats.send(); // the first tick needs the hub's time
-      spool?.open();
+      if (spool) openSpool(spool, settings);
       try {
         consumer = await bus.consumeTicks(locationId, (ticks) => intake.take(ticks));
       } catch (cause) {
@@ -121,6 +124,11 @@ function runSettings(settings: Settings): RunSettings {
     version,
     ...(current && { sealer: createSealer({ current, old }) }),
   };
+}
+
+function openSpool(spool: Spool, settings: Settings): void {
+  spool.open();
+  for (const path of settings.leftSpoolPaths ?? []) takeOver(spool, { ...settings, path });
 }
 
 function createReporting(settings: Settings) {

@@ -16,7 +16,13 @@ import { VERSION } from "../version.ts";
 /** Crosses to the agent's thread. */
 export interface AgentOrder extends Pick<
   AgentSettings,
-  "locationId" | "agentId" | "locationKeys" | "uplinkCheck" | "spoolPath" | "concurrency"
+  | "locationId"
+  | "agentId"
+  | "locationKeys"
+  | "uplinkCheck"
+  | "spoolPath"
+  | "leftSpoolPaths"
+  | "concurrency"
 > {
   /** Allowed targets beyond public addresses. */
   readonly egressAllow: readonly string[];

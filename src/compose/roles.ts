@@ -1,5 +1,6 @@
 // The roles of a process, each wired to what it needs.
 import { createHmac } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { createAggregator } from "../aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { createAnswerPruning } from "../api/idempotency.ts";
@@ -123,8 +124,18 @@ function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
     locationKeys: locationKeysOf(config, dataDir, { hasMaster: store !== undefined }),
     egressAllow: allowedTargets(parts),
     uplinkCheck: uplinkCheckOf(config),
-    ...(bus.durable && { spoolPath: dataDir.path(n === 1 ? "spool.db" : `spool-${n}.db`) }),
+    ...(bus.durable && spoolsOf(parts, n, agents)),
     concurrency: Math.ceil(config.agentConcurrency / agents),
+  };
+}
+
+/** The first agent takes over the spools of those beyond, from when there were more. */
+function spoolsOf({ config, dataDir }: RoleParts, n: number, agents: number) {
+  const isLeft = (file: string): boolean =>
+    Number(/^spool-(\d+)\.db$/.exec(file)?.[1] ?? 0) > agents;
+  return {
+    spoolPath: dataDir.path(n === 1 ? "spool.db" : `spool-${n}.db`),
+    leftSpoolPaths: n === 1 ? readdirSync(config.dataDir).filter(isLeft).map(dataDir.path) : [],
   };
 }
 

@@ -69,8 +69,13 @@ async function startSurroundings() {
     target,
     reports,
     results: () => reports.flatMap(({ results }) => results),
-    startAgent: () =>
-      running.use(startSonde(["serve", "--roles", "agent"], { folder: folder.path, env })),
+    startAgent: (threads = 1) =>
+      running.use(
+        startSonde(["serve", "--roles", "agent"], {
+          folder: folder.path,
+          env: { ...env, SONDE_AGENT_THREADS: String(threads) },
+        }),
+      ),
     publish: async (ticks: readonly Tick[]) => {
       for (const tick of ticks) await hub.publishTicks([tick]);
     },
@@ -161,6 +166,27 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     await second.logged(({ msg }) => msg === "spooled reports delivered");
     expect(idsOf(ticks)).toEqual(expect.arrayContaining(reports.map(({ run_id }) => run_id)));
     expect(await second.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  it("a process with fewer agents delivers what those of the last one have spooled", async () => {
+    await using around = await startSurroundings();
+    const { nats, target, results } = around;
+    const first = around.startAgent(2);
+    await first.ready();
+    const ticks = ticksFor(target);
+    await around.publish(ticks);
+    await until(() => expect(target.requests).toHaveLength(EARLY_TICKS));
+    await nats.kill();
+    await untilSpooled(first, target, TICKS);
+    expect(await first.stop(), first.stderr()).toEqual({ code: 0, signal: null });
+
+    await nats.restart();
+    const next = around.startAgent();
+    await until(() =>
+      expect(results().map(({ id }) => id)).toEqual(expect.arrayContaining(idsOf(ticks))),
+    );
+    expect(next.log().map(({ msg }) => msg)).toContain("spool of a former agent taken over");
+    expect(errorsOf(next)).toEqual([]);
   });
 
   it("an agent with a full disk keeps its results in memory, and spools them once there is space", async () => {

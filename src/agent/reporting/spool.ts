@@ -87,6 +87,21 @@ export function createSpool(settings: SpoolSettings) {
   };
 }
 
+/**
+ * Moves the reports of a spool that no agent uses any more into an open one. What cannot be moved
+ * stays for the next start.
+ */
+export function takeOver(spool: Spool, settings: SpoolSettings): void {
+  const left = createSpool(settings);
+  left.open();
+  const reports = left.size() ?? 0;
+  for (let some = left.oldest(); some.length > 0 && spool.put(some); some = left.oldest())
+    left.remove(some.map(({ run_id }) => run_id));
+  const facts = { spool: settings.path, reports, left: left.size() };
+  if (reports > 0) settings.log.info(facts, "spool of a former agent taken over");
+  left.close();
+}
+
 /** Opens the file as soon as it can, and replaces it when it is unusable. */
 function createAccess(settings: SpoolSettings) {
   const { path, locationId, log, metrics } = settings;

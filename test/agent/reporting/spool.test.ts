@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { createAgentMetrics } from "../../../src/agent/metrics.ts";
-import { createSpool } from "../../../src/agent/reporting/spool.ts";
+import { createSpool, takeOver } from "../../../src/agent/reporting/spool.ts";
 import type { Spool, SpoolSettings } from "../../../src/agent/reporting/spool.ts";
 import type { RunReport } from "../../../src/model/result.ts";
 import { createLogger } from "../../../src/runtime/logger.ts";
@@ -31,6 +31,7 @@ interface Fixture extends Disposable {
   readonly path: string;
   readonly lines: () => { readonly level: string; readonly msg: string }[];
   open(settings?: Partial<SpoolSettings>): Spool & Disposable;
+  takeOver(spool: Spool, left: string): void;
   files(): string[];
   metric(name: string): Promise<string[]>;
 }
@@ -55,6 +56,7 @@ function newFolder(): Fixture {
       spool.open();
       return { ...spool, [Symbol.dispose]: () => spool.close() };
     },
+    takeOver: (spool, left) => takeOver(spool, { ...settings, path: left }),
     files: () => readdirSync(folder).toSorted(),
     async metric(name) {
       const text = await registry.metrics();
@@ -122,6 +124,26 @@ describe("the spool", () => {
     expect(spool.find("another")).toBeUndefined();
     expect(takeAll(spool)).toEqual(reports);
     expect(folder.lines()).toEqual([]);
+  });
+
+  it("takes over the reports of a spool that no agent uses any more, once", () => {
+    using folder = newFolder();
+    const left = join(folder.folder, "spool-2.db");
+    const [own, ...others] = Array.from({ length: 250 }, (_, n) => dueAt(n));
+    if (!own) throw new Error("no report");
+    {
+      using former = folder.open({ path: left });
+      former.put(others);
+    }
+    for (let start = 0; start < 2; start += 1) {
+      using spool = folder.open();
+      spool.put([own]);
+      folder.takeOver(spool, left);
+      expect(spool.size()).toBe(250);
+    }
+    using former = folder.open({ path: left });
+    expect(former.size()).toBe(0);
+    expect(folder.lines().map(({ msg }) => msg)).toEqual(["spool of a former agent taken over"]);
   });
 
   it("keeps the reports of a killed process", () => {
@@ -377,7 +399,7 @@ it("a report that cannot be read is dropped and counted, and the others are deli
 
 const PRINT_OLDEST = `
   import { createAgentMetrics } from "./src/agent/metrics.ts";
-  import { createSpool } from "./src/agent/reporting/spool.ts";
+  import { createSpool, takeOver } from "./src/agent/reporting/spool.ts";
   import { createLogger } from "./src/runtime/logger.ts";
   import { createRegistry } from "./src/runtime/metrics.ts";
   const spool = createSpool({
