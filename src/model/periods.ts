@@ -45,6 +45,15 @@ export const periodStart = (kind: PeriodKind, ms: number): number => STARTS[kind
 export const periodEnd = (kind: PeriodKind, ms: number): number =>
   NEXT[kind](periodStart(kind, ms));
 
+/** The starts of the kept periods that make up the period of this kind that contains `ms`. */
+export function partsOf(kind: PeriodKind, ms: number): number[] {
+  const parts: number[] = [];
+  const end = periodEnd(kind, ms);
+  for (let part = periodStart(kind, ms); part < end; part = periodEnd(PARTS[kind], part))
+    parts.push(part);
+  return parts;
+}
+
 /** The first of the month of `ms`, or of one `months` later. */
 function firstOf(ms: number, months: number): number {
   const at = new Date(ms);

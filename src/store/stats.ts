@@ -1,7 +1,7 @@
 // Statistics by period, and the single results behind them. Locations and result codes are merged
 // when they are read.
 import type { Selectable } from "kysely";
-import { PARTS, periodEnd, periodStart } from "../model/periods.ts";
+import { PARTS, partsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
 import type { RawResult, ResultCode } from "../model/result.ts";
 import type { PeriodSummaries } from "../model/stat.ts";
@@ -17,7 +17,7 @@ export type StatStore = ReturnType<typeof createStatStore>;
 
 export const createStatStore = (database: Database) => ({
   async period(query: StatQuery, time: number): Promise<PeriodSummaries> {
-    return mergeRows(await readRows(database, query, time, periodEnd(query.kind, time)));
+    return mergeRows(await readRows(database, query, partsOf(query.kind, time)));
   },
   /**
    * Periods with calls of these codes: forwards from the one that starts at `from`, oldest first,
@@ -112,9 +112,8 @@ async function readPeriods(
   query: StatQuery,
   times: readonly number[],
 ): Promise<PeriodRow[]> {
-  if (times.length === 0) return [];
-  const end = periodEnd(query.kind, Math.max(...times));
-  const rows = await readRows(database, query, Math.min(...times), end);
+  const parts = times.flatMap((time) => partsOf(query.kind, time));
+  const rows = await readRows(database, query, parts);
   const byPeriod = Map.groupBy(rows, ({ period }) => periodStart(query.kind, period));
   return times.map((time) => ({ time, summaries: mergeRows(byPeriod.get(time) ?? []) }));
 }
@@ -125,18 +124,16 @@ interface StatRow {
   readonly summary: Summary;
 }
 
-/** From `start` until before `end`. */
+/** Of the parts that start at these times, and no others: between them may lie years. */
 async function readRows(
   database: Database,
   query: StatQuery,
-  start: number,
-  end: number,
+  parts: readonly number[],
 ): Promise<StatRow[]> {
   const rows = await statRows(database, query)
     .selectAll("stats")
     .select("codes.name as code")
-    .where("period", ">=", start)
-    .where("period", "<", end)
+    .where(isAmong(database, "period", parts))
     .execute();
   const ids = rows.map(({ id }) => id);
   const buckets = await database.kysely

@@ -1,7 +1,7 @@
 // The calendar of statistics.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PERIOD_KINDS, periodEnd, periodStart } from "../../src/model/periods.ts";
+import { PARTS, partsOf, PERIOD_KINDS, periodEnd, periodStart } from "../../src/model/periods.ts";
 import { formatPeriodTime } from "../../src/model/instant.ts";
 
 describe("the period that contains an instant", () => {
@@ -200,6 +200,18 @@ describe("the period that contains an instant", () => {
         expect(periodStart(kind, start)).toBe(start);
         expect(periodStart(kind, end - 1)).toBe(start);
         expect(periodStart(kind, end)).toBe(end);
+      }),
+    );
+  });
+
+  it.each(PERIOD_KINDS)("of kind %s is made up of its parts, without a gap", (kind) => {
+    const anyInstant = fc.integer({ min: -2e12, max: 4e12 });
+    fc.assert(
+      fc.property(anyInstant, (ms) => {
+        const parts = partsOf(kind, ms);
+        const ends = parts.map((part) => periodEnd(PARTS[kind], part));
+        expect([...parts, periodEnd(kind, ms)]).toEqual([periodStart(kind, ms), ...ends]);
+        for (const part of parts) expect(periodStart(PARTS[kind], part)).toBe(part);
       }),
     );
   });
