@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 
 /** Crockford's base 32. */
-export const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 /** Characters of time in front of an id. */
 export const TIME_DIGITS = 10;
 const TAIL_BYTES = 10;
@@ -41,7 +41,7 @@ function increment(bytes: Uint8Array): void {
   }
 }
 
-function encodeTime(ms: number): string {
+export function encodeTime(ms: number): string {
   let [text, rest] = ["", Math.floor(ms)];
   for (let digit = 0; digit < TIME_DIGITS; digit += 1) {
     text = ALPHABET.charAt(rest % 32) + text;

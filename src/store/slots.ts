@@ -2,7 +2,7 @@
 // database.
 import { sql } from "kysely";
 import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS } from "../model/slots.ts";
-import { ALPHABET, TIME_DIGITS } from "../runtime/ids.ts";
+import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
 import { toPendingRun } from "./pending-runs.ts";
@@ -131,24 +131,34 @@ const COLUMNS = [
   "held_back",
 ] as const satisfies readonly (keyof PendingRow)[];
 
-/** `encodeTime` of the ids, in SQL. */
-const TIME_OF_ID = Array.from(
-  { length: TIME_DIGITS },
-  (_, digit) =>
-    `substr('${ALPHABET}', cast((trigger_time >> ${5 * (TIME_DIGITS - 1 - digit)}) & 31 as integer) + 1, 1)`,
-).join(" || ");
+const minuteOf = (runDelay: number): number => Math.max(0, Math.floor(runDelay / 60));
 
-/** As `scheduledRunId` makes it. */
-const RESULT_ID = `${TIME_OF_ID} || substr(deployment_id, ${TIME_DIGITS + 1})`;
+/**
+ * The times with which the ids of the page's runs begin, one for each minute of their delays:
+ * encoding them in SQL would double the time of the insert.
+ */
+const timesOfIds = ({ slot, after, until }: OpeningPage): string => {
+  const first = minuteOf(after.run_delay);
+  return Array.from({ length: minuteOf(until.run_delay) - first + 1 }, (_, n) =>
+    encodeTime(slot - (first + n) * MINUTE_MS),
+  ).join("");
+};
 
 /** As `startWindowMs` has it. */
 const START_WINDOW = `case when frequency * ${MINUTE_MS / 2} < ${MAX_START_DELAY_MS}
   then frequency * ${MINUTE_MS / 2} else ${MAX_START_DELAY_MS} end`;
 
 /** As `scheduledRun` makes them. */
-const runsOf = ({ slot, opened, late, slot_key, after, until }: OpeningPage) => sql`
-  select ${sql.raw(RESULT_ID)} as result_id, 'SCHEDULE' as trigger, deployment_id, target_id,
-    target_kind, between_calls_delay, null as call_ids, location_id, owner, '{}' as context,
+const runsOf = (page: OpeningPage) => {
+  const { slot, opened, late, slot_key, after, until } = page;
+  return sql`
+  select substr(
+      cast(${timesOfIds(page)} as text),
+      (run_delay / 60 - ${minuteOf(after.run_delay)}) * ${sql.lit(TIME_DIGITS)} + 1,
+      ${sql.lit(TIME_DIGITS)}
+    ) || substr(deployment_id, ${sql.lit(TIME_DIGITS + 1)}) as result_id,
+    'SCHEDULE' as trigger, deployment_id, target_id, target_kind, between_calls_delay,
+    null as call_ids, location_id, owner, '{}' as context,
     trigger_time, due_time, latest_start,
     latest_start + ${sql.lit(expiryOf(0))} as expires_at, 0 as published, 0 as held_back
   from (
@@ -166,3 +176,4 @@ const runsOf = ({ slot, opened, late, slot_key, after, until }: OpeningPage) => 
     ) as due
   ) as runs
   where latest_start ${sql.raw(late ? "<" : ">=")} ${opened}`;
+};
