@@ -5,7 +5,7 @@ import { Pool, types } from "pg";
 import type { PoolClient } from "pg";
 import { isUnavailable, unavailable } from "../model/errors.ts";
 import { textOfInsert } from "./bulk.ts";
-import type { RunBulk } from "./bulk.ts";
+import type { BulkValue, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
 
@@ -61,9 +61,16 @@ const runForAll: RunBulk = async (kysely, insert, rows) => {
     insert,
     (expressions) => `select ${expressions} from unnest(${arrays}) as given (${names})`,
   );
-  const values = columns.map(([column]) => rows.map((row) => row[column]));
+  const values = columns.map(([column, type]) => {
+    const given = rows.map((row) => row[column] ?? null);
+    return type === "text" || type === "bytea" ? given : arrayOfNumbers(given);
+  });
   await kysely.executeQuery(CompiledQuery.raw(text, values));
 };
+
+/** As PostgreSQL writes it: pg would quote and escape each number. */
+const arrayOfNumbers = (values: readonly BulkValue[]): string =>
+  `{${values.map((value) => value ?? "NULL").join(",")}}`;
 
 /** Host and port of a database URL, for messages: never its password. */
 export const addressOf = (url: string): string => {
