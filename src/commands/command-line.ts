@@ -6,6 +6,7 @@ import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
 import { addLocation, listLocations, printAgentEnvironment } from "./locations.ts";
 import { listenForStop } from "./stop-signal.ts";
 import { loadConfig, readEnvironment, renderConfig } from "../config/config.ts";
+import type { Environment } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { VERSION } from "../version.ts";
 
@@ -55,16 +56,19 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
-const print = (text: string): void => void process.stdout.write(text);
-
-async function run(args: string[]): Promise<void> {
+/** Throws the one line that the user reads. Ends with the command's work, not with its output. */
+export async function runCommand(
+  args: string[],
+  environment: Environment,
+  print: (text: string) => void,
+): Promise<void> {
   const { values, positionals } = parse(args);
   if (values.version) return print(`${VERSION}\n`);
   if (values.help || positionals.length === 0) return print(USAGE);
   const found = findCommand(COMMANDS, positionals);
   if (!found) throw new Error(`unknown command '${positionals.join(" ")}'\n\n${USAGE}`);
   refuseForeign(found, values);
-  const config = loadConfig(readEnvironment(), { SONDE_ROLES: values.roles });
+  const config = loadConfig(environment, { SONDE_ROLES: values.roles });
   await found.command.run({ config, values, id: found.rest[0], print });
 }
 
@@ -83,7 +87,7 @@ const flushed = (): Promise<void> =>
 export async function runCommandLine(args: string[]): Promise<void> {
   process.stdout.on("error", () => undefined); // `flushed` reports it
   try {
-    await run(args);
+    await runCommand(args, readEnvironment(), (text) => void process.stdout.write(text));
     await flushed();
     process.exitCode = 0;
   } catch (cause) {
