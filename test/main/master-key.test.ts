@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, vi } from "vitest";
+import { runCommand } from "../../src/commands/command-line.ts";
 import { httpClient, httpExchange } from "../support/client.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
@@ -113,11 +114,10 @@ it("rotates to a new master key while it serves", { timeout: 60_000 }, async () 
 it("audits changes made on the command line, and lists them", { timeout: 60_000 }, async () => {
   using folder = makeFolder();
   const sonde = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runSonde(args, {
-      folder: folder.path,
-    });
-    expect([code, stderr]).toEqual([0, ""]);
-    return stdout;
+    let printed = "";
+    const environment = { SONDE_DATA_DIR: folder.dataDir };
+    await runCommand(args, environment, (text) => void (printed += text));
+    return printed;
   };
   const listed = async (...options: string[]) =>
     (await sonde("audit", "list", ...options))
@@ -156,8 +156,12 @@ it.each([
   [["--since", "yesterday"], "--since: 'yesterday' is not an ISO 8601 date or date-time"],
   [["--limit", "0"], "--limit: '0' is not a whole number from 1 to 100000"],
 ])("rejects audit list %j", async (options, message) => {
-  const { code, stderr } = await runSonde(["audit", "list", ...options]);
-  expect([code, oneLine(stderr)]).toEqual([1, `sonde: ${message}`]);
+  using folder = makeFolder();
+  const print = vi.fn<(text: string) => void>();
+  const environment = { SONDE_DATA_DIR: folder.dataDir };
+  const refused = runCommand(["audit", "list", ...options], environment, print);
+  await expect(refused).rejects.toThrow(expect.objectContaining({ message }));
+  expect(print).not.toHaveBeenCalled();
 });
 
 it("creates each call once, even when killed before answering", { timeout: 60_000 }, async () => {
