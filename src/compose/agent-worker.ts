@@ -51,8 +51,8 @@ export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentT
       const { agentId } = order;
       bus = port ? createThreadBus(port) : await openConfiguredBus(config, log, registry, agentId);
       agent = composeAgent(order, { bus, log, registry, own });
+      saveCompiledCode(); // which no call should wait for
       await agent.start();
-      saveCompiledCode();
     },
     async stop() {
       await agent?.stop();
