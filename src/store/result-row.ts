@@ -49,6 +49,9 @@ export const namesOfResult = (owner: string, { meta }: ReportedResult): string[]
 export const numbersIn = (rows: readonly ResultRow[]): (number | null)[] =>
   rows.flatMap((row) => NAMED.map((column) => row[column]));
 
+/** A message may quote anything, also the character that PostgreSQL's texts cannot hold. */
+export const toText = (message: string): string => message.replaceAll("\0", "\ufffd");
+
 /** Columns are named one by one: an agent of a newer version may send more. */
 export function toRow(
   owner: string,
@@ -77,7 +80,7 @@ export function toRow(
     time: instantOf(meta.start_time ?? meta.due_time),
     started: Number(meta.start_time !== null),
     end_time: meta.end_time === null ? null : instantOf(meta.end_time),
-    message: meta.message,
+    message: meta.message && toText(meta.message),
     http_code: meta.http_code,
     request_size: meta.request_size,
     response_size: meta.response_size,
@@ -201,14 +204,14 @@ const COLUMNS = {
   response_size: "bigint",
   redirects: "integer",
   is_late: "integer",
-  dns: "integer",
-  tcp: "integer",
-  handshake: "integer",
-  upload: "integer",
-  processing: "integer",
-  download: "integer",
-  total: "integer",
-  uncertainty: "integer",
+  dns: "bigint",
+  tcp: "bigint",
+  handshake: "bigint",
+  upload: "bigint",
+  processing: "bigint",
+  download: "bigint",
+  total: "bigint",
+  uncertainty: "bigint",
 } as const;
 
 export const INSERT_RESULTS: BulkInsert<keyof ResultRow> = {

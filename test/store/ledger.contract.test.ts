@@ -75,6 +75,16 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(stored?.hops[0]?.timing.uncertainty).toBeNull();
   });
 
+  it("stores a message that quotes any character, and the time of an agent that was paused", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const report = aReport(run!, { total: 3_600_000.5, timing: { processing: 3_599_999.125 } });
+    for (const { meta } of report.results) meta.message = "\0 'ü' \\ {\"a\"}";
+    await store.results.record([report]);
+    const stored = await store.results.get(run!.result_id);
+    expect(stored?.meta.message).toBe("\ufffd 'ü' \\ {\"a\"}");
+    expect(stored?.timing).toMatchObject({ total: 3_600_000.5, processing: 3_599_999.125 });
+  });
+
   it("does not reopen a run that has an outcome", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await store.results.record([aReport(run!)]);

@@ -47,7 +47,7 @@ function oldResult(id: string, call_id: string, change: { readonly missed?: bool
     upload: null,
     processing: missed ? null : 48.9,
     download: missed ? null : 0,
-    total: missed ? null : 87.6,
+    total: missed ? null : 3_600_087.6,
   };
   const hop = { url: "https://a.test/old", http_code: 302, dest_ip: "203.0.113.7", timing };
   return {
@@ -66,7 +66,7 @@ function oldResult(id: string, call_id: string, change: { readonly missed?: bool
       end_time: missed ? null : "2026-10-01T12:00:30.337000Z",
       result: missed ? "MISSED" : "COMPLETE",
       result_category: missed ? null : "PASS",
-      message: missed ? "agent_lost: gone" : null,
+      message: missed ? "agent_lost: \0 gone" : null,
       domain: missed ? "" : "a.test",
       url: missed ? "" : "https://a.test/old",
       http_code: missed ? null : 200,
@@ -219,6 +219,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
 
     const shown = (result: ReturnType<typeof oldResult>) => ({
       ...result,
+      meta: { ...result.meta, message: result.meta.message?.replace("\0", "\ufffd") ?? null },
       timing: { ...result.timing, uncertainty: null },
       hops: result.hops.map((hop) => ({ ...hop, timing: { ...hop.timing, uncertainty: null } })),
     });

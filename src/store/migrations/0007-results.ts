@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import { parseInstant } from "../../model/instant.ts";
 import { pack } from "../details.ts";
+import { toText } from "../result-row.ts";
 
 /** Within the number of parameters of a statement. */
 const PAGE = 500;
@@ -107,7 +108,7 @@ function toColumns({ id, time }: OldRow, { meta, timing }: Json): Json {
     due_time: instantOf(of.due_time),
     started: of.start_time == null ? 0 : 1,
     end_time: instantOf(of.end_time),
-    message: of.message ?? null,
+    message: typeof of.message === "string" ? toText(of.message) : null,
     http_code: of.http_code ?? null,
     request_size: of.request_size ?? null,
     response_size: of.response_size ?? null,
