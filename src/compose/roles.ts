@@ -133,9 +133,10 @@ function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
 function spoolsOf({ config, dataDir }: RoleParts, n: number, agents: number) {
   const isLeft = (file: string): boolean =>
     Number(/^spool-(\d+)\.db$/.exec(file)?.[1] ?? 0) > agents;
+  const left = n === 1 ? readdirSync(config.dataDir).filter(isLeft) : [];
   return {
     spoolPath: dataDir.path(n === 1 ? "spool.db" : `spool-${n}.db`),
-    leftSpoolPaths: n === 1 ? readdirSync(config.dataDir).filter(isLeft).map(dataDir.path) : [],
+    leftSpoolPaths: left.map((file) => dataDir.path(file)),
   };
 }
 
