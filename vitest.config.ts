@@ -26,14 +26,14 @@ const ownProcess = [
   "test/agent/http/self-connection.test.ts",
 ];
 
-// The first two wait for real minutes; the others start the program dozens of times.
+// Two wait for real minutes; the others start the program dozens of times.
 const LONGEST = [
   "test/faults/kill.test.ts",
-  "test/flows/servers-real-time.test.ts",
-  "test/bench/smoke.test.ts",
   "test/main/serve.test.ts",
   "test/main/command-line.test.ts",
   "test/main/master-key.test.ts",
+  "test/flows/servers-real-time.test.ts",
+  "test/bench/smoke.test.ts",
 ];
 
 /** Starts the longest files first, so that the short ones fill the gaps. */

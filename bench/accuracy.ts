@@ -19,9 +19,9 @@ import { NO_NGINX, startDelayServer, startNginx, writeCertificates } from "./sup
 import type { CertificateFiles, Target } from "./support/target.ts";
 
 /** From the stored deployments to the first due second: the start, and the beat's lead. */
-const AHEAD_SECONDS = { smoke: 4, full: 16 };
+const AHEAD_SECONDS = { smoke: 10, full: 16 };
 /** After the last due second, until every result is stored. */
-const SETTLE_SECONDS = { smoke: 2, full: 6 };
+const SETTLE_SECONDS = { smoke: 3, full: 6 };
 /** Longer than all rounds together, so that each deployment runs once. */
 const FREQUENCY: Frequency = 30;
 
