@@ -13,7 +13,7 @@ export interface Sample {
   readonly uncertainty: number | undefined;
 }
 
-/** Of the first run of each call. `missing` calls have no result that was made. */
+/** Of the latest run of each call. `missing` calls have no result that was made. */
 export async function readSamples(
   apiUrl: string,
   callIds: readonly string[],
@@ -26,7 +26,7 @@ export async function readSamples(
       headers: { authorization: `Bearer ${API_KEY}` },
     });
     const { results } = (await body.json()) as { readonly results: readonly ListedResult[] };
-    return results[0];
+    return results.at(-1);
   });
   await dispatcher.close();
   const samples = read.flatMap((result) => (result ? sampleOf(result, taken) : []));
