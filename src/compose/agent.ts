@@ -1,5 +1,5 @@
-// The agent role: what each agent of this process is told, and how it is wired, on the main thread
-// or in a thread of its own.
+// The agent role, on the main thread or in a thread of its own: the settings of each agent, and its
+// wiring.
 import { createAgent } from "../agent/agent.ts";
 import type { AgentSettings } from "../agent/agent.ts";
 import { createAgentMetrics } from "../agent/metrics.ts";

@@ -8,7 +8,7 @@ type Options = TSchemaOptions;
 
 const isOptional = (schema: object): boolean => Object.hasOwn(schema, "~optional");
 
-/** A copy of the schema with a property that is no keyword of JSON Schema. */
+/** A copy of the schema with an annotation of our own, which JSON Schema ignores. */
 const withHidden = (schema: object, name: string, value: unknown): object =>
   Object.defineProperties(
     {},
