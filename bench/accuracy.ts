@@ -21,7 +21,7 @@ import type { CertificateFiles, Target } from "./support/target.ts";
 /** From the stored deployments to the first due second: the start, and the beat's lead. */
 const AHEAD_SECONDS = { smoke: 10, full: 16 };
 /** After the last due second, until every result is stored. */
-const SETTLE_SECONDS = { smoke: 3, full: 6 };
+const SETTLE_SECONDS = 6;
 /** Longer than all rounds together, so that each deployment runs once. */
 const FREQUENCY: Frequency = 30;
 
@@ -84,9 +84,7 @@ async function measureSonde(
   mode: Mode,
 ): Promise<Round[][] | undefined> {
   const { scenarios, roundSeconds } = scenariosOf(options);
-  const [ahead, settle] = options.smoke
-    ? [AHEAD_SECONDS.smoke, SETTLE_SECONDS.smoke]
-    : [AHEAD_SECONDS.full, SETTLE_SECONDS.full];
+  const ahead = options.smoke ? AHEAD_SECONDS.smoke : AHEAD_SECONDS.full;
   await using ground = await prepareGround(mode, skip);
   if (!ground) return undefined;
   const start = (Math.ceil(Date.now() / 1000) + ahead) * 1000;
@@ -101,7 +99,7 @@ async function measureSonde(
   ).flat();
   const callIds = await deploy(ground.database, groups);
   await using hub = await startHub(mode, ground, authority);
-  await sleep(start + (options.rounds * roundSeconds + settle) * 1000 - Date.now());
+  await sleep(start + (options.rounds * roundSeconds + SETTLE_SECONDS) * 1000 - Date.now());
   const taken = await target.taken();
   const rounds: Round[][] = [];
   for (let first = 0; first < callIds.length; first += scenarios.length)
