@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { unpack } from "../../src/store/details.ts";
+
+const URL = "https://api.example.com/v1/orders?page=2";
+
+// Databases hold such bytes: a change of the dictionary would make their details unreadable.
+it("reads details that an earlier program packed", () => {
+  const packed =
+    "WGYpdb2+Q08q6KVwmaF+fhHIEvsCUE1khK84JkIvwUBCK1fRjCRYZBJdrpESqNiKIQMjcBkCLj8MsRcdlBcLyC0I5CII2oQgHLsAbYydKQ==";
+  expect(unpack(Buffer.from(packed, "base64"))).toEqual({
+    url: URL,
+    request: {
+      url: URL,
+      method: "GET",
+      headers: [
+        { key: "Host", value: "api.example.com" },
+        { key: "Accept", value: "*/*" },
+      ],
+      body: null,
+    },
+    response: {
+      status_code: 200,
+      status_string: "OK",
+      headers: [
+        { key: "Date", value: "Mon, 02 Nov 2026 10:00:00 GMT" },
+        { key: "Content-Type", value: "application/json; charset=utf-8" },
+        { key: "Cache-Control", value: "no-store" },
+      ],
+    },
+    hops: [],
+    certificate: null,
+  });
+});
