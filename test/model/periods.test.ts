@@ -204,7 +204,7 @@ describe("the period that contains an instant", () => {
     );
   });
 
-  it.each(PERIOD_KINDS)("of kind %s is made up of its parts, without a gap", (kind) => {
+  it.each(PERIOD_KINDS)("of kind %s: its parts cover it without a gap", (kind) => {
     const anyInstant = fc.integer({ min: -2e12, max: 4e12 });
     fc.assert(
       fc.property(anyInstant, (ms) => {
