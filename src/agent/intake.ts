@@ -5,11 +5,13 @@ import type { RunReport } from "../model/result.ts";
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import { prepareRun } from "./prepare-run.ts";
+import type { Run } from "./prepare-run.ts";
 import type { KeptReports } from "./reporting/kept-reports.ts";
 import type { ReportPublisher } from "./reporting/report-publisher.ts";
 import type { RunLog } from "./run-log.ts";
-import { makeRun, missedReport, prepareRun } from "./run-tick.ts";
-import type { Run, RunControl, RunSettings } from "./run-tick.ts";
+import { makeRun, missedReport } from "./run-tick.ts";
+import type { RunControl, RunSettings } from "./run-tick.ts";
 import { createTurns } from "./turns.ts";
 import type { Turns } from "./turns.ts";
 

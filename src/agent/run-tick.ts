@@ -1,34 +1,23 @@
-// One tick to its report: prepared ahead of its start, then its calls one after another. A single
-// call is a run of one step; a workflow also has a result of its own, and limits the time of its
-// calls.
+// From a prepared run to its report: its calls one after another. A single call is a run of one
+// step; a workflow also has a result of its own, and limits the time of its calls.
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
-import type { Result, ResultCode, RunReport } from "../model/result.ts";
+import type { Result, RunReport } from "../model/result.ts";
 import { isLate } from "../model/tick.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { stopsWorkflow, timeOfCalls } from "../model/workflow-result.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { createDeadline } from "../runtime/deadline.ts";
-import type { Logger } from "../runtime/logger.ts";
-import type { Sealer } from "../runtime/secrets.ts";
-import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
-import type { Behaviour } from "./http/behaviour.ts";
-import { createCookies } from "./http/cookies.ts";
-import type { Cookies } from "./http/cookies.ts";
 import type { HttpCaller } from "./http/http-call.ts";
-import { openTick } from "./open-tick.ts";
 import { prepareRequest } from "./prepare-request.ts";
+import { agentFault } from "./prepare-run.ts";
+import type { Fault, PrepareSettings, Run, Step } from "./prepare-run.ts";
 import { reportOf, resultOfCall, resultOfWorkflow } from "./report.ts";
 import type { Reporter, WorkflowTick } from "./report.ts";
 
-export interface RunSettings {
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface RunSettings extends PrepareSettings {
   readonly caller: HttpCaller;
   readonly reporter: Reporter;
   readonly version: string;
-  /** Opens sealed secrets. Default: the agent has no location key. */
-  readonly sealer?: Sealer | undefined;
   /** Maximum time for all calls of a workflow, delays excluded. Default: `LONGEST_CALLS_MS`. */
   readonly callsLimitMs?: number;
 }
@@ -43,56 +32,7 @@ export interface RunControl {
   readonly chore: () => Promise<void>;
 }
 
-/** A tick that can start at once. */
-export interface Run {
-  /** With its secrets open. */
-  readonly tick: Tick;
-  /** In the order in which they are made. */
-  readonly steps: readonly Step[];
-  /** Default: each call has its own. */
-  readonly cookies?: Cookies;
-}
-
-interface Step {
-  readonly call: TickCall;
-  readonly behaviour: Behaviour;
-  readonly fault?: Fault | undefined;
-}
-
-/** Why a call cannot be made. */
-interface Fault {
-  readonly result: ResultCode;
-  readonly message: string;
-}
-
 const isWorkflow = (tick: Tick): tick is WorkflowTick => tick.workflow != null;
-
-export async function prepareRun(settings: RunSettings, tick: Tick): Promise<Run> {
-  const { clock, sealer } = settings;
-  const opened = await openTick(tick, sealer);
-  const open = typeof opened === "string" ? tick : opened;
-  const secretsFault = typeof opened === "string" ? opened : undefined;
-  return {
-    tick: open,
-    steps: open.calls.map((call) => stepOf(settings, call, secretsFault)),
-    ...(tick.workflow?.handle_cookies && { cookies: createCookies(clock) }),
-  };
-}
-
-function stepOf(settings: RunSettings, call: TickCall, secretsFault: string | undefined): Step {
-  const unable = (message: string): Fault => ({ result: "UNABLE_TO_RUN", message });
-  let behaviour = DEFAULT_BEHAVIOUR;
-  try {
-    if (call.unable !== undefined) return { call, behaviour, fault: unable(call.unable) };
-    const read = readBehaviour(call.tags);
-    if (typeof read === "string") return { call, behaviour, fault: unable(read) };
-    behaviour = read;
-  } catch (cause) {
-    return { call, behaviour, fault: agentFault(settings, call, cause) };
-  }
-  if (secretsFault === undefined) return { call, behaviour };
-  return { call, behaviour, fault: { result: "AGENT_ERROR", message: secretsFault } };
-}
 
 /** Makes the calls, now. Rejects with the reason of `control.cancel` only. */
 export async function makeRun(
@@ -220,13 +160,6 @@ const unmade = (
   call: TickCall,
   { result, message }: Fault,
 ): Result => resultWithoutCall(tick, call, { result, message }, reporter.agentId);
-
-/** Reported rather than thrown: a redelivered tick would only fail again. */
-function agentFault({ log }: RunSettings, call: TickCall, cause: unknown): Fault {
-  log.error({ err: cause, call_id: call.call_id }, "call failed");
-  const message = "agent_error: the agent failed at this call; see its log";
-  return { result: "AGENT_ERROR", message };
-}
 
 /** The report of a tick that would start after its `latest_start`: no call is made. */
 export function missedReport({ clock, reporter }: RunSettings, tick: Tick): RunReport {
