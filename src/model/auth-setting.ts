@@ -2,11 +2,11 @@
 import type { Static } from "typebox";
 import type { Actor, Owned } from "./access.ts";
 import { isColleague, isOwner } from "./access.ts";
-import { UrlField, hostOf } from "./call.ts";
+import { UrlField } from "./call.ts";
+import { Domain, toDomain } from "./domain.ts";
 import { defineResource } from "./resource.ts";
 import {
   Description,
-  EXAMPLE,
   Flag,
   Id,
   LIMITS,
@@ -34,21 +34,6 @@ export const AUTH_TYPES = [
   "AMAZON",
 ] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
-
-/** The normal form of `meta.domain`; undefined unless `text` is a hostname. */
-export function toDomain(text: string): string | undefined {
-  return /^[^/?#@:%{}\s\\]+$|^\[[0-9a-f:.]+\]$/i.test(text) ? hostOf(`http://${text}/`) : undefined;
-}
-
-const Domain = Type.Refine(
-  Type.String({
-    maxLength: 255,
-    examples: [EXAMPLE.domain],
-    description: "calls to this host and below it may use the setting",
-    fault: (shown: string) => `${shown} is not a hostname`,
-  }),
-  (text) => toDomain(text) !== undefined,
-);
 
 const Text = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
 const Switch = Type.Optional(nullable(Type.Boolean()));

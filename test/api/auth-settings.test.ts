@@ -78,6 +78,8 @@ it("stores known and unknown settings unchanged", async () => {
 });
 
 const REQUIRED = "'meta.domain' is a required property";
+const notADomain = (shown: string): string =>
+  `meta.domain: '${shown}' is not a host below a public suffix, such as api.example.com, nor an internal name (localhost, db, api.internal) or an IP address`;
 it.each<[string, object, string]>([
   ["no domain", { meta: { name: "n" }, settings: least.settings }, REQUIRED],
   ["no meta", { settings: least.settings }, REQUIRED],
@@ -90,18 +92,21 @@ it.each<[string, object, string]>([
   [
     "a URL for a domain",
     { ...least, meta: { name: "n", domain: "http://a.test/" } },
-    "meta.domain: 'http://a.test/' is not a hostname",
+    notADomain("http://a.test/"),
   ],
   [
     "a domain with a port",
     { ...least, meta: { name: "n", domain: "a.test:80" } },
-    "meta.domain: 'a.test:80' is not a hostname",
+    notADomain("a.test:80"),
   ],
-  [
-    "an empty domain",
-    { ...least, meta: { name: "n", domain: "" } },
-    "meta.domain: '' is not a hostname",
-  ],
+  ["an empty domain", { ...least, meta: { name: "n", domain: "" } }, notADomain("")],
+  ...["com", "com.", "CO.UK", "github.io", "any.ck", "*.example.com", "公司.cn"].map(
+    (domain): [string, object, string] => [
+      `the domain ${domain}`,
+      { ...least, meta: { name: "n", domain } },
+      notADomain(domain),
+    ],
+  ),
   ["an id", { ...least, id: "x" }, "Additional properties are not allowed ('id' was unexpected)"],
   [
     "another owner",
@@ -162,6 +167,22 @@ it.each<[string, object, string]>([
     expect(answer.status).toBe(400);
     expect(answer.body.error_msg.replace(/ \(and .*/, "")).toBe(error_msg);
   }
+});
+
+it.each([
+  "shop.example",
+  "ann.github.io",
+  "localhost",
+  "db",
+  "my_service",
+  "internal",
+  "api.internal",
+  "nas.local",
+  "192.0.2.7",
+  "[2001:db8::1]",
+])("takes the domain %s", async (domain) => {
+  const { meta } = await createAuthSetting(api, { meta: { name: "n", domain } });
+  expect(meta).toMatchObject({ domain });
 });
 
 it.each<[string, object, string]>([

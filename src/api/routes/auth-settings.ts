@@ -3,9 +3,9 @@ import {
   AuthSettingSchema,
   authSettingResource,
   shownAuthSetting,
-  toDomain,
 } from "../../model/auth-setting.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
+import { toDomain } from "../../model/domain.ts";
 import { nullable } from "../../model/fields.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
 import { Type } from "../../model/type.ts";
