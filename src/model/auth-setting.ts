@@ -37,7 +37,17 @@ export type AuthType = (typeof AUTH_TYPES)[number];
 
 const Text = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
 const Switch = Type.Optional(nullable(Type.Boolean()));
-const Pem = Type.String({ maxLength: LIMITS.secret });
+
+const PRIVATE_KEY = /-----BEGIN [^\n]*PRIVATE KEY/i;
+/** Readers of a shared setting see it, and the database holds it in clear. */
+const Certificate = Type.Refine(
+  Type.String({
+    maxLength: LIMITS.secret,
+    description: "PEM, of certificates only",
+    fault: () => "a private key is not allowed here: put it in settings.ssl_key",
+  }),
+  (pem) => !PRIVATE_KEY.test(pem),
+);
 
 const Settings = Type.Object(
   {
@@ -69,8 +79,8 @@ const Settings = Type.Object(
     realm: Text,
     region: Text,
     service: Text,
-    ssl_cert: Type.Optional(nullable(Pem)),
-    ssl_key: Type.Optional(secret(nullable(Pem))),
+    ssl_cert: Type.Optional(nullable(Certificate)),
+    ssl_key: Type.Optional(secret(nullable(Type.String({ maxLength: LIMITS.secret })))),
   },
   {
     additionalProperties: secret(freeValue(LIMITS.secret / 1024)),

@@ -169,6 +169,30 @@ it.each<[string, object, string]>([
   }
 });
 
+const pem = (label: string): string => `-----BEGIN ${label}-----\nMII\n-----END ${label}-----\n`;
+
+it.each(["", "RSA ", "EC ", "ENCRYPTED ", "OPENSSH "])(
+  "refuses a %sPRIVATE KEY in ssl_cert, alone or after a certificate, and keeps one in ssl_key",
+  async (kind) => {
+    const { id } = await createAuthSetting(api);
+    const [cert, key] = [pem("CERTIFICATE"), pem(`${kind}PRIVATE KEY`)];
+    const put = (settings: object) =>
+      api.send({
+        method: "PUT",
+        path: `/auth/${id}/`,
+        body: { meta: { domain: "target.test" }, settings },
+      });
+    for (const ssl_cert of [key, cert + key, `${cert.trim()}\r\n${key}`])
+      expect((await put({ ssl_cert })).body).toEqual({
+        error_msg:
+          "settings.ssl_cert: a private key is not allowed here: put it in settings.ssl_key",
+        error: 400,
+      });
+    expect((await api.send({ path: `/auth/${id}/` })).text).not.toContain("PRIVATE KEY");
+    expect((await put({ ssl_cert: cert + cert, ssl_key: key })).status).toBe(200);
+  },
+);
+
 it.each([
   "shop.example",
   "ann.github.io",

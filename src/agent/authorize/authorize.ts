@@ -90,7 +90,7 @@ function sendable(built: BuiltRequest): BuiltRequest {
 function certificateOf(authorization: Authorization): HttpRequest["clientCertificate"] {
   const cert = settingOf(authorization, "ssl_cert");
   const key = settingOf(authorization, "ssl_key");
-  // One PEM may hold both.
+  // In settings of earlier versions, one PEM may hold both.
   return cert === undefined ? undefined : { cert, key: key ?? cert };
 }
 
