@@ -3,7 +3,8 @@ import type { ExpressionBuilder, Selectable } from "kysely";
 import type { TargetKind, Trigger } from "../model/tick.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, inTransaction, isAmong } from "./database.ts";
-import type { ExpiredRun, Page, PendingRun, RunPlan, UnpublishedRun } from "./records.ts";
+import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from "./records.ts";
+import { placeOnPage } from "./result-pages.ts";
 import type { Schema } from "./schema.ts";
 
 export type PendingRow = Selectable<Schema["pending_runs"]>;
@@ -59,11 +60,9 @@ export function createPendingRunStore(database: Database) {
       }));
     },
     remove: (resultId: string): Promise<void> => removePending(database, [resultId]),
-    /** Of a call or a workflow, in creation order. */
-    async listOfTarget(targetId: string, { after, limit }: Page): Promise<PendingRun[]> {
-      const found = rows().where("target_id", "=", targetId).where("result_id", ">", after);
-      return (await found.orderBy("result_id").limit(limit).execute()).map(toPendingRun);
-    },
+    /** Of a call or a workflow. A run's time is when it is due; its code is QUEUED. */
+    listOfTarget: (targetId: string, page: ResultPage): Promise<PendingRun[]> =>
+      ofTarget(database, targetId, page),
   };
 }
 
@@ -81,6 +80,20 @@ const isOverlapped = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
         .where("earlier.published", "=", 1),
     ),
   ]);
+
+async function ofTarget(
+  { kysely }: Database,
+  targetId: string,
+  page: ResultPage,
+): Promise<PendingRun[]> {
+  const { order, limit, codes, location_id } = page;
+  if (codes && !codes.includes("QUEUED")) return [];
+  let runs = kysely.selectFrom("pending_runs").selectAll().where("target_id", "=", targetId);
+  for (const condition of placeOnPage(page, { id: "result_id", time: "due_time" }))
+    runs = runs.where(condition);
+  if (location_id !== undefined) runs = runs.where("location_id", "=", location_id);
+  return (await runs.orderBy("result_id", order).limit(limit).execute()).map(toPendingRun);
+}
 
 async function unpublished(
   { kysely }: Database,

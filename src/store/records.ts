@@ -2,6 +2,7 @@
 import type { Owned, Principal } from "../model/access.ts";
 import type { Heartbeat, Location } from "../model/location.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
+import type { ResultCode } from "../model/result.ts";
 import type { DueRun, Timing } from "../model/slots.ts";
 import type { PeriodSummaries } from "../model/stat.ts";
 import type { PeriodKind } from "../model/periods.ts";
@@ -11,6 +12,17 @@ import type { TargetKind, Trigger } from "../model/tick.ts";
 export interface Page {
   readonly after: string;
   readonly limit: number;
+}
+
+/** Results of one target on a page; without a filter, all of them. */
+export interface ResultPage extends Page {
+  /** Of creation; asc by default. */
+  readonly order?: "asc" | "desc" | undefined;
+  readonly codes?: readonly ResultCode[] | undefined;
+  readonly location_id?: string | undefined;
+  /** The results whose time in statistics is in this range: `from` inclusive, `to` exclusive. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
 }
 
 // Owned resources

@@ -5,11 +5,12 @@ import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-w
 import { stepIds } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, isAmong } from "./database.ts";
-import { namesOf, numberOf } from "./names.ts";
+import { namesOf, numberOf, numbersOf } from "./names.ts";
 import { lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
 import { lockPending, removePending } from "./pending-runs.ts";
-import type { MissedRun, Page, Recorded } from "./records.ts";
+import type { MissedRun, Recorded, ResultPage } from "./records.ts";
+import { placeOnPage } from "./result-pages.ts";
 import { numbersIn, toContent, toResult } from "./result-row.ts";
 
 export type ResultStore = ReturnType<typeof createResultStore>;
@@ -52,10 +53,19 @@ export function createResultStore(database: Database) {
       const found = new Map(results.map((result) => [result.id, result]));
       return ids.flatMap((id) => found.get(id) ?? []);
     },
-    /** In creation order, without pending runs. */
-    async listOfCall(callId: string, { after, limit }: Page): Promise<Result[]> {
-      const query = rows().where("call", "=", numberOf(database, callId)).where("id", ">", after);
-      return read(query.orderBy("id").limit(limit));
+    /** Without pending runs. */
+    async listOfCall(callId: string, page: ResultPage): Promise<Result[]> {
+      const { order, limit, codes, location_id } = page;
+      let query = rows().where("call", "=", numberOf(database, callId));
+      for (const condition of placeOnPage(page, { id: "results.id", time: "results.time" }))
+        query = query.where(condition);
+      if (location_id !== undefined)
+        query = query.where("location", "=", numberOf(database, location_id));
+      if (codes) {
+        const numbers = await numbersOf(database, codes);
+        query = query.where(isAmong(database, "result", [...numbers.values()]));
+      }
+      return read(query.orderBy("id", order).limit(limit));
     },
   };
 }
@@ -63,17 +73,22 @@ export function createResultStore(database: Database) {
 export type WorkflowResultStore = ReturnType<typeof createWorkflowResultStore>;
 
 /** Of runs of workflows as a whole; `ResultStore` writes them. */
-export function createWorkflowResultStore({ kysely }: Database) {
-  const documents = () => kysely.selectFrom("workflow_results").select("document");
+export function createWorkflowResultStore(database: Database) {
+  const documents = () => database.kysely.selectFrom("workflow_results").select("document");
   return {
     async get(id: string): Promise<WorkflowResult | undefined> {
       const row = await documents().where("id", "=", id).executeTakeFirst();
       return row && workflowResultOf(row);
     },
-    /** In creation order, without pending runs. */
-    async listOfWorkflow(workflowId: string, { after, limit }: Page): Promise<WorkflowResult[]> {
-      const rows = documents().where("workflow_id", "=", workflowId).where("id", ">", after);
-      return (await rows.orderBy("id").limit(limit).execute()).map(workflowResultOf);
+    /** Without pending runs. */
+    async listOfWorkflow(workflowId: string, page: ResultPage): Promise<WorkflowResult[]> {
+      const { order, limit, codes, location_id } = page;
+      let rows = documents().where("workflow_id", "=", workflowId);
+      for (const condition of placeOnPage(page, { id: "id", time: "time" }))
+        rows = rows.where(condition);
+      if (location_id !== undefined) rows = rows.where("location_id", "=", location_id);
+      if (codes) rows = rows.where(isAmong(database, "result", codes));
+      return (await rows.orderBy("id", order).limit(limit).execute()).map(workflowResultOf);
     },
     /** The run of the deployment that an agent started last. */
     async latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined> {

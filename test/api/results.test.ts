@@ -120,6 +120,30 @@ it("answers 404 for a missing result, and for results of a deleted call", async 
   }
 });
 
+it.each([
+  ["order=up", "order: 'up' is not one of ['asc', 'desc']"],
+  ["category=BAD", "category: 'BAD' is not one of ['PASS', 'WARNING', 'FAIL', 'NONE']"],
+  ["location_id=moon", "location_id: 'moon' is not one of ['local', 'far']"],
+  ["from=yesterday", "from: 'yesterday' is not an ISO 8601 date or date-time"],
+  [
+    "from=2026-10-02&to=2026-10-01",
+    "from: '2026-10-02T00:00:00.000000Z' is later than to: '2026-10-01T00:00:00.000000Z'",
+  ],
+])("refuses a list with %s", async (query, error_msg) => {
+  const { id } = await createCall(api);
+  const answer = await api.send({ path: `/calls/${id}/results/?${query}` });
+  expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
+});
+
+it("names every type when refusing an unknown one", async () => {
+  const { id } = await createCall(api);
+  const { status, body } = await api.send({ path: `/calls/${id}/results/?type=GOOD` });
+  expect(status).toBe(400);
+  expect(body["error_msg"]).toMatch(
+    /^type: 'GOOD' is not one of \['ALL', 'COMPLETE', .*'QUEUED', .*'SLA_ERROR'\]$/,
+  );
+});
+
 describe("the body of a response", () => {
   const content = {
     content_type: "text/html",
@@ -164,9 +188,11 @@ describe("the body of a response", () => {
     const queued = await api.send({ path: `/results/${id}/content` });
     await finish(api, id);
     const finished = await api.send({ path: `/results/${id}/content` });
-    expect([queued.body, finished.body]).toEqual([
-      { error_msg: "Result not found", error: 404 },
+    const missing = await api.send({ path: `/results/${newId(Date.now())}/content` });
+    expect([queued.body, finished.body, missing.body]).toEqual([
       { error_msg: "Content not found", error: 404 },
+      { error_msg: "Content not found", error: 404 },
+      { error_msg: "Result not found", error: 404 },
     ]);
   });
 });

@@ -34,22 +34,26 @@ export function readParameters<P extends Parameters>(
   return values as Values<P>;
 }
 
-export function integer(
-  description: string,
-  range: { readonly minimum: number; readonly maximum: number },
-  fallback: number,
-): Parameter<number> {
-  const { minimum, maximum } = range;
-  return {
-    schema: Type.Integer({ ...range, description, default: fallback }),
-    read(given, name) {
-      if (given === undefined) return fallback;
-      const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
-      if (value >= minimum && value <= maximum) return value;
-      throw invalid(`${name}: ${show(given)} is not an integer from ${minimum} to ${maximum}`);
-    },
-  };
+interface Range {
+  readonly minimum: number;
+  readonly maximum: number;
 }
+
+/** Throws `invalid` for anything but an integer in the range. */
+export function readInteger(given: string, name: string, { minimum, maximum }: Range): number {
+  const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+  if (value >= minimum && value <= maximum) return value;
+  throw invalid(`${name}: ${show(given)} is not an integer from ${minimum} to ${maximum}`);
+}
+
+export const integer = (
+  description: string,
+  range: Range,
+  fallback: number,
+): Parameter<number> => ({
+  schema: Type.Integer({ ...range, description, default: fallback }),
+  read: (given, name) => (given === undefined ? fallback : readInteger(given, name, range)),
+});
 
 /** Read in any letter case. */
 export function choice<const T extends string>(
@@ -61,7 +65,7 @@ export function choice<const T extends string>(
     schema: Type.Enum([...allowed], { description, default: fallback, examples: [fallback] }),
     read(given, name) {
       if (given === undefined) return fallback;
-      const value = allowed.find((one) => one === given.toUpperCase());
+      const value = allowed.find((one) => one.toUpperCase() === given.toUpperCase());
       if (value !== undefined) return value;
       const shown = allowed.map((one) => show(one)).join(", ");
       throw invalid(`${name}: ${show(given)} is not one of [${shown}]`);

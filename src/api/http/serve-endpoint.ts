@@ -65,6 +65,7 @@ function toApiRequest(
   const { method, headers, ip: address, principal } = request;
   const key = headers["idempotency-key"];
   const { operationId } = endpoint;
+  const values = endpoint.query ? readParameters(endpoint.query, query) : {};
   const repeatable =
     key !== undefined && isRepeatable(method)
       ? toRepeatable(String(key), { method, operationId, params, principal, body })
@@ -72,10 +73,10 @@ function toApiRequest(
   return {
     principal,
     params,
-    query: endpoint.query ? readParameters(endpoint.query, query) : {},
+    query: values,
     body,
     get scope() {
-      return scopeOf(endpoint, params, query, principal);
+      return scopeOf(endpoint, params, values, principal);
     },
     change: (work) => carryOut(store, { principal, address, repeatable }, work),
     forget: async () => repeatable && forget(store, repeatable),
@@ -86,15 +87,13 @@ function toApiRequest(
   };
 }
 
+/** Filters count as they are read: a list is the same with a default left out or given. */
 function scopeOf(
-  { operationId, query: known = {} }: Endpoint,
+  { operationId }: Endpoint,
   params: Readonly<Record<string, string>>,
-  query: Readonly<Record<string, unknown>>,
+  { cursor: _cursor, limit: _limit, ...filters }: Readonly<Record<string, unknown>>,
   { owner, org }: Principal,
 ): string {
-  const filters = Object.keys(known)
-    .filter((name) => name !== "cursor" && name !== "limit")
-    .map((name) => [name, query[name] ?? ""]);
   return JSON.stringify([operationId, params, filters, owner, org]);
 }
 

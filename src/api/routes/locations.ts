@@ -1,4 +1,5 @@
 // Locations and their agents, and the location that a request means.
+import { invalid } from "../../model/errors.ts";
 import { EXAMPLE, LocationRef, Timestamp, mark } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
@@ -9,7 +10,7 @@ import type { Store } from "../../store/store.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
-import { LIST_PAGING } from "../http/parameters.ts";
+import { LIST_PAGING, text } from "../http/parameters.ts";
 
 const tag = "Locations";
 
@@ -118,6 +119,25 @@ const toAgent = (agent: StoredAgent, now: number) => ({
   last_seen: formatInstant(agent.last_seen),
   in_flight: agent.in_flight,
 });
+
+/** All locations together, in queries and answers. */
+export const ALL_LOCATIONS = "__ALL__";
+
+export const LOCATION_FILTER = text(
+  `only calls made there; absent, empty or ${ALL_LOCATIONS}: at any location`,
+  EXAMPLE.location,
+);
+
+/** What the value of `LOCATION_FILTER` selects; null: all locations. Throws `invalid`. */
+export async function locationToFilter(
+  store: Store,
+  wanted: string | undefined,
+): Promise<string | null> {
+  if (wanted === undefined || wanted === ALL_LOCATIONS) return null;
+  const choice = await resolveLocation(store, "location_id", wanted);
+  if ("fault" in choice) throw invalid(choice.fault);
+  return choice.id;
+}
 
 type Choice = { readonly id: string } | { readonly fault: string };
 

@@ -1,4 +1,4 @@
-// Results of calls, and what lists of results share with those of workflows.
+// Results of calls.
 import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 import type { Principal } from "../../model/access.ts";
@@ -8,12 +8,12 @@ import { ResultSchema } from "../../model/result.ts";
 import type { Result } from "../../model/result.ts";
 import { QUEUED, resultWithoutCall } from "../../model/result-without-call.ts";
 import { Type } from "../../model/type.ts";
-import type { Page, PendingRun } from "../../store/records.ts";
+import type { PendingRun } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf, listPage } from "../http/paging.ts";
-import { LIST_PAGING } from "../http/parameters.ts";
+import { listOf } from "../http/paging.ts";
+import { listResults, RESULT_LIST } from "../result-lists.ts";
 import { callSharing } from "../shared-calls.ts";
 
 const tag = "Results";
@@ -34,15 +34,18 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     tag,
     summary: "List the results of an API Call",
     level: "VIEWER",
-    query: LIST_PAGING,
+    query: RESULT_LIST,
     answer: listOf(named("ResultWithoutRequest", ListedResultSchema)),
     async handle(request) {
       const { principal, params } = request;
       const call = await callSharing("results", deps.store, principal, params.id);
       if (!call) throw notFound("API Call");
-      return listPage(deps.cursors, request, async (page) =>
-        (await resultsOf(deps.store, call, page)).map(withoutRequest),
-      );
+      return listResults(deps, request, {
+        targetId: call.id,
+        recorded: async (page) =>
+          (await deps.store.results.listOfCall(call.id, page)).map(withoutRequest),
+        queued: (run) => withoutRequest(queuedResult(run, call)),
+      });
     },
   }),
   defineEndpoint({
@@ -67,17 +70,6 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
   }),
 ];
 
-const resultsOf = (store: Store, call: Call, page: Page): Promise<Result[]> =>
-  listWithQueued(
-    store,
-    {
-      targetId: call.id,
-      recorded: (of) => store.results.listOfCall(call.id, of),
-      queued: (run) => queuedResult(run, call),
-    },
-    page,
-  );
-
 async function resultOf(store: Store, principal: Principal, id: string): Promise<Result> {
   const pending = await store.pendingRuns.get(id);
   const result = await store.results.get(id);
@@ -88,9 +80,7 @@ async function resultOf(store: Store, principal: Principal, id: string): Promise
 }
 
 async function contentOf(store: Store, principal: Principal, id: string): Promise<Content> {
-  const result = await store.results.get(id);
-  const call = await callSharing("results", store, principal, result?.meta.call_id ?? "");
-  if (!call) throw notFound("Result");
+  await resultOf(store, principal, id);
   const content = await store.results.content(id);
   if (!content) throw notFound("Content");
   return content;
@@ -102,29 +92,3 @@ const queuedResult = (run: PendingRun, { meta, request }: Call): Result =>
     { result_id: run.result_id, call_id: run.target_id, domain: meta.domain, request },
     QUEUED,
   );
-
-export interface ListedRuns<R> {
-  readonly targetId: string;
-  readonly recorded: (page: Page) => Promise<R[]>;
-  readonly queued: (run: PendingRun) => R;
-}
-
-/**
- * A page of a target's results; a run without an outcome yet appears as QUEUED, in its place.
- * Pending runs are read first: a run that ends meanwhile is read twice, never missed.
- */
-export async function listWithQueued<R extends { readonly id: string }>(
-  store: Store,
-  { targetId, recorded, queued }: ListedRuns<R>,
-  page: Page,
-): Promise<R[]> {
-  const pending = await store.pendingRuns.listOfTarget(targetId, page);
-  const results = await recorded(page);
-  const known = new Set(results.map(({ id }) => id));
-  return pending
-    .filter(({ result_id }) => !known.has(result_id))
-    .map(queued)
-    .concat(results)
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .slice(0, page.limit);
-}

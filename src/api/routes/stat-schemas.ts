@@ -1,15 +1,15 @@
 // The query parameters and answers of statistics.
-import { EXAMPLE, Id, LocationRef, Name, Timestamp, mark, nullable } from "../../model/fields.ts";
+import { Id, LocationRef, Name, Timestamp, mark, nullable } from "../../model/fields.ts";
 import { PERIOD_KINDS } from "../../model/periods.ts";
 import { STAT_TYPES } from "../../model/stat.ts";
 import { PHASES } from "../../model/summary.ts";
 import { Type } from "../../model/type.ts";
 import { named } from "../http/endpoint.ts";
-import { choice, CURSOR, instant, integer, optional, text } from "../http/parameters.ts";
+import { choice, CURSOR, instant, readInteger } from "../http/parameters.ts";
+import type { Parameter } from "../http/parameters.ts";
 import { PageMetaSchema } from "../http/paging.ts";
+import { LOCATION_FILTER } from "./locations.ts";
 
-/** All locations together, in queries and answers. */
-export const ALL_LOCATIONS = "__ALL__";
 export const MAX_STATS = 1000;
 export const MAX_RAW = 5000;
 
@@ -18,10 +18,7 @@ const common = {
     "ISO 8601, UTC when it has no offset; selects the period that contains it (default: now)",
   ),
   type: choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL"),
-  location_id: text(
-    `only calls made there; absent, empty or ${ALL_LOCATIONS}: all locations together`,
-    EXAMPLE.location,
-  ),
+  location_id: LOCATION_FILTER,
 };
 
 export const STAT_PARAMETERS = {
@@ -29,17 +26,23 @@ export const STAT_PARAMETERS = {
   kind: choice("kind of period", PERIOD_KINDS, "DAY"),
 };
 
+/** Read for an endpoint's own maximum, which is also the default. */
+const LIMIT: Parameter<(maximum: number) => number> = {
+  schema: Type.Integer({
+    minimum: 1,
+    maximum: MAX_RAW,
+    description: `maximum entries per page (default and upper limit: ${MAX_STATS}; of RAW: ${MAX_RAW})`,
+    examples: [100],
+  }),
+  read: (given, name) => (maximum) =>
+    given === undefined ? maximum : readInteger(given, name, { minimum: 1, maximum }),
+};
+
 export const STATS_PARAMETERS = {
   ...common,
   kind: choice("kind of period; RAW: single calls", [...PERIOD_KINDS, "RAW"], "DAY"),
   cursor: CURSOR,
-  limit: optional(
-    integer(
-      `maximum entries per page (default and upper limit: ${MAX_STATS}; of RAW: ${MAX_RAW})`,
-      { minimum: 1, maximum: MAX_RAW },
-      MAX_RAW,
-    ),
-  ),
+  limit: LIMIT,
 };
 
 const Count = Type.Integer({ minimum: 0, examples: [12] });
@@ -75,6 +78,7 @@ const AdvancedStatSchema = named(
 const RawSchema = named(
   "RawStat",
   Type.Object({
+    result_id: Id,
     time: Timestamp,
     latency: nullable(Type.Integer({ examples: [120] })),
     http_code: nullable(Type.Integer({ examples: [200] })),

@@ -1,5 +1,5 @@
 // Statistics of a call: of one period, and of periods or single calls before or since an instant.
-import { invalid, notFound } from "../../model/errors.ts";
+import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
@@ -14,8 +14,8 @@ import type { Position } from "../http/paging.ts";
 import { optional } from "../http/parameters.ts";
 import type { Values } from "../http/parameters.ts";
 import { callSharing } from "../shared-calls.ts";
+import { ALL_LOCATIONS, locationToFilter } from "./locations.ts";
 import {
-  ALL_LOCATIONS,
   MAX_RAW,
   MAX_STATS,
   PeriodStatSchema,
@@ -85,12 +85,11 @@ const listing = (deps: EndpointDeps, name: "since" | "before", direction: Direct
 
 async function periodStat(deps: EndpointDeps, request: StatRequest): Promise<unknown> {
   const { kind, type } = request.query;
-  const call = await callOf(deps, request);
+  const of = await subjectOf(deps, request);
   const time = periodStart(kind, await timeOf(deps, request));
-  const query = statQuery(call, kind, request);
-  const summaries = await deps.store.stats.period(query, time);
+  const summaries = await deps.store.stats.period(statQuery(of, kind), time);
   return {
-    meta: { ...about(call, request), time: formatPeriodTime(time) },
+    meta: { ...about(of, request), time: formatPeriodTime(time) },
     stat: statOf(summaries, type, time),
     adv_stat: advancedStatOf(summaries, type),
   };
@@ -102,15 +101,14 @@ async function periodStats(
   kind: PeriodKind,
   direction: Direction,
 ): Promise<unknown> {
-  const { type, limit = MAX_STATS } = request.query;
-  if (limit > MAX_STATS)
-    throw invalid(`limit: '${limit}' is not an integer from 1 to ${MAX_STATS} (only RAW has more)`);
-  const call = await callOf(deps, request);
+  const { type } = request.query;
+  const limit = request.query.limit(MAX_STATS);
+  const of = await subjectOf(deps, request);
   const position = positionOf(deps, request);
   const from =
     position === undefined ? periodStart(kind, await timeOf(deps, request)) : Number(position[0]);
   const rows = await deps.store.stats.periods(
-    statQuery(call, kind, request),
+    statQuery(of, kind),
     codesOfType(type),
     from,
     direction,
@@ -121,7 +119,7 @@ async function periodStats(
   );
   return {
     meta: {
-      ...about(call, request),
+      ...about(of, request),
       ...range(from, items.at(-1)?.time ?? from, formatPeriodTime),
       ...meta,
     },
@@ -137,14 +135,15 @@ async function rawStats(
   request: StatsRequest,
   direction: Direction,
 ): Promise<unknown> {
-  const { type, limit = MAX_RAW } = request.query;
-  const call = await callOf(deps, request);
+  const { type } = request.query;
+  const limit = request.query.limit(MAX_RAW);
+  const of = await subjectOf(deps, request);
   const position = positionOf(deps, request);
   const from = position
     ? { time: Number(position[0]), afterId: String(position[1]) }
     : { time: await timeOf(deps, request), afterId: null };
   const rows = await deps.store.stats.raw(
-    { call_id: call.id, location_id: locationOf(request) },
+    { call_id: of.call.id, location_id: of.location_id },
     codesOfType(type),
     from,
     direction,
@@ -155,7 +154,7 @@ async function rawStats(
   );
   return {
     meta: {
-      ...about(call, request),
+      ...about(of, request),
       ...range(from.time, items.at(-1)?.time ?? from.time, formatInstant),
       ...meta,
     },
@@ -163,38 +162,44 @@ async function rawStats(
   };
 }
 
-const rawStat = ({ time, latency, http_code, content_length }: RawEntry) => ({
+const rawStat = ({ id, time, latency, http_code, content_length }: RawEntry) => ({
+  result_id: id,
   time: formatInstant(time),
   latency,
   http_code,
   content_length,
 });
 
-async function callOf({ store }: EndpointDeps, { principal, params }: OfCall): Promise<Call> {
-  const call = await callSharing("stats", store, principal, params.id);
-  if (!call) throw notFound("API Call");
-  return call;
+type AnyStatRequest = StatRequest | StatsRequest;
+
+/** What statistics are about. */
+interface Subject {
+  readonly call: Call;
+  /** Null: all locations together. */
+  readonly location_id: string | null;
 }
 
-type AnyStatRequest = StatRequest | StatsRequest;
+async function subjectOf({ store }: EndpointDeps, request: AnyStatRequest): Promise<Subject> {
+  const { principal, params, query } = request;
+  const call = await callSharing("stats", store, principal, params.id);
+  if (!call) throw notFound("API Call");
+  return { call, location_id: await locationToFilter(store, query.location_id) };
+}
 
 const timeOf = async ({ store }: EndpointDeps, { query }: AnyStatRequest): Promise<number> =>
   query.time ?? (await store.now());
 
-const locationOf = ({ query }: AnyStatRequest): string | null =>
-  query.location_id === undefined || query.location_id === ALL_LOCATIONS ? null : query.location_id;
-
-const statQuery = (call: Call, kind: PeriodKind, request: AnyStatRequest): StatQuery => ({
+const statQuery = ({ call, location_id }: Subject, kind: PeriodKind): StatQuery => ({
   call_id: call.id,
   kind,
-  location_id: locationOf(request),
+  location_id,
 });
 
-const about = (call: Call, request: AnyStatRequest) => ({
-  kind: request.query.kind,
+const about = ({ call, location_id }: Subject, { query }: AnyStatRequest) => ({
+  kind: query.kind,
   call_id: call.id,
-  type: request.query.type,
-  location_id: locationOf(request) ?? ALL_LOCATIONS,
+  type: query.type,
+  location_id: location_id ?? ALL_LOCATIONS,
   name: call.meta.name,
 });
 

@@ -10,15 +10,15 @@ import { Type } from "../../model/type.ts";
 import type { Workflow } from "../../model/workflow.ts";
 import { QUEUED, workflowResultWithoutCalls } from "../../model/result-without-call.ts";
 import { stepIds } from "../../runtime/ids.ts";
-import type { Page, PendingRun, StoredDocument } from "../../store/records.ts";
+import type { PendingRun, StoredDocument } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf, listPage } from "../http/paging.ts";
-import { LIST_PAGING } from "../http/parameters.ts";
+import { listOf } from "../http/paging.ts";
 import { visible } from "../owned-documents.ts";
+import { listResults, RESULT_LIST } from "../result-lists.ts";
 import { callsSharing } from "../shared-calls.ts";
-import { ListedResultSchema, listWithQueued, withoutRequest } from "./results.ts";
+import { ListedResultSchema, withoutRequest } from "./results.ts";
 
 const tag = "Results";
 
@@ -41,13 +41,17 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     tag,
     summary: "List the results of a Workflow",
     level: "VIEWER",
-    query: LIST_PAGING,
+    query: RESULT_LIST,
     answer: listOf(named("WorkflowResult", WorkflowResultSchema)),
     async handle(request) {
       const { principal, params } = request;
       const stored = await deps.store.documents.get("workflow", params.id);
       const workflow = visible("Workflow", stored, principal);
-      return listPage(deps.cursors, request, (page) => resultsOf(deps.store, workflow, page));
+      return listResults(deps, request, {
+        targetId: workflow.id,
+        recorded: (page) => deps.store.workflowResults.listOfWorkflow(workflow.id, page),
+        queued: (run) => queuedResult(run, workflow),
+      });
     },
   }),
   defineEndpoint({
@@ -61,17 +65,6 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     handle: ({ principal, params }) => resultOf(deps.store, principal, params.workflow_result_id),
   }),
 ];
-
-const resultsOf = (store: Store, workflow: StoredDocument, page: Page): Promise<WorkflowResult[]> =>
-  listWithQueued(
-    store,
-    {
-      targetId: workflow.id,
-      recorded: (of) => store.workflowResults.listOfWorkflow(workflow.id, of),
-      queued: (run) => queuedResult(run, workflow),
-    },
-    page,
-  );
 
 async function resultOf(
   store: Store,
