@@ -90,6 +90,7 @@ async function deployAt(
   await store.schedules.set({
     deployment_id,
     owner: OWNER,
+    owner_org: null,
     target_id,
     target_kind: "call",
     location_id: LOCATION,

@@ -29,13 +29,14 @@ export const carryOut = <T>(
 ): Promise<T> =>
   store.transaction(async (within) => {
     const time = await within.now();
-    const actor = { actor: principal.key_id, owner: principal.owner, address, time };
+    const { key_id, owner, org } = principal;
+    const actor = { actor: key_id, owner, org, address, time };
     const change = () => work(auditedStore(within, actor), auditIn(within, actor));
     return repeatable ? once(within, repeatable, time, change) : change();
   });
 
 /** Who acts, on whose behalf, from where and when. */
-type Actor = Pick<AuditEntry, "actor" | "owner" | "address" | "time">;
+type Actor = Pick<AuditEntry, "actor" | "owner" | "org" | "address" | "time">;
 
 const auditIn =
   (store: Store, actor: Actor): Audit =>

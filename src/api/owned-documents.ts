@@ -3,8 +3,8 @@
 // changed.
 import type { Static, TObject, TSchema } from "typebox";
 import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
-import { canRead, canWrite } from "../model/access.ts";
-import type { Principal } from "../model/access.ts";
+import { canRead, canWrite, ownedBy } from "../model/access.ts";
+import type { Ownership, Principal } from "../model/access.ts";
 import { mark, nullable } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
@@ -69,7 +69,7 @@ export async function write<S extends TObject>(
   const { resource, hooks } = owned;
   const { store, principal } = change;
   const document = hooks?.prepare ? await hooks.prepare(change, made, before?.document) : made;
-  const owner = before ?? { owner: principal.owner, owner_org: principal.org };
+  const owner = before ?? ownedBy(principal);
   const row = toRow(resource, owner, document);
   await store.documents[verb](row);
   await hooks?.written?.(change, document, before?.document);
@@ -92,7 +92,7 @@ export async function lock<S extends TObject>(
 
 function toRow<S extends TObject>(
   resource: Resource<S>,
-  { owner, owner_org }: Pick<StoredDocument, "owner" | "owner_org">,
+  { owner, owner_org }: Ownership,
   document: Static<S>,
 ): NewDocument {
   return {

@@ -1,6 +1,6 @@
 // "Run now": orders a run, hands it to the bus at once and, if asked to, waits for its end.
 import { dispatch } from "../dispatch/dispatch.ts";
-import { canRun } from "../model/access.ts";
+import { canRun, ownedBy } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
 import { AppError, invalid } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
@@ -73,7 +73,7 @@ export async function orderRun(
     target_kind: kind,
     between_calls_delay: order.between_calls_delay ?? 0,
     location_id: location.id,
-    owner: principal.owner,
+    ...ownedBy(principal),
     context: inUpperCase(context),
     run_delay: order.run_delay ?? 0,
     now: await store.now(),
@@ -82,7 +82,13 @@ export async function orderRun(
 
 export type RunOrder = Pick<
   PendingRun,
-  "target_id" | "target_kind" | "between_calls_delay" | "location_id" | "owner" | "context"
+  | "target_id"
+  | "target_kind"
+  | "between_calls_delay"
+  | "location_id"
+  | "owner"
+  | "owner_org"
+  | "context"
 > & {
   /** Seconds from the request to the call. */
   readonly run_delay: number;

@@ -2,22 +2,23 @@
 import { invalid } from "../model/errors.ts";
 import { formatInstant, parseInstant } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
-import { withStore } from "./command.ts";
+import { actorIn, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
 
 const DEFAULT_LIMIT = "100";
 const MAX_LIMIT = 100_000;
 
 export const listAudit: Command = {
-  options: ["since", "owner", "limit"],
+  options: ["since", "owner", "org", "limit"],
   async run({ config, values, print }) {
-    const { since: text = "1970-01-01", owner } = values;
+    const { since: text = "1970-01-01" } = values;
+    const onBehalfOf = actorIn(values);
     const since = parseInstant(text);
     if (since === undefined)
       throw invalid(`--since: ${show(text)} is not an ISO 8601 date or date-time`);
     const limit = parseLimit(values.limit);
     await withStore(config, async (store) => {
-      for (const { time, ...entry } of await store.audit.list({ since, owner, limit }))
+      for (const { time, ...entry } of await store.audit.list({ since, onBehalfOf, limit }))
         print(`${JSON.stringify({ time: formatInstant(time), ...entry })}\n`);
     });
   },

@@ -15,14 +15,14 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde serve [--roles api,scheduler,agent,aggregator] [--demo]
                                 run the roles until a signal ends them
   sonde migrate                 bring the database schema up to date
-  sonde keys create [--level VIEWER|EDITOR|OWNER] [--owner NAME] [--org NAME]
+  sonde keys create [--level VIEWER|EDITOR|OWNER] [--owner NAME [--org NAME]]
   sonde keys list
   sonde keys revoke ID
   sonde keys rotate-master      re-encrypt all secrets: see docs/security.md
   sonde locations add ID [--label TEXT] [--region TEXT]
   sonde locations list
   sonde locations env ID        print the environment of the location's agents
-  sonde audit list [--since TIME] [--owner NAME] [--limit N]
+  sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
   sonde config print            print the effective settings, without secrets
 
 Settings are environment variables, SONDE_*: see docs/configuration.md.

@@ -1,6 +1,9 @@
 // What a command is, how the command line names one, and the store that most of them work on.
 import { parseArgs } from "node:util";
 import type { Config } from "../config/config.ts";
+import type { Actor } from "../model/access.ts";
+import { invalid } from "../model/errors.ts";
+import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import { createLogger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
@@ -74,6 +77,15 @@ export function refuseForeign(
     (option) => !command.options?.some((taken) => taken === option),
   );
   if (foreign.length > 0) throw new Error(`${name} does not take --${foreign.join(", --")}`);
+}
+
+/** Whom --owner and --org name, if anybody. Throws for an organization without an owner. */
+export function actorIn({ owner, org }: Values): Actor | undefined {
+  if (owner === "" || org === "")
+    throw invalid(`--${owner === "" ? "owner" : "org"}: '' is not a name`);
+  if (owner !== undefined) return { owner, org: org ?? null };
+  if (org === undefined) return undefined;
+  throw invalid(`--org ${show(org)} needs --owner: each owner is in one organization, or in none`);
 }
 
 /** Opens the configured store, migrates its schema, and closes it when the work is done. */

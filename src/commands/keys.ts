@@ -7,7 +7,7 @@ import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
-import { ACTOR, withStore } from "./command.ts";
+import { ACTOR, actorIn, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
 
 const PAGE = 1000;
@@ -18,7 +18,7 @@ export const createKey: Command = {
     const access_level = (values.level ?? "VIEWER") as AccessLevel;
     if (!ACCESS_LEVELS.includes(access_level))
       throw invalid(`--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`);
-    const { owner = FIRST_OWNER, org = null } = values;
+    const { owner, org } = actorIn(values) ?? { owner: FIRST_OWNER, org: null };
     await withStore(config, async (store) => {
       const issued = await issueKey(store, ACTOR, { owner, org, access_level });
       const { key_id, api_key } = issued as IssuedKey; // a new id is never taken

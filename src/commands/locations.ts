@@ -55,6 +55,7 @@ async function insertLocation(
       time,
       actor: ACTOR,
       owner: null,
+      org: null,
       address: null,
       action: "create",
       kind: "location",

@@ -1,5 +1,5 @@
 // The credentials that ticks carry, as they are stored now: only those that their calls use.
-import { canRead, ownerOf } from "../model/access.ts";
+import { canRead, isOwner, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
 import type { Authorization, TickToken } from "../model/authorization.ts";
@@ -92,7 +92,8 @@ function authorizationOf(
 
 function isUsable(token: StoredDocument | undefined, call: StoredDocument): boolean {
   return (
-    token?.owner === call.owner &&
+    token !== undefined &&
+    isOwner(ownerOf(call), token) &&
     (token.document as Token).meta.auth_id === requestOf(call).auth_id
   );
 }

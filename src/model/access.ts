@@ -4,35 +4,45 @@ import type { Sharing } from "./resource.ts";
 export const ACCESS_LEVELS = ["VIEWER", "EDITOR", "OWNER"] as const;
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];
 
-/** The identity that a key acts as. */
-export interface Principal {
-  readonly key_id: string;
+/**
+ * Who acts: the pair. The same name in another organization, or in none, is somebody else.
+ */
+export interface Actor {
   readonly owner: string;
   readonly org: string | null;
+}
+
+/** A key, and the identity that it acts as. */
+export interface Principal extends Actor {
+  readonly key_id: string;
   readonly access_level: AccessLevel;
 }
 
-/** A caller, or the owner of a run. */
-export type Actor = Pick<Principal, "owner" | "org">;
-
-/** An owned object, as access rules see it. */
-export interface Owned extends Sharing {
+/** Whose something is. */
+export interface Ownership {
   readonly owner: string;
   readonly owner_org: string | null;
 }
 
+/** An owned object, as access rules see it. */
+export interface Owned extends Ownership, Sharing {}
+
 /** The actor that a run of the object uses credentials as. */
-export const ownerOf = ({ owner, owner_org }: Owned): Actor => ({
-  owner,
-  org: owner_org,
-});
+export const ownerOf = ({ owner, owner_org }: Ownership): Actor => ({ owner, org: owner_org });
+
+export const ownedBy = ({ owner, org }: Actor): Ownership => ({ owner, owner_org: org });
+
+/** Tells identities apart, as a key of maps. */
+export const identityOf = ({ owner, owner_org }: Ownership): string =>
+  JSON.stringify([owner_org, owner]);
 
 export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(principal.access_level) >= ACCESS_LEVELS.indexOf(needed);
 
-export const isOwner = (principal: Actor, thing: Owned): boolean => principal.owner === thing.owner;
+export const isOwner = (principal: Actor, thing: Ownership): boolean =>
+  principal.owner === thing.owner && principal.org === thing.owner_org;
 
-export const isColleague = (principal: Actor, thing: Owned): boolean =>
+export const isColleague = (principal: Actor, thing: Ownership): boolean =>
   principal.org !== null && principal.org === thing.owner_org;
 
 export const canRead = (principal: Actor, thing: Owned): boolean =>

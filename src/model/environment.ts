@@ -1,7 +1,7 @@
 // Environment variables: named values in workspaces. A workspace belongs to an organization, or to
 // an owner without one.
 import type { Static } from "typebox";
-import type { Principal } from "./access.ts";
+import type { Actor } from "./access.ts";
 import { Id, LIMITS, Timestamp, secret } from "./fields.ts";
 import { Type } from "./type.ts";
 
@@ -36,7 +36,5 @@ export const VariableSchema = Type.Object({
 export type Variable = Static<typeof VariableSchema>;
 
 /** Identifies the workspace of this name that belongs to the caller. */
-export const workspaceKey = (
-  { owner, org }: Pick<Principal, "owner" | "org">,
-  workspace: string,
-): string => JSON.stringify(org === null ? { owner, workspace } : { org, workspace });
+export const workspaceKey = ({ owner, org }: Actor, workspace: string): string =>
+  JSON.stringify(org === null ? { owner, workspace } : { org, workspace });

@@ -1,4 +1,6 @@
 // A queue with a limited number of places for work, and a limit for each owner.
+import { identityOf } from "../model/access.ts";
+import type { Ownership } from "../model/access.ts";
 
 interface QueueOptions<T> {
   readonly places: number;
@@ -7,9 +9,8 @@ interface QueueOptions<T> {
   readonly work: (item: T) => Promise<void>;
 }
 
-interface Item {
+interface Item extends Ownership {
   readonly id: string;
-  readonly owner: string;
 }
 
 export function createFairQueue<T extends Item>({ places, placesOfOwner, work }: QueueOptions<T>) {
@@ -19,7 +20,8 @@ export function createFairQueue<T extends Item>({ places, placesOfOwner, work }:
 
   const taken = (owner: string): number => placesTaken.get(owner) ?? 0;
   const start = (item: T): void => {
-    const { id, owner } = item;
+    const { id } = item;
+    const owner = identityOf(item);
     placesTaken.set(owner, taken(owner) + 1);
     const done = work(item).finally(() => {
       underWay.delete(id);
@@ -31,7 +33,7 @@ export function createFairQueue<T extends Item>({ places, placesOfOwner, work }:
   };
   const fill = (): void => {
     while (underWay.size < places) {
-      const next = waiting.findIndex(({ owner }) => taken(owner) < placesOfOwner);
+      const next = waiting.findIndex((item) => taken(identityOf(item)) < placesOfOwner);
       if (next < 0) return;
       for (const item of waiting.splice(next, 1)) start(item);
     }

@@ -68,6 +68,7 @@ export function scheduledRun(schedule: Schedule, slot: number): PendingRun {
     call_ids: null,
     location_id: schedule.location_id,
     owner: schedule.owner,
+    owner_org: schedule.owner_org,
     context: {},
     expires_at: expiryOf(due.latest_start),
   };

@@ -1,7 +1,8 @@
 // API keys, as hashes.
 import type { Selectable } from "kysely";
-import type { AccessLevel } from "../model/access.ts";
+import type { AccessLevel, Actor } from "../model/access.ts";
 import type { Database } from "./database.ts";
+import { isOf } from "./identity.ts";
 import { prepared } from "./prepared.ts";
 import type { ApiKey, Page } from "./records.ts";
 import type { Schema } from "./schema.ts";
@@ -26,23 +27,23 @@ export function createApiKeyStore({ kysely }: Database) {
       return row && toApiKey(row);
     },
     /** Active keys of one owner; null: of all owners. */
-    async list(owner: string | null, { after, limit }: Page): Promise<ApiKey[]> {
+    async list(owner: Actor | null, { after, limit }: Page): Promise<ApiKey[]> {
       const rows = await active()
         .where("id", ">", after)
-        .$if(owner !== null, (query) => query.where("owner", "=", owner))
+        .$if(owner !== null, (query) => query.where(isOf(owner as Actor, "org")))
         .orderBy("id")
         .limit(limit)
         .execute();
       return rows.map(toApiKey);
     },
     /** False without such an active key. `owner` null: of any owner. */
-    async revoke(id: string, owner: string | null, now: number): Promise<boolean> {
+    async revoke(id: string, owner: Actor | null, now: number): Promise<boolean> {
       const { numUpdatedRows } = await kysely
         .updateTable("api_keys")
         .set({ revoked: 1, last_update: now })
         .where("id", "=", id)
         .where("revoked", "=", 0)
-        .$if(owner !== null, (query) => query.where("owner", "=", owner))
+        .$if(owner !== null, (query) => query.where(isOf(owner as Actor, "org")))
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },

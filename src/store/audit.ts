@@ -1,6 +1,8 @@
 // The audit trail. Its rows are never changed.
+import type { Actor } from "../model/access.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
+import { isOf } from "./identity.ts";
 import { prepared } from "./prepared.ts";
 import type { AuditAction, AuditEntry, AuditQuery } from "./records.ts";
 
@@ -8,6 +10,7 @@ const COLUMNS = [
   "time",
   "actor",
   "owner",
+  "org",
   "address",
   "action",
   "kind",
@@ -28,12 +31,12 @@ export const createAuditStore = ({ kysely }: Database) => ({
     await insertEntry(kysely, row);
   },
   /** The newest entries that match, oldest first. */
-  async list({ since = 0, owner, limit }: AuditQuery): Promise<AuditEntry[]> {
+  async list({ since = 0, onBehalfOf, limit }: AuditQuery): Promise<AuditEntry[]> {
     const rows = await kysely
       .selectFrom("audit")
       .select(COLUMNS)
       .where("time", ">=", since)
-      .$if(owner !== undefined, (query) => query.where("owner", "=", owner as string))
+      .$if(onBehalfOf !== undefined, (query) => query.where(isOf(onBehalfOf as Actor, "org")))
       .orderBy("time", "desc")
       .orderBy("id", "desc")
       .limit(limit)

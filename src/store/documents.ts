@@ -1,6 +1,6 @@
 // Owned resources as JSON documents, beside the few columns that queries need.
 import type { SelectQueryBuilder } from "kysely";
-import type { Principal } from "../model/access.ts";
+import type { Actor } from "../model/access.ts";
 import { unreadable } from "../model/errors.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { Sealer } from "../runtime/secrets.ts";
@@ -8,6 +8,7 @@ import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
 import type { Row } from "./document-rows.ts";
+import { isNotOf, isOf, isOutside } from "./identity.ts";
 import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
 import { renewTokensOf } from "./renewals.ts";
 import type { Schema } from "./schema.ts";
@@ -64,7 +65,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
       await kysely.deleteFrom("documents").where("kind", "=", kind).where("id", "=", id).execute();
     },
     /** Those that `reader` may read. Uses an index on either database. */
-    list: (kind: ResourceKind, reader: Principal, filters: Filters, page: Page) =>
+    list: (kind: ResourceKind, reader: Actor, filters: Filters, page: Page) =>
       all(listQuery(database, kind, reader, filters, page)),
     /** All of the kind, of all owners. */
     listKind: (kind: ResourceKind, { after, limit }: Page): Promise<StoredDocument[]> =>
@@ -167,7 +168,7 @@ const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
 export function listQuery(
   { kysely }: Database,
   kind: ResourceKind,
-  reader: Principal,
+  reader: Actor,
   filters: Filters,
   page: Page,
 ) {
@@ -178,19 +179,15 @@ export function listQuery(
       .where("kind", "=", kind)
       .where("id", ">", page.after);
     let query = matching(rows, kind, filters);
-    if (access === "owner") query = query.where("owner", "=", reader.owner);
-    else query = query.where("owner", "<>", reader.owner);
+    if (access === "owner") query = query.where(isOf(reader, "owner_org"));
+    else query = query.where(isNotOf(reader, "owner_org"));
     if (access === "org")
       query = query.where("owner_org", "=", reader.org).where("shared_org", "=", 1);
     if (access === "community") query = query.where("shared_community", "=", 1);
     // Rows shared with the organization as well come by that range, once.
     if (access === "community" && reader.org !== null)
       query = query.where((eb) =>
-        eb.or([
-          eb("shared_org", "=", 0),
-          eb("owner_org", "is", null),
-          eb("owner_org", "<>", reader.org),
-        ]),
+        eb.or([eb("shared_org", "=", 0), isOutside(reader.org, "owner_org")]),
       );
     const ordered = query.orderBy("id").limit(page.limit);
     return kysely.selectFrom(ordered.as("readable")).selectAll();

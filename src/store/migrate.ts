@@ -11,6 +11,7 @@ import * as resultContents from "./migrations/0005-result-contents.ts";
 import * as tokenRenewals from "./migrations/0006-token-renewals.ts";
 import * as resultsInColumns from "./migrations/0007-results-in-columns.ts";
 import * as openingSlots from "./migrations/0008-opening-slots.ts";
+import * as identity from "./migrations/0009-identity.ts";
 
 /** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,6 +23,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0006-token-renewals": tokenRenewals,
   "0007-results-in-columns": resultsInColumns,
   "0008-opening-slots": openingSlots,
+  "0009-identity": identity,
 };
 
 /**

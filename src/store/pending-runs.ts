@@ -235,6 +235,7 @@ export const toPendingRun = (row: PendingRow): PendingRun => ({
   call_ids: row.call_ids === null ? null : (JSON.parse(row.call_ids) as string[]),
   location_id: row.location_id,
   owner: row.owner,
+  owner_org: row.owner_org,
   context: row.context === "{}" ? NO_CONTEXT : JSON.parse(row.context),
   trigger_time: row.trigger_time,
   due_time: row.due_time,

@@ -1,5 +1,5 @@
 // What goes into the store and comes out of it. Times are epoch milliseconds.
-import type { Owned, Principal } from "../model/access.ts";
+import type { Actor, Owned, Ownership, Principal } from "../model/access.ts";
 import type { Heartbeat, Location } from "../model/location.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { ResultCode } from "../model/result.ts";
@@ -45,17 +45,15 @@ export interface NewDocument extends StoredDocument {
 export type Filters = Partial<Record<FilterField | "call_id", string>>;
 
 /** A token that is due for renewal. */
-export interface DueToken {
+export interface DueToken extends Ownership {
   readonly id: string;
-  readonly owner: string;
 }
 
 // Schedules
 
 /** Holds for triggers from `active_from` until before `active_until`. */
-export interface Schedule extends Timing {
+export interface Schedule extends Timing, Ownership {
   readonly deployment_id: string;
-  readonly owner: string;
   readonly target_id: string;
   readonly target_kind: TargetKind;
   readonly location_id: string;
@@ -101,14 +99,13 @@ export interface OpeningPage extends Opening {
 // The ledger
 
 /** An ordered run without an outcome. */
-export interface PendingRun extends DueRun {
+export interface PendingRun extends DueRun, Ownership {
   readonly result_id: string;
   readonly trigger: Trigger;
   readonly deployment_id: string | null;
   readonly target_id: string;
   readonly target_kind: TargetKind;
   readonly location_id: string;
-  readonly owner: string;
   readonly context: Readonly<Record<string, unknown>>;
   /** Seconds; ignored where the target is a call. */
   readonly between_calls_delay: number;
@@ -201,8 +198,9 @@ export interface AuditEntry {
   readonly time: number;
   /** The id of the key that acted, or another actor, such as `command line`. */
   readonly actor: string;
-  /** On whose behalf; null for what belongs to nobody. */
+  /** On whose behalf, with the organization; null for what belongs to nobody. */
   readonly owner: string | null;
+  readonly org: string | null;
   /** Of the request; null without one. */
   readonly address: string | null;
   readonly action: AuditAction;
@@ -216,7 +214,7 @@ export interface AuditEntry {
 export interface AuditQuery {
   /** Inclusive. */
   readonly since?: number | undefined;
-  readonly owner?: string | undefined;
+  readonly onBehalfOf?: Actor | undefined;
   readonly limit: number;
 }
 

@@ -52,7 +52,7 @@ export function createRenewalStore({ kysely }: Database) {
 const dueTokens = (kysely: Database["kysely"], now: number): Promise<DueToken[]> =>
   kysely
     .selectFrom("documents")
-    .select(["id", "owner"])
+    .select(["id", "owner", "owner_org"])
     .where("renewal_time", "<=", now)
     .where(isFree(now))
     .where("kind", "=", "token")

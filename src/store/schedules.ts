@@ -14,6 +14,7 @@ const NEW_PAGE = 200;
 const COLUMNS = [
   "deployment_id",
   "owner",
+  "owner_org",
   "target_id",
   "target_kind",
   "location_id",
@@ -103,6 +104,7 @@ const toSchedule = (
 const toRow = (schedule: Schedule) => ({
   deployment_id: schedule.deployment_id,
   owner: schedule.owner,
+  owner_org: schedule.owner_org,
   target_id: schedule.target_id,
   target_kind: schedule.target_kind,
   location_id: schedule.location_id,

@@ -32,6 +32,7 @@ interface DocumentCallsTable {
 interface SchedulesTable {
   deployment_id: string;
   owner: string;
+  owner_org: string | null;
   target_id: string;
   location_id: string;
   frequency: number;
@@ -51,6 +52,7 @@ interface PendingRunsTable {
   target_id: string;
   location_id: string;
   owner: string;
+  owner_org: string | null;
   trigger_time: number;
   due_time: number;
   latest_start: number;
@@ -208,6 +210,7 @@ interface AuditTable {
   /** The id of a key, or another actor. */
   actor: string;
   owner: string | null;
+  org: string | null;
   address: string | null;
   action: string;
   kind: string;

@@ -122,6 +122,7 @@ const COLUMNS = [
   "call_ids",
   "location_id",
   "owner",
+  "owner_org",
   "context",
   "trigger_time",
   "due_time",
@@ -158,7 +159,7 @@ const runsOf = (page: OpeningPage) => {
       ${sql.lit(TIME_DIGITS)}
     ) || substr(deployment_id, ${sql.lit(TIME_DIGITS + 1)}) as result_id,
     'SCHEDULE' as trigger, deployment_id, target_id, target_kind, between_calls_delay,
-    null as call_ids, location_id, owner, '{}' as context,
+    null as call_ids, location_id, owner, owner_org, '{}' as context,
     trigger_time, due_time, latest_start,
     latest_start + ${sql.lit(expiryOf(0))} as expires_at, 0 as published, 0 as held_back
   from (

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { aReport } from "../support/runs.ts";
-import { createCall, sharedApi, startApi } from "../support/api.ts";
+import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { List, Sent, TestApi } from "../support/api.ts";
 
 const api = sharedApi();
@@ -176,10 +176,57 @@ it("lists only what the caller may read", async () => {
     const { body } = await api.send<List>({ path: "/calls/", as });
     return body.results.map(({ id }) => id);
   };
-  expect(await listed("ann", null)).toEqual([own.id, forOrg.id, forAll.id]);
+  expect(await listed("ann", "org")).toEqual([own.id, forOrg.id, forAll.id]);
   expect(await listed("bob", "org")).toEqual([forOrg.id, forAll.id]);
   expect(await listed("eve", "other")).toEqual([forAll.id]);
   expect(await listed("eve", null)).toEqual([forAll.id]);
+});
+
+// Each has made one of each; keys come first, since the others use them.
+it("keeps apart owners of one name in two organizations and in none", async () => {
+  await using api = await startApi();
+  const orgs = ["acme", "globex", null];
+  const made = [];
+  for (const org of orgs) {
+    const as = await api.caller("owner", org);
+    const setting = await createAuthSetting(api, { keys: { client_secret: `of ${org}` } }, as);
+    const token = {
+      meta: { name: "t", auth_id: setting.id },
+      token: { access_token: `of ${org}` },
+    };
+    const call = await createCall(api, {}, as);
+    const deployment = { target_id: call.id, location_id: "local", frequency: 1 };
+    const report = { meta: { name: "r" } };
+    made.push({
+      as,
+      org,
+      ids: {
+        api_keys: as.key_id,
+        auth: setting.id,
+        tokens: (await create(api, "/tokens/", token, as)).id,
+        calls: call.id,
+        deployments: (await create(api, "/deployments/", { deployment }, as)).id,
+        reports: (await create(api, "/reports/", report, as)).id,
+      },
+    });
+  }
+  for (const { as, org, ids } of made) {
+    for (const [kind, id] of Object.entries(ids)) {
+      const { body } = await api.send<List>({ path: `/${kind}/`, as });
+      expect([kind, body.results.map((each) => each.id)]).toEqual([kind, [id]]);
+    }
+    const others = made
+      .filter((each) => each.org !== org)
+      .flatMap(({ ids: of }) => Object.entries(of));
+    for (const [kind, id] of others)
+      for (const method of ["GET", "DELETE"] as const) {
+        if (kind === "api_keys" && method === "GET") continue;
+        const answer = await api.send({ method, path: `/${kind}/${id}/`, as });
+        expect([kind, method, answer.status]).toEqual([kind, method, 404]);
+      }
+    const entries = await api.store.audit.list({ onBehalfOf: { owner: "owner", org }, limit: 100 });
+    expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set([as.key_id]));
+  }
 });
 
 it("hides deployments of a call from its readers", async () => {

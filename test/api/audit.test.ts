@@ -21,6 +21,7 @@ it("records who changed what, when and from where", async () => {
       time: expect.any(Number),
       actor: api.ann.key_id,
       owner: "ann",
+      org: null,
       address: "127.0.0.1",
       action: "create",
       kind: "call",

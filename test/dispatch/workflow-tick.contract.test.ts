@@ -56,6 +56,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       between_calls_delay: 5,
       location_id: "local",
       owner: "ann",
+      owner_org: null,
       context: { A: 1 },
       run_delay: 0,
       now: T0,

@@ -135,6 +135,7 @@ it("audits changes made on the command line, and lists them", { timeout: 60_000 
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     actor: "command line",
     owner: "bob",
+    org: null,
     address: null,
     action: "issue",
     kind: "api_key",
@@ -149,17 +150,28 @@ it("audits changes made on the command line, and lists them", { timeout: 60_000 
   expect(JSON.stringify(entries)).not.toContain(api_key);
   expect(await listed("--limit", "1")).toEqual(entries.slice(2));
   expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 1));
+  expect(await listed("--owner", "bob", "--org", "acme")).toEqual([]);
   expect(await listed("--since", String(entries[1]?.["time"]))).toEqual(entries.slice(1));
 });
 
+const WITHOUT_OWNER = "--org 'acme' needs --owner: each owner is in one organization, or in none";
+
 it.each([
-  [["--since", "yesterday"], "--since: 'yesterday' is not an ISO 8601 date or date-time"],
-  [["--limit", "0"], "--limit: '0' is not a whole number from 1 to 100000"],
-])("rejects audit list %j", async (options, message) => {
+  [
+    "audit list",
+    ["--since", "yesterday"],
+    "--since: 'yesterday' is not an ISO 8601 date or date-time",
+  ],
+  ["audit list", ["--limit", "0"], "--limit: '0' is not a whole number from 1 to 100000"],
+  ["audit list", ["--org", "acme"], WITHOUT_OWNER],
+  ["keys create", ["--org", "acme"], WITHOUT_OWNER],
+  ["keys create", ["--owner", ""], "--owner: '' is not a name"],
+  ["keys create", ["--owner", "ann", "--org", ""], "--org: '' is not a name"],
+])("rejects %s %j", async (command, options, message) => {
   using folder = makeFolder();
   const print = vi.fn<(text: string) => void>();
   const environment = { SONDE_DATA_DIR: folder.dataDir };
-  const refused = runCommand(["audit", "list", ...options], environment, print);
+  const refused = runCommand([...command.split(" "), ...options], environment, print);
   await expect(refused).rejects.toThrow(expect.objectContaining({ message }));
   expect(print).not.toHaveBeenCalled();
 });

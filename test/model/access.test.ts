@@ -11,7 +11,8 @@ const principal = (owner: string, org: string | null): Principal => ({
 });
 const PRINCIPALS = {
   "the owner": principal("ann", "acme"),
-  "the owner in another organization": principal("ann", "other"),
+  "a namesake in another organization": principal("ann", "other"),
+  "a namesake without an organization": principal("ann", null),
   "a colleague": principal("bob", "acme"),
   "someone else": principal("eve", "other"),
   "someone without an organization": principal("eve", null),
@@ -34,7 +35,16 @@ describe("access", () => {
   it.each([
     ["the owner", "private", "read write run"],
     ["the owner", "shared with both", "read write run"],
-    ["the owner in another organization", "private", "read write run"],
+    ["the owner", "shared with no organization there is", ""],
+    ["a namesake in another organization", "private", ""],
+    ["a namesake in another organization", "shared with the organization", ""],
+    ["a namesake in another organization", "shared with the community", "read"],
+    ["a namesake without an organization", "shared with the organization", ""],
+    [
+      "a namesake without an organization",
+      "shared with no organization there is",
+      "read write run",
+    ],
     ["a colleague", "private", ""],
     ["a colleague", "shared with the organization", "read run"],
     ["a colleague", "shared with the community", "read"],

@@ -152,7 +152,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.outcomes()).toEqual({ superseded: 1 });
   });
 
-  it("does not let one owner's silent endpoints delay another's tokens", async () => {
+  it("does not let one owner's silent endpoints delay those of a namesake elsewhere", async () => {
     const held: ServerResponse[] = [];
     await using system = await start((request, response) => {
       if (request.url === "/silent") held.push(response);
@@ -160,7 +160,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     });
     const { store } = system;
     for (let n = 0; n < 30; n += 1)
-      await insertToken(store, `${system.target.url}/silent`, { owner: "eve" });
+      await insertToken(store, `${system.target.url}/silent`, { owner_org: "acme" });
     const id = await insertToken(store, system.url, {});
     const renewal = system.renewal();
     await renewal.beat();

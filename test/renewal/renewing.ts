@@ -2,6 +2,7 @@
 import type { RequestListener } from "node:http";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
+import type { Ownership } from "../../src/model/access.ts";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
@@ -21,18 +22,18 @@ import { startTarget } from "../support/target-server.ts";
 
 export const NOON = Date.UTC(2026, 9, 1, 12);
 const log = createLogger("silent");
-const owned = { owner_org: null, org: false, community: false };
+const unshared = { org: false, community: false };
 
 async function insert(
   store: Store,
-  owner: string,
+  owner: Ownership,
   kind: "auth_setting" | "token" | "call",
   document: { id: string },
   filters: object,
 ): Promise<void> {
   await store.documents.insert({
-    ...owned,
-    owner,
+    ...unshared,
+    ...owner,
     id: document.id,
     kind,
     document,
@@ -44,9 +45,10 @@ async function insert(
 export async function insertToken(
   store: Store,
   url: string,
-  { settings = {}, token = {}, keys = {}, isUsed = true, owner = "ann" },
+  { settings = {}, token = {}, keys = {}, isUsed = true, owner_org = null as string | null },
 ): Promise<string> {
-  const identity = () => ({ id: newId(NOON), owner, now: NOON });
+  const owner = { owner: "ann", owner_org };
+  const identity = () => ({ id: newId(NOON), owner: "ann", now: NOON });
   const setting = authSettingResource.create(
     {
       meta: { name: "s", domain: "a.example" },

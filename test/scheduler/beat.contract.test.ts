@@ -64,6 +64,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const schedule = {
       deployment_id: `deployment-${Math.random()}`,
       owner: "ann",
+      owner_org: null,
       target_id: call.id,
       target_kind: "call" as const,
       between_calls_delay: 0,
@@ -321,6 +322,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       between_calls_delay: 0,
       location_id: "local",
       owner: "ann",
+      owner_org: null,
       context: {},
       now: clock.now(),
     };

@@ -46,6 +46,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   const aSchedule = (change: Partial<Schedule> = {}): StoredSchedule => ({
     deployment_id: newId(T0),
     owner: "ann",
+    owner_org: null,
     target_id: aCall().id,
     target_kind: "call",
     between_calls_delay: 0,

@@ -47,6 +47,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await store.schedules.set({
       deployment_id: "deployment",
       owner: "ann",
+      owner_org: null,
       target_id: workflowId,
       target_kind: "workflow",
       location_id: "local",

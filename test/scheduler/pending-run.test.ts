@@ -8,6 +8,7 @@ const NOON = Date.UTC(2026, 9, 1, 12);
 const schedule: Schedule = {
   deployment_id: "0123456789deployment00000a",
   owner: "ann",
+  owner_org: null,
   target_id: "call",
   target_kind: "call",
   between_calls_delay: 0,
@@ -29,6 +30,7 @@ it("makes the same run for the same schedule and slot", () => {
     call_ids: null,
     location_id: "local",
     owner: "ann",
+    owner_org: null,
     context: {},
     trigger_time: NOON - 60_000,
     due_time: NOON + 30_000,

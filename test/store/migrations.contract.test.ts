@@ -3,6 +3,8 @@ import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
 import { describe, expect, it } from "vitest";
 import { MIGRATIONS } from "../../src/store/migrate.ts";
+import { identityOf } from "../../src/model/access.ts";
+import type { Ownership } from "../../src/model/access.ts";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { percentiles } from "../../src/model/summary.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -233,6 +235,79 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     const due_time = Date.parse("2026-10-01T12:00:30Z");
     const run = aRun({ result_id: ids[1]!, target_id: call, location_id: "paris", due_time });
     expect(await store.results.record([aReport(run)])).toMatchObject({ recorded: 1, late: 1 });
+  });
+
+  it("says of each schedule, run and audit entry whose it is", async () => {
+    await using database = await createTestDatabase(kind);
+    const shared = { shared_org: 1, shared_community: 0, document: "{}" };
+    const documents = [
+      { ...shared, id: "call", kind: "call", owner: "ann", owner_org: "acme" },
+      { ...shared, id: "bobs", kind: "deployment", owner: "bob", owner_org: "acme" },
+      { ...shared, id: "moved", kind: "deployment", owner: "ann", owner_org: null },
+    ];
+    const { owner_org: _, ...run } = aRun({ target_id: "call" });
+    const runs = ["bobs", "moved", "deleted", null].map((deployment_id) => ({
+      ...run,
+      result_id: newId(T0),
+      deployment_id,
+      owner: deployment_id === "bobs" ? "bob" : "ann",
+      context: "{}",
+      published: 0,
+    }));
+    const key = { hash: "", access_level: "OWNER", created: T0, last_update: T0, revoked: 1 };
+    const entry = {
+      address: null,
+      action: "update",
+      kind: "call",
+      object_id: "call",
+      fields: "[]",
+    };
+    const issued = { action: "issue", kind: "api_key", object_id: "key" };
+    await fillBefore(database, "0009-identity", async (kysely) => {
+      const add = (table: string, rows: Record<string, unknown>[]) =>
+        kysely.insertInto(table).values(rows).execute();
+      await add("documents", documents);
+      for (const { deployment_id, owner, location_id, target_id } of runs.slice(0, 2)) {
+        const times = { frequency: 1, run_delay: 0, slot_key: 1, active_until: T0 + 1 };
+        const key = { deployment_id, active_from: T0 };
+        await add("schedules", [{ ...key, ...times, owner, location_id, target_id }]);
+        await add("new_schedules", [key]);
+      }
+      await add("pending_runs", runs);
+      await add("api_keys", [
+        { ...key, id: "key", owner: "ann", org: "acme" },
+        { ...key, id: "free", hash: "2", owner: "ann", org: null },
+      ]);
+      await add("audit", [
+        { ...entry, id: "1", time: T0, actor: "key", owner: "ann" },
+        { ...entry, id: "2", time: T0, actor: "free", owner: "ann" },
+        { ...entry, id: "3", time: T0, actor: "command line", owner: null },
+        { ...entry, ...issued, id: "4", time: T0, actor: "command line", owner: "ann" },
+      ]);
+    });
+
+    const { schedules, pendingRuns, audit } = await database.open();
+
+    const whose = (rows: readonly (Ownership & { readonly deployment_id: string | null })[]) =>
+      Object.fromEntries(rows.map((row) => [row.deployment_id, identityOf(row)]));
+    const [bob, ann] = [
+      identityOf({ owner: "bob", owner_org: "acme" }),
+      identityOf({ owner: "ann", owner_org: "acme" }),
+    ];
+    const moved = identityOf({ owner: "ann", owner_org: null });
+    expect(whose(await schedules.listNew())).toEqual({ bobs: bob, moved });
+    expect(whose(await pendingRuns.listOfTarget("call", { after: "", limit: 10 }))).toEqual({
+      bobs: bob,
+      moved,
+      deleted: ann,
+      null: ann,
+    });
+    expect((await audit.list({ limit: 10 })).map(({ org }) => org)).toEqual([
+      "acme",
+      null,
+      null,
+      "acme",
+    ]);
   });
 
   it("keeps its statistics, to which new results are added", async () => {

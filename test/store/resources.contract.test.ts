@@ -31,7 +31,7 @@ const ALL = { after: "", limit: 1000 };
 function aDocument(kind: ResourceKind, n: number): NewDocument {
   const key = String(n % 100);
   return {
-    ...aCall({ owner: `owner${n % 50}`, owner_org: `org${n % 20}` }),
+    ...aCall({ owner: `owner${n % 50}`, owner_org: n % 3 === 0 ? null : `org${n % 20}` }),
     kind,
     filters: {
       domain: key,
@@ -80,15 +80,20 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       aCall({ owner: "eve", community: true }),
       aCall({ owner: "eve" }),
       aCall({ owner: "bob", owner_org: "acme", community: true }),
+      aCall({ owner: "ann", owner_org: "other", org: true }),
+      aCall({ owner: "ann", org: true }),
+      aCall({ owner: "ann", owner_org: "other", community: true }),
     ];
     for (const call of calls.toReversed()) await store.documents.insert(call);
     const seen = async (reader: Principal) => {
       const listed = await store.documents.list("call", reader, {}, ALL);
       return listed.map(({ id }) => calls.findIndex((call) => call.id === id));
     };
-    expect(await seen(ann)).toEqual([0, 1, 2, 3, 5]);
-    expect(await seen(bob)).toEqual([1, 2, 3, 5]);
-    expect(await seen(eve)).toEqual([1, 3, 4, 5]);
+    expect(await seen(ann)).toEqual([0, 1, 2, 3, 5, 8]);
+    expect(await seen(bob)).toEqual([1, 2, 3, 5, 8]);
+    expect(await seen(eve)).toEqual([1, 3, 4, 5, 8]);
+    expect(await seen({ ...ann, org: "other" })).toEqual([1, 3, 5, 6, 8]);
+    expect(await seen({ ...ann, org: null })).toEqual([1, 3, 5, 7, 8]);
 
     const first = await store.documents.list("call", ann, {}, { after: "", limit: 2 });
     const second = await store.documents.list("call", ann, {}, { after: first[1]!.id, limit: 2 });
@@ -96,7 +101,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       [0, 1, 2, 3].map((n) => calls[n]!.id),
     );
     const byDomain = await store.documents.list("call", ann, { domain: "target.test" }, ALL);
-    expect(byDomain.map(({ id }) => id)).toEqual([0, 1, 2, 3, 5].map((n) => calls[n]!.id));
+    expect(byDomain.map(({ id }) => id)).toEqual([0, 1, 2, 3, 5, 8].map((n) => calls[n]!.id));
     expect(await store.documents.list("call", ann, { domain: "other.test" }, ALL)).toEqual([]);
   });
 
@@ -121,18 +126,23 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       for (let n = 0; n < 1500; n += 1) await inside.insert(aDocument(ofKind, n));
     });
     await (kind === "postgres" ? sql`analyze` : sql`pragma optimize`).execute(raw.kysely);
-    const reader: Principal = { ...ann, owner: "owner7", org: "org7" };
     const page = { after: "", limit: 10 };
-    const { sql: text, parameters } = listQuery(raw, ofKind, reader, filters, page).compile();
-    const explain = kind === "postgres" ? "explain" : "explain query plan";
-    const { rows } = await raw.kysely.executeQuery(
-      CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
-    );
-    const plan = JSON.stringify(rows);
-    expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
-    expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
-    const documents = createDocumentStore(raw, sealing);
-    const listed = await documents.list(ofKind, reader, filters, page);
+    const listed: unknown[] = [];
+    for (const reader of [
+      { owner: "owner7", org: "org7" },
+      { owner: "owner7", org: null },
+    ]) {
+      const { sql: text, parameters } = listQuery(raw, ofKind, reader, filters, page).compile();
+      const explain = kind === "postgres" ? "explain" : "explain query plan";
+      const { rows } = await raw.kysely.executeQuery(
+        CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
+      );
+      const plan = JSON.stringify(rows);
+      expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
+      expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
+      const documents = createDocumentStore(raw, sealing);
+      listed.push(...(await documents.list(ofKind, reader, filters, page)));
+    }
     expect(listed.length).toBeGreaterThan(0);
     await raw.kysely.destroy();
   });
@@ -189,6 +199,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   const aSchedule = (change: Partial<Schedule> = {}): Schedule => ({
     deployment_id: newId(T0),
     owner: "ann",
+    owner_org: null,
     target_id: "call",
     target_kind: "call",
     between_calls_delay: 0,
@@ -300,9 +311,13 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     } as const;
     await store.apiKeys.insert(key, `hash ${key.key_id}`);
     expect(await store.apiKeys.findByHash(`hash ${key.key_id}`)).toEqual(key);
-    expect(await store.apiKeys.list("ann", ALL)).toEqual([key]);
-    expect(await store.apiKeys.revoke(key.key_id, "bob", T0)).toBe(false);
-    expect(await store.apiKeys.revoke(key.key_id, "ann", T0)).toBe(true);
+    const owner = { owner: "ann", org: null };
+    expect(await store.apiKeys.list(owner, ALL)).toEqual([key]);
+    for (const other of [bob, { ...owner, owner: "bob" }, ann]) {
+      expect(await store.apiKeys.list(other, ALL)).toEqual([]);
+      expect(await store.apiKeys.revoke(key.key_id, other, T0)).toBe(false);
+    }
+    expect(await store.apiKeys.revoke(key.key_id, owner, T0)).toBe(true);
     expect(await store.apiKeys.findByHash(`hash ${key.key_id}`)).toBeUndefined();
     expect(await store.apiKeys.list(null, ALL)).toEqual([]);
     expect(await store.apiKeys.count()).toBe(1);

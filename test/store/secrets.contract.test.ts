@@ -399,6 +399,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     const entry = {
       actor: "key",
       owner: "ann",
+      org: "acme",
       address: "192.0.2.1",
       action: "update",
       kind: "call",
@@ -408,11 +409,13 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     const entries = [
       { ...entry, time: T0 },
       { ...entry, time: T0 + 1, owner: "bob" },
+      { ...entry, time: T0 + 1, org: null },
       {
         ...entry,
         time: T0 + 2,
         actor: "command line",
         owner: null,
+        org: null,
         address: null,
       },
       { ...entry, time: T0 + 2, fields: [] },
@@ -420,8 +423,12 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     for (const one of entries) await store.audit.record(one);
     const { audit } = store;
     expect(await audit.list({ limit: 10 })).toEqual(entries);
-    expect(await audit.list({ limit: 2 })).toEqual(entries.slice(2));
+    expect(await audit.list({ limit: 2 })).toEqual(entries.slice(3));
     expect(await audit.list({ since: T0 + 1, limit: 10 })).toEqual(entries.slice(1));
-    expect(await audit.list({ owner: "bob", limit: 10 })).toEqual([entries[1]]);
+    const ofOwner = (owner: string, org: string | null) =>
+      audit.list({ onBehalfOf: { owner, org }, limit: 10 });
+    expect(await ofOwner("bob", "acme")).toEqual([entries[1]]);
+    expect(await ofOwner("ann", "acme")).toEqual([entries[0], entries[4]]);
+    expect(await ofOwner("ann", null)).toEqual([entries[2]]);
   });
 });

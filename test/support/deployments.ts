@@ -23,6 +23,7 @@ export async function deployMany(
   const schedules = Array.from({ length: count }, (_, n): Schedule => ({
     deployment_id: `deployment-${n}`,
     owner: "ann",
+    owner_org: null,
     target_id: `call-${n}`,
     target_kind: "call",
     between_calls_delay: 0,

@@ -27,6 +27,7 @@ export function aRun(change: Partial<PendingRun> = {}): PendingRun {
     call_ids: null,
     location_id: "local",
     owner: "ann",
+    owner_org: null,
     trigger_time: due_time,
     due_time,
     latest_start: due_time + 30_000,

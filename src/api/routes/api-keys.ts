@@ -67,7 +67,7 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
     answer: listOf(KeySchema),
     handle: (request) =>
       listPage(cursors, request, async (page) =>
-        (await store.apiKeys.list(request.principal.owner, page)).map(toAnswer),
+        (await store.apiKeys.list(request.principal, page)).map(toAnswer),
       ),
   }),
   defineEndpoint({
@@ -103,7 +103,7 @@ async function issue({ principal, body, change }: ApiRequest, now: number): Prom
 
 const revoke = ({ principal, params: { id }, change }: ApiRequest<"/:id/">): Promise<unknown> =>
   change(async (within, audit) => {
-    if (!(await within.apiKeys.revoke(id, principal.owner, await within.now())))
+    if (!(await within.apiKeys.revoke(id, principal, await within.now())))
       throw notFound("API key");
     await audit("revoke", "api_key", id);
     return { status: "OK" };

@@ -1,5 +1,5 @@
 // Deployments. Their schedules are stored beside them, for the scheduler.
-import { canRun } from "../../model/access.ts";
+import { canRun, ownedBy } from "../../model/access.ts";
 import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
@@ -54,7 +54,7 @@ const hooks: DocumentHooks<Deployment> = {
     return { ...rest, deployment: { ...deployment, location_id: location.id } };
   },
 
-  async written({ store, now }, after, before) {
+  async written({ store, principal, now }, after, before) {
     const active_from = activeFrom(before, after, now);
     if (active_from === undefined) return;
     const { target_id } = after.deployment;
@@ -62,7 +62,7 @@ const hooks: DocumentHooks<Deployment> = {
     await store.schedules.set({
       ...after.deployment,
       deployment_id: after.id,
-      owner: after.meta.owner,
+      ...ownedBy(principal),
       target_kind: workflow ? "workflow" : "call",
       active_from,
     });

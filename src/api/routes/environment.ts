@@ -8,6 +8,7 @@ import {
   workspaceKey,
 } from "../../model/environment.ts";
 import type { Variable } from "../../model/environment.ts";
+import { ownedBy } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { invalid, notFound } from "../../model/errors.ts";
 import { formatInstant } from "../../model/instant.ts";
@@ -162,16 +163,19 @@ const changed = (before: Variable, value: string, now: number): Variable => ({
   workspace_variable: { ...before.workspace_variable, value },
 });
 
-const toRow = (principal: Principal, document: Variable, before?: StoredDocument): NewDocument => ({
-  id: document.id,
-  kind: "variable",
-  owner: before?.owner ?? principal.owner,
-  owner_org: before ? before.owner_org : principal.org,
-  org: true,
-  community: false,
-  document,
-  filters: {
-    workspace: workspaceKey(principal, document.meta.workspace),
-    name: document.workspace_variable.name,
-  },
-});
+function toRow(principal: Principal, document: Variable, before?: StoredDocument): NewDocument {
+  const { owner, owner_org } = before ?? ownedBy(principal);
+  return {
+    id: document.id,
+    kind: "variable",
+    owner,
+    owner_org,
+    org: true,
+    community: false,
+    document,
+    filters: {
+      workspace: workspaceKey(principal, document.meta.workspace),
+      name: document.workspace_variable.name,
+    },
+  };
+}

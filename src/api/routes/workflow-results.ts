@@ -1,6 +1,6 @@
 // Results of workflows.
 import type { Static } from "typebox";
-import { canRead } from "../../model/access.ts";
+import { canRead, isOwner } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
 import { parseInstant } from "../../model/instant.ts";
@@ -95,7 +95,7 @@ async function stepsOf(
   const callIds = steps.map((step) => step.meta.call_id);
   const open = await callsSharing("results", store, principal, callIds);
   return steps
-    .filter((step) => principal.owner === workflow.owner || open.has(step.meta.call_id))
+    .filter((step) => isOwner(principal, workflow) || open.has(step.meta.call_id))
     .map(withoutRequest);
 }
 
