@@ -94,8 +94,10 @@ export const callResource = defineResource({
   }),
 });
 
-// Variables in a URL: %%NAME%%, {{name}} (braces plain or percent-encoded) and __NAME__.
-const VARIABLE = /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}[^{}/?#\r\n]+?(?:%7D){2}|__\w+__/gi;
+// Variables in a URL: %%NAME%%, {{name}} (braces plain or percent-encoded) and __NAME__. A name has no
+// opening brace, so that each is read once however many there are.
+const VARIABLE =
+  /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}(?:(?!%7B)[^{}/?#\r\n])+?(?:%7D){2}|__\w+__/gi;
 
 /** The host of an http or https URL, otherwise undefined. Allows variables after the scheme. */
 export function hostOf(url: string): string | undefined {

@@ -3,6 +3,7 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/schema";
 import { Settings } from "typebox/system";
+import { bounded, MAX_NAMES } from "./bounded.ts";
 import { invalid } from "./errors.ts";
 
 // TypeBox stops at 8 faults by default; callers see them all, within reason.
@@ -19,7 +20,10 @@ interface Fault {
 export interface Validator<T> {
   /** Cheaper than `faults`. */
   accepts(value: unknown): value is T;
-  /** Every fault, worded for the sender; empty if `value` is valid. */
+  /**
+   * Every fault, worded for the sender; empty if `value` is valid. Looks at no more items and
+   * properties than the schema allows, and one.
+   */
   faults(value: unknown): string[];
   /** Returns the value; throws `invalid` with the first fault and the number of others. */
   parse(value: unknown): T;
@@ -28,8 +32,10 @@ export interface Validator<T> {
 /** The keyword `fault: (shown) => string` words a failed `pattern`, `format` or `refine`. */
 export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
   const compiled = Compile(schema);
-  const faults = (value: unknown): string[] =>
-    compiled.Check(value) ? [] : describeFaults(schema, value, compiled.Errors(value)[1]);
+  const faults = (value: unknown): string[] => {
+    const part = bounded(schema, value);
+    return compiled.Check(part) ? [] : describeFaults(schema, value, compiled.Errors(part)[1]);
+  };
   return {
     accepts: (value): value is Static<S> => compiled.Check(value),
     faults,
@@ -99,8 +105,6 @@ function requiredLeaves(node: SchemaNode | undefined, path: string): string[] {
   if (names.length === 0) return [path];
   return names.flatMap((name) => requiredLeaves(node?.properties?.[name], join(path, name)));
 }
-
-const MAX_NAMES = 20;
 
 /** The fault of all unexpected properties of one object. */
 function unexpected(parent: string, names: readonly string[]): string {

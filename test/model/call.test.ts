@@ -21,6 +21,7 @@ describe("the host of a URL", () => {
     ["a variable as part of the host", "http://a.{{b}}.test/", "a.{{b}}.test"],
     ["a variable as port", "http://h:{{port}}/x", "h"],
     ["encoded braces", "http://%7B%7Bhost%7D%7D/", "%7B%7Bhost%7D%7D"],
+    ["encoded braces around encoded braces", "http://h/%7B%7B%7B%7Ba%7D%7D%7D%7D", "h"],
   ])("is found: %s", (_, url, host) => {
     expect(hostOf(url)).toBe(host);
   });
@@ -59,6 +60,19 @@ describe("the host of a URL", () => {
     ).toThrow("is not a valid http or https URL");
   });
 });
+
+it("is looked for in time that grows with the length of the URL", () => {
+  const shortest = (text: string): number =>
+    Math.min(...Array.from({ length: 5 }, () => durationOf(() => hostOf(text))));
+  const [opening, plain] = ["%7B", "abc"].map((piece) => `http://h/${piece.repeat(40_000)}`);
+  expect(shortest(opening ?? "")).toBeLessThan(100 * shortest(plain ?? "") + 10);
+});
+
+function durationOf(work: () => unknown): number {
+  const start = performance.now();
+  work();
+  return performance.now() - start;
+}
 
 describe("a call in lists", () => {
   it("is found by its domain and its authentication", () => {

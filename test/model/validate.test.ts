@@ -156,6 +156,36 @@ describe("a fault is worded", () => {
     expect(() => validator.parse(body)).toThrow(`${faults[0]} (and 4 other faults)`);
   });
 
+  it("without reading what is far beyond the limits", () => {
+    let read = 0;
+    const counting = <T extends object>(value: T): T =>
+      new Proxy(value, {
+        get: (target, name) => {
+          read += 1;
+          return Reflect.get(target, name) as unknown;
+        },
+      });
+    const list = counting(Array.from({ length: 200_000 }, () => 5));
+    expect(validator.faults({ list })).toEqual([
+      "'name' is a required property",
+      "list[0]: 5 is not of type object",
+      "list[1]: 5 is not of type object",
+      "list[2]: 5 is not of type object",
+      "list: 200000 items are too many (at most 2)",
+    ]);
+    expect(read).toBeLessThan(100);
+  });
+
+  it("with few of very many names", () => {
+    const names = Array.from({ length: 5000 }, (_, n) => `k${n}`);
+    const body = { count: "5", ...Object.fromEntries(names.map((name) => [name, 1])) };
+    expect(validator.faults(body)).toEqual([
+      expect.stringMatching(/^Additional properties .*'k19' and others were unexpected\)$/),
+      "'name' is a required property",
+      "count: '5' is not of type integer",
+    ]);
+  });
+
   it("in full when there are hundreds", () => {
     const list = Array.from({ length: 300 }, () => 5);
     const numbers = createValidator(Type.Array(Type.String()));

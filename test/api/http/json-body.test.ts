@@ -2,6 +2,9 @@ import { expect, it } from "vitest";
 import { parseJsonBody } from "../../../src/api/http/json-body.ts";
 
 const bytes = (text: string): Buffer => Buffer.from(text);
+const names = (count: number): string =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, "a,\\"])));
+const items = (count: number): string => `{"a":[${Array(count).fill("{}").join(",")}]}`;
 const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
 it.each([
@@ -19,6 +22,8 @@ it.each([
     { a: '{"a":[', b: "a" },
   ],
   ["a name that is used as a value before", bytes('{"a":"b","b":"a"}'), { a: "b", b: "a" }],
+  ["as many properties as are allowed", bytes(names(5000)), expect.anything()],
+  ["as many values as are allowed", bytes(items(40_000)), expect.anything()],
   ["every depth that is allowed", bytes(nested(32)), expect.anything()],
   [
     "escaped characters of every kind",
@@ -38,6 +43,13 @@ it.each([
   ["an array", bytes("[1]"), "body: [1] is not of type object"],
   ["a string", bytes('"x"'), "body: 'x' is not of type object"],
   ["null", bytes("null"), "body: null is not of type object"],
+  [
+    "too many properties",
+    bytes(names(5001)),
+    "an object in the body has more than 5000 properties",
+  ],
+  ["too many values", bytes(items(40_001)), "the body has more than 40000 values"],
+  ["too many values, before it parses them", bytes(items(40_001).slice(0, -1)), "more than 40000"],
   ["too many levels", bytes(nested(33)), "the body is nested deeper than 32 levels"],
   ["levels by the ten thousand", bytes(nested(10_000)), "the body is nested deeper than 32 levels"],
   [
