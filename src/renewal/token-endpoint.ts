@@ -5,6 +5,7 @@ import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 import type { EgressRules } from "../net/egress.ts";
+import { limitReading } from "../net/limit-reading.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import type { TokenRequest } from "./token-request.ts";
 
@@ -22,6 +23,8 @@ export type TokenAnswer =
 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
+/** With its head and its framing. */
+const MAX_READ_BYTES = 4 * MAX_ANSWER_BYTES;
 
 export async function askForToken(
   { method, url, headers, body }: TokenRequest,
@@ -32,15 +35,22 @@ export async function askForToken(
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
   // Loaded here: most processes never ask.
-  const { Agent, request } = await import("undici");
+  const { Agent, buildConnector, request } = await import("undici");
   const deadline = AbortSignal.timeout(timeoutMs);
-  const dispatcher = new Agent({
+  const open = buildConnector({
     // Makes Node ask the lookup for all addresses.
     autoSelectFamily: true,
+    lookup: permittedLookup(network, port),
     // Ends a pending lookup or connection, which `destroy` waits for.
-    connect: { lookup: permittedLookup(network, port), signal: deadline },
-    maxResponseSize: MAX_ANSWER_BYTES,
+    signal: deadline,
   });
+  const connect: typeof open = (options, callback) =>
+    open(options, (...opened) => {
+      const [, socket] = opened;
+      if (socket) limitReading(socket, MAX_READ_BYTES, () => socket.destroy(tooLarge()));
+      callback(...opened);
+    });
+  const dispatcher = new Agent({ connect, maxResponseSize: MAX_ANSWER_BYTES });
   try {
     const { statusCode, body: content } = await request(url, {
       dispatcher,
@@ -65,6 +75,9 @@ export async function askForToken(
 const REFUSED = {
   reason: "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
 };
+
+const tooLarge = (): Error =>
+  Object.assign(new Error("the answer is too large"), { code: "UND_ERR_RES_EXCEEDED_MAX_SIZE" });
 
 const unreachable = (code: string): string =>
   code === "dns_not_found"

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -11,7 +12,7 @@ import type { TokenNetwork } from "../../src/renewal/token-endpoint.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { startNameServer } from "../support/name-server.ts";
 import type { Answer } from "../support/name-server.ts";
-import { startTarget } from "../support/target-server.ts";
+import { endless, startRawTarget, startTarget } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { answering } from "./renewing.ts";
 
@@ -46,6 +47,19 @@ it.each([
   expect(await ask("http://127.0.0.1:0", { allow: [allow] })).toEqual({
     reason,
   });
+});
+
+it("reads no more than the limit, however the answer is framed", async () => {
+  let socket: Socket | undefined;
+  const start = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;";
+  await using target = await startRawTarget((accepted) => {
+    socket = accepted;
+    endless(start, "e".repeat(64 * 1024))(accepted);
+  });
+  expect(await ask(target.url)).toEqual({
+    reason: "the token endpoint cannot be reached (UND_ERR_RES_EXCEEDED_MAX_SIZE)",
+  });
+  expect(socket?.bytesWritten).toBeLessThan(20 * 1024 * 1024);
 });
 
 describe("the name of a token endpoint", () => {

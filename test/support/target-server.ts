@@ -97,6 +97,20 @@ export const answering =
     });
   };
 
+/** For `startRawTarget`: sends the start when a request begins to arrive, then pieces for ever. */
+export const endless =
+  (start: string, piece: string | Buffer) =>
+  (socket: Socket): void => {
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.once("data", () => {
+      socket.write(start);
+      more();
+    });
+    socket.on("drain", more);
+  };
+
 /** For `startRawTarget`: reads and never answers. */
 export const silent = (socket: Socket): void => {
   socket.resume();

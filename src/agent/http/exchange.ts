@@ -3,11 +3,12 @@
 import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Dispatcher } from "undici";
+import { limitReading } from "../../net/limit-reading.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { receive } from "./response.ts";
+import { MAX_RESPONSE_BYTES, receive } from "./response.ts";
 import { watchStart } from "./response-start.ts";
 import { endTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
@@ -45,6 +46,7 @@ export function exchange(
     // undici takes a body without a length for complete when the connection is reset.
     socket.once("error", fail);
     withoutStackTraces(socket);
+    limitReading(socket, MAX_RESPONSE_BYTES, () => settle(tooLarge()));
     watchStart(socket, { onFirstByte: timer.firstByte, onFailure: settle });
     trace.requestSize = trace.request.body?.length ?? 0;
     clientOver(socket, trace.request.url).dispatch(dispatchOptions(trace.request), {
@@ -155,4 +157,10 @@ const overdue = ({ phases }: Trace): CallFailure =>
     phases.processing === null
       ? "no response came in time"
       : "the response was not complete in time",
+  );
+
+const tooLarge = (): CallFailure =>
+  new CallFailure(
+    "too_large",
+    `the response is larger than ${MAX_RESPONSE_BYTES} bytes, with its head and its framing`,
   );

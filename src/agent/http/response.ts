@@ -12,6 +12,8 @@ import type { Trace } from "./trace.ts";
 const MAX_HEADERS = 1000;
 /** On the wire, and again when decoded. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+/** The whole response: its head and what frames its chunks may take as much again. */
+export const MAX_RESPONSE_BYTES = 2 * MAX_BODY_BYTES;
 
 type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "resume">;
 

@@ -10,7 +10,7 @@ import {
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { answering, startRawTarget, startTarget } from "../../support/target-server.ts";
+import { answering, endless, startRawTarget, startTarget } from "../../support/target-server.ts";
 import { undisturbed } from "../../support/undisturbed.ts";
 import { call, codeOf, statusOf } from "../calling.ts";
 
@@ -189,7 +189,7 @@ describe("a response that is too large", () => {
   });
 
   it("because it never ends leaves memory flat", async () => {
-    await using target = await startRawTarget(endless);
+    await using target = await startRawTarget(endless(`${OK}\r\n`, Buffer.alloc(64 * 1024)));
     const before = process.memoryUsage().rss;
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => call(target.url)));
     for (const outcome of outcomes) expect(codeOf(outcome)).toBe("too_large");
@@ -197,17 +197,32 @@ describe("a response that is too large", () => {
   });
 });
 
-function endless(socket: Socket): void {
-  const chunk = Buffer.alloc(64 * 1024);
-  const more = (): void => {
-    while (!socket.destroyed && socket.write(chunk));
-  };
-  socket.once("data", () => {
-    socket.write(`${OK}\r\n`);
-    more();
+describe("bytes beside the body", () => {
+  const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+
+  it.each([
+    ["one endless chunk extension", `${CHUNKED}1;`, "e".repeat(64 * 1024)],
+    ["an extension to each chunk", CHUNKED, `1;${"e".repeat(16 * 1024)}\r\nb\r\n`.repeat(4)],
+    ["leading zeros of a chunk size", CHUNKED, "0".repeat(64 * 1024)],
+    ["endless trailers", `${CHUNKED}0\r\n`, "A: b\r\n".repeat(10_000)],
+    ["one endless trailer", `${CHUNKED}0\r\nA: `, "b".repeat(64 * 1024)],
+    ["interim responses", "", `HTTP/1.1 103 Early\r\nA: ${"b".repeat(8000)}\r\n\r\n`.repeat(8)],
+  ])("count: %s", async (_, start, piece) => {
+    let socket: Socket | undefined;
+    await using target = await startRawTarget((accepted) => {
+      socket = accepted;
+      endless(start, piece)(accepted);
+    });
+    expect(codeOf(await call(target.url))).toBe("too_large");
+    expect(socket?.bytesWritten).toBeLessThan(40 * MIB);
   });
-  socket.on("drain", more);
-}
+
+  it("may be as many as the body may have", async () => {
+    const extended = `1;${"e".repeat(1024)}\r\nb\r\n`.repeat(5000);
+    await using target = await startRawTarget(answering(`${CHUNKED}${extended}0\r\n\r\n`));
+    expect(statusOf(await call(target.url))).toBe(200);
+  });
+});
 
 describe("an encoded body", () => {
   const text = Buffer.from("hello ".repeat(1000));
