@@ -26,12 +26,10 @@ export interface Served<S extends TObject> extends OwnedResource<S> {
   /** As in a sentence: "an API Call" and "API Calls". */
   readonly one: string;
   readonly many: string;
-  /** Where answers differ from the whole object. */
-  readonly answer?: TSchema;
 }
 
-const answerOf = <S extends TObject>({ resource, noun, answer }: Served<S>): TSchema =>
-  named(noun, answerSchema(answer ?? resource.schema));
+const answerOf = <S extends TObject>({ resource, noun }: Served<S>): TSchema =>
+  named(noun, answerSchema(resource.schema));
 
 export const writeEndpoints = <S extends TObject>(
   served: Served<S>,

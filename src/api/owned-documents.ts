@@ -1,14 +1,14 @@
 // The documents of a resource: reading, writing and locking them for a caller, with whatever else a
 // change involves. One whose secrets cannot be decrypted is shown without them, marked, and not
 // changed.
-import type { Static, TObject, TSchema } from "typebox";
+import type { Static, TObject, TSchema, TSchemaOptions } from "typebox";
 import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
-import { canRead, canWrite, ownedBy } from "../model/access.ts";
+import { canRead, canWrite, ownedBy, readsSecrets } from "../model/access.ts";
 import type { Ownership, Principal } from "../model/access.ts";
 import { mark, nullable } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
-import { hasSecrets } from "../model/secrets.ts";
+import { hasSecrets, isHidden, hideSecrets } from "../model/secrets.ts";
 import { Type } from "../model/type.ts";
 import { createValidator } from "../model/validate.ts";
 import type { NewDocument, StoredDocument } from "../store/records.ts";
@@ -47,7 +47,7 @@ export interface OwnedResource<S extends TObject> {
 
 /** Documents that the reader may read, as answers show them. */
 export async function shown<S extends TObject>(
-  { hooks }: OwnedResource<S>,
+  { resource, hooks }: OwnedResource<S>,
   store: Store,
   reader: Principal,
   found: readonly StoredDocument[],
@@ -55,7 +55,7 @@ export async function shown<S extends TObject>(
   const documents = hooks?.shown
     ? await hooks.shown(store, reader, found as StoredDocument<Static<S>>[])
     : found.map(({ document }) => document);
-  return found.map((stored, n) => marked(documents[n], stored));
+  return found.map((stored, n) => toAnswer(resource.schema, reader, stored, documents[n]));
 }
 
 /** Resolves to the document as the answer shows it. */
@@ -162,7 +162,9 @@ const MARK = mark(Type.Boolean(), {
   examples: [false],
 });
 
-/** For readers: the document's schema, with null allowed for every secret. */
+const HIDDEN = "null for a key of level VIEWER";
+
+/** For readers: the document's schema, with null allowed for whatever some of them do not see. */
 export function answerSchema(schema: TSchema): TSchema {
   if (!hasSecrets(schema)) return schema;
   const { properties, ...rest } = withNulls(schema) as { properties: object };
@@ -172,14 +174,26 @@ export function answerSchema(schema: TSchema): TSchema {
 function withNulls(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withNulls);
   if (typeof node !== "object" || node === null) return node;
-  if ("secret" in node && node.secret === true)
-    return createValidator(node).accepts(null) ? node : nullable(node);
+  if (isHidden(node)) {
+    const description = [(node as TSchemaOptions).description ?? [], HIDDEN].flat().join("; ");
+    return mark(createValidator(node).accepts(null) ? node : nullable(node), { description });
+  }
   return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, withNulls(inner)]));
 }
 
-/** What readers are shown of the stored document, marked if it is unreadable. */
-export const marked = (document: unknown, stored: StoredDocument): unknown =>
-  stored.unreadable ? { ...(document as object), unreadable: true } : document;
+/**
+ * The stored document, or the part of it that is `open` to the reader, as answers show it: without
+ * secrets for a key that does not read them, and marked if it is unreadable.
+ */
+export function toAnswer(
+  schema: TSchema,
+  reader: Principal,
+  stored: StoredDocument,
+  open: unknown = stored.document,
+): unknown {
+  const answer = readsSecrets(reader) ? open : hideSecrets(schema, open);
+  return stored.unreadable ? { ...(answer as object), unreadable: true } : answer;
+}
 
 /** Call it before a change, which would overwrite unreadable secrets with null. */
 export function assertReadable(what: string, { unreadable: cause }: StoredDocument): void {

@@ -39,6 +39,9 @@ export const identityOf = ({ owner, owner_org }: Ownership): string =>
 export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(principal.access_level) >= ACCESS_LEVELS.indexOf(needed);
 
+/** A key that only reads is often given away: it shows no secrets, its owner's included. */
+export const readsSecrets = (principal: Principal): boolean => hasLevel(principal, "EDITOR");
+
 export const isOwner = (principal: Actor, thing: Ownership): boolean =>
   principal.owner === thing.owner && principal.org === thing.owner_org;
 

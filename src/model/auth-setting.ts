@@ -14,6 +14,7 @@ import {
   Name,
   OWNERSHIP,
   Tags,
+  credentials,
   freeValue,
   nullable,
   readOnly,
@@ -111,20 +112,22 @@ export const AuthSettingSchema = Type.Object(
       { settings: Flag, keys: Flag, org_settings: Flag, org_keys: Flag },
       { additionalProperties: false },
     ),
-    keys: Type.Object(
-      {
-        client_id: withDefault(
-          nullable(Type.String({ maxLength: LIMITS.pair }), { examples: ["shop"] }),
-          null,
-        ),
-        client_secret: withDefault(
-          secret(
-            nullable(Type.String({ maxLength: LIMITS.secret }), { examples: ["correct horse"] }),
+    keys: credentials(
+      Type.Object(
+        {
+          client_id: withDefault(
+            nullable(Type.String({ maxLength: LIMITS.pair }), { examples: ["shop"] }),
+            null,
           ),
-          null,
-        ),
-      },
-      { additionalProperties: false },
+          client_secret: withDefault(
+            secret(
+              nullable(Type.String({ maxLength: LIMITS.secret }), { examples: ["correct horse"] }),
+            ),
+            null,
+          ),
+        },
+        { additionalProperties: false },
+      ),
     ),
     settings: Settings,
   },

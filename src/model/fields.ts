@@ -38,6 +38,9 @@ export const requiredAlways = <S extends TSchema>(schema: S): S =>
 /** Encrypted at rest. */
 export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret: true });
 
+/** With its secrets goes the rest: readers who see no secrets see null instead of the object. */
+export const credentials = <S extends TSchema>(schema: S): S => mark(schema, { credentials: true });
+
 export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], keywords);
 

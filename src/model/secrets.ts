@@ -5,6 +5,7 @@ export type Path = readonly string[];
 
 interface Node {
   readonly secret?: boolean;
+  readonly credentials?: boolean;
   readonly properties?: Readonly<Record<string, Node>>;
   readonly patternProperties?: Readonly<Record<string, Node>>;
   readonly additionalProperties?: boolean | Node;
@@ -23,8 +24,19 @@ export const hasSecrets = (schema: TSchema): boolean => marks(schema);
  * document only: it has the same paths with its values encrypted.
  */
 export function secretPaths(schema: TSchema, document: unknown): Path[] {
-  return pathsBelow([schema], document, []);
+  return pathsBelow([schema], document, [], isSecret);
 }
+
+/** A copy with null for every secret, and for every object marked as credentials. */
+export function hideSecrets(schema: TSchema, document: unknown): unknown {
+  const paths = pathsBelow([schema], document, [], isHidden);
+  return paths.reduce((hidden, path) => withValueAt(hidden, path, null), document);
+}
+
+type Mark = (node: Node) => boolean;
+const isSecret: Mark = ({ secret }) => secret === true;
+/** Whether it may be null to some readers. */
+export const isHidden: Mark = ({ secret, credentials }) => secret === true || credentials === true;
 
 /**
  * A copy with the values at these paths replaced, concurrently; it shares what is unchanged. If
@@ -43,7 +55,7 @@ export async function replaceAt<D>(
 }
 
 function marks(node: Node): boolean {
-  return node.secret === true || childrenOf(node).some(marks);
+  return isSecret(node) || childrenOf(node).some(marks);
 }
 
 function childrenOf(node: Node): Node[] {
@@ -59,17 +71,21 @@ function childrenOf(node: Node): Node[] {
 
 const branchesOf = ({ anyOf = [], allOf = [] }: Node): Node[] => [...anyOf, ...allOf];
 
-/** `nodes`: the schemas of the value, one for each branch of a union. */
-function pathsBelow(nodes: readonly Node[], value: unknown, path: Path): Path[] {
+/**
+ * The paths of the marked values. `nodes`: the schemas of the value, one for each branch of a
+ * union.
+ */
+function pathsBelow(nodes: readonly Node[], value: unknown, path: Path, isMarked: Mark): Path[] {
   if (value === null || value === undefined || nodes.length === 0) return [];
   const all = nodes.flatMap(withBranches);
-  if (all.some((node) => node.secret)) return [path];
+  if (all.some(isMarked)) return [path];
   if (typeof value !== "object") return [];
   return Object.entries(value).flatMap(([name, inner]) =>
     pathsBelow(
       all.flatMap((node) => nodesAt(node, name, Array.isArray(value))),
       inner,
       [...path, name],
+      isMarked,
     ),
   );
 }

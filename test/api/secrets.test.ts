@@ -65,6 +65,10 @@ const RESOURCES: Readonly<
   },
 };
 
+const objectPath = (path: string, id: string | undefined): string =>
+  path.startsWith("/environment/") ? path : `${path}${id}/`;
+const listPath = (path: string): string => path.replace(/NAME$/, "");
+
 const FILES = ["", "-wal", "-shm"];
 
 function storedBytes({ database }: TestApi): string {
@@ -93,10 +97,10 @@ it("shows secrets to their owner, and writes none to files or log", async () => 
 
     const again = await api.send(sent);
     expect([again.status, again.text]).toEqual([201, made.text]);
-    const object = path.startsWith("/environment/") ? path : `${path}${ids[kind]}/`;
+    const object = objectPath(path, ids[kind]);
     const [one, all, changed] = [
       await api.send({ path: object }),
-      await api.send({ path: path.replace(/NAME$/, "") }),
+      await api.send({ path: listPath(path) }),
       await api.send({ method: "PUT", path: object, body: body(ids) }),
     ];
     expect(one.text).toBe(made.text);
@@ -115,3 +119,56 @@ it("shows secrets to their owner, and writes none to files or log", async () => 
     expect(where).not.toContain(keyLine);
   }
 });
+
+/** By kind: what reads as null. */
+const HIDDEN: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(Object.entries(RESOURCES).map(([kind, { secrets }]) => [kind, secrets])),
+  auth_setting: ["keys", "settings.custom_variables", "settings.ssl_key", "settings.vendor"],
+};
+
+it.each(["its owner", "a colleague"])("shows no secret to a VIEWER key of %s", async (whose) => {
+  await using api = await startApi();
+  const ann = await api.caller("ann", "acme", "EDITOR");
+  const isOwn = whose === "its owner";
+  const viewer = await api.caller(isOwn ? "ann" : "bob", "acme", "VIEWER");
+  const editor = await api.caller(isOwn ? "ann" : "bob", "acme", "EDITOR");
+  const shared = {
+    access: { org_settings: true, org_keys: true },
+    settings: { auth_type: "OAUTH2", ssl_key, vendor: { pin: marker("vendor") } },
+  };
+  const ids: Record<string, string> = {};
+  for (const [kind, { path, body }] of Object.entries(RESOURCES)) {
+    const sent = { ...body(ids), ...(kind === "auth_setting" && shared) };
+    const headers = { "idempotency-key": "one-key" };
+    const made = await api.send<Created>({ method: "POST", path, body: sent, as: ann, headers });
+    expect(made.status, made.text).toBe(201);
+    ids[kind] = made.body.id;
+    const [object, of] = [objectPath(path, ids[kind]), ids["auth_setting"]];
+    if (kind === "token" && !isOwn) continue;
+    const [open, hidden] = [
+      await api.send({ path: object, as: editor }),
+      await api.send({ path: object, as: viewer }),
+    ];
+    const nulls = HIDDEN[kind]!.map((at): unknown => valueAt(hidden.body, at));
+    expect(nulls, kind).toEqual(nulls.map(() => null));
+    expect(open.text, kind).toMatch(MARKERS);
+    if (isOwn) expect(open.text).toBe(made.text);
+    expect(hidden.headers["etag"] ?? "none").not.toBe(open.headers["etag"]);
+    const lists = [listPath(path), "/auth/domain/target.test/", `/tokens/auth/${of}/`];
+    for (const list of lists) {
+      const { status, text } = await api.send({ path: list, as: viewer });
+      expect([status, text.match(MARKERS), text.includes("PRIVATE KEY")]).toEqual([
+        200,
+        null,
+        false,
+      ]);
+    }
+    expect((await api.send({ path: listPath(path), as: viewer })).text).toContain(hidden.text);
+    // The answer that is kept for the editor's request.
+    const again = await api.send({ method: "POST", path, body: sent, as: viewer, headers });
+    expect([again.status, again.text.match(MARKERS)]).toEqual([403, null]);
+  }
+});
+
+const valueAt = (body: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], body);

@@ -177,11 +177,11 @@ const plain = (schema: unknown): unknown =>
     ),
   );
 
-/** Keywords of our own. */
+/** Keywords of our own, always true: a property may have the same name. */
+const MARKS = new Set(["secret", "credentials", "requiredAlways"]);
+
 const isOurs = (name: string, value: unknown): boolean =>
-  name.startsWith("~") ||
-  name === "$id" ||
-  ((name === "secret" || name === "requiredAlways") && value === true);
+  name.startsWith("~") || name === "$id" || (MARKS.has(name) && value === true);
 
 /** Tuples as in JSON Schema 2020-12, which OpenAPI 3.1 uses. */
 function toStandard(value: unknown): unknown {

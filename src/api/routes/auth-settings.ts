@@ -1,24 +1,13 @@
 // Authentication Settings. A token copies fields of its setting, and follows their changes.
-import {
-  AuthSettingSchema,
-  authSettingResource,
-  shownAuthSetting,
-} from "../../model/auth-setting.ts";
+import { authSettingResource, shownAuthSetting } from "../../model/auth-setting.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { toDomain } from "../../model/domain.ts";
-import { nullable } from "../../model/fields.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
-import { Type } from "../../model/type.ts";
 import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { assertUnused, follow } from "../owned-documents.ts";
 import type { DocumentHooks } from "../owned-documents.ts";
-
-const answer = Type.Object({
-  ...AuthSettingSchema.properties,
-  keys: nullable(AuthSettingSchema.properties.keys),
-});
 
 export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
   const settings = {
@@ -31,7 +20,6 @@ export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
     nouns: "AuthSettings",
     one: "an Authentication Setting",
     many: "Authentication Settings",
-    answer,
   };
   return [
     ...writeEndpoints(settings),

@@ -23,7 +23,7 @@ import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../http/endpoint
 import { listOf, listPage } from "../http/paging.ts";
 import type { Cursors, List } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { answerSchema, assertReadable, marked } from "../owned-documents.ts";
+import { toAnswer, answerSchema, assertReadable } from "../owned-documents.ts";
 
 const Body = Type.Object({ value: VariableValue }, { additionalProperties: false });
 const bodyValidator = createValidator(Body);
@@ -55,7 +55,7 @@ export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint
     methods: ["GET"],
     summary: "Get a variable",
     level: "VIEWER",
-    handle: async (request) => shown(await findVariable(store, request)),
+    handle: async (request) => shown(request, await findVariable(store, request)),
   }),
   defineEndpoint({
     ...common,
@@ -88,7 +88,7 @@ async function listVariables(
   const { meta, results } = await listPage(cursors, request, (page) =>
     store.documents.list("variable", principal, filters, page),
   );
-  return { meta, results: results.map(shown) };
+  return { meta, results: results.map((found) => shown(request, found)) };
 }
 
 async function findVariable(store: Store, request: OfVariable): Promise<StoredDocument> {
@@ -97,7 +97,8 @@ async function findVariable(store: Store, request: OfVariable): Promise<StoredDo
   return found;
 }
 
-const shown = (found: StoredDocument): unknown => marked(found.document, found);
+const shown = ({ principal }: Pick<ApiRequest, "principal">, found: StoredDocument): unknown =>
+  toAnswer(VariableSchema, principal, found);
 
 async function lookUp(
   store: Store,
