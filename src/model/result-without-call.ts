@@ -23,7 +23,8 @@ interface Call {
   readonly result_id: string;
   readonly call_id: string;
   readonly domain: string;
-  readonly request: { readonly url: string };
+  /** Null of a call that was deleted. */
+  readonly request: { readonly method: string; readonly url: string } | null;
 }
 
 interface Outcome {
@@ -33,34 +34,40 @@ interface Outcome {
 
 export const QUEUED: Outcome = { result: "QUEUED", message: null };
 
-/** The result of a call that was not made. `agentId` is null where no agent took the run. */
+/**
+ * The result of a call that was not made. Its URL and method are those of the definition: variables
+ * are not filled in, and credentials are masked. `agentId` is null where no agent took the run.
+ */
 export const resultWithoutCall = (
   run: Run,
   call: Call,
   outcome: Outcome,
   agentId: string | null = null,
-): Result => ({
-  id: call.result_id,
-  meta: {
-    call_id: call.call_id,
-    workflow_id: run.workflow?.workflow_id ?? null,
-    workflow_result_id: run.workflow ? run.result_id : null,
-    ...metaWithoutCall(run, outcome, agentId),
-    domain: call.domain,
-    url: maskUrl(call.request.url),
-    http_code: null,
-    source_ip: null,
-    dest_ip: null,
-    request_size: null,
-    response_size: null,
-    redirects: 0,
-  },
-  timing: NO_TIMING,
-  request: null,
-  response: null,
-  hops: [],
-  certificate: null,
-});
+): Result => {
+  const url = maskUrl(call.request?.url ?? "");
+  return {
+    id: call.result_id,
+    meta: {
+      call_id: call.call_id,
+      workflow_id: run.workflow?.workflow_id ?? null,
+      workflow_result_id: run.workflow ? run.result_id : null,
+      ...metaWithoutCall(run, outcome, agentId),
+      domain: call.domain,
+      url,
+      http_code: null,
+      source_ip: null,
+      dest_ip: null,
+      request_size: null,
+      response_size: null,
+      redirects: 0,
+    },
+    timing: NO_TIMING,
+    request: call.request && { url, method: call.request.method, headers: [], body: null },
+    response: null,
+    hops: [],
+    certificate: null,
+  };
+};
 
 /** The result of a workflow's run that made no call. */
 export const workflowResultWithoutCalls = (

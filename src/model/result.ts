@@ -104,12 +104,18 @@ export const ResultSchema = Type.Object({
   }),
   timing: TimingSchema,
   request: Type.Union([
-    Type.Object({
-      url: Url,
-      method: Type.String({ examples: ["GET"] }),
-      headers: Pairs,
-      body: Text,
-    }),
+    Type.Object(
+      {
+        url: Url,
+        method: Type.String({ examples: ["GET"] }),
+        headers: Pairs,
+        body: Text,
+      },
+      {
+        description:
+          "as it was sent, credentials masked; of a call that was not made, the URL and method of its definition",
+      },
+    ),
     Type.Null(),
   ]),
   response: Type.Union([

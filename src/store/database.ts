@@ -81,3 +81,13 @@ export const isAmong = (
   rowLocks
     ? sql`${sql.ref(column)} = any(${values})`
     : sql`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`;
+
+/** The text at this path of a JSON document; null where there is none. */
+export const textAt = (
+  { rowLocks }: Database,
+  column: string,
+  path: readonly string[],
+): RawBuilder<string | null> =>
+  rowLocks
+    ? sql`${sql.ref(column)}::json #>> ${path}::text[]`
+    : sql`json_extract(${sql.ref(column)}, ${`$.${path.join(".")}`})`;

@@ -10,6 +10,7 @@ import { insertRows, isAmong } from "./database.ts";
 import { foldResults } from "./fold.ts";
 import type { CountedPlace } from "./fold.ts";
 import { numberNames } from "./names.ts";
+import { lockPending } from "./pending-runs.ts";
 import type { PendingRun } from "./records.ts";
 import {
   INSERT_DETAILS,
@@ -37,6 +38,18 @@ export interface Outcome {
   /** Where the MISSED result that it replaces was counted. */
   readonly replaced: CountedPlace | undefined;
 }
+
+/** The orders of pending runs by their ids, locked until the end of the transaction. */
+export const lockOrders = async (
+  database: Database,
+  ids: readonly string[],
+): Promise<Map<string, Order>> =>
+  new Map(
+    (await lockPending(database, ids)).map((run) => [
+      run.result_id,
+      { ...run, call_ids: run.call_ids ?? [] },
+    ]),
+  );
 
 export interface StoredOutcome {
   readonly order: Order;

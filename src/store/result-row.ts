@@ -103,7 +103,7 @@ type Details = Pick<ReportedResult, "request" | "response" | "hops" | "certifica
 
 const NO_DETAILS: Details = { url: "", request: null, response: null, hops: [], certificate: null };
 
-/** None for a call that was not made. */
+/** None for a call that was deleted before its run was missed. */
 export function toDetailsRow(
   result: ReportedResult,
 ): BulkRow<"result_id" | "details" | "content"> | undefined {

@@ -1,14 +1,14 @@
 // The outcomes of runs: recorded once each, and read.
 import type { Content } from "../model/content.ts";
 import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
-import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
 import { stepIds } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, isAmong } from "./database.ts";
 import { namesOf, numberOf, numbersOf } from "./names.ts";
-import { lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
+import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
-import { lockPending, removePending } from "./pending-runs.ts";
+import { removePending } from "./pending-runs.ts";
+import { recordMissed } from "./missed-runs.ts";
 import type { MissedRun, Recorded, ResultPage } from "./records.ts";
 import { placeOnPage } from "./result-pages.ts";
 import { numbersIn, toContent, toResult } from "./result-row.ts";
@@ -167,40 +167,3 @@ const isMissed = ({ results, workflow }: RunReport): boolean =>
   workflow
     ? results.length === 0 && workflow.meta.result === "MISSED"
     : results.every(({ meta }) => meta.result === "MISSED");
-
-async function recordMissed(transaction: Database, missed: readonly MissedRun[]): Promise<number> {
-  const ids = missed.map(({ run }) => run.result_id).sort();
-  const pending = await lockOrders(transaction, ids);
-  const stored = await lockOutcomes(transaction, ids);
-  const accepted = missed
-    .filter(({ run }) => !stored.has(run.result_id))
-    .map((outcome) => missedOutcome(outcome, pending));
-  await storeOutcomes(transaction, accepted);
-  await removePending(transaction, ids);
-  return accepted.length;
-}
-
-function missedOutcome(outcome: MissedRun, pending: ReadonlyMap<string, Order>): Outcome {
-  const { run } = outcome;
-  const { result_id: runId, target_id } = run;
-  // The caller's copy may be older than the plan.
-  const order = pending.get(runId) ?? { ...run, call_ids: run.call_ids ?? [] };
-  const ended = { order, replaced: undefined };
-  if (run.target_kind === "workflow") {
-    const workflow = { workflow_id: target_id, name: "" };
-    return { ...ended, results: [], workflow: workflowResultWithoutCalls(run, workflow, outcome) };
-  }
-  const call = { result_id: runId, call_id: target_id, domain: "", request: { url: "" } };
-  return { ...ended, results: [resultWithoutCall(run, call, outcome)], workflow: null };
-}
-
-const lockOrders = async (
-  transaction: Database,
-  ids: readonly string[],
-): Promise<Map<string, Order>> =>
-  new Map(
-    (await lockPending(transaction, ids)).map((run) => [
-      run.result_id,
-      { ...run, call_ids: run.call_ids ?? [] },
-    ]),
-  );

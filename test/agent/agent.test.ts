@@ -164,7 +164,7 @@ describe("an agent", () => {
         message: "started_late: the agent was ready 42.5 s after the due time, the limit is 30 s",
       },
       timing: { total: null, tcp: null },
-      request: null,
+      request: { url: target.url, method: "GET", headers: [], body: null },
     });
     expect(target.connections()).toBe(0);
   });

@@ -125,7 +125,7 @@ describe("a result", () => {
         http_code: null,
       },
       timing: { total: null },
-      request: null,
+      request: { method: "GET", headers: [], body: null },
       response: null,
     });
   });

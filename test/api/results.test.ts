@@ -44,7 +44,7 @@ it("shows a run without an outcome as QUEUED, in the full shape of a result", as
       http_code: null,
     },
     timing: { total: null },
-    request: null,
+    request: { url: "https://target.test/path", method: "GET", headers: [], body: null },
     response: null,
     hops: [],
   });

@@ -9,9 +9,10 @@ import {
 } from "../../src/model/result.ts";
 import type { ReportedResult } from "../../src/model/result.ts";
 import { skewness, standardDeviation } from "../../src/model/summary.ts";
+import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Store } from "../../src/store/store.ts";
-import { aReport, aRun, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, aWorkflow, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -188,6 +189,35 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.results.get(run!.result_id)).toBeUndefined();
     expect(await store.pendingRuns.get(run!.result_id)).toBeDefined();
     expect((await hour(run!.target_id)).size).toBe(0);
+  });
+
+  it("keeps what a run without a report was to call, with credentials masked", async () => {
+    const call = aCall({ url: "https://target.test/{{path}}?api_key=hush&q=%%Q%%" });
+    const workflow = aWorkflow([call.id]);
+    await store.documents.insert(call);
+    await store.documents.insert(workflow);
+    const runs = await ordered(
+      ...[call.id, call.id, "gone"].map((target_id) => aRun({ target_id })),
+      aRun({ target_id: workflow.id, target_kind: "workflow" }),
+    );
+    await store.results.recordMissed([
+      { run: runs[0]!, result: "MISSED", message: "too late" },
+      ...runs.slice(1).map((run) => ({ run, result: "UNABLE_TO_RUN", message: "no" }) as const),
+    ]);
+    await store.documents.remove("call", call.id);
+    const url = "https://target.test/{{path}}?api_key=********&q=%%Q%%";
+    for (const { result_id } of runs.slice(0, 2))
+      expect(await store.results.get(result_id)).toMatchObject({
+        meta: { call_id: call.id, domain: "target.test", url, http_code: null },
+        request: { url, method: "GET", headers: [], body: null },
+        response: null,
+      });
+    expect(await store.results.get(runs[2]!.result_id)).toMatchObject({
+      meta: { domain: "", url: "" },
+      request: null,
+    });
+    const { meta } = workflow.document as Workflow;
+    expect((await store.workflowResults.get(runs[3]!.result_id))?.meta.name).toBe(meta.name);
   });
 
   it("records MISSED with its reason, and lets a late result replace it in every period", async () => {
