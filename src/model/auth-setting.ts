@@ -16,6 +16,7 @@ import {
   Tags,
   credentials,
   freeValue,
+  namedByUser,
   nullable,
   readOnly,
   requiredAlways,
@@ -55,10 +56,13 @@ const Settings = Type.Object(
     auth_type: Type.Enum([...AUTH_TYPES]),
     custom_variables: withDefault(
       secret(
-        Type.Record(Type.String(), Type.String({ maxLength: LIMITS.pair }), {
-          maxProperties: LIMITS.variables,
-          additionalProperties: false, // names with line breaks
-        }),
+        namedByUser(
+          Type.Record(Type.String(), Type.String({ maxLength: LIMITS.pair }), {
+            maxProperties: LIMITS.variables,
+            additionalProperties: false, // names with line breaks
+            description: "null removes a variable",
+          }),
+        ),
       ),
       {},
     ),
@@ -86,7 +90,9 @@ const Settings = Type.Object(
   {
     additionalProperties: secret(freeValue(LIMITS.secret / 1024)),
     maxProperties: 100,
-    description: "which keys matter depends on auth_type",
+    namedByUser: true,
+    description:
+      "which keys matter depends on auth_type; null clears a key listed here and removes any other",
     examples: [{ auth_type: "BASIC", custom_variables: {} }],
   },
 );

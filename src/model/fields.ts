@@ -35,6 +35,9 @@ export const withDefault = <S extends TSchema>(schema: S, value: unknown): S =>
 export const requiredAlways = <S extends TSchema>(schema: S): S =>
   mark(schema, { requiredAlways: true });
 
+/** Of an object: null removes a name that the user chose. */
+export const namedByUser = <S extends TSchema>(schema: S): S => mark(schema, { namedByUser: true });
+
 /** Encrypted at rest. */
 export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret: true });
 
@@ -43,6 +46,11 @@ export const credentials = <S extends TSchema>(schema: S): S => mark(schema, { c
 
 export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], keywords);
+
+/** In a body: a property that the service sets. */
+export const PassedOver = Type.Optional(
+  Type.Unknown({ readOnly: true, description: "set by the service; passed over in a body" }),
+);
 
 /** In the examples of the OpenAPI document. */
 export const EXAMPLE = {

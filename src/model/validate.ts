@@ -76,7 +76,9 @@ function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]):
   );
   const missingOnes = of("required").flatMap((fault) => missing(schema, fault));
   // The branches of a union report its faults; those in one place are one fault.
-  const wrong = raw.filter(({ keyword }) => !REPORTED_OTHERWISE.has(keyword));
+  const wrong = raw.filter(
+    (fault) => !REPORTED_OTHERWISE.has(fault.keyword) && !isOfNull(fault, raw),
+  );
   const byPlace = Map.groupBy(wrong, ({ instancePath }) => instancePath);
   const wrongOnes = [...byPlace.values()].map((faults) =>
     describeValue(schema, value, faults[0] as Fault, faults),
@@ -88,6 +90,11 @@ function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]):
 
 // Reported otherwise: unexpected properties with their siblings, unions by their branches.
 const REPORTED_OTHERWISE = new Set(["additionalProperties", "required", "boolean", "anyOf"]);
+
+/** The null of a nullable object whose faults are inside it. */
+const isOfNull = ({ params, instancePath }: Fault, all: readonly Fault[]): boolean =>
+  params["type"] === "null" &&
+  all.some((other) => other.instancePath.startsWith(`${instancePath}/`));
 
 /** For a missing object: its required properties, if it has any. */
 function missing(schema: TSchema, fault: Fault): string[] {
@@ -187,11 +194,13 @@ interface SchemaNode {
 }
 
 function schemaAt(schema: TSchema, pointer: string): SchemaNode | undefined {
-  return steps(pointer).reduce<SchemaNode | undefined>(
-    (node, step) => node?.properties?.[step] ?? node?.items,
-    schema as SchemaNode,
-  );
+  return steps(pointer).reduce<SchemaNode | undefined>(childAt, schema as SchemaNode);
 }
+
+const childAt = (node: SchemaNode | undefined, step: string): SchemaNode | undefined =>
+  node?.properties?.[step] ??
+  node?.items ??
+  node?.anyOf?.map((branch) => childAt(branch, step)).find((child) => child !== undefined);
 
 const faultWording = (node: SchemaNode | undefined): SchemaNode["fault"] =>
   node?.fault ?? node?.anyOf?.find((branch) => branch.fault)?.fault;

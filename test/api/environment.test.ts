@@ -43,6 +43,25 @@ it.each(["POST", "PUT"] as const)(
   },
 );
 
+it("takes back a variable as it was read, with a new value, but not its id", async () => {
+  const path = "/environment/returned/again";
+  await api.send({ method: "POST", path, body: { value: "old" } });
+  const { id, ...read } = (await api.send({ path })).body;
+  const odd = { ...read, meta: { updated: 5 }, workspace_variable: null, unreadable: true };
+  for (const [value, body] of [
+    ["new", read],
+    ["newer", odd],
+  ] as const) {
+    const changed = await api.send({ method: "PUT", path, body: { ...body, value } });
+    expect([changed.status, changed.body]).toMatchObject([
+      200,
+      { id, meta: { workspace: "returned" }, workspace_variable: { name: "again", value } },
+    ]);
+  }
+  const refused = await api.send({ method: "PUT", path, body: { ...read, id, value: "v" } });
+  expect(refused.body["error_msg"]).toContain("('id' was unexpected)");
+});
+
 it.each<[string, string, object, string]>([
   [
     "a name that begins with a digit",

@@ -42,6 +42,19 @@ const RESOURCES: readonly [path: string, (api: TestApi) => Promise<Body>][] = [
   ["/reports/", async () => ({ meta: { name: "n" }, groups: [{ name: "g" }] })],
 ];
 
+/** Its read-only fields changed to values of any type. */
+function withOddReadOnly({ meta, ...rest }: Body): Body {
+  const readOnly = { owner: 5, created: "long ago", last_update: null, domain: [], auth_type: {} };
+  const odd = Object.entries(readOnly).filter(([name]) => Object.hasOwn(meta as object, name));
+  return { ...rest, meta: { ...(meta as object), ...withoutWritable(rest, odd) } };
+}
+
+/** The domain of a setting is for its owner to write. */
+const withoutWritable = (
+  { settings }: Body,
+  odd: readonly (readonly [name: string, value: unknown])[],
+): object => Object.fromEntries(odd.filter(([name]) => !settings || name !== "domain"));
+
 describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   it.each(["POST", "PUT"] as const)("is created with %s", async (method) => {
     const body = await bodyFor(api);
@@ -54,28 +67,19 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   });
 
   it.each(["POST", "PUT"] as const)(
-    "accepts its own answer without the id, with %s",
+    "accepts with %s what was read, however old its read-only fields are, but not its id",
     async (method) => {
-      const made = await create(api, path, await bodyFor(api));
-      const { id, ...whole } = made;
+      const { id, ...read } = await create(api, path, await bodyFor(api));
       const object = `${path}${id}/`;
-      const answer = await api.send<Created>({
-        method,
-        path: object,
-        body: whole,
-      });
-      expect([answer.status, answer.body]).toEqual([
-        200,
-        {
-          ...made,
-          meta: {
-            ...(made["meta"] as object),
-            last_update: expect.any(String),
-          },
-        },
-      ]);
-      const { body } = answer;
-      const refused = await api.send({ method, path: object, body });
+      const saved = {
+        ...read,
+        meta: { ...(read["meta"] as object), last_update: expect.anything() },
+      };
+      for (const body of [read, read, withOddReadOnly(read)]) {
+        const answer = await api.send<Created>({ method, path: object, body });
+        expect([answer.status, answer.body]).toEqual([200, { id, ...saved }]);
+      }
+      const refused = await api.send({ method, path: object, body: { id, ...read } });
       expect([refused.status, refused.body]).toEqual([
         400,
         {
@@ -85,6 +89,20 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
       ]);
     },
   );
+
+  it("is created anew from what was read, whatever its read-only fields are", async () => {
+    const { id, ...read } = await create(api, path, await bodyFor(api));
+    const times = { created: expect.any(String), last_update: expect.any(String) };
+    for (const body of [read, withOddReadOnly(read)]) {
+      const { status, body: made } = await api.send<Created>({ method: "POST", path, body });
+      expect([status, made]).toEqual([
+        201,
+        { ...read, id: expect.any(String), meta: { ...(read["meta"] as object), ...times } },
+      ]);
+      expect(made.id).not.toBe(id);
+      expect(made["meta"]).not.toMatchObject({ created: "long ago" });
+    }
+  });
 
   it("answers 404 to every method for a missing object", async () => {
     for (const method of ["GET", "PUT", "DELETE"] as const) {

@@ -53,11 +53,6 @@ it("fills in rows and the default location, and replaces groups", async () => {
 it.each<[string, object, string]>([
   ["an id", { id: "x" }, "Additional properties are not allowed ('id' was unexpected)"],
   [
-    "another creation",
-    { meta: { name: "r", created: "2026-01-01" } },
-    "Additional properties are not allowed ('created' was unexpected) in meta",
-  ],
-  [
     "an unknown property of a group",
     { groups: [{ name: "g", color: "red" }] },
     "Additional properties are not allowed ('color' was unexpected) in groups[0]",

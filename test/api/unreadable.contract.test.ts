@@ -99,7 +99,7 @@ const TOKEN = {
   meta: { name: "a token" },
   token: { access_token: null, headers: null },
 };
-const VARIABLE = { workspace_variable: { name: "pin", value: null } };
+const VARIABLE = { meta: {}, workspace_variable: { name: "pin", value: null } };
 
 describe.each(storeKinds)("on %s", (storeKind) => {
   it.each([
@@ -138,6 +138,17 @@ describe.each(storeKinds)("on %s", (storeKind) => {
       ]);
       expect(await storedText(api.database, id)).toBe(damaged);
       expect(api.logged()).toMatch(/the sealed text at .+ was changed/);
+
+      if (list !== "/environment/global") {
+        const { id: _id, ...read } = one.body;
+        const copy = await api.send<{ readonly id: string }>({
+          method: "POST",
+          path: list,
+          body: read,
+        });
+        expect([copy.status, copy.body]).toMatchObject([201, { meta: shown.meta }]);
+        expect(copy.body).not.toHaveProperty("unreadable");
+      }
 
       const removed = await api.send({ method: "DELETE", path });
       expect(removed.status).toBe(200);

@@ -74,11 +74,6 @@ it.each<[string, object, string]>([
     "Additional properties are not allowed ('delay' was unexpected) in workflow",
   ],
   [
-    "another owner",
-    { meta: { name: "w", owner: "eve" } },
-    "Additional properties are not allowed ('owner' was unexpected) in meta",
-  ],
-  [
     "a flag in quotes",
     { workflow: { stop_on_failure: "true" } },
     "workflow.stop_on_failure: 'true' is not of type boolean",

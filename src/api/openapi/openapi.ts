@@ -178,7 +178,7 @@ const plain = (schema: unknown): unknown =>
   );
 
 /** Keywords of our own, always true: a property may have the same name. */
-const MARKS = new Set(["secret", "credentials", "requiredAlways"]);
+const MARKS = new Set(["secret", "credentials", "requiredAlways", "namedByUser"]);
 
 const isOurs = (name: string, value: unknown): boolean =>
   name.startsWith("~") || name === "$id" || (MARKS.has(name) && value === true);

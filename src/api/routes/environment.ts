@@ -11,6 +11,7 @@ import type { Variable } from "../../model/environment.ts";
 import { ownedBy } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { invalid, notFound } from "../../model/errors.ts";
+import { PassedOver } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator, summarizeFaults } from "../../model/validate.ts";
@@ -25,7 +26,15 @@ import type { Cursors, List } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 import { toAnswer, answerSchema, assertReadable } from "../owned-documents.ts";
 
-const Body = Type.Object({ value: VariableValue }, { additionalProperties: false });
+const Body = Type.Object(
+  {
+    value: VariableValue,
+    meta: PassedOver,
+    workspace_variable: PassedOver,
+    unreadable: PassedOver,
+  },
+  { additionalProperties: false },
+);
 const bodyValidator = createValidator(Body);
 const placeValidator = createValidator(
   Type.Object({ workspace: WorkspaceName, variable_name: VariableName }),

@@ -1,0 +1,158 @@
+// The bodies that create and update a resource: their schemas, which follow from the resource's,
+// and how a document takes in what they hold.
+import type { TArray, TObject, TSchema } from "typebox";
+import { PassedOver, mark, nullable } from "./fields.ts";
+import { hasSecrets, isHidden } from "./secrets.ts";
+import { Type } from "./type.ts";
+
+export type Json = Record<string, unknown>;
+
+interface Node {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly required?: readonly string[];
+  readonly items?: Node;
+  readonly anyOf?: readonly Node[];
+  readonly enum?: readonly unknown[];
+  readonly readOnly?: boolean;
+  readonly requiredAlways?: boolean;
+  readonly namedByUser?: boolean;
+  readonly "~optional"?: boolean;
+  readonly default?: unknown;
+}
+
+type Verb = "create" | "update";
+
+/**
+ * Takes anything for the properties that the service sets, but no `id`; in updates only
+ * `requiredAlways` is required.
+ */
+export const bodySchema = (schema: TObject, verb: Verb): TSchema =>
+  objectBody(schema, verb, hasSecrets(schema) ? { unreadable: PassedOver } : {});
+
+function objectBody(schema: TObject, verb: Verb, marker: Record<string, TSchema> = {}): TSchema {
+  const properties: Record<string, TSchema> = { ...marker };
+  for (const [name, child] of Object.entries(schema.properties)) {
+    if (name === "id") continue;
+    const inner = innerSchema(child, verb);
+    properties[name] = isRequired(inner, verb) ? inner : Type.Optional(hideable(inner, verb));
+  }
+  const {
+    type: _type,
+    properties: _properties,
+    required: _required,
+    ...options
+  } = withRoomToRemove(schema, verb) as TObject & { required: string[] };
+  return Type.Object(properties, options);
+}
+
+function innerSchema(child: TSchema, verb: Verb): TSchema {
+  const { readOnly, namedByUser, items } = child as Partial<TArray> & Node;
+  if (readOnly) return PassedOver;
+  if (isObject(child)) return objectBody(child as TObject, verb);
+  if (namedByUser) return withRemovals(child, verb);
+  // Updates replace arrays: their items are new.
+  return items && isObject(items) ? mark(child, { items: innerSchema(items, "create") }) : child;
+}
+
+/** A map in which null removes a name. */
+function withRemovals(map: TSchema, verb: Verb): TSchema {
+  const { patternProperties = {} } = map as { patternProperties?: Record<string, TSchema> };
+  const values = Object.entries(patternProperties).map(([pattern, value]) => [
+    pattern,
+    nullable(value),
+  ]);
+  return mark(withRoomToRemove(map, verb), { patternProperties: Object.fromEntries(values) });
+}
+
+/** An update may name as much as it adds besides, to remove it: the whole document is checked. */
+function withRoomToRemove(schema: TSchema, verb: Verb): TSchema {
+  const { maxProperties } = schema as { maxProperties?: number };
+  if (verb === "create" || maxProperties === undefined) return schema;
+  return mark(schema, { maxProperties: 2 * maxProperties });
+}
+
+/** In a new object made from what a reader saw, null for what was hidden is as good as nothing. */
+const hideable = (schema: TSchema, verb: Verb): TSchema =>
+  verb === "create" && isHidden(schema) && !takesNull(schema) ? nullable(schema) : schema;
+
+const takesNull = ({ type, anyOf, enum: values }: Node): boolean =>
+  anyOf ? anyOf.some(takesNull) : type === "null" || (type === undefined && values === undefined);
+
+function isRequired(node: Node, verb: Verb): boolean {
+  if (node.readOnly || node["~optional"] || "default" in node) return false;
+  if (node.properties !== undefined) return (node.required ?? []).length > 0;
+  return verb === "create" || node.requiredAlways === true;
+}
+
+const isObject = (schema: TSchema): boolean => (schema as Node).properties !== undefined;
+
+/** A value of a create body, with its defaults; undefined for nothing. */
+export function withDefaults(schema: Node, value: unknown): unknown {
+  const { default: preset, properties } = schema;
+  const isGiven = value !== undefined && (value !== null || takesNull(schema));
+  if (!isGiven && preset !== undefined)
+    return typeof preset === "object" ? structuredClone(preset) : preset;
+  if (!properties) return isGiven ? withItemDefaults(schema, value) : undefined;
+  const given = (value ?? {}) as Json;
+  const names = new Set([...Object.keys(given), ...Object.keys(properties)]);
+  return onlyGiven(
+    [...names].map((name) => {
+      const child = childOf(schema, name);
+      const inner = Object.hasOwn(given, name) ? given[name] : undefined;
+      return [name, child ? withDefaults(child, inner) : inner];
+    }),
+  );
+}
+
+/** Fills in defaults only in the items of arrays, which updates replace. */
+export function withItemDefaults(schema: Node, value: unknown): unknown {
+  const { items, properties } = schema;
+  if (items && Array.isArray(value)) return value.map((item) => withDefaults(items, item));
+  if (!properties || !isPlain(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const child = childOf(schema, name);
+      return [name, child ? withItemDefaults(child, inner) : inner];
+    }),
+  );
+}
+
+/** Merges objects deeply; replaces anything else. */
+export function merge(document: Json, change: Json): Json {
+  const merged: Json = { ...document };
+  for (const [name, value] of Object.entries(change)) {
+    const before = merged[name];
+    merged[name] = isPlain(before) && isPlain(value) ? merge(before, value) : value;
+  }
+  return merged;
+}
+
+/** What the schema of a body leaves of it: clients send back the whole object that they read. */
+export const withoutReadOnly = (schema: Node, body: Json): Json =>
+  onlyGiven(
+    Object.entries(body).map(([name, value]) => {
+      const child = childOf(schema, name);
+      if (child?.readOnly) return [name, undefined];
+      return [name, child && isPlain(value) ? withoutReadOnly(child, value) : value];
+    }),
+  );
+
+/** Without the names that the user chose and set to null. */
+export const withoutRemoved = (schema: Node, document: Json): Json =>
+  onlyGiven(
+    Object.entries(document).map(([name, value]) => {
+      const child = childOf(schema, name);
+      if (schema.namedByUser && !child && value === null) return [name, undefined];
+      return [name, child && isPlain(value) ? withoutRemoved(child, value) : value];
+    }),
+  );
+
+const childOf = ({ properties = {} }: Node, name: string): Node | undefined =>
+  Object.hasOwn(properties, name) ? properties[name] : undefined;
+
+const onlyGiven = (entries: readonly (readonly [name: string, value: unknown])[]): Json =>
+  Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+
+const isPlain = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
