@@ -1,5 +1,5 @@
 // From pending runs, as their targets are stored now, to the self-contained orders for agents.
-import { canRun, ownerOf } from "../model/access.ts";
+import { canRun, identityOf, ownerOf } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
@@ -18,7 +18,10 @@ export interface UnableRun {
 /** By id. */
 type Stored = ReadonlyMap<string, StoredDocument>;
 
-/** Ticks hold the credentials and environment values that their calls use. */
+/**
+ * Ticks hold the credentials and environment values that their calls use. Rights are those of now:
+ * sharing that was taken back and revoked keys end runs that were ordered before.
+ */
 export async function buildTicks(
   store: Store,
   runs: readonly PendingRun[],
@@ -35,16 +38,17 @@ export async function buildTicks(
       ]),
     ]),
   );
+  const withKey = await store.apiKeys.ownersWithKey(runs);
   let ticks: Tick[] = [];
   const unable: UnableRun[] = [];
   for (const run of runs) {
-    const tick = tickOf(run, workflows, calls);
+    const tick = tickOf(run, { workflows, calls, withKey });
     if (typeof tick === "string") unable.push({ run, message: tick });
     else ticks.push(tick);
   }
   if ([...calls.values()].some(isAuthorized))
     ticks = await withCredentials(documents, ticks, calls);
-  if (ticks.some(namesEnvironment)) ticks = await withEnvironment(documents, ticks, calls);
+  if (ticks.some(namesEnvironment)) ticks = await withEnvironment(documents, ticks, runs);
   return { ticks, unable };
 }
 
@@ -64,18 +68,37 @@ const isAuthorized = ({ document }: StoredDocument): boolean =>
 /** `{{name}}` in any text of a call, credentials included. */
 const namesEnvironment = ({ calls }: Tick): boolean => /\{\{|%7B%7B/i.test(JSON.stringify(calls));
 
+/** What the runs of a page need from the store. */
+interface Page {
+  readonly workflows: Stored;
+  readonly calls: Stored;
+  /** The identities that have an active key. */
+  readonly withKey: ReadonlySet<string>;
+}
+
 /** The tick, or why there is nothing to run. */
-function tickOf(run: PendingRun, workflows: Stored, calls: Stored): Tick | string {
-  if (run.target_kind === "workflow") {
-    const workflow = workflows.get(run.target_id);
-    return workflow
-      ? workflowTick(run, workflow, calls)
-      : "the workflow was deleted before its run";
-  }
-  const call = calls.get(run.target_id);
-  return call
-    ? { ...runOf(run), calls: [tickCall(run.result_id, call)] }
-    : "the call was deleted before its run";
+function tickOf(run: PendingRun, { workflows, calls, withKey }: Page): Tick | string {
+  const isWorkflow = run.target_kind === "workflow";
+  const target = (isWorkflow ? workflows : calls).get(run.target_id);
+  if (!target) return `the ${run.target_kind} was deleted before its run`;
+  const forbidden = withoutRight(run, target, withKey);
+  if (forbidden !== undefined) return forbidden;
+  return isWorkflow
+    ? workflowTick(run, target, calls)
+    : { ...runOf(run), calls: [tickCall(run.result_id, target)] };
+}
+
+/** Why whoever ordered the run may not have it any more. */
+function withoutRight(
+  run: PendingRun,
+  target: StoredDocument,
+  withKey: ReadonlySet<string>,
+): string | undefined {
+  const who = run.trigger === "SCHEDULE" ? "the deployment's owner" : "the caller";
+  if (!canRun(ownerOf(run), target)) return `${who} may no longer run the ${run.target_kind}`;
+  if (withKey.has(identityOf(run))) return undefined;
+  const where = run.owner_org === null ? "" : ` in organization '${run.owner_org}'`;
+  return `${who} has no active API key${where}`;
 }
 
 /** A run keeps its plan: published again, it is the same tick. */

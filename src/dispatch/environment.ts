@@ -6,7 +6,7 @@ import type { Variable } from "../model/environment.ts";
 import { cannotBeDecrypted } from "../model/secrets.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { environmentNames } from "../model/variables.ts";
-import type { StoredDocument } from "../store/records.ts";
+import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
 const DEFAULT_WORKSPACE = "global";
@@ -14,12 +14,16 @@ const DEFAULT_WORKSPACE = "global";
 /** By name; null for a value that cannot be decrypted. */
 type Values = Readonly<Record<string, string | null>>;
 
-/** The values of the run's workspace, then those of the default one. `calls`: stored, by id. */
+/**
+ * The values of the run's workspace, then those of the default one. They belong to the organization
+ * of whoever ordered the run, or to its owner where there is none: so do the calls that it may make.
+ */
 export async function withEnvironment(
   documents: Store["documents"],
   ticks: readonly Tick[],
-  calls: ReadonlyMap<string, StoredDocument>,
+  runs: readonly PendingRun[],
 ): Promise<Tick[]> {
+  const owners = new Map(runs.map((run) => [run.result_id, ownerOf(run)]));
   const workspaces = new Map<string, Promise<Values>>();
   const valuesOf = (workspace: string): Promise<Values> => {
     const values = workspaces.get(workspace) ?? readWorkspace(documents, workspace);
@@ -29,14 +33,13 @@ export async function withEnvironment(
   const complete: Tick[] = [];
   for (const tick of ticks) {
     const names = environmentNames(tick.calls.flatMap(textsOf));
-    const stored = tick.calls.map(({ call_id }) => calls.get(call_id)).find(Boolean);
-    if (names.length === 0 || !stored) {
+    const user = owners.get(tick.result_id);
+    if (names.length === 0 || !user) {
       complete.push(tick);
       continue;
     }
     const given = tick.context["WORKSPACE"];
     const workspace = typeof given === "string" ? given : DEFAULT_WORKSPACE;
-    const user = ownerOf(stored);
     const values = {
       ...(await valuesOf(workspaceKey(user, DEFAULT_WORKSPACE))),
       ...(await valuesOf(workspaceKey(user, workspace))),

@@ -1,7 +1,9 @@
 // API keys, as hashes.
 import type { Selectable } from "kysely";
-import type { AccessLevel, Actor } from "../model/access.ts";
+import { identityOf } from "../model/access.ts";
+import type { AccessLevel, Actor, Ownership } from "../model/access.ts";
 import type { Database } from "./database.ts";
+import { isAmong } from "./database.ts";
 import { isOf } from "./identity.ts";
 import { prepared } from "./prepared.ts";
 import type { ApiKey, Page } from "./records.ts";
@@ -9,7 +11,8 @@ import type { Schema } from "./schema.ts";
 
 export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
 
-export function createApiKeyStore({ kysely }: Database) {
+export function createApiKeyStore(database: Database) {
+  const { kysely } = database;
   const active = () => kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);
   return {
     /** False when there is a key with this id already. */
@@ -35,6 +38,18 @@ export function createApiKeyStore({ kysely }: Database) {
         .limit(limit)
         .execute();
       return rows.map(toApiKey);
+    },
+    /** Those of these owners who have an active key, as `identityOf` tells them apart. */
+    async ownersWithKey(owners: readonly Ownership[]): Promise<ReadonlySet<string>> {
+      const names = [...new Set(owners.map(({ owner }) => owner))];
+      const rows = await kysely
+        .selectFrom("api_keys")
+        .select(["owner", "org as owner_org"])
+        .distinct()
+        .where("revoked", "=", 0)
+        .where(isAmong(database, "owner", names))
+        .execute();
+      return new Set(rows.map(identityOf));
     },
     /** False without such an active key. `owner` null: of any owner. */
     async revoke(id: string, owner: Actor | null, now: number): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { TickCall } from "../../src/model/tick.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
-import { aRun } from "../support/runs.ts";
+import { aRun, insertKey } from "../support/runs.ts";
 import { damageSecrets } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 
@@ -50,7 +50,8 @@ const newCall = (
 /** The call of the tick of each. */
 async function tickCalls(store: Store, ...calls: readonly NewDocument[]): Promise<TickCall[]> {
   for (const call of calls) await store.documents.insert(call);
-  const runs = calls.map(({ id }) => aRun({ target_id: id }));
+  await insertKey(store, Date.now(), { org: "acme" });
+  const runs = calls.map(({ id }) => aRun({ target_id: id, owner_org: "acme" }));
   const { ticks } = await buildTicks(store, runs);
   return ticks.flatMap((tick) => tick.calls);
 }

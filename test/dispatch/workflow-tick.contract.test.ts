@@ -7,12 +7,13 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { buildTicks } from "../../src/dispatch/build-tick.ts";
 import { manualRun } from "../../src/api/run-now.ts";
+import { workspaceKey } from "../../src/model/environment.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
-import type { NewDocument } from "../../src/store/records.ts";
+import type { NewDocument, PendingRun } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { aCall, aRun, aWorkflow, T0 } from "../support/runs.ts";
+import { aCall, aRun, aWorkflow, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -43,13 +44,14 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
   beforeAll(async () => {
     database = await createTestDatabase(kind);
     store = await database.open(createManualClock(T0));
+    for (const org of [null, "acme"]) await insertKey(store, T0, { org });
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
   const stored = async (...documents: NewDocument[]): Promise<void> => {
     for (const document of documents) await store.documents.insert(document);
   };
-  const tickOf = async (target_id: string): Promise<Tick | string> => {
+  const tickOf = async (target_id: string, change: Partial<PendingRun> = {}) => {
     const run = manualRun({
       target_id,
       target_kind: "workflow",
@@ -61,7 +63,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       run_delay: 0,
       now: T0,
     });
-    const { ticks, unable } = await buildTicks(store, [run]);
+    const { ticks, unable } = await buildTicks(store, [{ ...run, ...change }]);
     return ticks[0] ?? unable[0]?.message ?? "";
   };
 
@@ -96,7 +98,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     const ids = [own.id, open.id, foreign.id, "gone"];
     const workflow = aWorkflow(ids, { owner_org: "acme" });
     await stored(own, open, foreign, workflow);
-    const tick = (await tickOf(workflow.id)) as Tick;
+    const tick = (await tickOf(workflow.id, { owner_org: "acme" })) as Tick;
     expect(tick.calls.map(({ call_id }) => call_id)).toEqual(ids);
     expect(tick.calls.map(({ unable }) => unable !== undefined)).toEqual([
       false,
@@ -131,6 +133,24 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     });
     const page = { after: "", limit: 9 };
     expect(await store.pendingRuns.listOfTarget(call.id, page)).toHaveLength(1);
+  });
+
+  it("has the values of its own organization, whatever calls it names", async () => {
+    const value = (owner_org: string | null, name: string, text: string): NewDocument => ({
+      ...aCall({ owner_org }),
+      kind: "variable",
+      document: { workspace_variable: { name, value: text } },
+      filters: { workspace: workspaceKey({ owner: "ann", org: owner_org }, "global"), name },
+    });
+    const url = "https://target.test/{{pin}}/{{other}}";
+    const [foreign, own] = [aCall({ url }), aCall({ url, owner_org: "acme" })];
+    const workflow = aWorkflow([foreign.id, own.id], { owner_org: "acme" });
+    await stored(foreign, own, workflow);
+    await stored(value(null, "pin", "none's"), value(null, "other", "none's"));
+    await stored(value("acme", "pin", "acme's"));
+    const tick = (await tickOf(workflow.id, { owner_org: "acme" })) as Tick;
+    expect(tick.calls.map(({ unable }) => unable !== undefined)).toEqual([true, false]);
+    expect(tick.environment).toEqual({ pin: "acme's" });
   });
 
   it("does not exist without calls, or without the workflow", async () => {

@@ -15,7 +15,7 @@ import type { NewDocument, Schedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
-import { aCall, aReport, aRun, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -38,6 +38,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     database = await createTestDatabase(kind);
     clock = createManualClock(T0 + 1 * SECOND);
     store = await database.open(clock);
+    await insertKey(store, clock.now());
     call = aCall();
     await store.documents.insert(call);
     bus = createInProcessBus({ clock, log });

@@ -15,7 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import { expectOneRowForEachSlot, readLedger } from "../support/ledger.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
-import { aCall, T0 } from "../support/runs.ts";
+import { aCall, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -34,6 +34,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     database = await createTestDatabase(kind);
     clock = createManualClock(T0 + SECOND);
     store = await database.open(clock);
+    await insertKey(store, clock.now());
     bus = createInProcessBus({ clock, log });
   });
   afterEach(async () => {

@@ -14,7 +14,7 @@ import { reconcile } from "../../src/scheduler/reconcile.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
-import { aCall, aRun, aWorkflow, aWorkflowReport, T0 } from "../support/runs.ts";
+import { aCall, aRun, aWorkflow, aWorkflowReport, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -34,6 +34,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     database = await createTestDatabase(kind);
     clock = createManualClock(T0 + SECOND);
     store = await database.open(clock);
+    await insertKey(store, clock.now());
     const call = aCall();
     const workflow = aWorkflow([call.id, call.id]);
     workflowId = workflow.id;

@@ -11,7 +11,7 @@ import type { Schedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { expectOneRowForEachSlot, expectStatisticsOfRows, readLedger } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
-import { aCall } from "./runs.ts";
+import { aCall, insertKey } from "./runs.ts";
 
 /** Stores calls with one-minute schedules, spread over the minute and active since its start. */
 export async function deployMany(
@@ -19,7 +19,9 @@ export async function deployMany(
   targetUrl: string,
   count: number,
 ): Promise<Schedule[]> {
-  const active_from = slotOf(await store.now());
+  const now = await store.now();
+  const active_from = slotOf(now);
+  await insertKey(store, now);
   const schedules = Array.from({ length: count }, (_, n): Schedule => ({
     deployment_id: `deployment-${n}`,
     owner: "ann",
