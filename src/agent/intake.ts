@@ -4,6 +4,7 @@
 import type { RunReport } from "../model/result.ts";
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
+import { DEFAULT_BEHAVIOUR } from "./http/behaviour.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { prepareRun } from "./prepare-run.ts";
 import type { Run } from "./prepare-run.ts";
@@ -13,7 +14,7 @@ import type { RunLog } from "./run-log.ts";
 import { makeRun, missedReport } from "./run-tick.ts";
 import type { RunControl, RunSettings } from "./run-tick.ts";
 import { createTurns } from "./turns.ts";
-import type { Turns } from "./turns.ts";
+import type { Place, Start, Turns } from "./turns.ts";
 
 export interface IntakeSettings extends RunSettings {
   readonly metrics: AgentMetrics;
@@ -108,38 +109,33 @@ function createRuns(settings: IntakeSettings) {
   const cancelled = new AbortController();
   let inFlight = 0;
 
-  /** The run has no place while it waits, and none afterwards if this rejects. */
-  async function beforeNext(tick: Tick, message: Message, delayMs: number): Promise<void> {
-    const { signal } = cancelled;
-    turns.release();
-    if (delayMs > 0) await clock.pause(delayMs, signal);
-    signal.throwIfAborted();
-    await turns.start(startOf(tick), message).catch((cause: unknown) => {
-      signal.throwIfAborted();
-      throw cause;
-    });
-  }
-
   return {
     /** Rejects with the reason of `giveBack` or `cancel`. */
     async run(tick: Tick, message: Message): Promise<RunReport> {
-      const run = await hold(settings, turns, tick, message);
+      const held = await hold(settings, turns, tick, message);
       message.started = true;
       metrics.inFlightRuns.set((inFlight += 1));
-      let hasPlace = true;
+      const { signal } = cancelled;
+      let { place } = held;
+      const control: RunControl = {
+        cancel: signal,
+        async beforeNext(delayMs) {
+          place?.release();
+          place = undefined;
+          if (delayMs > 0) await clock.pause(delayMs, signal);
+          signal.throwIfAborted();
+          place = await turns.start({ ...held.start, latest: Infinity }).catch((cause: unknown) => {
+            signal.throwIfAborted();
+            throw cause;
+          });
+        },
+        chore: () => turns.chore(),
+      };
       try {
-        return await runInTime(settings, run, {
-          cancel: cancelled.signal,
-          async beforeNext(delayMs) {
-            hasPlace = false;
-            await beforeNext(tick, message, delayMs);
-            hasPlace = true;
-          },
-          chore: () => turns.chore(),
-        });
+        return await runInTime(settings, held, control);
       } finally {
         metrics.inFlightRuns.set((inFlight -= 1));
-        if (hasPlace) turns.release();
+        place?.release();
       }
     },
     /** Ends the wait of the message's held ticks. */
@@ -152,36 +148,52 @@ function createRuns(settings: IntakeSettings) {
   };
 }
 
-/** Prepares the run, and resolves when it may start. */
+interface Held {
+  readonly run: Run;
+  readonly start: Start;
+  /** Undefined when it is too late. */
+  readonly place: Place | undefined;
+}
+
+/** Prepares the run, and resolves when it may start, or no longer may. */
 async function hold(
   settings: IntakeSettings,
   turns: Turns,
   tick: Tick,
   message: Message,
-): Promise<Run> {
+): Promise<Held> {
   const { metrics } = settings;
   metrics.heldTicks.inc();
   try {
     await turns.chore();
     const run = await prepareRun(settings, tick);
     if (message.givenBack) throw message.givenBack;
-    await turns.start(startOf(tick), message);
-    return run;
+    const start = startOfRun(run, message);
+    return { run, start, place: await turns.start(start) };
   } finally {
     metrics.heldTicks.dec();
   }
 }
 
+const startOfRun = ({ tick, steps }: Run, message: Message): Start => ({
+  owner: tick.owner_hash ?? "",
+  isManual: tick.trigger === "MANUAL",
+  isLong: steps.some(({ behaviour }) => behaviour.timeoutMs > DEFAULT_BEHAVIOUR.timeoutMs),
+  instant: startOf(tick),
+  latest: tick.latest_start,
+  group: message,
+});
+
 async function runInTime(
   settings: IntakeSettings,
-  run: Run,
+  { run, place }: Held,
   control: RunControl,
 ): Promise<RunReport> {
   const { clock, metrics, runLog } = settings;
   const { tick } = run;
   const now = clock.now();
   const lateness = now - tick.due_time;
-  const isTooLate = now > tick.latest_start;
+  const isTooLate = !place || now > tick.latest_start;
   if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
   const report = isTooLate ? missedReport(settings, tick) : await makeRun(settings, run, control);
   runLog.ended(report, lateness);

@@ -1,7 +1,9 @@
 // Turns of the event loop. The thread that takes the timestamps of calls does one thing at a time,
-// so that no answer waits behind more than one piece of work: starts are in due order, and wait
-// while the thread is behind.
+// so that no answer waits behind more than one piece of work: runs start one by one, in the order
+// of places.ts, and wait while the thread is behind.
 import type { Clock } from "../runtime/clock.ts";
+import { createPlaces } from "./places.ts";
+import type { Claim } from "./places.ts";
 
 /** A turn that took longer keeps the next run from starting, in milliseconds. */
 const LONGEST_TURN_MS = 1;
@@ -12,66 +14,71 @@ const LONGEST_TURN_MS = 1;
  */
 const START_ANYWAY_AFTER_MS = 5000;
 
-interface Start {
-  /** Epoch milliseconds. */
-  readonly instant: number;
+/** A run that waits for its start. */
+export interface Start extends Claim {
+  /** Starts that are withdrawn together. */
   readonly group: object;
-  readonly resolve: () => void;
+}
+
+interface Waiting extends Start {
+  /** `hasPlace`: whether it may start; otherwise it has waited in vain. */
+  readonly resolve: (hasPlace: boolean) => void;
   readonly reject: (reason: Error) => void;
+}
+
+/** A run's place among those that run at the same time. */
+export interface Place {
+  release(): void;
 }
 
 export type Turns = ReturnType<typeof createTurns>;
 
 /** `places`: maximum runs at a time. */
 export function createTurns(clock: Clock, places: number) {
-  const starts = createStarts();
+  const starts = createStarts(places);
   const chores: (() => void)[] = [];
   const pace = createPace(clock);
   const sleep = createSleep(clock);
-  let free = places;
   let startedLast = false;
 
   function turn(): void {
-    const mayStart = pace.turnEnded();
-    startedLast = mayStart && isStartDue() && !(startedLast && chores.length > 0);
-    if (startedLast) {
-      free -= 1;
-      starts.takeFirst()?.resolve();
-    } else chores.shift()?.();
+    const mayStart = pace.turnEnded() && !(startedLast && chores.length > 0);
+    const isExpired = starts.endExpired(clock.now());
+    startedLast = mayStart && !isExpired && starts.startNext(clock.now());
+    if (!startedLast && !isExpired) chores.shift()?.();
     wake();
   }
 
-  const isStartDue = (): boolean => free > 0 && starts.isDue(clock.now());
-
   function wake(): void {
     if (pace.isInTurn()) return;
-    if (chores.length > 0 || isStartDue()) {
+    if (chores.length > 0 || starts.areDue(clock.now())) {
       pace.turnBegins();
       setImmediate(turn);
-    } else if (free > 0) {
-      pace.caughtUp();
-      sleep.until(starts.first()?.instant, wake);
-    } else sleep.until(undefined, wake);
+      return;
+    }
+    if (starts.haveFree()) pace.caughtUp();
+    sleep.until(starts.dueAt(), wake);
   }
 
   return {
     /**
-     * Resolves when the run may start, never before `instant`; it then has a place until
-     * `release`. Rejects with the reason for which its group is withdrawn.
+     * Resolves to a place when the run may start, from its `instant` on; to undefined after its
+     * `latest`. Rejects with the reason for which its group is withdrawn.
      */
-    start(instant: number, group: object): Promise<void> {
-      return new Promise((resolve, reject) => {
-        starts.add({ instant, group, resolve, reject });
-        wake();
-      });
-    },
-    release(): void {
-      free += 1;
+    async start(given: Start): Promise<Place | undefined> {
+      const { waiting, hasPlace } = starts.add(given);
       wake();
+      if (!(await hasPlace)) return undefined;
+      return {
+        release() {
+          starts.release(waiting);
+          wake();
+        },
+      };
     },
     /** Rejects the starts of a group that still wait. */
     withdraw(group: object, reason: Error): void {
-      for (const { reject } of starts.takeGroup(group)) reject(reason);
+      starts.withdraw(group, reason);
       wake();
     },
     /** Resolves in a turn of its own: for work that is not urgent. */
@@ -80,6 +87,60 @@ export function createTurns(clock: Clock, places: number) {
         chores.push(resolve);
         wake();
       });
+    },
+  };
+}
+
+/** Starts that wait, and the places of those that had theirs. */
+function createStarts(count: number) {
+  const places = createPlaces<Waiting>(count);
+  const groups = new Map<object, Set<Waiting>>();
+
+  function leaveGroup(waiting: Waiting): void {
+    const members = groups.get(waiting.group);
+    members?.delete(waiting);
+    if (members?.size === 0) groups.delete(waiting.group);
+  }
+
+  return {
+    add(given: Start) {
+      const { promise: hasPlace, resolve, reject } = Promise.withResolvers<boolean>();
+      const waiting: Waiting = { ...given, resolve, reject };
+      const members = groups.get(given.group) ?? new Set();
+      groups.set(given.group, members.add(waiting));
+      places.add(waiting);
+      return { waiting, hasPlace };
+    },
+    /** Whether `endExpired` or `startNext` would find one. */
+    areDue: (now: number): boolean => Boolean(places.expired(now) ?? places.next(now)),
+    /** Epoch milliseconds; Infinity: not unless something happens. */
+    dueAt: () => places.changesAt(),
+    haveFree: () => places.areFree(),
+    /** False when there is none. */
+    endExpired(now: number): boolean {
+      const waiting = places.expired(now);
+      if (!waiting) return false;
+      places.withdraw(waiting);
+      leaveGroup(waiting);
+      waiting.resolve(false);
+      return true;
+    },
+    /** False when none may start. */
+    startNext(now: number): boolean {
+      const waiting = places.next(now);
+      if (!waiting) return false;
+      places.take(waiting);
+      leaveGroup(waiting);
+      waiting.resolve(true);
+      return true;
+    },
+    release: (waiting: Waiting): void => places.release(waiting),
+    withdraw(group: object, reason: Error): void {
+      for (const waiting of groups.get(group) ?? []) {
+        places.withdraw(waiting);
+        waiting.reject(reason);
+      }
+      groups.delete(group);
     },
   };
 }
@@ -106,40 +167,16 @@ function createPace(clock: Clock) {
   };
 }
 
-/** Starts that wait, by their instant; those of the same instant in the order they came. */
-function createStarts() {
-  let waiting: Start[] = []; // the first one last
-  return {
-    first: (): Start | undefined => waiting.at(-1),
-    isDue: (now: number): boolean => (waiting.at(-1)?.instant ?? Infinity) <= now,
-    takeFirst: (): Start | undefined => waiting.pop(),
-    add(start: Start): void {
-      let [low, high] = [0, waiting.length];
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if ((waiting[middle]?.instant ?? 0) > start.instant) low = middle + 1;
-        else high = middle;
-      }
-      waiting.splice(low, 0, start);
-    },
-    takeGroup(group: object): Start[] {
-      const taken = waiting.filter((start) => start.group === group);
-      if (taken.length > 0) waiting = waiting.filter((start) => start.group !== group);
-      return taken;
-    },
-  };
-}
-
 /** One sleep at a time, until the earliest instant that was asked for. */
 function createSleep(clock: Clock) {
   let sleeping: { readonly instant: number; readonly end: AbortController } | undefined;
   return {
-    /** Calls `wake` at the instant; undefined: sleeps no more. */
-    until(instant: number | undefined, wake: () => void): void {
+    /** Calls `wake` at the instant, which may be Infinity. */
+    until(instant: number, wake: () => void): void {
       if (sleeping?.instant === instant) return;
       sleeping?.end.abort();
       sleeping = undefined;
-      if (instant === undefined) return;
+      if (instant === Infinity) return;
       const end = new AbortController();
       sleeping = { instant, end };
       clock.waitUntil(instant, end.signal).then(

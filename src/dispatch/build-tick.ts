@@ -3,7 +3,7 @@ import { canRun, identityOf, ownerOf } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
-import { stepIds } from "../runtime/ids.ts";
+import { shortHash, stepIds } from "../runtime/ids.ts";
 import type { PendingRun, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { withCredentials } from "./credentials.ts";
@@ -132,6 +132,7 @@ const runOf = (run: PendingRun): Omit<Tick, "calls"> => ({
   latest_start: run.latest_start,
   deployment_id: run.deployment_id,
   location_id: run.location_id,
+  owner_hash: shortHash(identityOf(run)),
   context: { ...run.context },
 });
 

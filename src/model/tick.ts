@@ -52,6 +52,11 @@ export const TickSchema = Type.Object({
   latest_start: Instant,
   deployment_id: nullableText,
   location_id: Type.String(),
+  /**
+   * The same for all runs of an owner, and no name: agents share their places by it. Absent in
+   * ticks of earlier hubs, which count as one owner's.
+   */
+  owner_hash: Type.Optional(Type.String()),
   context: Type.Record(Type.String(), Type.Unknown()),
   /** The environment values that the calls name. */
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),

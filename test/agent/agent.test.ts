@@ -201,6 +201,27 @@ describe("an agent", () => {
     await expect.poll(() => system.results().length).toBe(501);
   });
 
+  it("leaves places to others beside an owner's slow scheduled runs", async () => {
+    await using slow = await startHeldTarget();
+    await using fast = await startTarget();
+    const system = newSystem();
+    await startAgent(system, { concurrency: 20 });
+    const eve = Array.from({ length: 60 }, (_, at) => tickFor(slow.url, `eve-${at}`));
+    const times = { due_time: NOW + 1000 };
+    const bob = Array.from({ length: 30 }, (_, at) => tickFor(fast.url, `bob-${at}`, times));
+    await system.bus.publishTicks([
+      ...bob.map((tick) => ({ ...tick, owner_hash: "bob" })),
+      ...eve.map((tick) => ({ ...tick, owner_hash: "eve" })),
+    ]);
+    await expect.poll(() => slow.requests).toHaveLength(16);
+    await system.clock.advance(1000);
+    await expect.poll(() => system.results()).toHaveLength(30);
+    expect(system.results().every(({ meta }) => meta.result === "COMPLETE")).toBe(true);
+    expect(slow.requests.length).toBeGreaterThanOrEqual(16);
+    slow.release();
+    await expect.poll(() => (slow.release(), system.results())).toHaveLength(90);
+  });
+
   it("frees the place of a workflow between its calls", async () => {
     await using target = await startTarget();
     const system = newSystem();

@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { createTurns } from "../../src/agent/turns.ts";
+import type { Place, Start } from "../../src/agent/turns.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
-const GROUP = {};
+const START: Omit<Start, "instant"> = {
+  owner: "ann",
+  isManual: false,
+  isLong: false,
+  latest: Infinity,
+  group: {},
+};
 
 const turnsOfLoop = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1)
@@ -17,9 +24,13 @@ function newTurns(places = 100) {
   let lost = 0;
   const turns = createTurns({ ...clock, monotonic: () => clock.monotonic() + lost }, places);
   const done: string[] = [];
-  const start = (name: string, instant = NOW, group: object = GROUP): void =>
-    void turns.start(instant, group).then(
-      () => done.push(name),
+  const held: Place[] = [];
+  const start = (name: string, instant = NOW, rest: Partial<Start> = {}): void =>
+    void turns.start({ ...START, instant, ...rest }).then(
+      (place) => {
+        if (place) held.push(place);
+        done.push(place ? name : `${name}: too late`);
+      },
       (reason: Error) => done.push(`${name}: ${reason.message}`),
     );
   const chore = (name: string): void => void turns.chore().then(() => done.push(name));
@@ -28,7 +39,7 @@ function newTurns(places = 100) {
     lost += 2;
     if (goesOn()) setImmediate(slowDown, goesOn);
   };
-  return { clock, turns, done, start, chore, slowDown };
+  return { clock, turns, held, done, start, chore, slowDown };
 }
 
 describe("starts", () => {
@@ -49,14 +60,31 @@ describe("starts", () => {
   });
 
   it("wait for a place, and take the next turn when one is free", async () => {
-    const { turns, done, start } = newTurns(1);
+    const { held, done, start } = newTurns(1);
     start("first");
     start("second");
     await turnsOfLoop(5);
     expect(done).toEqual(["first"]);
-    turns.release();
+    held[0]?.release();
     await turnsOfLoop(5);
     expect(done).toEqual(["first", "second"]);
+  });
+
+  it("end after their latest instant, though no place is free", async () => {
+    const { clock, held, done, start } = newTurns(1);
+    start("first");
+    start("second", NOW, { latest: NOW + 60_000 });
+    await turnsOfLoop(5);
+    await clock.advance(60_000);
+    await turnsOfLoop(5);
+    expect(done).toEqual(["first"]);
+    await clock.advance(1);
+    await turnsOfLoop(5);
+    expect(done).toEqual(["first", "second: too late"]);
+    held[0]?.release();
+    start("third");
+    await turnsOfLoop(5);
+    expect(done.at(-1)).toBe("third");
   });
 
   it("have turns of their own", async () => {
@@ -105,13 +133,13 @@ describe("starts", () => {
   it("end with their group", async () => {
     const { clock, turns, done, start } = newTurns();
     const [one, other] = [{}, {}];
-    start("one", NOW + 10, one);
-    start("other", NOW + 20, other);
+    start("one", NOW + 10, { group: one });
+    start("other", NOW + 20, { group: other });
     turns.withdraw(one, new Error("gone"));
     await clock.advance(20);
     await turnsOfLoop(5);
     expect(done).toEqual(["one: gone", "other"]);
-    start("last", NOW + 1000, other);
+    start("last", NOW + 1000, { group: other });
     turns.withdraw(other, new Error("gone"));
     expect(clock.waiting()).toEqual([]);
   });

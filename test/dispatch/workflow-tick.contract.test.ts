@@ -88,6 +88,22 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     expect(new Set(tick.calls.map(({ result_id }) => result_id)).size).toBe(3);
   });
 
+  it("says whose run it is by a hash, which tells owners of one name apart", async () => {
+    const call = aCall();
+    await stored(call);
+    const owners = [
+      { owner: "ann", owner_org: null },
+      { owner: "ann", owner_org: "shop" },
+      { owner: "ann", owner_org: null },
+    ];
+    const runs = owners.map((owner) => aRun({ target_id: call.id, ...owner }));
+    const { ticks } = await buildTicks(store, runs);
+    const [one, inShop, again] = ticks.map(({ owner_hash }) => owner_hash);
+    expect(one).toMatch(/^[\w-]{16}$/);
+    expect(again).toBe(one);
+    expect(inShop).not.toBe(one);
+  });
+
   it("marks calls that were deleted, or are no longer shared, as unable to run", async () => {
     const shared = { owner: "bob", owner_org: "acme", org: true };
     const [own, open, foreign] = [

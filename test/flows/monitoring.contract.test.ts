@@ -1,5 +1,6 @@
 // From a call's definition to its statistics, through every role; the test moves the clock from
 // slot to slot.
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { PendingRun } from "../../src/store/records.ts";
@@ -23,8 +24,11 @@ beforeAll(async () => {
 });
 afterAll(() => target[Symbol.asyncDispose]());
 
-const start = (options: Partial<Pick<StackOptions, "now" | "agents" | "agentClock">> = {}) =>
-  startStack({ now: START, egressAllow: [target.authority], ...options });
+const start = (
+  options: Partial<
+    Pick<StackOptions, "now" | "agents" | "agentClock" | "egressAllow" | "concurrency">
+  > = {},
+) => startStack({ now: START, egressAllow: [target.authority], ...options });
 
 /** Beats ahead of the slot, as the scheduler does, and starts it. */
 async function begin(stack: Stack, slot: number): Promise<void> {
@@ -252,6 +256,47 @@ describe("agents", () => {
     await expect.poll(() => stack.outcomes("duplicate")).toBe(3);
     expect(await stack.client.stat(call, "kind=DAY&type=COMPLETE")).toEqual(stat);
     expect(await stack.client.ended(call)).toHaveLength(3);
+  });
+});
+
+describe("an agent with 20 places", () => {
+  /** A target that answers nothing until it is let go. */
+  async function startSlowTarget() {
+    const held = new Set<ServerResponse>();
+    let isHolding = true;
+    const slow = await startTarget((_, response) => {
+      if (isHolding) held.add(response);
+      else response.end();
+    });
+    const letGo = (): void => {
+      isHolding = false;
+      for (const response of held) response.end();
+    };
+    return Object.assign(slow, { letGo });
+  }
+
+  it("makes an owner's scheduled runs in time beside 60 slow manual runs of another", async () => {
+    await using slow = await startSlowTarget();
+    await using stack = await start({
+      concurrency: 20,
+      egressAllow: [target.authority, slow.authority],
+    });
+    const eve = await stack.clientOf("eve");
+    const slowCall = await eve.createCall(slow.url);
+    const calls: string[] = [];
+    for (let n = 0; n < 15; n += 1) calls.push(await deployed(stack));
+    for (let n = 0; n < 60; n += 1) await eve.send("POST", `/calls/${slowCall}/run`, {});
+    await expect.poll(() => slow.requests.length).toBeGreaterThanOrEqual(8);
+    for (const at of [1, 2]) {
+      await begin(stack, minute(at));
+      for (const call of calls) await stack.client.ended(call);
+    }
+    for (const call of calls) {
+      const results = await stack.client.results(call);
+      expect(codes(results)).toEqual(["COMPLETE", "COMPLETE"]);
+    }
+    expect(slow.requests.length).toBe(8);
+    slow.letGo();
   });
 });
 

@@ -36,6 +36,8 @@ export interface StackOptions {
   /** The clock of the agents' machine; default: the same as everywhere. */
   readonly agentClock?: Clock;
   readonly egressAllow?: readonly string[];
+  /** Maximum runs of each agent at a time; default: the agent's own. */
+  readonly concurrency?: number;
 }
 
 export interface Stack extends AsyncDisposable {
@@ -44,6 +46,8 @@ export interface Stack extends AsyncDisposable {
   readonly bus: Bus;
   /** Uses an OWNER key. */
   readonly client: Client;
+  /** Uses an OWNER key of another owner. */
+  clientOf(owner: string): Promise<Client>;
   /** One beat of the scheduler. */
   beat(): Promise<void>;
   reconcile(): Promise<void>;
@@ -59,6 +63,7 @@ export async function startStack({
   agents = 1,
   agentClock,
   egressAllow = [],
+  concurrency,
 }: StackOptions): Promise<Stack> {
   const [kind, adapter] = [storeKinds[0], ADAPTERS[0]];
   if (!kind || !adapter) throw new Error("STORES or BUSES names no adapter");
@@ -95,6 +100,7 @@ export async function startStack({
         version: "0.0.0",
         locationKeys: [locationKeyOf(master, LOCATION)],
         egress: parseEgressAllow(egressAllow),
+        ...(concurrency !== undefined && { concurrency }),
       }),
     );
   const dispatcher = {
@@ -110,13 +116,15 @@ export async function startStack({
     holder: "scheduler",
   };
   const beat = createBeat(scheduling);
-  const client = await startApi(stack, { store, dispatcher, clock });
+  const clientOf = startApi(stack, { store, dispatcher, clock });
+  const client = await clientOf("ann");
   const running = stack.move();
   return {
     clock,
     store,
     bus,
     client,
+    clientOf,
     async beat() {
       await beat.run();
     },
@@ -129,12 +137,11 @@ export async function startStack({
   };
 }
 
-async function startApi(
+function startApi(
   stack: AsyncDisposableStack,
   deps: Pick<Parameters<typeof createApi>[0], "store" | "dispatcher" | "clock">,
-): Promise<Client> {
+): Stack["clientOf"] {
   const { store, clock } = deps;
-  const { key } = await insertKey(store, clock.now());
   const api = createApi({
     ...deps,
     log,
@@ -148,13 +155,16 @@ async function startApi(
     },
   });
   stack.defer(() => api.stop());
-  return createClient(async ({ method, path, body }) => {
-    const { statusCode, payload } = await api.app.inject({
-      method,
-      url: path,
-      headers: { authorization: `Bearer ${key}` },
-      ...(body && { payload: body }),
+  return async (owner) => {
+    const { key } = await insertKey(store, clock.now(), { owner });
+    return createClient(async ({ method, path, body }) => {
+      const { statusCode, payload } = await api.app.inject({
+        method,
+        url: path,
+        headers: { authorization: `Bearer ${key}` },
+        ...(body && { payload: body }),
+      });
+      return { status: statusCode, text: payload };
     });
-    return { status: statusCode, text: payload };
-  });
+  };
 }
