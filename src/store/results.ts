@@ -4,13 +4,13 @@ import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
 import { stepIds } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, isAmong } from "./database.ts";
-import { namesOf, numberOf, numbersOf } from "./names.ts";
+import { namesOf } from "./names.ts";
 import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
 import { removePending } from "./pending-runs.ts";
 import { recordMissed } from "./missed-runs.ts";
 import type { MissedRun, Recorded, ResultPage } from "./records.ts";
-import { placeOnPage } from "./result-pages.ts";
+import { idsOnPage, placeOnPage } from "./result-pages.ts";
 import { numbersIn, toContent, toResult } from "./result-row.ts";
 
 export type ResultStore = ReturnType<typeof createResultStore>;
@@ -26,6 +26,11 @@ export function createResultStore(database: Database) {
     const found = await query.execute();
     const nameOf = await namesOf(database, numbersIn(found));
     return found.map((row) => toResult(row, nameOf));
+  };
+  const getMany = async (ids: readonly string[]): Promise<Result[]> => {
+    const results = await read(rows().where(isAmong(database, "id", ids)));
+    const found = new Map(results.map((result) => [result.id, result]));
+    return ids.flatMap((id) => found.get(id) ?? []);
   };
   return {
     /**
@@ -48,24 +53,10 @@ export function createResultStore(database: Database) {
       return row?.content ? toContent(row.content) : undefined;
     },
     /** Those that exist, in the order of `ids`. */
-    async getMany(ids: readonly string[]): Promise<Result[]> {
-      const results = await read(rows().where(isAmong(database, "id", ids)));
-      const found = new Map(results.map((result) => [result.id, result]));
-      return ids.flatMap((id) => found.get(id) ?? []);
-    },
+    getMany,
     /** Without pending runs. */
     async listOfCall(callId: string, page: ResultPage): Promise<Result[]> {
-      const { order, limit, codes, location_id } = page;
-      let query = rows().where("call", "=", numberOf(database, callId));
-      for (const condition of placeOnPage(page, { id: "results.id", time: "results.time" }))
-        query = query.where(condition);
-      if (location_id !== undefined)
-        query = query.where("location", "=", numberOf(database, location_id));
-      if (codes) {
-        const numbers = await numbersOf(database, codes);
-        query = query.where(isAmong(database, "result", [...numbers.values()]));
-      }
-      return read(query.orderBy("id", order).limit(limit));
+      return getMany(await idsOnPage(database, callId, page));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { CompiledQuery, sql } from "kysely";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
@@ -11,6 +12,14 @@ import type { ReportedResult } from "../../src/model/result.ts";
 import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { chunksOf } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { numbersOf } from "../../src/store/names.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import type { ResultPage } from "../../src/store/records.ts";
+import { idsQuery } from "../../src/store/result-pages.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, aReport, aRun, aWorkflow, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
@@ -409,6 +418,38 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect([...first, ...rest].map(({ id }) => id)).toEqual(runs.map(({ result_id }) => result_id));
   });
 
+  it.each<[string, Partial<ResultPage>, string]>([
+    ["all results", {}, "results_call"],
+    ["one location", { location_id: "far" }, "results_location"],
+    ["one result", { codes: ["CONNECTION_ERROR"] }, "results_type"],
+    ["the newest of one result", { codes: ["CONNECTION_ERROR"], order: "desc" }, "results_type"],
+    ["an hour", { from: T0 + HOUR, to: T0 + 2 * HOUR }, "results_time"],
+  ])("lists %s by an index, among many others", async (_, filter, index) => {
+    const raw = connectTo(database);
+    const call = aCallId();
+    const [common, rare] = await ordered(
+      aRun({ target_id: call }),
+      aRun({ target_id: call, location_id: "far" }),
+    );
+    await store.results.record([
+      aReport(common!),
+      aReport(rare!, { result: "CONNECTION_ERROR", start: T0 + HOUR }),
+    ]);
+    await copyResult(raw, common!.result_id, 3000);
+    await (kind === "postgres" ? sql`analyze` : sql`select 1`).execute(raw.kysely);
+    const page = { after: "", limit: 10, ...filter };
+    const codes = await numbersOf(raw, filter.codes ?? []);
+    const query = idsQuery(raw, call, page, codes.get("CONNECTION_ERROR")).compile();
+    const explain = kind === "postgres" ? "explain" : "explain query plan";
+    const { rows } = await raw.kysely.executeQuery(
+      CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters]),
+    );
+    expect(JSON.stringify(rows)).toContain(index);
+    const listed = await store.results.listOfCall(call, page);
+    expect(listed.map(({ id }) => id)).toContain(rare!.result_id);
+    await raw.kysely.destroy();
+  });
+
   it("finds periods and single results in both directions, from an instant on", async () => {
     const call = aCallId();
     const runs = await ordered(
@@ -489,6 +530,23 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([2, 0, 1]);
   });
 });
+
+const connectTo = ({ location }: TestDatabase): Database =>
+  "url" in location
+    ? openPostgres({ url: location.url })
+    : openSqlite({ path: location.file, clock: systemClock });
+
+/** Stores a result again and again, with other ids. */
+async function copyResult({ kysely, rowLocks }: Database, id: string, times: number) {
+  const { id: _, ...columns } = await kysely
+    .selectFrom("results")
+    .selectAll()
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  const rows = Array.from({ length: times }, () => ({ ...columns, id: newId(T0) }));
+  for (const chunk of chunksOf(rows, rowLocks ? 500 : 50))
+    await kysely.insertInto("results").values(chunk).execute();
+}
 
 /**
  * Blocks every fold into the call's month, after the rows of its other periods are locked.
