@@ -1,30 +1,12 @@
 // From a call's definition to its request on the wire, or why it cannot be sent.
 import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
+import { hasControlCharacter, isFramingHeader, isToken, repeatedName } from "../model/header.ts";
 import type { TickCall } from "../model/tick.ts";
 import { MAX_URL_LENGTH } from "./http/http-request.ts";
 import type { BuiltRequest } from "./http/http-request.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
-
-/** RFC 9110 section 5.6.2: the form of header names and methods. */
-export const isToken = (text: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text);
-
-// RFC 9110 section 5.5: a field value may contain no control character but the tab.
-const CONTROL_CHARACTER = /[^\P{Cc}\t]/u;
-
-// Reserved to the agent: with these, a definition could smuggle a second request.
-const FRAMING_HEADERS = new Set([
-  "content-length",
-  "transfer-encoding",
-  "connection",
-  "upgrade",
-  "te",
-  "trailer",
-  "keep-alive",
-  "proxy-connection",
-  "expect",
-]);
 
 export function buildRequest(call: TickCall, version: string): BuiltRequest {
   const { method, body, headers } = call.request;
@@ -62,18 +44,18 @@ function buildUrl({ request: { url, parameters } }: TickCall): URL | string {
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 function headersFault(headers: readonly KeyValue[]): string | undefined {
-  let [bytes, hosts] = [0, 0];
+  let bytes = 0;
   for (const { key, value } of headers) {
     const shown = JSON.stringify(key);
     if (!isToken(key)) return `${shown} is not a valid header name`;
-    if (CONTROL_CHARACTER.test(value))
+    if (hasControlCharacter(value))
       return `the value of header ${shown} has a control character (line break or NUL)`;
-    if (FRAMING_HEADERS.has(key.toLowerCase()))
-      return `the header ${shown} is set by the agent and cannot be given`;
-    if (key.toLowerCase() === "host") hosts += 1;
+    if (isFramingHeader(key)) return `the header ${shown} is set by the agent and cannot be given`;
     bytes += key.length + Buffer.byteLength(value) + 4;
   }
-  if (hosts > 1) return 'the header "Host" is given more than once';
+  const repeated = repeatedName(headers);
+  if (repeated !== undefined)
+    return `the header ${JSON.stringify(repeated)} is given more than once`;
   return bytes > MAX_HEADER_BYTES
     ? `the headers are larger than ${MAX_HEADER_BYTES} bytes`
     : undefined;
@@ -84,7 +66,7 @@ const RUN_HEADER = "sonde-run";
 
 /** Whether only the agent may set the header. The name is in lower case. */
 export const isAgentHeader = (name: string): boolean =>
-  FRAMING_HEADERS.has(name) || name === RUN_HEADER;
+  isFramingHeader(name) || name === RUN_HEADER;
 
 /** Adds defaults for the headers that the call does not set, and `Sonde-Run`. */
 function withAgentHeaders(call: TickCall, url: URL, version: string): KeyValue[] {

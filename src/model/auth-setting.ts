@@ -2,7 +2,6 @@
 import type { Static } from "typebox";
 import type { Actor, Owned } from "./access.ts";
 import { isColleague, isOwner } from "./access.ts";
-import { UrlField } from "./call.ts";
 import { Domain, toDomain } from "./domain.ts";
 import { defineResource } from "./resource.ts";
 import {
@@ -23,7 +22,9 @@ import {
   secret,
   withDefault,
 } from "./fields.ts";
+import { HeaderName } from "./header.ts";
 import { Type } from "./type.ts";
+import { FixedUrlField } from "./url.ts";
 
 export const AUTH_TYPES = [
   "MANUAL",
@@ -66,7 +67,7 @@ const Settings = Type.Object(
       ),
       {},
     ),
-    access_token_url: Type.Optional(nullable(UrlField)),
+    access_token_url: Type.Optional(nullable(FixedUrlField)),
     authorize_url: Text,
     scope: Text,
     audience: Text,
@@ -78,7 +79,7 @@ const Settings = Type.Object(
     subject: Text,
     algorithm: Text,
     key_id: Text,
-    header_name: Text,
+    header_name: Type.Optional(nullable(HeaderName)),
     detached: Switch,
     signature_method: Type.Optional(nullable(Type.Enum(["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"]))),
     realm: Text,

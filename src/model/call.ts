@@ -3,7 +3,6 @@ import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import {
   Description,
-  EXAMPLE,
   Flag,
   Hostname,
   LIMITS,
@@ -17,7 +16,9 @@ import {
   withDefault,
   Id,
 } from "./fields.ts";
+import { HeaderPairs } from "./header.ts";
 import { Type } from "./type.ts";
+import { UrlField, hostOf } from "./url.ts";
 
 // RFC 9110 section 5.6.2: a method is a token.
 const Method = Type.String({
@@ -25,15 +26,6 @@ const Method = Type.String({
   examples: ["POST"],
   fault: (shown: string) => `${shown} is not an HTTP method`,
 });
-
-export const UrlField = Type.Refine(
-  Type.String({
-    maxLength: 16 * 1024,
-    examples: [EXAMPLE.url],
-    fault: (shown: string) => `${shown} is not a valid http or https URL`,
-  }),
-  (url) => hostOf(url) !== undefined,
-);
 
 const text = nullable(Type.String({ maxLength: LIMITS.description }));
 
@@ -61,7 +53,7 @@ export const CallSchema = Type.Object(
         method: Method,
         url: UrlField,
         parameters: Pairs,
-        headers: Pairs,
+        headers: HeaderPairs,
         body: withDefault(nullable(Type.String({ maxLength: LIMITS.callBody })), null),
         auth_id: withDefault(nullable(Id), null),
         token_id: withDefault(nullable(Id), null),
@@ -93,24 +85,3 @@ export const callResource = defineResource({
     token_id: call.request.token_id,
   }),
 });
-
-// Variables in a URL: %%NAME%%, {{name}} (braces plain or percent-encoded) and __NAME__. A name has no
-// opening brace, so that each is read once however many there are.
-const VARIABLE =
-  /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}(?:(?!%7B)[^{}/?#\r\n])+?(?:%7D){2}|__\w+__/gi;
-
-/** The host of an http or https URL, otherwise undefined. Allows variables after the scheme. */
-export function hostOf(url: string): string | undefined {
-  const [, scheme = "", authority = "", rest = ""] =
-    /^(https?:\/\/)([^/?#]*)(.*)$/is.exec(url) ?? [];
-  const host = authority.replace(/:[^:\]]*$/, "");
-  const port = authority.slice(host.length);
-  const filledIn = [scheme, host, port.replace(VARIABLE, "1"), rest]
-    .join("")
-    .replace(VARIABLE, "v");
-  if (host === "" || /[@\\]/.test(authority)) return undefined;
-  if (/[\s\p{Cc}]/u.test(filledIn) || !URL.canParse(filledIn)) return undefined;
-  const { hostname, port: number } = new URL(filledIn);
-  if (number === "0") return undefined;
-  return host.search(VARIABLE) === -1 ? hostname : host;
-}

@@ -1,8 +1,8 @@
 // The domain of an Authentication Setting: the hosts that may be sent its credentials.
 import { parse } from "tldts";
-import { hostOf } from "./call.ts";
 import { EXAMPLE } from "./fields.ts";
 import { Type } from "./type.ts";
+import { hostOf } from "./url.ts";
 
 /** A name as URLs hold it, with `_`, which internal names may have, or an IPv6 address. */
 const HOST = /^[\w-]+(?:\.[\w-]+)*\.?$|^\[[0-9a-f:.]+\]$/;

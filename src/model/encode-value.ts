@@ -39,13 +39,19 @@ const asForm = (value: string): string => percentEncoded(value).replaceAll("%20"
 
 const HOST = /^[^\s\p{Cc}/?#@\\%]{1,255}$/u;
 
+/** What may begin a URL: its scheme, or more of it, without credentials and fragment. */
+const BEGINNING = /^https?(?::\/\/(?:[^\s\p{Cc}/?#@\\%]{1,255}(?:[/?][^\s\p{Cc}#\\]*)?)?)?$/iu;
+
 /** With its scheme. A host name has at most 253 characters (RFC 1035 section 2.3.4). */
 const LONGEST_AUTHORITY = 300;
 
 // WHATWG URL resolves dot segments, encoded ones too, and ignores control characters.
 const DOT_SEGMENT = /^[\p{Cc} ]*(?:(?:\.|%2e)[\p{Cc} ]*){1,2}$/iu;
 
-/** A value stays within the host, or within its path segment, and makes no dot segment. */
+/**
+ * A value at the beginning is a part of the URL as it is. Any other stays within the host, or within
+ * its path segment, and makes no dot segment.
+ */
 function createUrlEncoder(): ValueEncoder {
   let part: "authority" | "path" | "rest" = "authority";
   // The authority or path segment so far, and the last reference filled into it.
@@ -87,6 +93,12 @@ function createUrlEncoder(): ValueEncoder {
     },
     encode(value, written) {
       const text = value ?? "";
+      if (part === "authority" && passed === "") {
+        if (!BEGINNING.test(text))
+          throw new VariableFault(`the value of ${written} does not begin an http or https URL`);
+        pass(text);
+        return text;
+      }
       if (part === "authority" && !HOST.test(text))
         throw new VariableFault(`the value of ${written} is not a host`);
       const encoded = part === "authority" ? text : percentEncoded(text);

@@ -84,8 +84,8 @@ export const Flag = withDefault(Type.Boolean(), false);
 
 const Pair = Type.Object(
   {
-    key: Type.String({ maxLength: LIMITS.pair, examples: ["Accept"] }),
-    value: Type.String({ maxLength: LIMITS.pair, examples: ["application/json"] }),
+    key: Type.String({ maxLength: LIMITS.pair, examples: ["page"] }),
+    value: Type.String({ maxLength: LIMITS.pair, examples: ["1"] }),
   },
   { additionalProperties: false },
 );

@@ -20,6 +20,7 @@ import {
   secret,
   withDefault,
 } from "./fields.ts";
+import { HeaderList } from "./header.ts";
 import { Type } from "./type.ts";
 
 const Instant = Type.Refine(
@@ -59,7 +60,7 @@ export const TokenSchema = Type.Object(
         refresh_token: OptionalSecret,
         username: OptionalText,
         password: OptionalSecret,
-        headers: Type.Optional(secret(PairList)),
+        headers: Type.Optional(secret(HeaderList)),
         parameters: Type.Optional(secret(PairList)),
       },
       {

@@ -29,7 +29,7 @@ export interface Validator<T> {
   parse(value: unknown): T;
 }
 
-/** The keyword `fault: (shown) => string` words a failed `pattern`, `format` or `refine`. */
+/** The keyword `fault: (shown, value) => string` words a failed `pattern`, `format` or `refine`. */
 export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
   const compiled = Compile(schema);
   const faults = (value: unknown): string[] => {
@@ -123,6 +123,8 @@ function unexpected(parent: string, names: readonly string[]): string {
   return `Additional properties are not allowed (${shown.join(", ")}${others} ${verb} unexpected)${where}`;
 }
 
+const WORDED = new Set(["pattern", "format", "~refine"]);
+
 function describeValue(
   schema: TSchema,
   root: unknown,
@@ -136,7 +138,7 @@ function describeValue(
   const rule = faults.find((fault) => fault.keyword !== "type") ?? first;
   if (rule.keyword === "type")
     return `${path}: ${show(value)} is not of type ${types.flat().join(" or ")}`;
-  if (custom && rule.keyword !== "maxLength") return `${path}: ${custom(show(value))}`;
+  if (custom && WORDED.has(rule.keyword)) return `${path}: ${custom(show(value), value)}`;
   const limit = String(rule.params["limit"]);
   switch (rule.keyword) {
     case "enum":
@@ -190,7 +192,7 @@ interface SchemaNode {
   readonly required?: readonly string[];
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
-  readonly fault?: (shown: string) => string;
+  readonly fault?: (shown: string, value: unknown) => string;
 }
 
 function schemaAt(schema: TSchema, pointer: string): SchemaNode | undefined {

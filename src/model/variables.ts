@@ -115,6 +115,10 @@ function referenceOf(match: RegExpMatchArray, scope: Scope): Reference {
   return { written, variable, weak: false };
 }
 
+/** The text with a filler for each of its references; for any text but a URL. */
+export const withoutReferences = (text: string, filler: string): string =>
+  text.replace(IN_TEXT, filler);
+
 /** The names in `{{name}}` references of the texts. */
 export function environmentNames(texts: Iterable<string>): string[] {
   const names = new Set<string>();
@@ -142,7 +146,7 @@ const JSON_TYPE = /[/+](?:x-)?(?:nd)?json(?:l|lines|-seq)?$/;
 export function landingOfBody(body: string, contentType: string | undefined): Landing {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === undefined || type === "")
-    return isJson(body.replace(IN_TEXT, "1")) ? "json" : "text";
+    return isJson(withoutReferences(body, "1")) ? "json" : "text";
   if (JSON_TYPE.test(type)) return "json";
   if (/[/+]xml$/.test(type)) return "xml";
   return type === "application/x-www-form-urlencoded" ? "form" : "text";

@@ -298,6 +298,26 @@ describe("the credentials of a call", () => {
     expect(target.connections()).toBe(0);
   });
 
+  it.each(["%%BASE%%/x", "{{base}}/x", "http://{{host}}/x"])(
+    "go to a host that a variable names only inside the domain: %s",
+    async (path) => {
+      await using inside = await startTarget();
+      const runAt = async (host: string, domain: string) => {
+        const base = `http://${host}:${inside.port}`;
+        const tick = { context: { BASE: base }, environment: { base, host: base.slice(7) } };
+        const authorization = setting("BASIC", { domain });
+        return (await run({ request: { url: path }, authorization, tick })).meta;
+      };
+      expect(await runAt("127.0.0.1", "127.0.0.1")).toMatchObject({ result: "COMPLETE" });
+      expect(inside.requests[0]?.headers.authorization).toMatch(/^Basic /);
+      expect(await runAt("127.0.0.1", "a.example")).toMatchObject({
+        result: "UNABLE_TO_RUN",
+        message: expect.stringMatching(/^the authentication setting is for a\.example and/),
+      });
+      expect(inside.requests).toHaveLength(1);
+    },
+  );
+
   it("skip the call once expired, without blame for the target", async () => {
     await using target = await startTarget();
     const result = await run({

@@ -147,6 +147,16 @@ it.each<[string, object, string]>([
     "settings.access_token_url: 'ftp://x' is not a valid http or https URL",
   ],
   [
+    "a token URL on a host that a variable names",
+    { ...least, settings: { auth_type: "OAUTH2", access_token_url: "https://{{host}}/token" } },
+    "settings.access_token_url: 'https://{{host}}/token' is not a valid http or https URL: variables are not filled in here",
+  ],
+  [
+    "a header name that is no token",
+    { ...least, settings: { auth_type: "OAUTH2_JWS", header_name: "X Sign" } },
+    "settings.header_name: 'X Sign' is not a valid header name",
+  ],
+  [
     "an unknown signature method",
     { ...least, settings: { auth_type: "OAUTH1", signature_method: "MD5" } },
     "settings.signature_method: 'MD5' is not one of ['HMAC-SHA1', 'HMAC-SHA256', 'PLAINTEXT']",

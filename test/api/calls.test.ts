@@ -101,6 +101,18 @@ it("updates the domain with the URL, in the object and in the filter", async () 
   expect([await found("OTHER.test"), await found("target.test")]).toEqual([1, 0]);
 });
 
+it.each([
+  ["{{BASE}}/x", "{{BASE}}"],
+  ["https://%%HOST%%.test/", "%%HOST%%.test"],
+  ["{{SCHEME}}://Shop.test/", "shop.test"],
+  ["https://bücher.test/", "BÜCHER.test"],
+])("is listed by its domain, variables as written: %s", async (url, domain) => {
+  const { id } = await createCall(api, { request: { method: "GET", url } });
+  const path = `/calls/?domain=${encodeURIComponent(domain)}`;
+  const { results } = (await api.send<List>({ path })).body;
+  expect(results.map((call) => call.id)).toEqual([id]);
+});
+
 it.each<[string, Record<string, unknown>, string]>([
   ["its id", { id: "same" }, "Additional properties are not allowed ('id' was unexpected)"],
   ["null for a name", { meta: { name: null } }, "meta.name: null is not of type string"],

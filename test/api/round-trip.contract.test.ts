@@ -4,7 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TSchema } from "typebox";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
-import { callResource, hostOf } from "../../src/model/call.ts";
+import { callResource } from "../../src/model/call.ts";
+import { hostOf } from "../../src/model/url.ts";
 import { deploymentResource } from "../../src/model/deployment.ts";
 import { reportResource } from "../../src/model/report.ts";
 import { tokenResource } from "../../src/model/token.ts";
@@ -35,6 +36,14 @@ const url = fc.oneof(
     "https://bücher.example/ä?ö=%C3%BC",
   ),
 );
+const headerName = fc.constantFrom("Accept", "x-{{a b}}", "%%NAME%%", "!#$%&'*+-.^_`|~");
+const headers = fc.array(
+  fc.record(
+    { key: headerName, value: fc.constantFrom("", "\t", "ü {{a}} %%B%% \u2028", "x".repeat(8192)) },
+    { noNullPrototype: true },
+  ),
+  { maxLength: 5 },
+);
 const upperCase = (text: string): string => text.toUpperCase();
 const inMicroseconds = (text: string): string => new Date(text).toISOString().replace("Z", "000Z");
 const locations = fc.constantFrom("", "local", "far");
@@ -47,7 +56,8 @@ const SUBJECTS: readonly Subject[] = [
     async known(api) {
       const { id } = await createAuthSetting(api);
       return {
-        "request.url": url,
+        "request.url": fc.oneof(url, fc.constantFrom("{{BASE}}/x", "%%S%%://bücher.example/")),
+        "request.headers": headers,
         "request.auth_id": fc.constantFrom(null, id),
         "request.token_id": fc.constant(null),
       };
@@ -59,7 +69,8 @@ const SUBJECTS: readonly Subject[] = [
     resource: authSettingResource,
     known: async () => ({
       "meta.domain": fc.domain().filter((name) => !/xn--/i.test(name)),
-      "settings.access_token_url": fc.option(url),
+      "settings.access_token_url": fc.option(url.filter((text) => !text.includes("%%"))),
+      "settings.header_name": fc.option(headerName),
       "settings.ssl_cert": fc.constantFrom(null, "", "-----BEGIN CERTIFICATE-----"),
     }),
     shown: { "meta.domain": (name) => name.toLowerCase() },
@@ -77,6 +88,7 @@ const SUBJECTS: readonly Subject[] = [
       return {
         "meta.auth_id": fc.constant(id),
         api_response: anyObject,
+        "token.headers": headers,
         "token.expire_time": fc.option(time.map((at) => at.toISOString())),
       };
     },

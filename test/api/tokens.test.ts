@@ -107,6 +107,11 @@ it.each<[string, (meta: object) => object, string]>([
     "'token.headers[0].value' is a required property",
   ],
   [
+    "a framing header",
+    (meta) => ({ meta, token: { headers: [{ key: "Content-Length", value: "0" }] } }),
+    "token.headers[0].key: 'Content-Length' is set by the agent and cannot be given",
+  ],
+  [
     "a response that is too large",
     (meta) => ({ meta, api_response: { x: "x".repeat(64 * 1024) } }),
     `api_response: {"x":"${"x".repeat(91)}... is larger than 64 KiB`,

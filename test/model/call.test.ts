@@ -1,6 +1,7 @@
 // What is a URL to call, and which host is in it.
 import { describe, expect, it } from "vitest";
-import { callResource, hostOf } from "../../src/model/call.ts";
+import { callResource } from "../../src/model/call.ts";
+import { hostOf } from "../../src/model/url.ts";
 
 describe("the host of a URL", () => {
   it.each([
@@ -21,58 +22,116 @@ describe("the host of a URL", () => {
     ["a variable as part of the host", "http://a.{{b}}.test/", "a.{{b}}.test"],
     ["a variable as port", "http://h:{{port}}/x", "h"],
     ["encoded braces", "http://%7B%7Bhost%7D%7D/", "%7B%7Bhost%7D%7D"],
+    ["a variable before the path", "{{BASE}}/x?a=b", "{{BASE}}"],
+    ["a variable and nothing else", "%%URL%%", "%%URL%%"],
+    ["a variable before a port", "{{ base }}:8080/x", "{{ base }}"],
+    ["a variable before the rest of the host", "__BASE__.Example.test/", "__BASE__.Example.test"],
+    ["a variable as scheme", "{{scheme}}://Example.test:8080/x", "example.test"],
+    ["variables as scheme and host", "%%S%%://%%H%%/", "%%H%%"],
     ["encoded braces around encoded braces", "http://h/%7B%7B%7B%7Ba%7D%7D%7D%7D", "h"],
   ])("is found: %s", (_, url, host) => {
     expect(hostOf(url)).toBe(host);
   });
 
+  const NO_SCHEME = ": it begins with neither http://, https:// nor a variable";
+  const USER =
+    ": it has a user or password before its host; put them into an Authentication Setting";
+  const CHARACTER = ": it has a line break or another character that a URL cannot have";
+  const SPACE = ": it has a space; write %20";
+  const portFault = (port: string) => `: its port '${port}' is not from 1 to 65535`;
+
   it.each([
-    ["no URL", "example.test"],
-    ["without a scheme", "//example.test/"],
-    ["another scheme", "ftp://example.test/"],
-    ["a scheme that runs code", "javascript:alert(1)"],
-    ["no host", "http://"],
-    ["no host, but a path", "http:///path"],
-    ["one slash", "http:/example.test"],
-    ["credentials", "https://user:secret@example.test/"],
-    ["a user", "https://user@example.test/"],
-    ["credentials before a variable", "http://u:p@{{host}}/"],
-    ["credentials before a system variable", "http://u:p@%%HOST%%/"],
-    ["port 0", "http://example.test:0/"],
-    ["a port beyond 65535", "http://example.test:65536/"],
-    ["a port beyond 65535 after a variable", "http://{{host}}:65536/"],
-    ["a port of letters", "http://example.test:abc/"],
-    ["a space in the host", "http://exa mple.test/"],
-    ["a space in the path", "http://example.test/a b"],
-    ["a space around it", " http://example.test/"],
-    ["a line break", "http://example.test/\r\nX: y"],
-    ["a NUL", "http://example.test/\0"],
-    ["a backslash in the host", "http://example.test\\@other.test/"],
-    ["an address out of range", "http://1.2.3.256/"],
-    ["half an IPv6 address", "http://[::1/"],
-  ])("is not there: %s", (_, url) => {
+    ["no URL", "example.test", NO_SCHEME],
+    ["without a scheme", "//example.test/", NO_SCHEME],
+    ["another scheme", "ftp://example.test/", ""],
+    ["a scheme that runs code", "javascript:alert(1)", ""],
+    ["a variable within the scheme", "http{{s}}://example.test/", NO_SCHEME],
+    ["no host", "http://", ": it has no host"],
+    ["no host, but a path", "http:///path", ": it has no host"],
+    ["no host after a variable", "{{scheme}}:///path", ": it has no host"],
+    ["one slash", "http:/example.test", NO_SCHEME],
+    ["credentials", "https://user:secret@example.test/", USER],
+    ["a user", "https://user@example.test/", USER],
+    ["credentials before a variable", "http://u:p@{{host}}/", USER],
+    ["credentials before a system variable", "http://u:p@%%HOST%%/", USER],
+    ["a variable as credentials", "{{BASE}}@example.test/", USER],
+    ["port 0", "http://example.test:0/", portFault("0")],
+    ["a port beyond 65535", "http://example.test:65536/", portFault("65536")],
+    ["a port beyond 65535 after a variable", "http://{{host}}:65536/", portFault("65536")],
+    ["a port of letters", "http://example.test:abc/", portFault("abc")],
+    ["a space in the host", "http://exa mple.test/", SPACE],
+    ["a space in the path", "http://example.test/a b", SPACE],
+    ["a space around it", " http://example.test/", SPACE],
+    ["a line break", "http://example.test/\r\nX: y", CHARACTER],
+    ["a NUL", "http://example.test/\0", CHARACTER],
+    [
+      "a backslash in the host",
+      "http://example.test\\.other.test/",
+      ": it has a backslash in its host",
+    ],
+    ["an address out of range", "http://1.2.3.256/", ": its host '1.2.3.256' is not valid"],
+    ["half an IPv6 address", "http://[::1/", ": its host '[:' is not valid"],
+  ])("is not there, and the refusal says why: %s", (_, url, why) => {
     expect(hostOf(url)).toBeUndefined();
     expect(() =>
       callResource.create(
         { meta: { name: "n" }, request: { method: "GET", url } },
         { id: "i", owner: "o", now: 0 },
       ),
-    ).toThrow("is not a valid http or https URL");
+    ).toThrow(
+      expect.objectContaining({
+        message: `request.url: '${url}' is not a valid http or https URL${why}`,
+      }),
+    );
   });
 });
 
-it("is looked for in time that grows with the length of the URL", () => {
-  const shortest = (text: string): number =>
-    Math.min(...Array.from({ length: 5 }, () => durationOf(() => hostOf(text))));
-  const [opening, plain] = ["%7B", "abc"].map((piece) => `http://h/${piece.repeat(40_000)}`);
-  expect(shortest(opening ?? "")).toBeLessThan(100 * shortest(plain ?? "") + 10);
-});
+describe("the headers of a call", () => {
+  const header = (key: string, value = "v") => ({ key, value });
+  const create = (...headers: readonly { key: string; value: string }[]) =>
+    callResource.create(
+      { meta: { name: "n" }, request: { method: "GET", url: "http://h/", headers } },
+      { id: "i", owner: "o", now: 0 },
+    );
 
-function durationOf(work: () => unknown): number {
-  const start = performance.now();
-  work();
-  return performance.now() - start;
-}
+  it.each([
+    [
+      "a name that is no token",
+      [header("A"), header("X Evil")],
+      "[1].key: 'X Evil' is not a valid header name",
+    ],
+    ["an empty name", [header("")], "[0].key: '' is not a valid header name"],
+    ["a name with a colon", [header("X:")], "[0].key: 'X:' is not a valid header name"],
+    ["a letter beyond ASCII", [header("Ünicode")], "[0].key: 'Ünicode' is not a valid header name"],
+    ["half a variable", [header("X-{{a}")], "[0].key: 'X-{{a}' is not a valid header name"],
+    ...["Content-Length", "transfer-encoding", "Connection", "Upgrade", "TE", "Trailer"].map(
+      (name): [string, { key: string; value: string }[], string] => [
+        name,
+        [header(name)],
+        `[0].key: '${name}' is set by the agent and cannot be given`,
+      ],
+    ),
+    [
+      "a line break",
+      [header("A", "a\r\nX-Evil: {{b}}")],
+      "[0].value: 'a\r\nX-Evil: {{b}}' has a line break, NUL or another control character, which a header cannot have",
+    ],
+    ["two hosts", [header("Host"), header("host")], ": 'Host' is given more than once"],
+  ])("are refused with %s", (_, headers, message) => {
+    expect(() => create(...headers)).toThrow(
+      expect.objectContaining({ message: `request.headers${message}` }),
+    );
+  });
+
+  it("may have variables, a tab, and any other character in their values, and one Host", () => {
+    const headers = [
+      header("X-{{ a b }}-%%C%%", "{{x}}\t€"),
+      header("{{name}}", ""),
+      header("Host", "virtual.test"),
+    ];
+    expect(create(...headers).request.headers).toEqual(headers);
+  });
+});
 
 describe("a call in lists", () => {
   it("is found by its domain and its authentication", () => {

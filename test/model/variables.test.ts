@@ -39,8 +39,17 @@ const GIVEN = {
     DATE: "%%DATE%%",
     LONG: "x".repeat(200),
     TIME: "%%DATE%%",
+    SCHEME: "https",
+    LINK: "https://b.example/a%20b/?page=2",
   },
   environment: {
+    base: "http://b.example:8080/v1/",
+    origin: "HTTPS://b.example",
+    noScheme: "b.example",
+    credentials: "http://u:p@b.example/",
+    fragment: "http://b.example/#a",
+    split: "http://b.example/ x",
+    file: "file:///etc/passwd",
     host: "api.example:8080",
     quoted: 'a"b\\\n',
     both: "of both",
@@ -160,6 +169,10 @@ describe("in a URL", () => {
     ["http://a.example/__CALL_ID__/__NO__", "http://a.example/call-1/__NO__"],
     ["http://a.example/%7B%7Bcustom%7D%7D", "http://a.example/own"],
     ["http://%%CALL_ID%%.a.example/", "http://call-1.a.example/"],
+    ["{{base}}%%CITY%%", "http://b.example:8080/v1/Bad%20Ems%2FLahn"],
+    ["{{origin}}:8080/%%CITY%%", "HTTPS://b.example:8080/Bad%20Ems%2FLahn"],
+    ["__LINK__", "https://b.example/a%20b/?page=2"],
+    ["%%SCHEME%%://{{host}}/%%CITY%%", "https://api.example:8080/Bad%20Ems%2FLahn"],
   ])("%s is %s", (url, expected) => {
     expect(expand(url, "url").expanded).toBe(expected);
   });
@@ -170,6 +183,22 @@ describe("in a URL", () => {
       expect(() => expand(url, "url")).toThrow(VariableFault);
     },
   );
+});
+
+it.each([
+  "{{noScheme}}/",
+  "{{credentials}}",
+  "{{fragment}}x",
+  "{{split}}",
+  "{{file}}",
+  "%%NOTHING%%/x",
+])("%s is refused, since the value begins no http or https URL", (url) => {
+  expect(() => expand(url, "url")).toThrow("does not begin an http or https URL");
+});
+
+it("a value behind the one that begins a URL cannot change its host", () => {
+  expect(() => expand("{{origin}}%%CITY%%", "url")).toThrow("the value of %%CITY%% is not a host");
+  expect(() => expand("{{gone}}/x", "url")).toThrow("the host of the URL is incomplete");
 });
 
 describe("in a body", () => {

@@ -1,7 +1,8 @@
 // OAUTH2, OAUTH2_JWT and OAUTH2_JWS: a bearer token, and for OAUTH2_JWS a signature of the body.
 import { settingOf } from "../../model/authorization.ts";
 import { SigningError, signingKeyOf, signJws } from "../../runtime/jws.ts";
-import { isAgentHeader, isToken } from "../build-request.ts";
+import { isToken } from "../../model/header.ts";
+import { isAgentHeader } from "../build-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { withCredential } from "./authorizer.ts";
 

@@ -8,6 +8,7 @@ import { EXAMPLE } from "../../model/fields.ts";
 import { reportResource, withRows } from "../../model/report.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
+import { hostOf } from "../../model/url.ts";
 import { show } from "../../model/validate.ts";
 import { withoutCall, workflowResource } from "../../model/workflow.ts";
 import type { Store } from "../../store/store.ts";
@@ -40,7 +41,7 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
       summary: "List the API Calls that you may read",
       query: { domain: text("only calls to this host", EXAMPLE.domain) },
       filters: (_params, { domain }) =>
-        domain === undefined ? {} : { domain: domain.toLowerCase() },
+        domain === undefined ? {} : { domain: hostOf(`http://${domain}/`) ?? domain },
     }),
     filteredList(calls, {
       operationId: "listCallsOfAuthSetting",

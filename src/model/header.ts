@@ -1,0 +1,77 @@
+// The headers that a call may set. Both the API, which refuses others, and the agent ask here: what
+// variables fill in is known to the agent only.
+import { LIMITS, withDefault } from "./fields.ts";
+import type { KeyValue } from "./fields.ts";
+import { Type } from "./type.ts";
+import { show } from "./validate.ts";
+import { withoutReferences } from "./variables.ts";
+
+/** RFC 9110 section 5.6.2: the form of header names and methods. */
+export const isToken = (text: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text);
+
+// RFC 9110 section 5.5: a field value may contain no control character but the tab.
+const CONTROL_CHARACTER = /[^\P{Cc}\t]/u;
+
+// Reserved to the agent: with these, a definition could smuggle a second request.
+const FRAMING_HEADERS = new Set([
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "upgrade",
+  "te",
+  "trailer",
+  "keep-alive",
+  "proxy-connection",
+  "expect",
+]);
+
+export const isFramingHeader = (name: string): boolean => FRAMING_HEADERS.has(name.toLowerCase());
+
+export const hasControlCharacter = (value: string): boolean => CONTROL_CHARACTER.test(value);
+
+/** The name of a header that may be given once, if it is given more often. */
+export function repeatedName(headers: readonly KeyValue[]): string | undefined {
+  const [first, second] = headers.filter(({ key }) => key.toLowerCase() === "host");
+  return second && first?.key;
+}
+
+/** Variables may fill in a part of a name. */
+function nameFault(name: string): string | undefined {
+  if (!isToken(withoutReferences(name, "v"))) return "is not a valid header name";
+  return isFramingHeader(name) ? "is set by the agent and cannot be given" : undefined;
+}
+
+export const HeaderName = Type.Refine(
+  Type.String({
+    maxLength: LIMITS.pair,
+    examples: ["Accept"],
+    fault: (shown: string, name: string) => `${shown} ${nameFault(name) ?? ""}`,
+  }),
+  (name) => nameFault(name) === undefined,
+);
+
+const HeaderValue = Type.Refine(
+  Type.String({
+    maxLength: LIMITS.pair,
+    examples: ["application/json"],
+    fault: (shown: string) =>
+      `${shown} has a line break, NUL or another control character, which a header cannot have`,
+  }),
+  (value) => !hasControlCharacter(value),
+);
+
+const Header = Type.Object(
+  { key: HeaderName, value: HeaderValue },
+  { additionalProperties: false },
+);
+
+export const HeaderList = Type.Refine(
+  Type.Array(Header, {
+    maxItems: LIMITS.pairs,
+    fault: (_shown: string, headers: readonly KeyValue[]) =>
+      `${show(repeatedName(headers))} is given more than once`,
+  }),
+  (headers) => repeatedName(headers) === undefined,
+);
+
+export const HeaderPairs = withDefault(HeaderList, []);

@@ -1,0 +1,98 @@
+// The URL of a call: what it may be, and the host in it. Variables may be anywhere, also at its
+// beginning, where the value may be a scheme, or as much of the URL as there is.
+import { Type } from "./type.ts";
+import { EXAMPLE } from "./fields.ts";
+import { show } from "./validate.ts";
+
+// Variables in a URL: %%NAME%%, {{name}} (braces plain or percent-encoded) and __NAME__. A name has
+// no opening brace, so that each is read once however many there are.
+const VARIABLE =
+  /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}(?:(?!%7B)[^{}/?#\r\n])+?(?:%7D){2}|__\w+__/gi;
+const FIRST = new RegExp(`^(?:${VARIABLE.source})(://)?`, "i");
+
+interface Readable {
+  /** As written where it has a variable, otherwise in its normal form. */
+  readonly host: string;
+  /** Without a variable in the scheme, the host and the port. */
+  readonly fixed: boolean;
+}
+type Reading = Readable | { readonly fault: string };
+
+function read(url: string): Reading {
+  const whole = withScheme(url);
+  const [, scheme = "", authority = "", rest = ""] =
+    /^(https?:\/\/)([^/?#]*)(.*)$/is.exec(whole) ?? [];
+  const host = authority.replace(/:[^:\]]*$/, "");
+  const port = authority.slice(host.length);
+  const number = port.slice(1).replace(VARIABLE, "1");
+  const fault =
+    spaceFault(url.replace(VARIABLE, "v")) ??
+    schemeFault(url, scheme) ??
+    hostFault(authority, host);
+  if (fault !== undefined) return { fault };
+  if (!/^\d*$/.test(number) || (number !== "" && !isPort(Number(number))))
+    return { fault: `: its port ${show(port.slice(1))} is not from 1 to 65535` };
+  const filledIn = `${scheme}${host.replace(VARIABLE, "v")}`;
+  if (!URL.canParse(filledIn)) return { fault: `: its host ${show(host)} is not valid` };
+  if (!URL.canParse(`${filledIn}${rest.replace(VARIABLE, "v")}`)) return { fault: "" };
+  return {
+    host: host.search(VARIABLE) === -1 ? new URL(filledIn).hostname : host,
+    fixed: whole === url && authority.search(VARIABLE) === -1,
+  };
+}
+
+/** A variable at the beginning is read as the scheme before `://`, and otherwise as the host. */
+function withScheme(url: string): string {
+  const [first, end] = FIRST.exec(url) ?? [];
+  if (first === undefined) return url;
+  return end === undefined ? `http://${url}` : `http://${url.slice(first.length)}`;
+}
+
+function spaceFault(text: string): string | undefined {
+  const [found] = /[\s\p{Cc}]/u.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  return found === " "
+    ? ": it has a space; write %20"
+    : ": it has a line break or another character that a URL cannot have";
+}
+
+function schemeFault(url: string, scheme: string): string | undefined {
+  if (scheme !== "") return undefined;
+  // Any other scheme is what the sentence says.
+  return /^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(url)
+    ? ""
+    : ": it begins with neither http://, https:// nor a variable";
+}
+
+function hostFault(authority: string, host: string): string | undefined {
+  if (authority.includes("@"))
+    return ": it has a user or password before its host; put them into an Authentication Setting";
+  if (authority.includes("\\")) return ": it has a backslash in its host";
+  return host === "" ? ": it has no host" : undefined;
+}
+
+const isPort = (number: number): boolean => number >= 1 && number <= 65_535;
+
+/** The host of an http or https URL, otherwise undefined. */
+export function hostOf(url: string): string | undefined {
+  const reading = read(url);
+  return "host" in reading ? reading.host : undefined;
+}
+
+/** Why `read` does not take it, or else why it has to be fixed. */
+function worded(shown: string, url: string): string {
+  const reading = read(url);
+  const fault = "fault" in reading ? reading.fault : ": variables are not filled in here";
+  return `${shown} is not a valid http or https URL${fault}`;
+}
+
+const Text = Type.String({ maxLength: 16 * 1024, examples: [EXAMPLE.url], fault: worded });
+
+/** The URL of a call. */
+export const UrlField = Type.Refine(Text, (url) => "host" in read(url));
+
+/** A URL without variables in its scheme, host and port. */
+export const FixedUrlField = Type.Refine(Text, (url) => {
+  const reading = read(url);
+  return "host" in reading && reading.fixed;
+});
