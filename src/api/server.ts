@@ -4,17 +4,24 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
+import { closeIfUnread } from "../runtime/unread-body.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import type { Store } from "../store/store.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import type { Endpoint } from "./http/endpoint.ts";
-import { answerClientError, answerError, withoutRoute } from "./http/error-answers.ts";
+import {
+  answerClientError,
+  answerError,
+  SAFE_HEADERS,
+  withoutRoute,
+} from "./http/error-answers.ts";
 import { HttpError } from "./http/errors.ts";
 import { acceptJsonBodies } from "./http/json-body.ts";
 import { createCursors } from "./http/paging.ts";
 import { API_PREFIX, serveEndpoint } from "./http/serve-endpoint.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
+import type { Documentation } from "./openapi/documentation.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
 import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
@@ -39,6 +46,10 @@ export interface ApiConfig {
   /** Signs cursors; shared by all processes that serve the API. */
   readonly cursorKey: Uint8Array;
   readonly version: string;
+  /** At the same time; further ones are closed. */
+  readonly maxConnections: number;
+  /** Default: 25 s. */
+  readonly requestTimeoutMs?: number;
 }
 
 export interface ApiDeps {
@@ -57,7 +68,8 @@ export interface Api extends Service {
   address(): string | undefined;
 }
 
-const REQUEST_TIMEOUT_MS = 60_000;
+/** For a whole request to arrive; checked ten times as often. */
+const REQUEST_TIMEOUT_MS = 25_000;
 const MAX_PARAM_LENGTH = 1024;
 
 /** Handlers validate, and answers are plain JSON: the compilers of fastify need not be loaded. */
@@ -112,22 +124,31 @@ function createServer(
 ): FastifyInstance {
   const onError = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     answerError(log, error, request, reply);
+  const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS } = config;
   const app = fastify({
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout,
+    http: {
+      requestTimeout,
+      headersTimeout: requestTimeout,
+      connectionsCheckingInterval: requestTimeout / 10,
+    },
     return503OnClosing: false,
     frameworkErrors: onError,
     clientErrorHandler: answerClientError,
     schemaController: WITHOUT_SCHEMAS,
   });
+  app.server.maxConnections = config.maxConnections;
   app.setErrorHandler(onError);
   observeRequests(app, { clock, log, metrics });
   app.addHook("onRequest", (request, reply, done) => {
+    reply.headers(SAFE_HEADERS);
     if (stopping.aborted) {
       reply.header("connection", "close");
       done(new HttpError(503, "The service is shutting down"));
     } else done(request.is404 ? withoutRoute(endpoints, request) : undefined);
   });
+  app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
   acceptJsonBodies(app);
   prettyPrintOnDemand(app);
   serveDocumentation(app, endpoints, config);
@@ -155,18 +176,20 @@ function serveDocumentation(
   endpoints: readonly Endpoint[],
   config: ApiConfig,
 ): void {
-  let documentation: Promise<FastifyInstance> | undefined;
-  const load = async (): Promise<FastifyInstance> => {
+  let documentation: Promise<Documentation> | undefined;
+  const load = async (): Promise<Documentation> => {
     const { createDocumentation } = await import("./openapi/documentation.ts");
     return createDocumentation(endpoints, config);
   };
-  const loaded = (): Promise<FastifyInstance> => (documentation ??= load());
-  app.get(`${API_PREFIX}/openapi.json`, async () => (await loaded()).swagger());
+  const loaded = (): Promise<Documentation> => (documentation ??= load());
+  for (const url of [`${API_PREFIX}/openapi.json`, "/docs/json"])
+    app.get(url, async (request, reply) => (await loaded()).sendDocument(request, reply));
   for (const url of ["/docs", "/docs/*"])
     app.get(url, async (request, reply) => {
-      const server = await loaded();
+      const { pages } = await loaded();
+      await closeIfUnread(request.raw, reply.raw);
       reply.hijack();
-      server.routing(request.raw, reply.raw);
+      pages.routing(request.raw, reply.raw);
     });
 }
 

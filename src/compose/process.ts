@@ -161,8 +161,9 @@ const opsServerOf = (
   state: Lifecycle["state"],
 ): OpsServer =>
   createOpsServer({
-    host: config.host,
+    host: config.opsHost,
     port: config.opsPort,
+    maxConnections: config.maxConnections,
     registry: connections.registry,
     threadMetrics: () => Promise.all(connections.agentThreads.map((thread) => thread.metrics())),
     state,

@@ -170,6 +170,7 @@ async function apiOf(parts: HubParts): Promise<Api> {
     config: {
       host: config.host,
       port: config.port,
+      maxConnections: config.maxConnections,
       tokenInQuery: config.tokenInQuery,
       cursorKey: createHmac("sha256", masterKeyOf(config, dataDir)).update("cursor").digest(),
       version: VERSION,

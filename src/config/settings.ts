@@ -43,15 +43,18 @@ const optional = <T>(
 const location = createValidator(LocationId);
 
 const port = integer(0, 65_535);
+const host = (text: string): string | undefined =>
+  isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text);
+const HOST = "a host name or an IP address";
 const PORT = "a port (0 to 65535; 0 asks the system for a free one)";
 
 export const SETTINGS = {
   host: setting({
     env: "SONDE_HOST",
     default: "127.0.0.1",
-    meaning: "Listening address of the API, the web pages and the ops server",
-    allowed: "a host name or an IP address",
-    parse: (text) => (isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text)),
+    meaning: "Listening address of the API and the web pages",
+    allowed: HOST,
+    parse: host,
   }),
   port: setting({
     env: "SONDE_PORT",
@@ -60,12 +63,27 @@ export const SETTINGS = {
     allowed: PORT,
     parse: port,
   }),
+  opsHost: setting({
+    env: "SONDE_OPS_HOST",
+    default: "127.0.0.1",
+    meaning: "Listening address of the ops server, which requires no key",
+    allowed: HOST,
+    parse: host,
+  }),
   opsPort: setting({
     env: "SONDE_OPS_PORT",
     default: "9464",
     meaning: "Port of the ops server: `/livez`, `/readyz` and `/metrics`",
     allowed: PORT,
     parse: port,
+  }),
+  maxConnections: setting({
+    env: "SONDE_MAX_CONNECTIONS",
+    default: "1000",
+    meaning:
+      "Maximum concurrent connections to the API, and to the ops server; further ones are closed",
+    allowed: "a whole number from 1 to 100000",
+    parse: integer(1, 100_000),
   }),
   dataDir: setting({
     env: "SONDE_DATA_DIR",

@@ -8,6 +8,7 @@ import type { Lifecycle, Service } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 import { renderMetrics } from "./metrics.ts";
 import type { MetricsSnapshot, Registry } from "./metrics.ts";
+import { closeIfUnread } from "./unread-body.ts";
 
 export interface ReadinessCheck {
   /** Its name in /readyz. */
@@ -19,6 +20,8 @@ export interface ReadinessCheck {
 export interface OpsServerOptions {
   readonly host: string;
   readonly port: number;
+  /** At the same time; further ones are closed. */
+  readonly maxConnections: number;
   readonly registry: Registry;
   /** Asks each thread of this process for its metrics; default: there are no threads. */
   readonly threadMetrics?: () => Promise<readonly MetricsSnapshot[]>;
@@ -74,6 +77,8 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
     },
   );
 
+  server.maxConnections = options.maxConnections;
+
   return {
     name: "ops server",
     async start() {
@@ -102,7 +107,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     const advice =
       cause.code === "EADDRINUSE"
         ? "choose another with SONDE_OPS_PORT"
-        : "see SONDE_HOST and SONDE_OPS_PORT";
+        : "see SONDE_OPS_HOST and SONDE_OPS_PORT";
     throw new Error(
       `cannot listen on ${host} port ${port} (${cause.code ?? cause.message}): ${advice}`,
       { cause },
@@ -116,6 +121,9 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  response.setHeader("cache-control", "no-store");
+  response.setHeader("x-content-type-options", "nosniff");
+  await closeIfUnread(request, response);
   const path = (request.url ?? "").replace(/\?.*$/, "");
   const found = Object.hasOwn(answers, path) ? answers[path] : undefined;
   if (!found) return sendError(response, 404, "not found");
@@ -123,7 +131,6 @@ async function answer(
     response.setHeader("allow", "GET, HEAD");
     return sendError(response, 405, "method not allowed");
   }
-  response.setHeader("cache-control", "no-store");
   await found(response);
 }
 

@@ -3,10 +3,11 @@ import { connect } from "node:net";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
+import { answerTo, closedBeyond, MOST_SENT, sendEndlessly } from "../support/hostile-client.ts";
 
 const authorized = ({ ann }: TestApi): RequestInit => ({
   headers: { authorization: `Bearer ${ann.key}` },
@@ -127,6 +128,95 @@ it.each([
     const list = await api.send<List>({ path: "/calls/" });
     expect([list.status, list.body.results]).toEqual([200, []]);
     expect(api.logged()).not.toContain('"level":"error"');
+  },
+);
+
+describe("a client that sends too much", () => {
+  it.each([
+    ["without a key", "POST /api/2/calls/", 401],
+    ["to an unknown path", "POST /nowhere", 404],
+    ["by a method that is not allowed", "DELETE /api/2/calls/", 405],
+    ["with a request that takes no body", "GET /api/2/openapi.json", 200],
+    ["with a request for a page", "GET /docs/static/index.html", 302],
+  ])("%s gets an answer, and its connection is closed", async (_what, start, status) => {
+    await using api = await startApi();
+    const { port } = new URL(await listening(api));
+    const { answer, sent } = await sendEndlessly(Number(port), start);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(sent).toBeLessThan(MOST_SENT);
+  });
+
+  it("may go on after a short body that nobody read", async () => {
+    await using api = await startApi();
+    const { port } = new URL(await listening(api));
+    const request = "POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n";
+    const answer = await answerTo(
+      Number(port),
+      `${request}\r\n{}${request}Connection: close\r\n\r\n{}`,
+    );
+    expect(answer.match(/HTTP\/1.1 404 /g)).toHaveLength(2);
+  });
+
+  it("has no connection beyond the limit", async () => {
+    await using api = await startApi({ config: { maxConnections: 2 } });
+    const { port } = new URL(await listening(api));
+    expect(await closedBeyond(Number(port), 2)).toBe(true);
+  });
+});
+
+describe("a request that does not arrive in time", () => {
+  it.each([
+    ["nothing", ""],
+    ["half a head", "GET / HTTP/1.1\r\nHost: a\r\n"],
+    [
+      "half a body",
+      "POST /api/2/calls/ HTTP/1.1\r\nHost: a\r\nX-Api-Key: KEY\r\n" +
+        "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+    ],
+  ])("since there is %s ends", async (_what, sent) => {
+    await using api = await startApi({ config: { requestTimeoutMs: 300 } });
+    const { port } = new URL(await listening(api));
+    const answer = await answerTo(Number(port), sent.replace("KEY", api.ann.key));
+    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  it("ends within 30 s", async () => {
+    await using api = await startApi();
+    const { requestTimeout, headersTimeout } = api.api.app.server;
+    expect([requestTimeout, headersTimeout]).toEqual([25_000, 25_000]);
+  });
+});
+
+describe("no cache keeps, and no browser guesses the type of,", () => {
+  it.each([
+    ["an answer with a key", "/calls/", {}, 200, "no-store"],
+    ["an answer without a key", "/calls/", { as: null }, 401, "no-store"],
+    ["an unknown path", "/nowhere", {}, 404, "no-store"],
+    ["the OpenAPI document, unless it is checked", "/openapi.json", {}, 200, "no-cache"],
+  ])("%s", async (_what, path, sent, status, caching) => {
+    await using api = await startApi();
+    const answer = await api.send({ path, ...sent });
+    expect(answer).toMatchObject({
+      status,
+      headers: { "cache-control": caching, "x-content-type-options": "nosniff" },
+    });
+  });
+
+  it("invalid HTTP", async () => {
+    await using api = await startApi();
+    const { port } = new URL(await listening(api));
+    const answer = await answerTo(Number(port), "hello\r\n\r\n");
+    expect(answer).toContain("cache-control: no-store\r\nx-content-type-options: nosniff\r\n");
+  });
+});
+
+it.each(["/docs", "/docs/static/swagger-initializer.js", "/docs/unknown"])(
+  "no other site can frame %s",
+  async (path) => {
+    await using api = await startApi();
+    const { headers } = await fetch(`${await listening(api)}${path}`);
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
   },
 );
 

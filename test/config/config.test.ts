@@ -38,7 +38,9 @@ describe("the configuration", () => {
     expect(config).toEqual({
       host: "127.0.0.1",
       port: 8080,
+      opsHost: "127.0.0.1",
       opsPort: 9464,
+      maxConnections: 1000,
       dataDir: resolve(".sonde"),
       databaseUrl: undefined,
       natsUrls: undefined,
@@ -63,7 +65,9 @@ describe("the configuration", () => {
     const config = loadConfig({
       SONDE_HOST: "::1",
       SONDE_PORT: "0",
+      SONDE_OPS_HOST: "ops.internal",
       SONDE_OPS_PORT: "65535",
+      SONDE_MAX_CONNECTIONS: "20",
       SONDE_DATA_DIR: "/var/lib/sonde",
       SONDE_DATABASE_URL: "postgres://sonde:pw@db:5432/sonde",
       SONDE_NATS_URL: "nats://a:4222, tls://user:pw@b",
@@ -82,7 +86,9 @@ describe("the configuration", () => {
     expect(config).toMatchObject({
       host: "::1",
       port: 0,
+      opsHost: "ops.internal",
       opsPort: 65_535,
+      maxConnections: 20,
       dataDir: "/var/lib/sonde",
       databaseUrl: "postgres://sonde:pw@db:5432/sonde",
       natsUrls: ["nats://a:4222", "tls://user:pw@b"],

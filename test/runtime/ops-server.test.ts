@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { Gauge, createRegistry } from "../../src/runtime/metrics.ts";
 import { createOpsServer } from "../../src/runtime/ops-server.ts";
 import type { OpsServerOptions } from "../../src/runtime/ops-server.ts";
+import { closedBeyond, MOST_SENT, sendEndlessly } from "../support/hostile-client.ts";
 import { track } from "../support/no-leftovers.ts";
 import { captureLog } from "./log-lines.ts";
 
@@ -15,6 +16,7 @@ async function startOps(change: Partial<OpsServerOptions> = {}) {
   const ops = createOpsServer({
     host: "127.0.0.1",
     port: 0,
+    maxConnections: 100,
     registry,
     state: () => "running",
     checks: [],
@@ -185,6 +187,31 @@ describe("any other request", () => {
 });
 
 describe("the ops server", () => {
+  it("lets no cache keep an answer, and no browser guess its type", async () => {
+    await using ops = await startOps();
+    for (const path of ["/livez", "/metrics", "/unknown"]) {
+      const { headers } = await ops.request(path);
+      expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
+        "no-store",
+        "nosniff",
+      ]);
+    }
+  });
+
+  it("reads little of a body that nobody asked for", async () => {
+    await using ops = await startOps();
+    for (const path of ["/livez", "/metrics", "/unknown"]) {
+      const { answer, sent } = await sendEndlessly(ops.port, `POST ${path}`);
+      expect(answer).toMatch(/^HTTP\/1\.1 40[45] .*\r\nconnection: close\r\n/is);
+      expect(sent).toBeLessThan(MOST_SENT);
+    }
+  });
+
+  it("closes connections beyond its limit", async () => {
+    await using ops = await startOps({ maxConnections: 1 });
+    expect(await closedBeyond(ops.port, 1)).toBe(true);
+  });
+
   it("names the setting to change when its port is taken", async () => {
     await using taken = await startOps();
     await expect(startOps({ port: taken.port })).rejects.toThrow(
@@ -194,7 +221,7 @@ describe("the ops server", () => {
 
   it("names the settings to check when its host is not a local address", async () => {
     await expect(startOps({ host: "192.0.2.1" })).rejects.toThrow(
-      "cannot listen on 192.0.2.1 port 0 (EADDRNOTAVAIL): see SONDE_HOST and SONDE_OPS_PORT",
+      "cannot listen on 192.0.2.1 port 0 (EADDRNOTAVAIL): see SONDE_OPS_HOST and SONDE_OPS_PORT",
     );
   });
 
@@ -204,6 +231,7 @@ describe("the ops server", () => {
     const ops = createOpsServer({
       host: "127.0.0.1",
       port: 0,
+      maxConnections: 1,
       registry,
       state: () => "running",
       checks: [],

@@ -111,6 +111,7 @@ export async function startApi({
       host: "127.0.0.1",
       port: 0,
       tokenInQuery: true,
+      maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",
       ...config,

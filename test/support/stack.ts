@@ -150,6 +150,7 @@ function startApi(
       host: "127.0.0.1",
       port: 0,
       tokenInQuery: false,
+      maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",
     },

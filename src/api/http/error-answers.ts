@@ -9,6 +9,12 @@ import { HttpError, toAnswer } from "./errors.ts";
 import { MAX_BODY_BYTES } from "./json-body.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
+/** Of every answer, unless it says otherwise: no cache keeps what a key opened. */
+export const SAFE_HEADERS = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+} as const;
+
 /** Sends the error to the caller; logs it if it is a fault of ours. */
 export function answerError(
   log: Logger,
@@ -84,8 +90,12 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     "The request is not valid HTTP",
   ];
   const body = JSON.stringify({ error_msg, error: status });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const headers = Object.entries({
+    ...SAFE_HEADERS,
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+    connection: "close",
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers.join("")}\r\n${body}`);
+  socket.destroySoon();
 }

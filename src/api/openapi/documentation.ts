@@ -1,21 +1,32 @@
 // The documentation of the API: the OpenAPI document and the page that shows it, on a fastify of
 // their own.
+import { hash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import fastify from "fastify";
-import type { FastifyInstance } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { Endpoint } from "../http/endpoint.ts";
 import { API_PREFIX } from "../http/serve-endpoint.ts";
 import { describe, openApiOptions, sharedSchemas } from "./openapi.ts";
 
+const CONTENT_SECURITY_POLICY =
+  "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 const STYLE = ".swagger-ui .topbar { display: none }";
 
-/** Serves `/docs` by `routing`; `swagger()` is the document. */
+export type Documentation = Awaited<ReturnType<typeof createDocumentation>>;
+
+/** `pages` serves `/docs` by `routing`. */
 export async function createDocumentation(
   endpoints: readonly Endpoint[],
   config: { readonly version: string; readonly tokenInQuery: boolean },
-): Promise<FastifyInstance> {
+) {
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  app.addHook("onRequest", (_, reply, done) => {
+    reply.header("x-content-type-options", "nosniff");
+    reply.header("content-security-policy", CONTENT_SECURITY_POLICY);
+    done();
+  });
   // The schemas describe, and nothing else.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -24,7 +35,7 @@ export async function createDocumentation(
   void app.register(swaggerUi, {
     routePrefix: "/docs",
     theme: { title: "Sonde API", css: [{ filename: "sonde.css", content: STYLE }] },
-    staticCSP: "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
+    staticCSP: CONTENT_SECURITY_POLICY,
   });
   void app.register(async (described) => {
     for (const endpoint of endpoints)
@@ -38,5 +49,34 @@ export async function createDocumentation(
           });
   });
   await app.ready();
-  return app;
+  return { pages: app, sendDocument: documentSender(app.swagger()) };
+}
+
+/** Renders the document once: it needs no key, so anybody may ask for it as often as they like. */
+function documentSender(document: object) {
+  const [compact, indented] = [0, 2].map((spaces) =>
+    rendered(JSON.stringify(document, null, spaces)),
+  );
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { debug } = request.query as { readonly debug?: unknown };
+    const { text, gzipped, etag } = (debug === "1" ? indented : compact) as Rendered;
+    const { "if-none-match": known, "accept-encoding": encodings } = request.headers;
+    reply.headers({ "cache-control": "no-cache", etag, vary: "accept-encoding" });
+    if (known?.includes(etag)) return reply.code(304).send();
+    reply.type("application/json; charset=utf-8");
+    if (!/\bgzip\b(?!;q=0)/.test(String(encodings))) return reply.send(text);
+    return reply.header("content-encoding", "gzip").send(gzipped);
+  };
+}
+
+type Rendered = ReturnType<typeof rendered>;
+
+/** As bytes, which nothing renders again. */
+function rendered(json: string) {
+  const text = Buffer.from(json);
+  return {
+    text,
+    gzipped: gzipSync(text),
+    etag: `W/"${hash("sha256", text, "base64url").slice(0, 22)}"`,
+  };
 }

@@ -1,5 +1,6 @@
 // The OpenAPI document as tools read it: a linter, a generator of types, and programs that are
 // written against them.
+import { gunzipSync } from "node:zlib";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,13 +8,34 @@ import { join, resolve } from "node:path";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import openapiTypescript from "openapi-typescript";
 import type { OpenAPI3 } from "openapi-typescript";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { sharedApi } from "../../support/api.ts";
 import type { Json } from "../../support/api.ts";
 
 const api = sharedApi();
 
 const documentOf = async (): Promise<string> => (await api.send({ path: "/openapi.json" })).text;
+
+it("is rendered once, however often it is asked for", async () => {
+  const [path, etag] = ["/openapi.json", (await api.send({ path: "/openapi.json" })).headers.etag];
+  const rendering = vi.spyOn(JSON, "stringify");
+  onTestFinished(() => rendering.mockRestore());
+  for (const asked of [path, "/openapi.json?debug=1", "//docs/json"])
+    expect((await api.send({ path: asked, as: null })).status).toBe(200);
+  const rendered = rendering.mock.calls.filter(
+    ([value]) => typeof value === "object" && value !== null && "openapi" in value,
+  );
+  expect(rendered).toEqual([]);
+  const known = await api.send({ path, headers: { "if-none-match": String(etag) } });
+  expect([known.status, known.text]).toEqual([304, ""]);
+});
+
+it("is compressed for clients that ask for it", async () => {
+  const url = "/api/2/openapi.json";
+  const answer = await api.api.app.inject({ url, headers: { "accept-encoding": "br, gzip" } });
+  expect(answer.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding" });
+  expect(gunzipSync(answer.rawPayload).toString()).toBe(await documentOf());
+});
 
 it("is a valid OpenAPI 3.1 document with valid examples", async () => {
   const config = await createConfig({

@@ -1,0 +1,39 @@
+// Requests that are answered before their body was read: Node would read and drop the rest, however
+// long it is.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** How much is still read, and for how long: what a client may have sent before it reads its answer. */
+const LEFT_BYTES = 256 * 1024;
+const LEFT_MS = 2_000;
+
+/**
+ * Makes the answer the last one of its connection if part of the body has not arrived. A connection
+ * that is closed at once may lose the answer (RFC 9112 section 9.6). Call it before the answer.
+ */
+export async function closeIfUnread(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { headers, socket } = request;
+  const hasBody =
+    headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  const isRead = (): boolean => request.complete || request.readableEnded;
+  if (!hasBody || isRead()) return;
+  await nextTurn(); // a short body is there by now, behind its head
+  if (isRead() || response.headersSent || socket.destroyed) return;
+  response.setHeader("connection", "close");
+  let left = LEFT_BYTES;
+  const end = (): void => void socket.destroy();
+  request.on("error", end).on("end", end);
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) end();
+  });
+  // Node calls it after the answer.
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(end, LEFT_MS);
+    socket.once("close", () => clearTimeout(timer));
+  };
+}
