@@ -1,7 +1,8 @@
 // A change that a request makes: one transaction, in which every change of a document leaves a row
 // in the audit trail.
-import type { Principal } from "../model/access.ts";
-import type { AuditAction, AuditEntry } from "../store/records.ts";
+import { isOwner } from "../model/access.ts";
+import type { Actor, Ownership, Principal } from "../model/access.ts";
+import type { AuditAction, AuditEntry, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { once } from "./idempotency.ts";
 import type { Repeatable } from "./idempotency.ts";
@@ -13,12 +14,13 @@ export interface Caller {
   readonly repeatable: Repeatable | undefined;
 }
 
-/** Adds an audit entry for a change of anything but a document. */
+/** Adds an audit entry for a change of anything but a document. `of`: whose the object is. */
 export type Audit = (
   action: AuditAction,
   kind: string,
   objectId: string,
   fields?: readonly string[],
+  of?: Ownership,
 ) => Promise<void>;
 
 /** `ApiRequest.change`, which documents it. */
@@ -30,35 +32,42 @@ export const carryOut = <T>(
   store.transaction(async (within) => {
     const time = await within.now();
     const { key_id, owner, org } = principal;
-    const actor = { actor: key_id, owner, org, address, time };
-    const change = () => work(auditedStore(within, actor), auditIn(within, actor));
+    const author = { actor: key_id, owner, org, address, time };
+    const change = () => work(auditedStore(within, author), auditIn(within, author));
     return repeatable ? once(within, repeatable, time, change) : change();
   });
 
 /** Who acts, on whose behalf, from where and when. */
-type Actor = Pick<AuditEntry, "actor" | "owner" | "org" | "address" | "time">;
+type Author = Actor & Pick<AuditEntry, "actor" | "address" | "time">;
 
 const auditIn =
-  (store: Store, actor: Actor): Audit =>
-  (action, kind, object_id, fields = []) =>
-    store.audit.record({ ...actor, action, kind, object_id, fields });
+  (store: Store, author: Author): Audit =>
+  (action, kind, object_id, fields = [], of) =>
+    store.audit.record({
+      ...author,
+      action,
+      kind,
+      object_id,
+      fields,
+      ...(of && !isOwner(author, of) && { object_owner: of.owner, object_org: of.owner_org }),
+    });
 
-function auditedStore(store: Store, actor: Actor): Store {
+function auditedStore(store: Store, author: Author): Store {
   const audited: Pick<Store, "documents" | "transaction"> = {
-    documents: auditedDocuments(store.documents, auditIn(store, actor)),
-    transaction: (work) => store.transaction((inner) => work(auditedStore(inner, actor))),
+    documents: auditedDocuments(store.documents, auditIn(store, author)),
+    transaction: (work) => store.transaction((inner) => work(auditedStore(inner, author))),
   };
   // Inherits the other parts: a copy would make them all.
   return Object.setPrototypeOf(audited, store) as Store;
 }
 
 function auditedDocuments(documents: Store["documents"], audit: Audit): Store["documents"] {
-  const locked = new Map<string, unknown>();
+  const locked = new Map<string, StoredDocument>();
   return {
     ...documents,
     async getForUpdate(kind, id) {
       const found = await documents.getForUpdate(kind, id);
-      if (found) locked.set(`${kind}/${id}`, found.document);
+      if (found) locked.set(`${kind}/${id}`, found);
       return found;
     },
     async insert(document) {
@@ -68,14 +77,15 @@ function auditedDocuments(documents: Store["documents"], audit: Audit): Store["d
     },
     async replace(document) {
       const { kind, id } = document;
-      const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id))?.document;
+      const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id));
       await documents.replace(document);
-      locked.set(`${kind}/${id}`, document.document);
-      await audit("update", kind, id, changedPaths(before, document.document));
+      locked.set(`${kind}/${id}`, document);
+      await audit("update", kind, id, changedPaths(before?.document, document.document), document);
     },
     async remove(kind, id) {
+      const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id));
       await documents.remove(kind, id);
-      await audit("delete", kind, id);
+      await audit("delete", kind, id, [], before);
     },
   };
 }

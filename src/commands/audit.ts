@@ -12,13 +12,13 @@ export const listAudit: Command = {
   options: ["since", "owner", "org", "limit"],
   async run({ config, values, print }) {
     const { since: text = "1970-01-01" } = values;
-    const onBehalfOf = actorIn(values);
+    const of = actorIn(values);
     const since = parseInstant(text);
     if (since === undefined)
       throw invalid(`--since: ${show(text)} is not an ISO 8601 date or date-time`);
     const limit = parseLimit(values.limit);
     await withStore(config, async (store) => {
-      for (const { time, ...entry } of await store.audit.list({ since, onBehalfOf, limit }))
+      for (const { time, ...entry } of await store.audit.list({ since, of, limit }))
         print(`${JSON.stringify({ time: formatInstant(time), ...entry })}\n`);
     });
   },

@@ -15,6 +15,8 @@ const COLUMNS = [
   "action",
   "kind",
   "object_id",
+  "object_owner",
+  "object_org",
   "fields",
 ] as const;
 
@@ -27,16 +29,18 @@ export type AuditStore = ReturnType<typeof createAuditStore>;
 export const createAuditStore = ({ kysely }: Database) => ({
   /** To be called in the transaction of the change. */
   async record({ fields, ...entry }: AuditEntry): Promise<void> {
-    const row = { id: newId(entry.time), ...entry, fields: JSON.stringify(fields) };
-    await insertEntry(kysely, row);
+    const row = { object_owner: null, object_org: null, ...entry, fields: JSON.stringify(fields) };
+    await insertEntry(kysely, { id: newId(entry.time), ...row });
   },
   /** The newest entries that match, oldest first. */
-  async list({ since = 0, onBehalfOf, limit }: AuditQuery): Promise<AuditEntry[]> {
+  async list({ since = 0, of, limit }: AuditQuery): Promise<AuditEntry[]> {
     const rows = await kysely
       .selectFrom("audit")
       .select(COLUMNS)
       .where("time", ">=", since)
-      .$if(onBehalfOf !== undefined, (query) => query.where(isOf(onBehalfOf as Actor, "org")))
+      .$if(of !== undefined, (query) =>
+        query.where(({ or }) => or([isOf(of as Actor, "org"), isOf(of as Actor, "object_org")])),
+      )
       .orderBy("time", "desc")
       .orderBy("id", "desc")
       .limit(limit)

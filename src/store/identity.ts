@@ -3,17 +3,19 @@ import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Actor } from "../model/access.ts";
 
-type OrgColumn = "org" | "owner_org";
+/** The columns of owners, by those of their organizations. */
+const OWNER = { org: "owner", owner_org: "owner", object_org: "object_owner" } as const;
+type OrgColumn = keyof typeof OWNER;
 
 /** In a form that finds an index, also where there is no organization. */
 export const isOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boolean> =>
   org === null
-    ? sql`(owner = ${owner} and ${sql.ref(column)} is null)`
-    : sql`(owner = ${owner} and ${sql.ref(column)} = ${org})`;
+    ? sql`(${sql.ref(OWNER[column])} = ${owner} and ${sql.ref(column)} is null)`
+    : sql`(${sql.ref(OWNER[column])} = ${owner} and ${sql.ref(column)} = ${org})`;
 
 /** Also true where the row has no organization. */
 export const isNotOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boolean> =>
-  sql`(owner <> ${owner} or ${isOutside(org, column)})`;
+  sql`(${sql.ref(OWNER[column])} <> ${owner} or ${isOutside(org, column)})`;
 
 /** Of another organization, or of none. */
 export const isOutside = (org: string | null, column: OrgColumn): RawBuilder<boolean> =>

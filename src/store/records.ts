@@ -207,6 +207,9 @@ export interface AuditEntry {
   /** A kind of resource, or `api_key`, `location`. */
   readonly kind: string;
   readonly object_id: string;
+  /** Whose the object is, where that is somebody else. */
+  readonly object_owner?: string | null;
+  readonly object_org?: string | null;
   /** The paths that an update changed. */
   readonly fields: readonly string[];
 }
@@ -214,7 +217,8 @@ export interface AuditEntry {
 export interface AuditQuery {
   /** Inclusive. */
   readonly since?: number | undefined;
-  readonly onBehalfOf?: Actor | undefined;
+  /** On whose behalf, or to whose object. */
+  readonly of?: Actor | undefined;
   readonly limit: number;
 }
 

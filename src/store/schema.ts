@@ -1,6 +1,13 @@
 // The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0
 // or 1.
-import type { Generated } from "kysely";
+import type {
+  NamesTable,
+  ResultDetailsTable,
+  ResultsTable,
+  StatBucketsTable,
+  StatsTable,
+  WorkflowResultsTable,
+} from "./result-tables.ts";
 
 interface DocumentsTable {
   id: string;
@@ -66,104 +73,6 @@ interface PendingRunsTable {
   call_ids: string | null;
 }
 
-/** Texts that rows repeat: columns that name a text in other tables hold the number. */
-interface NamesTable {
-  id: Generated<number>;
-  name: string;
-}
-
-interface ResultsTable {
-  id: string;
-  owner: number;
-  call: number;
-  workflow: number | null;
-  workflow_result_id: string | null;
-  deployment: number | null;
-  location: number;
-  agent: number | null;
-  trigger: number;
-  trigger_time: number;
-  due_time: number;
-  /** When the call started; when it was due where it did not. */
-  time: number;
-  started: number;
-  end_time: number | null;
-  result: number;
-  message: string | null;
-  domain: number;
-  http_code: number | null;
-  source_ip: number | null;
-  dest_ip: number | null;
-  request_size: number | null;
-  response_size: number | null;
-  redirects: number;
-  is_late: number;
-  /** Phases, total and uncertainty in whole microseconds. */
-  dns: number | null;
-  tcp: number | null;
-  handshake: number | null;
-  upload: number | null;
-  processing: number | null;
-  download: number | null;
-  total: number | null;
-  uncertainty: number | null;
-}
-
-/** Packed by details.ts. */
-interface ResultDetailsTable {
-  result_id: string;
-  details: Uint8Array;
-  content: Uint8Array | null;
-}
-
-interface WorkflowResultsTable {
-  id: string;
-  owner: string;
-  workflow_id: string;
-  deployment_id: string | null;
-  location_id: string;
-  time: number;
-  result: string;
-  call_ids: string;
-  document: string;
-}
-
-/** Of hours, days and months. */
-interface StatsTable {
-  id: Generated<number>;
-  kind: number;
-  period: number;
-  call: number;
-  location: number;
-  result: number;
-  count: number;
-  min: number;
-  max: number;
-  mean: number;
-  m2: number;
-  m3: number;
-  /** Of each phase, how many calls reached it, and microseconds. */
-  dns_count: number;
-  dns_sum: number;
-  tcp_count: number;
-  tcp_sum: number;
-  handshake_count: number;
-  handshake_sum: number;
-  upload_count: number;
-  upload_sum: number;
-  processing_count: number;
-  processing_sum: number;
-  download_count: number;
-  download_sum: number;
-}
-
-/** How many latencies of a row of `stats` are in each bucket. */
-interface StatBucketsTable {
-  stat_id: number;
-  bucket: number;
-  count: number;
-}
-
 interface ApiKeysTable {
   id: string;
   hash: string;
@@ -215,6 +124,8 @@ interface AuditTable {
   action: string;
   kind: string;
   object_id: string;
+  object_owner: string | null;
+  object_org: string | null;
   fields: string;
 }
 

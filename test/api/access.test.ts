@@ -224,7 +224,7 @@ it("keeps apart owners of one name in two organizations and in none", async () =
         const answer = await api.send({ method, path: `/${kind}/${id}/`, as });
         expect([kind, method, answer.status]).toEqual([kind, method, 404]);
       }
-    const entries = await api.store.audit.list({ onBehalfOf: { owner: "owner", org }, limit: 100 });
+    const entries = await api.store.audit.list({ of: { owner: "owner", org }, limit: 100 });
     expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set([as.key_id]));
   }
 });

@@ -26,6 +26,8 @@ it("records who changed what, when and from where", async () => {
       action: "create",
       kind: "call",
       object_id: id,
+      object_owner: null,
+      object_org: null,
       fields: [],
     },
   ]);
@@ -69,6 +71,40 @@ it("records updates with changed paths, runs, and deletions with their consequen
     ["delete", "deployment", deployment.id, []],
     ["delete", "call", id, []],
   ]);
+});
+
+it("names both owners where a change follows from another's", async () => {
+  await using api = await startApi();
+  const [ann, bob] = [await api.caller("ann", "acme"), await api.caller("bob", "acme")];
+  const { id } = await createCall(api, { access: { org: true } }, ann);
+  const meta = { name: "bob's" };
+  const post = async (path: string, body: object): Promise<string> =>
+    (await create(api, path, body as Record<string, unknown>, bob)).id;
+  const workflow = await post("/workflows/", { meta, workflow: { call_ids: [id] } });
+  const rows = [{ call_id: id, location_id: "local" }];
+  const report = await post("/reports/", { meta, groups: [{ name: "g", rows }] });
+  const deployment = await post("/deployments/", {
+    deployment: { target_id: id, frequency: 5, location_id: "local" },
+  });
+  const before = (await api.store.audit.list({ limit: 100 })).length;
+  await api.send({ method: "DELETE", path: `/calls/${id}/`, as: ann });
+  const entries = (await api.store.audit.list({ limit: 100 })).slice(before);
+  expect(entries.every(({ owner, org }) => owner === "ann" && org === "acme")).toBe(true);
+  expect(
+    entries.map(({ action, object_id, object_owner, object_org }) => [
+      action,
+      object_id,
+      object_owner,
+      object_org,
+    ]),
+  ).toEqual([
+    ["delete", deployment, "bob", "acme"],
+    ["update", workflow, "bob", "acme"],
+    ["update", report, "bob", "acme"],
+    ["delete", id, null, null],
+  ]);
+  const bobs = await api.store.audit.list({ of: { owner: "bob", org: "acme" }, limit: 3 });
+  expect(bobs).toEqual(entries.slice(0, 3));
 });
 
 it("records no values", async () => {

@@ -404,10 +404,12 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       action: "update",
       kind: "call",
       object_id: "c",
+      object_owner: null,
+      object_org: null,
       fields: ["meta.name", "request.headers"],
     } as const;
     const entries = [
-      { ...entry, time: T0 },
+      { ...entry, time: T0, object_owner: "bob", object_org: "acme" },
       { ...entry, time: T0 + 1, owner: "bob" },
       { ...entry, time: T0 + 1, org: null },
       {
@@ -420,14 +422,15 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       },
       { ...entry, time: T0 + 2, fields: [] },
     ];
-    for (const one of entries) await store.audit.record(one);
+    for (const { object_owner, object_org, ...one } of entries)
+      await store.audit.record({ ...one, ...(object_owner && { object_owner, object_org }) });
     const { audit } = store;
     expect(await audit.list({ limit: 10 })).toEqual(entries);
     expect(await audit.list({ limit: 2 })).toEqual(entries.slice(3));
     expect(await audit.list({ since: T0 + 1, limit: 10 })).toEqual(entries.slice(1));
     const ofOwner = (owner: string, org: string | null) =>
-      audit.list({ onBehalfOf: { owner, org }, limit: 10 });
-    expect(await ofOwner("bob", "acme")).toEqual([entries[1]]);
+      audit.list({ of: { owner, org }, limit: 10 });
+    expect(await ofOwner("bob", "acme")).toEqual([entries[0], entries[1]]);
     expect(await ofOwner("ann", "acme")).toEqual([entries[0], entries[4]]);
     expect(await ofOwner("ann", null)).toEqual([entries[2]]);
   });

@@ -1,0 +1,100 @@
+// The tables of results and statistics, as Kysely sees them, in the forms of schema.ts.
+import type { Generated } from "kysely";
+
+/** Texts that rows repeat: columns that name a text in other tables hold the number. */
+export interface NamesTable {
+  id: Generated<number>;
+  name: string;
+}
+
+export interface ResultsTable {
+  id: string;
+  owner: number;
+  call: number;
+  workflow: number | null;
+  workflow_result_id: string | null;
+  deployment: number | null;
+  location: number;
+  agent: number | null;
+  trigger: number;
+  trigger_time: number;
+  due_time: number;
+  /** When the call started; when it was due where it did not. */
+  time: number;
+  started: number;
+  end_time: number | null;
+  result: number;
+  message: string | null;
+  domain: number;
+  http_code: number | null;
+  source_ip: number | null;
+  dest_ip: number | null;
+  request_size: number | null;
+  response_size: number | null;
+  redirects: number;
+  is_late: number;
+  /** Phases, total and uncertainty in whole microseconds. */
+  dns: number | null;
+  tcp: number | null;
+  handshake: number | null;
+  upload: number | null;
+  processing: number | null;
+  download: number | null;
+  total: number | null;
+  uncertainty: number | null;
+}
+
+/** Packed by details.ts. */
+export interface ResultDetailsTable {
+  result_id: string;
+  details: Uint8Array;
+  content: Uint8Array | null;
+}
+
+export interface WorkflowResultsTable {
+  id: string;
+  owner: string;
+  workflow_id: string;
+  deployment_id: string | null;
+  location_id: string;
+  time: number;
+  result: string;
+  call_ids: string;
+  document: string;
+}
+
+/** Of hours, days and months. */
+export interface StatsTable {
+  id: Generated<number>;
+  kind: number;
+  period: number;
+  call: number;
+  location: number;
+  result: number;
+  count: number;
+  min: number;
+  max: number;
+  mean: number;
+  m2: number;
+  m3: number;
+  /** Of each phase, how many calls reached it, and microseconds. */
+  dns_count: number;
+  dns_sum: number;
+  tcp_count: number;
+  tcp_sum: number;
+  handshake_count: number;
+  handshake_sum: number;
+  upload_count: number;
+  upload_sum: number;
+  processing_count: number;
+  processing_sum: number;
+  download_count: number;
+  download_sum: number;
+}
+
+/** How many latencies of a row of `stats` are in each bucket. */
+export interface StatBucketsTable {
+  stat_id: number;
+  bucket: number;
+  count: number;
+}
