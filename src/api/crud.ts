@@ -1,5 +1,6 @@
 // Create, update, delete, get and list: the endpoints of every owned resource.
 import type { TObject, TSchema } from "typebox";
+import { answerSchema } from "../model/answer.ts";
 import { Type } from "../model/type.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/records.ts";
@@ -9,7 +10,7 @@ import { listOf, listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
 import { LIST_PAGING } from "./http/parameters.ts";
 import type { Parameters, Values } from "./http/parameters.ts";
-import { answerSchema, assertReadable, lock, shown, visible, write } from "./owned-documents.ts";
+import { assertReadable, lock, shown, visible, write } from "./owned-documents.ts";
 import type { OwnedResource } from "./owned-documents.ts";
 
 export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
@@ -94,7 +95,8 @@ const deleteEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     handle: (request) =>
       request.change(async (store) => {
         const { id } = await lock(served, store, request);
-        await served.hooks?.removed?.(store, id);
+        const { principal } = request;
+        await served.hooks?.removed?.({ store, principal }, id);
         await store.documents.remove(served.resource.kind, id);
         return { status: "OK" };
       }),

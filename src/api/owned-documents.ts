@@ -1,16 +1,13 @@
 // The documents of a resource: reading, writing and locking them for a caller, with whatever else a
 // change involves. One whose secrets cannot be decrypted is shown without them, marked, and not
 // changed.
-import type { Static, TObject, TSchema, TSchemaOptions } from "typebox";
+import type { Static, TObject } from "typebox";
 import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
-import { canRead, canWrite, ownedBy, readsSecrets } from "../model/access.ts";
+import { canRead, canWrite, ownedBy } from "../model/access.ts";
 import type { Ownership, Principal } from "../model/access.ts";
-import { mark, nullable } from "../model/fields.ts";
+import { toAnswer } from "../model/answer.ts";
 import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
-import { hasSecrets, isHidden, hideSecrets } from "../model/secrets.ts";
-import { Type } from "../model/type.ts";
-import { createValidator } from "../model/validate.ts";
 import type { NewDocument, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiRequest } from "./http/endpoint.ts";
@@ -31,7 +28,7 @@ export interface DocumentHooks<D> {
    */
   readonly prepare?: (change: Change, document: D, before?: D) => Promise<D>;
   readonly written?: (change: Change, document: D, before?: D) => Promise<void>;
-  readonly removed?: (store: Store, id: string) => Promise<void>;
+  readonly removed?: (change: Omit<Change, "now">, id: string) => Promise<void>;
   /** The parts of each document that the reader may see. */
   readonly shown?: (
     store: Store,
@@ -113,7 +110,7 @@ interface Dated {
 
 /**
  * Changes a document because another object changed or was deleted, regardless of its owner.
- * `before` was read for update.
+ * `before` was read for update; a `change` that returns its document stores nothing.
  */
 export async function follow<S extends TObject>(
   store: Store,
@@ -121,8 +118,9 @@ export async function follow<S extends TObject>(
   before: StoredDocument,
   change: (document: Static<S>) => Static<S>,
 ): Promise<void> {
-  assertReadable(`one of the ${resource.label}s that would change with it`, before);
   const document = change(before.document as Static<S>) as Static<S> & Dated;
+  if (document === before.document) return;
+  assertReadable(`one of the ${resource.label}s that would change with it`, before);
   const last_update = formatInstant(await store.now());
   await store.documents.replace(
     toRow(resource, before, { ...document, meta: { ...document.meta, last_update } }),
@@ -131,9 +129,12 @@ export async function follow<S extends TObject>(
 
 const LABELS = { call: "API Call", token: "Token" } as const;
 
-/** Throws `invalid` while documents of these kinds name the object, and counts them. */
+/**
+ * Throws `invalid` while documents of these kinds and of the caller name the object, and counts
+ * them. Others' never count: they could keep its owner from deleting it.
+ */
 export async function assertUnused(
-  store: Store,
+  { store, principal }: Omit<Change, "now">,
   what: string,
   field: "auth_id" | "token_id",
   id: string,
@@ -141,7 +142,7 @@ export async function assertUnused(
 ): Promise<void> {
   const uses: string[] = [];
   for (const kind of kinds) {
-    const count = await store.documents.count(kind, field, id);
+    const count = await store.documents.count(kind, { [field]: id }, principal);
     if (count > 0) uses.push(`${count} ${LABELS[kind]}${count === 1 ? "" : "s"}`);
   }
   if (uses.length > 0) throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
@@ -155,44 +156,6 @@ export function visible(
 ): StoredDocument {
   if (!stored || !canRead(principal, stored)) throw notFound(label);
   return stored;
-}
-
-const MARK = mark(Type.Boolean(), {
-  description: "true if the object's secrets cannot be decrypted and are null here; else absent",
-  examples: [false],
-});
-
-const HIDDEN = "null for a key of level VIEWER";
-
-/** For readers: the document's schema, with null allowed for whatever some of them do not see. */
-export function answerSchema(schema: TSchema): TSchema {
-  if (!hasSecrets(schema)) return schema;
-  const { properties, ...rest } = withNulls(schema) as { properties: object };
-  return { ...rest, properties: { ...properties, unreadable: MARK } };
-}
-
-function withNulls(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(withNulls);
-  if (typeof node !== "object" || node === null) return node;
-  if (isHidden(node)) {
-    const description = [(node as TSchemaOptions).description ?? [], HIDDEN].flat().join("; ");
-    return mark(createValidator(node).accepts(null) ? node : nullable(node), { description });
-  }
-  return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, withNulls(inner)]));
-}
-
-/**
- * The stored document, or the part of it that is `open` to the reader, as answers show it: without
- * secrets for a key that does not read them, and marked if it is unreadable.
- */
-export function toAnswer(
-  schema: TSchema,
-  reader: Principal,
-  stored: StoredDocument,
-  open: unknown = stored.document,
-): unknown {
-  const answer = readsSecrets(reader) ? open : hideSecrets(schema, open);
-  return stored.unreadable ? { ...(answer as object), unreadable: true } : answer;
 }
 
 /** Call it before a change, which would overwrite unreadable secrets with null. */

@@ -7,6 +7,7 @@ import type { Call } from "../model/call.ts";
 import { parseInstant } from "../model/instant.ts";
 import { cannotBeDecrypted } from "../model/secrets.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
+import { whyWithheld } from "../model/token-destination.ts";
 import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import type { StoredDocument } from "../store/records.ts";
@@ -86,7 +87,7 @@ function authorizationOf(
     domain: meta.domain,
     settings: known,
     keys: keys ?? {},
-    token: token ? tickToken(token.document as Token, keys ? document : undefined) : null,
+    token: token ? tokenFor(token, setting, keys ? document : undefined) : null,
   };
 }
 
@@ -96,6 +97,18 @@ function isUsable(token: StoredDocument | undefined, call: StoredDocument): bool
     isOwner(ownerOf(call), token) &&
     (token.document as Token).meta.auth_id === requestOf(call).auth_id
   );
+}
+
+function tokenFor(
+  token: StoredDocument,
+  setting: StoredDocument,
+  renewing: AuthSetting | undefined,
+): TickToken {
+  const withheld = whyWithheld(token, setting);
+  const document = token.document as Token;
+  return withheld === undefined
+    ? tickToken(document, renewing)
+    : { name: document.meta.name, expires_at: null, withheld };
 }
 
 /** `setting`: given where its keys may be used to renew the token. */

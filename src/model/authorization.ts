@@ -15,6 +15,8 @@ const TickToken = Type.Object({
   expires_at: Type.Union([Type.Number(), Type.Null()]),
   /** Why the latest attempt to renew it failed. */
   renewal_failure: Text,
+  /** Why it must not be sent now: it comes without its secrets. */
+  withheld: Text,
   /** Whether Sonde obtains it, and renews it. */
   is_renewed: Type.Optional(Type.Boolean()),
 });

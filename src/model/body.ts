@@ -15,6 +15,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
   readonly enum?: readonly unknown[];
   readonly readOnly?: boolean;
+  readonly internal?: boolean;
   readonly requiredAlways?: boolean;
   readonly namedByUser?: boolean;
   readonly "~optional"?: boolean;
@@ -33,7 +34,7 @@ export const bodySchema = (schema: TObject, verb: Verb): TSchema =>
 function objectBody(schema: TObject, verb: Verb, marker: Record<string, TSchema> = {}): TSchema {
   const properties: Record<string, TSchema> = { ...marker };
   for (const [name, child] of Object.entries(schema.properties)) {
-    if (name === "id") continue;
+    if (name === "id" || (child as Node).internal) continue;
     const inner = innerSchema(child, verb);
     properties[name] = isRequired(inner, verb) ? inner : Type.Optional(hideable(inner, verb));
   }

@@ -27,6 +27,9 @@ export const mark = <S extends TSchema>(schema: S, keywords: object): S =>
 /** Set by the service, never by a body. */
 export const readOnly = <S extends TSchema>(schema: S): S => mark(schema, { readOnly: true });
 
+/** Stored, but in no body and no answer. For properties of the document itself. */
+export const internal = <S extends TSchema>(schema: S): S => mark(schema, { internal: true });
+
 /** Optional on creation; defaults to `value`. */
 export const withDefault = <S extends TSchema>(schema: S, value: unknown): S =>
   mark(schema, { default: value });

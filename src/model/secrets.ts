@@ -17,7 +17,14 @@ interface Node {
 /** A reason in messages to owners. */
 export const cannotBeDecrypted = (what: string): string => `${what} cannot be decrypted`;
 
-export const hasSecrets = (schema: TSchema): boolean => marks(schema);
+/** Remembered: it is asked of every document in an answer. */
+const SECRETIVE = new WeakMap<TSchema, boolean>();
+
+export function hasSecrets(schema: TSchema): boolean {
+  const known = SECRETIVE.get(schema) ?? marks(schema);
+  SECRETIVE.set(schema, known);
+  return known;
+}
 
 /**
  * The paths of the secret values that are present and not null. They depend on the shape of the

@@ -74,8 +74,7 @@ export function renewedToken(
     return "the token endpoint answered without an access_token";
   const expires_in = lifeOf(answer["expires_in"]);
   const { expires_in: _life, ...kept } = before.token;
-  const { [FAILURE]: _ours, ...api_response } = answer;
-  const renewed = {
+  const renewed = withoutFailure({
     ...before,
     token: {
       ...kept,
@@ -86,8 +85,8 @@ export function renewedToken(
       ...(typeof token_type === "string" && { token_type }),
       ...(typeof scope === "string" && { scope }),
     },
-    api_response,
-  };
+    api_response: answer,
+  });
   const tooLarge = tooLargeIn(renewed);
   return tooLarge === undefined
     ? renewed
@@ -122,6 +121,11 @@ export const unrenewedToken = (before: Token, reason: string): Token => ({
   ...before,
   api_response: { ...before.api_response, [FAILURE]: reason },
 });
+
+export function withoutFailure(token: Token): Token {
+  const { [FAILURE]: _ours, ...api_response } = token.api_response;
+  return { ...token, api_response };
+}
 
 export function renewalFailureOf({ api_response }: Token): string | null {
   const reason = api_response[FAILURE];

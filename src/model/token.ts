@@ -14,6 +14,7 @@ import {
   OWNERSHIP,
   PairList,
   freeForm,
+  internal,
   mark,
   nullable,
   readOnly,
@@ -43,7 +44,11 @@ export const TokenSchema = Type.Object(
         name: Name,
         auth_id: Id,
         ...OWNERSHIP,
-        domain: readOnly(mark(Hostname, { description: "of the setting" })),
+        domain: readOnly(
+          mark(Hostname, {
+            description: "of the setting; of another owner's, when this was written",
+          }),
+        ),
         auth_type: readOnly(Type.Enum([...AUTH_TYPES], { description: "of the setting" })),
       },
       { additionalProperties: false },
@@ -69,6 +74,8 @@ export const TokenSchema = Type.Object(
       },
     ),
     api_response: withDefault(secret(freeForm(LIMITS.secret / 1024)), {}),
+    /** The `access_token_url` that it was made for. */
+    endpoint: internal(withDefault(nullable(Type.String()), null)),
   },
   { additionalProperties: false },
 );
@@ -92,7 +99,7 @@ const inUtc = (time: string | null): string | null => {
   return ms === undefined ? null : formatInstant(ms);
 };
 
-/** The token with the fields that it copies from its setting. */
+/** The token with what it copies from its setting: it is made for where that leads. */
 export const ofSetting = (token: Token, { meta, settings }: AuthSetting): Token => ({
   ...token,
   meta: {
@@ -100,4 +107,5 @@ export const ofSetting = (token: Token, { meta, settings }: AuthSetting): Token 
     domain: meta.domain,
     auth_type: settings.auth_type,
   },
+  endpoint: settings.access_token_url ?? null,
 });

@@ -6,6 +6,7 @@ import type { AuthSetting } from "../model/auth-setting.ts";
 import { isUnavailable } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { cannotBeDecrypted } from "../model/secrets.ts";
+import { whyWithheld } from "../model/token-destination.ts";
 import {
   AT_ONCE,
   isRenewable,
@@ -83,12 +84,12 @@ export async function renewToken(
   return outcome;
 }
 
-/** The token's setting, where the token's owner may use its keys. */
+/** The token's setting, where the token's owner may use its keys, and the token may be sent. */
 async function settingOf(store: Store, token: StoredDocument): Promise<StoredDocument | undefined> {
   const { auth_id } = (token.document as Token).meta;
   const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
   const user = ownerOf(token);
-  if (!stored || !canRead(user, stored)) return undefined;
+  if (!stored || !canRead(user, stored) || whyWithheld(token, stored)) return undefined;
   const setting = stored.document as AuthSetting;
   return shownAuthSetting(setting, user, stored).keys ? stored : undefined;
 }

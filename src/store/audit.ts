@@ -39,7 +39,7 @@ export const createAuditStore = ({ kysely }: Database) => ({
       .select(COLUMNS)
       .where("time", ">=", since)
       .$if(of !== undefined, (query) =>
-        query.where(({ or }) => or([isOf(of as Actor, "org"), isOf(of as Actor, "object_org")])),
+        query.where((eb) => eb.or([isOf(of as Actor, "org"), isOf(of as Actor, "object_org")])),
       )
       .orderBy("time", "desc")
       .orderBy("id", "desc")

@@ -73,15 +73,24 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Every document of the kind with this filter value, of all owners. */
     listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
       all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),
-    /** How many `listAll` returns. */
-    async count(kind: ResourceKind, filter: keyof Filters, value: string): Promise<number> {
-      const { count } = await matching(rowsOf(kind), kind, { [filter]: value })
-        .clearSelect()
-        .select((eb) => eb.fn.countAll<number>().as("count"))
-        .executeTakeFirstOrThrow();
-      return count;
-    },
+    /** How many documents with these filter values are `owner`'s own. */
+    count: (kind: ResourceKind, filters: Filters, owner: Actor): Promise<number> =>
+      countOwn(rowsOf(kind), kind, filters, owner),
   };
+}
+
+async function countOwn(
+  rows: Rows,
+  kind: ResourceKind,
+  filters: Filters,
+  owner: Actor,
+): Promise<number> {
+  const { count } = await matching(rows, kind, filters)
+    .where(isOf(owner, "owner_org"))
+    .clearSelect()
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 interface Executable {

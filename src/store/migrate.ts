@@ -12,6 +12,7 @@ import * as tokenRenewals from "./migrations/0006-token-renewals.ts";
 import * as resultsInColumns from "./migrations/0007-results-in-columns.ts";
 import * as openingSlots from "./migrations/0008-opening-slots.ts";
 import * as identity from "./migrations/0009-identity.ts";
+import * as tokenEndpoints from "./migrations/0010-token-endpoints.ts";
 import * as resultFilters from "./migrations/0014-result-filters.ts";
 
 /** By name, in order. */
@@ -25,6 +26,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0007-results-in-columns": resultsInColumns,
   "0008-opening-slots": openingSlots,
   "0009-identity": identity,
+  "0010-token-endpoints": tokenEndpoints,
   "0014-result-filters": resultFilters,
 };
 

@@ -412,6 +412,24 @@ it("cannot be deleted while calls or tokens use it, and counts them", async () =
   expect((await api.send({ path: `/auth/${id}/` })).status).toBe(404);
 });
 
+it("is deleted whatever others made with it", async () => {
+  const bob = await api.caller("bob");
+  const { id } = await createAuthSetting(api, { access: { settings: true } });
+  const token = await create(api, "/tokens/", { meta: { name: "t", auth_id: id } }, bob);
+  const request = { method: "GET", url: "http://target.test", auth_id: id, token_id: token.id };
+  const call = await createCall(api, { request }, bob);
+  const { status } = await api.send({ method: "DELETE", path: `/auth/${id}/` });
+  expect(status).toBe(200);
+  for (const path of [`/calls/${call.id}/`, `/tokens/${token.id}/`])
+    for (const [method, expected] of [
+      ["GET", 200],
+      ["PUT", 200],
+    ] as const) {
+      const body = method === "PUT" ? { meta: { name: "other" } } : undefined;
+      expect((await api.send({ method, path, body, as: bob })).status).toBe(expected);
+    }
+});
+
 it("encrypts its keys, variables and unknown settings at rest", async () => {
   const settings = {
     auth_type: "OAUTH2",

@@ -153,33 +153,81 @@ it.each([
   expect(answer.body["error_msg"]).toBe(`'meta.${field}' is a required property`);
 });
 
-it("follows its setting, other owners' tokens too", async () => {
-  const bob = await api.caller("bob");
-  const setting = await createAuthSetting(api, { access: { settings: true } });
-  const own = await createToken(api, setting.id, {
-    token: { access_token: "a" },
-  });
-  const bobs = await createToken(api, setting.id, {}, bob);
-  await api.send({
-    method: "PUT",
-    path: `/auth/${setting.id}/`,
-    body: { meta: { domain: "new.test" }, settings: { auth_type: "BASIC" } },
-  });
-  for (const [token, as] of [
-    [own, api.ann],
-    [bobs, bob],
-  ] as const) {
-    const { body } = await api.send({ path: `/tokens/${token.id}/`, as });
-    expect(body).toEqual({
-      ...token,
-      meta: {
-        ...(token["meta"] as object),
-        domain: "new.test",
-        auth_type: "BASIC",
-        last_update: expect.stringMatching(INSTANT),
-      },
+const ENDPOINT = "https://target.test/token";
+const OAUTH2 = { auth_type: "OAUTH2", access_token_url: ENDPOINT };
+const CHANGED = (what: string): string =>
+  `the owner of the authentication setting changed ${what}: update the token to use it there`;
+
+it("follows its owner's setting", async () => {
+  const setting = await createAuthSetting(api, { settings: OAUTH2 });
+  const token = await createToken(api, setting.id, { token: { access_token: "a" } });
+  const domain = "new.test";
+  const settings = { auth_type: "BASIC", access_token_url: "https://new.test/token" };
+  const path = `/auth/${setting.id}/`;
+  await api.send({ method: "PUT", path, body: { meta: { domain }, settings } });
+  const { body } = await api.send({ path: `/tokens/${token.id}/` });
+  const last_update = expect.stringMatching(INSTANT);
+  const meta = { ...(token["meta"] as object), domain, auth_type: "BASIC", last_update };
+  expect(body).toEqual({ ...token, meta });
+});
+
+it.each([
+  ["meta.domain", { meta: { domain: "new.test" } }],
+  [
+    "settings.access_token_url",
+    { meta: { domain: "target.test" }, settings: { access_token_url: "https://evil.test/" } },
+  ],
+])(
+  "stays with what it was made for when another owner changes %s, until its own updates it",
+  async (what, change) => {
+    await using api = await startApi();
+    const bob = await api.caller("bob", "acme");
+    const access = { settings: true, keys: true };
+    const setting = await createAuthSetting(api, { access, settings: OAUTH2 });
+    const token = await createToken(api, setting.id, { api_response: { a: 1 } }, bob);
+    const path = `/tokens/${token.id}/`;
+    const put = (body: object) => api.send({ method: "PUT", path: `/auth/${setting.id}/`, body });
+    const read = async () => (await api.send({ path, as: bob })).body;
+
+    await put(change);
+    const held = await read();
+    expect(held["api_response"]).toEqual({ a: 1, renewal_error: CHANGED(what) });
+    expect(held["meta"]).toMatchObject({ domain: "target.test" });
+    const [entry] = await api.store.audit.list({ of: { owner: "bob", org: "acme" }, limit: 1 });
+    expect(entry).toMatchObject({
+      actor: api.ann.key_id,
+      owner: "ann",
+      org: null,
+      object_owner: "bob",
+      object_org: "acme",
+      action: "update",
+      kind: "token",
+      object_id: token.id,
+      fields: ["api_response.renewal_error"],
     });
-  }
+
+    await put({ meta: { domain: "target.test" }, settings: OAUTH2 });
+    expect((await read())["api_response"]).toEqual({ a: 1 });
+
+    await put(change);
+    const updated = await api.send({ method: "PUT", path, body: { meta: { name: "u" } }, as: bob });
+    expect(updated.body["api_response"]).toEqual({ a: 1 });
+    expect(updated.body["meta"]).toMatchObject({ domain: change.meta.domain });
+    await put({ ...change, access: { keys: false } });
+    expect(await read()).toEqual(updated.body);
+  },
+);
+
+it("keeps the endpoint that it was made for to itself", async () => {
+  const setting = await createAuthSetting(api, { settings: OAUTH2 });
+  const token = await createToken(api, setting.id);
+  const listed = await api.send({ path: `/tokens/auth/${setting.id}/` });
+  expect([JSON.stringify(token), listed.text].join()).not.toContain(ENDPOINT);
+  const body = { endpoint: "https://evil.test/" };
+  const answer = await api.send({ method: "PUT", path: `/tokens/${token.id}/`, body });
+  expect(answer.body["error_msg"]).toBe(
+    "Additional properties are not allowed ('endpoint' was unexpected)",
+  );
 });
 
 it("is visible only to its owner, whatever its setting shares", async () => {

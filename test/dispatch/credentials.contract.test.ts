@@ -147,12 +147,41 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     ],
   ])("say of a token whether %s", async (_, setting, grant_type, expected) => {
     const token = newDocument("token", {
-      meta: { name: "t", auth_id: setting.id },
+      meta: { name: "t", auth_id: setting.id, domain: "a.example" },
       token: { grant_type, expire_time: null },
       api_response: {},
+      endpoint: "https://a.example/token",
     });
     const call = await authorize(newCall(setting.id, token.id), setting, token);
     expect(call?.authorization?.token?.is_renewed).toBe(expected);
+  });
+
+  it.each<[string, object, object]>([
+    ["another domain", { meta: { domain: "b.example" } }, { withheld: /changed meta\.domain: / }],
+    [
+      "another endpoint",
+      { settings: { auth_type: "OAUTH2", access_token_url: "https://b.example/token" } },
+      { withheld: /changed settings\.access_token_url: / },
+    ],
+    ["the same place", {}, { access_token: /^x$/ }],
+  ])("hold a token for another's setting that leads to %s", async (_, change, expected) => {
+    const made = oauth(shared, bob);
+    const setting = { ...made, document: { ...(made.document as object), ...change } };
+    const token = newDocument("token", {
+      meta: { name: "t", auth_id: setting.id, domain: "a.example", auth_type: "OAUTH2" },
+      token: { access_token: "x", expire_time: null, grant_type: "password", password: "x" },
+      api_response: {},
+      endpoint: "https://a.example/token",
+    });
+    const held = await authorize(newCall(setting.id, token.id), setting, token);
+    for (const [name, pattern] of Object.entries(expected))
+      expect(held?.authorization?.token).toHaveProperty(name, expect.stringMatching(pattern));
+    if ("withheld" in expected)
+      expect(Object.keys(held?.authorization?.token ?? {})).toEqual([
+        "name",
+        "expires_at",
+        "withheld",
+      ]);
   });
 
   it.each([

@@ -3,8 +3,10 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { formatInstant, parseInstant } from "../../src/model/instant.ts";
 import { renewalFailureOf } from "../../src/model/token-renewal.ts";
-import { tokenResource } from "../../src/model/token.ts";
+import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
+import type { AuthSetting } from "../../src/model/auth-setting.ts";
+import type { NewDocument, StoredDocument } from "../../src/store/records.ts";
 import { storeKinds } from "../support/stores.ts";
 import { answering, insertToken, NOON, renewAll, startRenewing } from "./renewing.ts";
 
@@ -259,4 +261,44 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       ),
     ).toBe(true);
   });
+
+  it.each(["domain", "endpoint"])(
+    "sends no token to the new %s of another owner's setting, until its owner updates it",
+    async (what) => {
+      await using system = await start(answering({ access_token: "new", expires_in: 600 }));
+      const { store, run, target } = system;
+      const id = await insertToken(store, system.url, {
+        sharer: "eve",
+        token: { grant_type: "password", username: "ann", password: "hush" },
+      });
+      await run();
+      expect(target.requests).toHaveLength(1);
+
+      const token = (await store.documents.get("token", id)) as StoredDocument<Token>;
+      const { auth_id } = token.document.meta;
+      const setting = (await store.documents.get("auth_setting", auth_id)) as NewDocument;
+      const before = setting.document as AuthSetting;
+      const document: AuthSetting =
+        what === "domain"
+          ? { ...before, meta: { ...before.meta, domain: "evil.example" } }
+          : { ...before, settings: { ...before.settings, access_token_url: `${system.url}/evil` } };
+      await store.documents.replace({ ...setting, document, filters: {} });
+      system.clock.moveTo(NOON + 3_600_000);
+      await run();
+      expect(target.requests).toHaveLength(1);
+      expect(await store.renewals.listDue(NOON + 3_600_000)).toEqual([]);
+
+      const updated = ofSetting(token.document, document);
+      await store.documents.replace({
+        ...token,
+        document: updated,
+        filters: tokenResource.filters(updated),
+      });
+      await run();
+      expect(target.requests.map(({ url }) => url)).toEqual([
+        "/token",
+        what === "domain" ? "/token" : "/token/evil",
+      ]);
+    },
+  );
 });

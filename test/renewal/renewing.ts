@@ -41,11 +41,21 @@ async function insert(
   });
 }
 
-/** A setting whose tokens come from `url`, a token of it, and a call that uses the token. */
+/**
+ * A setting whose tokens come from `url`, a token of it, and a call that uses the token. The
+ * setting is the token's owner's, or one that another shares with everyone.
+ */
 export async function insertToken(
   store: Store,
   url: string,
-  { settings = {}, token = {}, keys = {}, isUsed = true, owner_org = null as string | null },
+  {
+    settings = {},
+    token = {},
+    keys = {},
+    isUsed = true,
+    sharer = null as string | null,
+    owner_org = null as string | null,
+  },
 ): Promise<string> {
   const owner = { owner: "ann", owner_org };
   const identity = () => ({ id: newId(NOON), owner: "ann", now: NOON });
@@ -54,10 +64,12 @@ export async function insertToken(
       meta: { name: "s", domain: "a.example" },
       keys: { client_id: "me", client_secret: "hush +", ...keys },
       settings: { auth_type: "OAUTH2", access_token_url: url, ...settings },
+      access: { settings: sharer !== null, keys: sharer !== null },
     },
     identity(),
   );
-  await insert(store, owner, "auth_setting", setting, {});
+  const sharing = sharer === null ? {} : { owner: sharer, community: true };
+  await insert(store, { ...owner, ...sharing }, "auth_setting", setting, {});
   const made = ofSetting(
     tokenResource.create(
       {

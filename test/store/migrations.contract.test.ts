@@ -310,6 +310,47 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     ]);
   });
 
+  it("takes each token as made for where its setting leads", async () => {
+    await using database = await createTestDatabase(kind);
+    const url = "https://a.test/token";
+    const row = (
+      of: "auth_setting" | "token",
+      document: object,
+      auth_id: string | null = null,
+    ) => ({
+      id: newId(T0),
+      kind: of,
+      owner: "ann",
+      shared_org: 0,
+      shared_community: 0,
+      auth_id,
+      document: JSON.stringify(document),
+    });
+    const setting = row("auth_setting", { settings: { access_token_url: url } });
+    const other = row("auth_setting", { settings: {} });
+    const tokens = [
+      ...Array.from({ length: 501 }, () => row("token", { meta: { name: "t" } }, setting.id)),
+      row("token", {}, other.id),
+      row("token", {}, "deleted"),
+    ];
+    await fillBefore(database, "0010-token-endpoints", async (kysely) => {
+      for (const each of [setting, other, ...tokens])
+        await kysely.insertInto("documents").values(each).execute();
+    });
+
+    const { documents } = await database.open();
+
+    const found = await documents.getMany(
+      "token",
+      tokens.map(({ id }) => id),
+    );
+    expect(found.map(({ document }) => document)).toEqual([
+      ...Array.from({ length: 501 }, () => ({ meta: { name: "t" }, endpoint: url })),
+      { endpoint: null },
+      { endpoint: null },
+    ]);
+  });
+
   it("keeps its statistics, to which new results are added", async () => {
     await using database = await createTestDatabase(kind);
     const call = newId(T0);

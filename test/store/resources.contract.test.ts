@@ -153,7 +153,9 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     const found = async (callId: string): Promise<unknown[]> => {
       const { documents } = store;
       const listed = await documents.listAll("workflow", "call_id", callId);
-      expect(await documents.count("workflow", "call_id", callId)).toBe(listed.length);
+      const count = (owner: string) =>
+        documents.count("workflow", { call_id: callId }, { owner, org: workflow.owner_org });
+      expect([await count(workflow.owner), await count("stranger")]).toEqual([listed.length, 0]);
       expect(await documents.listAll("report", "call_id", callId)).toEqual([]);
       return listed.map(({ id }) => id);
     };

@@ -111,6 +111,8 @@ export function credentialFault(
   { auth_type, token }: Authorization,
   now: number,
 ): string | undefined {
+  if (token?.withheld)
+    return `credential_withheld: the token '${token.name}' was not sent: ${token.withheld}`;
   if (!token || !EXPIRING.has(auth_type)) return undefined;
   if (token.expires_at !== null && token.expires_at <= now)
     return `credential_expired: the token '${token.name}' expired at ${new Date(token.expires_at).toISOString()}${renewalOf(token)}`;

@@ -1,13 +1,15 @@
 // Authentication Settings. A token copies fields of its setting, and follows their changes.
+import { isDeepStrictEqual } from "node:util";
+import { ownedBy } from "../../model/access.ts";
 import { authSettingResource, shownAuthSetting } from "../../model/auth-setting.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { toDomain } from "../../model/domain.ts";
-import { ofSetting, tokenResource } from "../../model/token.ts";
-import type { Store } from "../../store/store.ts";
+import { afterChange } from "../../model/token-destination.ts";
+import { tokenResource } from "../../model/token.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { assertUnused, follow } from "../owned-documents.ts";
-import type { DocumentHooks } from "../owned-documents.ts";
+import type { Change, DocumentHooks } from "../owned-documents.ts";
 
 export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
   const settings = {
@@ -35,25 +37,38 @@ export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
 }
 
 const hooks: DocumentHooks<AuthSetting> = {
-  async written({ store }, after, before) {
-    const same =
-      before?.meta.domain === after.meta.domain &&
-      before.settings.auth_type === after.settings.auth_type;
-    if (before && !same) await changeTokensOf(store, after);
+  async written(change, after, before) {
+    if (before) await changeTokensOf(change, before, after);
   },
 
-  removed: (store, id) =>
-    assertUnused(store, "Authentication Setting", "auth_id", id, ["call", "token"]),
+  removed: (change, id) =>
+    assertUnused(change, "Authentication Setting", "auth_id", id, ["call", "token"]),
 
   shown: async (_store, reader, found) =>
     found.map((stored) => shownAuthSetting(stored.document, reader, stored)),
 };
 
-async function changeTokensOf(store: Store, setting: AuthSetting): Promise<void> {
+/** Its owner's tokens follow it; those of others are told why they are withheld. */
+async function changeTokensOf(
+  { store, principal }: Change,
+  before: AuthSetting,
+  after: AuthSetting,
+): Promise<void> {
+  if (isDeepStrictEqual(destinationOf(before), destinationOf(after))) return;
   const { documents } = store;
-  for (const { id } of await documents.listAll("token", "auth_id", setting.id)) {
+  const owner = ownedBy(principal);
+  const [old, changed] = [
+    { ...owner, document: before },
+    { ...owner, document: after },
+  ];
+  for (const { id } of await documents.listAll("token", "auth_id", after.id)) {
     const token = await documents.getForUpdate("token", id);
-    if (token)
-      await follow(store, tokenResource, token, (document) => ofSetting(document, setting));
+    if (token) await follow(store, tokenResource, token, () => afterChange(token, old, changed));
   }
 }
+
+const destinationOf = ({ meta, settings }: AuthSetting) => [
+  meta.domain,
+  settings.auth_type,
+  settings.access_token_url ?? null,
+];

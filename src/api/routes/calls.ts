@@ -87,8 +87,9 @@ async function withCredentials(
 }
 
 /** Deletes the call's deployments, and removes it from workflows and reports. */
-async function forgetCall(store: Store, callId: string): Promise<void> {
-  await removeDeploymentsOf(store, callId);
+async function forgetCall(change: Pick<Change, "store">, callId: string): Promise<void> {
+  const { store } = change;
+  await removeDeploymentsOf(change, callId);
   await changeThoseNaming(store, callId, workflowResource, (workflow) =>
     withoutCall(workflow, callId),
   );

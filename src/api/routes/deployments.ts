@@ -4,7 +4,6 @@ import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
-import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
@@ -68,7 +67,7 @@ const hooks: DocumentHooks<Deployment> = {
     });
   },
 
-  removed: (store, id) => store.schedules.remove(id),
+  removed: ({ store }, id) => store.schedules.remove(id),
 };
 
 /**
@@ -87,7 +86,10 @@ async function faultOfTarget(
 }
 
 /** Part of deleting a call or workflow. */
-export async function removeDeploymentsOf(store: Store, targetId: string): Promise<void> {
+export async function removeDeploymentsOf(
+  { store }: Pick<Change, "store">,
+  targetId: string,
+): Promise<void> {
   const deployments = await store.documents.listAll("deployment", "target_id", targetId);
   for (const { id } of deployments) {
     await store.schedules.remove(id);

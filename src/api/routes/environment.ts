@@ -1,5 +1,6 @@
 // Environment variables of the caller's organization, which every member sets, or of an owner
 // without one.
+import { answerSchema, toAnswer } from "../../model/answer.ts";
 import {
   VariableName,
   VariableSchema,
@@ -24,7 +25,7 @@ import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../http/endpoint
 import { listOf, listPage } from "../http/paging.ts";
 import type { Cursors, List } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
-import { toAnswer, answerSchema, assertReadable } from "../owned-documents.ts";
+import { assertReadable } from "../owned-documents.ts";
 
 const Body = Type.Object(
   {

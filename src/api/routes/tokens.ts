@@ -1,14 +1,15 @@
 // Tokens. Only their owner sees them, whatever their setting shares.
-import { canRead } from "../../model/access.ts";
+import { canRead, ownedBy } from "../../model/access.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { invalid } from "../../model/errors.ts";
+import { released } from "../../model/token-destination.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
 import { show } from "../../model/validate.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { assertUnused } from "../owned-documents.ts";
-import type { DocumentHooks } from "../owned-documents.ts";
+import type { Change, DocumentHooks } from "../owned-documents.ts";
 
 export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
   const tokens = {
@@ -36,18 +37,26 @@ export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
 }
 
 const hooks: DocumentHooks<Token> = {
-  async prepare({ store, principal }, token, before) {
+  async prepare(change, token, before) {
+    const { store, principal } = change;
     const { auth_id } = token.meta;
-    if (before?.meta.auth_id === auth_id) return token;
+    if (before?.meta.auth_id === auth_id) return rewritten(change, token);
     const setting = await store.documents.getForUpdate("auth_setting", auth_id);
     if (!setting || !canRead(principal, setting))
       throw invalid(
         `meta.auth_id: ${show(auth_id)} is not an Authentication Setting that you may read`,
       );
     // Calls that use it name its present setting too.
-    if (before) await assertUnused(store, "Token", "token_id", token.id, ["call"]);
+    if (before) await assertUnused(change, "Token", "token_id", token.id, ["call"]);
     return ofSetting(token, setting.document as AuthSetting);
   },
 
-  removed: (store, id) => assertUnused(store, "Token", "token_id", id, ["call"]),
+  removed: (change, id) => assertUnused(change, "Token", "token_id", id, ["call"]),
 };
+
+/** May go where its setting leads now, if that is still there for its owner. */
+async function rewritten({ store, principal }: Change, token: Token): Promise<Token> {
+  const setting = await store.documents.get("auth_setting", token.meta.auth_id);
+  if (!setting || !canRead(principal, setting)) return token;
+  return released({ ...ownedBy(principal), document: token }, setting);
+}

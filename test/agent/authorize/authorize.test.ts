@@ -111,6 +111,11 @@ describe("a token", () => {
       newToken({ access_token: null, is_renewed: true }),
       "credential_missing: the token 'A token' was not obtained",
     ],
+    ...["MANUAL", "BASIC"].map((type): [string, Authorization["token"], string] => [
+      type,
+      { name: "A token", expires_at: null, withheld: "its setting changed" },
+      "credential_withheld: the token 'A token' was not sent: its setting changed",
+    ]),
   ])("of %s, %j, has the fault %s", (auth_type, token, fault) => {
     const setting = newAuthorization(auth_type, { token });
     expect(credentialFault(setting, now)).toBe(fault);

@@ -1,0 +1,51 @@
+// Where a token may be sent: to the domain and the endpoint of the setting that it was made for.
+// Its owner's own setting may lead it elsewhere, a setting of somebody else may not.
+import { isOwner, ownerOf } from "./access.ts";
+import type { Ownership } from "./access.ts";
+import type { AuthSetting } from "./auth-setting.ts";
+import { renewalFailureOf, unrenewedToken, withoutFailure } from "./token-renewal.ts";
+import { ofSetting } from "./token.ts";
+import type { Token } from "./token.ts";
+
+/** A stored setting or token, whose document has the type that its kind says. */
+interface Stored extends Ownership {
+  readonly document: unknown;
+}
+
+/**
+ * Why the token must not be sent: another owner has changed where its setting leads since its own
+ * owner last wrote it.
+ */
+export function whyWithheld(token: Stored, setting: Stored): string | undefined {
+  if (isOwner(ownerOf(token), setting)) return undefined;
+  const held = token.document as Token;
+  const moved = ofSetting(held, setting.document as AuthSetting);
+  const changed = [
+    ...(held.meta.domain === moved.meta.domain ? [] : ["meta.domain"]),
+    ...(held.endpoint === moved.endpoint ? [] : ["settings.access_token_url"]),
+  ];
+  return changed.length === 0
+    ? undefined
+    : `the owner of the authentication setting changed ${changed.join(" and ")}: update the token to use it there`;
+}
+
+/** The token after a change of its setting. It is the same object if nothing changes. */
+export function afterChange(token: Stored, before: Stored, after: Stored): Token {
+  const held = token.document as Token;
+  const moved = ofSetting(held, after.document as AuthSetting);
+  const { domain, auth_type } = moved.meta;
+  if (isOwner(ownerOf(token), after))
+    return held.meta.domain === domain && held.meta.auth_type === auth_type ? held : moved;
+  const kept =
+    held.meta.auth_type === auth_type ? held : { ...held, meta: { ...held.meta, auth_type } };
+  const reason = whyWithheld(token, after);
+  if (reason !== undefined)
+    return renewalFailureOf(kept) === reason ? kept : unrenewedToken(kept, reason);
+  return whyWithheld(token, before) === undefined ? kept : withoutFailure(kept);
+}
+
+/** The token as its own owner writes it: from then on it may go where the setting leads. */
+export function released(token: Stored, setting: Stored): Token {
+  const moved = ofSetting(token.document as Token, setting.document as AuthSetting);
+  return whyWithheld(token, setting) === undefined ? moved : withoutFailure(moved);
+}
