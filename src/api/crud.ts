@@ -4,7 +4,7 @@ import { answerSchema } from "../model/answer.ts";
 import { Type } from "../model/type.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/records.ts";
-import { defineEndpoint, named } from "./http/endpoint.ts";
+import { defineEndpoint, named, withoutDefaults } from "./http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, PathParams } from "./http/endpoint.ts";
 import { listOf, listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
@@ -27,6 +27,8 @@ export interface Served<S extends TObject> extends OwnedResource<S> {
   /** As in a sentence: "an API Call" and "API Calls". */
   readonly one: string;
   readonly many: string;
+  /** What the deletion involves, for the OpenAPI document. */
+  readonly deletion?: string;
 }
 
 const answerOf = <S extends TObject>({ resource, noun }: Served<S>): TSchema =>
@@ -47,6 +49,8 @@ const createEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     path: served.path,
     tag: served.tag,
     summary: `Create ${served.one}`,
+    description:
+      "Properties that are left out get their defaults. An unknown property, `id` included, is an error; so is a reference to an object that does not exist or that you have no right to.",
     level: "EDITOR",
     body: named(`New${served.noun}`, served.resource.createBody),
     status: 201,
@@ -66,8 +70,11 @@ const updateEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     path: `${served.path as ""}:id/`,
     tag: served.tag,
     summary: `Change ${served.one}; properties left out of the body stay, arrays are replaced`,
+    description:
+      "Only its owner may. Objects merge, `null` clears a nullable field, and fields that the service sets are passed over.",
+    missing: served.resource.label,
     level: "EDITOR",
-    body: named(`${served.noun}Change`, served.resource.updateBody),
+    body: named(`${served.noun}Change`, withoutDefaults(served.resource.updateBody)),
     answer: answerOf(served),
     versioned: true,
     conditional: true,
@@ -89,6 +96,8 @@ const deleteEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     path: `${served.path as ""}:id/`,
     tag: served.tag,
     summary: `Delete ${served.one}`,
+    description: served.deletion ?? "Only its owner may.",
+    missing: served.resource.label,
     level: "EDITOR",
     answer: StatusSchema,
     conditional: true,
@@ -109,6 +118,8 @@ export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     path: `${served.path as ""}:id/`,
     tag: served.tag,
     summary: `Get ${served.one}`,
+    description: "Its owner may, and those whom it is shared with.",
+    missing: served.resource.label,
     level: "VIEWER",
     answer: answerOf(served),
     versioned: true,
@@ -148,6 +159,8 @@ export const filteredList = <
 ): Endpoint =>
   defineEndpoint({
     ...list,
+    description:
+      "In creation order. A filter by an id that does not exist, or that you may not read, gives an empty list.",
     methods: ["GET"],
     tag: served.tag,
     level: "VIEWER",

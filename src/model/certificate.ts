@@ -1,9 +1,9 @@
 // The server certificate of an https call, as results show it.
 import type { Static } from "typebox";
-import { EXAMPLE } from "./fields.ts";
+import { dateTime, EXAMPLE } from "./fields.ts";
 import { Type } from "./type.ts";
 
-const Time = Type.String({ description: "ISO 8601, UTC", examples: [EXAMPLE.time] });
+const Time = dateTime(Type.String({ description: "ISO 8601, UTC", examples: [EXAMPLE.time] }));
 
 export const CertificateSchema = Type.Object({
   issuer: Type.String({ examples: ["CN=Example CA"] }),

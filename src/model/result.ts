@@ -2,7 +2,7 @@
 import type { Static } from "typebox";
 import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";
-import { EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
+import { dateTime, EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
 import { TRIGGERS } from "./tick.ts";
 import { ReportedTimingSchema, TimingSchema, toMicros } from "./timing.ts";
 import { Type } from "./type.ts";
@@ -61,7 +61,7 @@ const Url = Type.String({ examples: [EXAMPLE.url] });
 const Status = nullable(Type.Integer({ minimum: 0, examples: [200] }));
 const Count = nullable(Type.Integer({ minimum: 0, examples: [512] }));
 const Instant = Type.Refine(
-  Type.String({ examples: [EXAMPLE.time] }),
+  dateTime(Type.String({ examples: [EXAMPLE.time] })),
   (text) => parseInstant(text) !== undefined,
 );
 const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() }), {

@@ -13,6 +13,7 @@ import {
   Name,
   OWNERSHIP,
   PairList,
+  dateTime,
   freeForm,
   internal,
   mark,
@@ -25,10 +26,12 @@ import { HeaderList } from "./header.ts";
 import { Type } from "./type.ts";
 
 const Instant = Type.Refine(
-  Type.String({
-    maxLength: 100,
-    fault: (shown: string) => `${shown} is not an ISO 8601 date-time`,
-  }),
+  dateTime(
+    Type.String({
+      maxLength: 100,
+      fault: (shown: string) => `${shown} is not an ISO 8601 date-time`,
+    }),
+  ),
   (text) => parseInstant(text) !== undefined,
 );
 

@@ -64,6 +64,10 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly aliases?: readonly string[];
   readonly tag: string;
   readonly summary: string;
+  /** What the summary and the schemas do not say. */
+  readonly description?: string;
+  /** What a 404 says is not found; absent where none comes. */
+  readonly missing?: string;
   readonly level: AccessLevel;
   readonly query?: P;
   readonly body?: TSchema;
@@ -95,3 +99,20 @@ export const named = <S extends TSchema>(name: string, schema: S): S => ({
   ...schema,
   $id: name,
 });
+
+/** For a change: a client must not fill in what its caller leaves out. */
+export const withoutDefaults = <S extends TSchema>(schema: S): S => dropDefaults(schema) as S;
+
+function dropDefaults(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(dropDefaults);
+  if (typeof node !== "object" || node === null) return node;
+  const { default: _default, properties, ...rest } = node as Record<string, unknown>;
+  const inner = Object.entries(rest).map(([name, value]) => [name, dropDefaults(value)]);
+  if (properties === undefined) return Object.fromEntries(inner);
+  // A property may be called `default`.
+  const kept = Object.entries(properties as object).map(([name, value]) => [
+    name,
+    dropDefaults(value),
+  ]);
+  return { ...Object.fromEntries(inner), properties: Object.fromEntries(kept) };
+}

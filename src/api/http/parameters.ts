@@ -1,7 +1,7 @@
 // Query parameters: how each is read and checked, and how the OpenAPI document describes it.
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
-import { EXAMPLE } from "../../model/fields.ts";
+import { dateTime, EXAMPLE } from "../../model/fields.ts";
 import { parseInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
@@ -86,7 +86,7 @@ export const optional = <T>(parameter: Parameter<T>): Parameter<T | undefined> =
 
 /** Epoch milliseconds. */
 export const instant = (description: string): Parameter<number | undefined> => ({
-  schema: Type.String({ description, examples: [EXAMPLE.time] }),
+  schema: dateTime(Type.String({ description, examples: [EXAMPLE.time] })),
   read(given, name) {
     if (given === undefined) return undefined;
     const value = parseInstant(given);

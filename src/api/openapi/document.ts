@@ -2,7 +2,8 @@
 // body is required.
 import type { SwaggerTransformObject } from "@fastify/swagger";
 import type { Endpoint } from "../http/endpoint.ts";
-import { EXAMPLE_ETAG, bodyExample, errorExample, exampleOf } from "./examples.ts";
+import { EXAMPLE_ETAG, bodyExample, exampleOf } from "./examples.ts";
+import { errorsOf } from "./words.ts";
 
 type Given = Parameters<SwaggerTransformObject>[0];
 type Document = Extract<Given, { openapiObject: unknown }>["openapiObject"];
@@ -52,11 +53,15 @@ function finish(operation: Operation, endpoint: Endpoint): void {
     operation.requestBody.required = isNeeded(body);
     illustrate(operation.requestBody.content, bodyExample(operationId, body));
   }
+  const errors = errorsOf(endpoint);
   for (const [code, response] of Object.entries(operation.responses)) {
     const status = Number(code);
     const isDone = status < 300;
     if (response.content)
-      illustrate(response.content, isDone ? exampleOf(answer) : errorExample(status));
+      illustrate(
+        response.content,
+        isDone ? exampleOf(answer) : { error_msg: errors[status]?.example, error: status },
+      );
     if (isDone && versioned) response.headers = { ETag: ETAG };
     if (status === 429 || status === 503) response.headers = { "Retry-After": RETRY_AFTER };
   }

@@ -2,11 +2,11 @@
 import type { FastifySchema } from "fastify";
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import type { TSchema } from "typebox";
-import { EXAMPLE } from "../../model/fields.ts";
 import type { Endpoint, Method } from "../http/endpoint.ts";
 import { isRepeatable } from "../idempotency.ts";
 import { finishDocument } from "./document.ts";
 import { EXAMPLE_ETAG } from "./examples.ts";
+import { descriptionOf, errorsOf, pathParameter, TAGS } from "./words.ts";
 
 const ERROR_SCHEMA = {
   $id: "Error",
@@ -31,19 +31,6 @@ export function sharedSchemas(endpoints: readonly Endpoint[]): unknown[] {
   return [...shared.values()];
 }
 
-const ERRORS: Readonly<Record<number, string>> = {
-  400: "The request has a fault; the message says which",
-  401: "No active key",
-  403: "The key may not do this",
-  404: "No such object, or none that you may read",
-  412: "If-Match names another version of the object",
-  413: "The body is larger than 1 MiB",
-  415: "The body is not application/json",
-  429: "Too many requests with a wrong key",
-  500: "A fault of the service",
-  503: "The database or the bus is unavailable",
-};
-
 export const openApiOptions = (
   { version, tokenInQuery }: { readonly version: string; readonly tokenInQuery: boolean },
   endpoints: readonly Endpoint[],
@@ -58,6 +45,7 @@ export const openApiOptions = (
         "Runs HTTP calls from test locations and measures them. Every path works with and without its trailing slash. " +
         "`debug=1` in a query pretty-prints the answer. Query parameters that are not listed are ignored.",
     },
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     servers: [{ url: "/", description: "where this document came from" }],
     components: {
       securitySchemes: {
@@ -107,6 +95,7 @@ export function describe(endpoint: Endpoint, method: Method, path: string): Fast
     operationId: isFirst ? operationId : `${operationId}${variant}`,
     tags: [tag],
     summary,
+    description: descriptionOf(endpoint, !isFirst),
     ...(query && {
       querystring: {
         type: "object",
@@ -122,18 +111,12 @@ export function describe(endpoint: Endpoint, method: Method, path: string): Fast
   };
 }
 
-const PATH_EXAMPLES: Readonly<Record<string, string>> = {
-  domain: EXAMPLE.domain,
-  workspace: "global",
-  variable_name: "user",
-};
-
 function pathParametersOf(path: string): Pick<FastifySchema, "params"> {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
-  const schemaOf = (name: string) => ({
-    type: "string",
-    examples: [PATH_EXAMPLES[name] ?? EXAMPLE.id],
-  });
+  const schemaOf = (name: string) => {
+    const { description, example } = pathParameter(name);
+    return { type: "string", description, examples: [example] };
+  };
   const properties = Object.fromEntries(names.map((name) => [name, schemaOf(name)]));
   return names.length > 0 ? { params: { type: "object", properties } } : {};
 }
@@ -147,25 +130,15 @@ function headersOf({ conditional }: Endpoint, method: Method): Pick<FastifySchem
 }
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {
-  const { status = 200, answer, body, path, level, conditional } = endpoint;
-  const errors = [
-    400,
-    401,
-    ...(level === "VIEWER" ? [] : [403]),
-    ...(path.includes(":") ? [404] : []),
-    ...(conditional ? [412] : []),
-    ...(body ? [413, 415] : []),
-    429,
-    500,
-    503,
-  ];
+  const { status = 200, answer } = endpoint;
   const statuses = status === "of the answer" ? [200, 201] : [status];
   const done = { description: "Done", ...(referTo(answer) as object) };
+  const errors = Object.entries(errorsOf(endpoint)).flatMap(([code, words]) =>
+    words ? [[code, { description: words.description, $ref: "Error#" }] as const] : [],
+  );
   return {
     ...Object.fromEntries(statuses.map((code) => [code, done])),
-    ...Object.fromEntries(
-      errors.map((code) => [code, { description: ERRORS[code], $ref: "Error#" }]),
-    ),
+    ...Object.fromEntries(errors),
   };
 }
 
@@ -178,16 +151,20 @@ const plain = (schema: unknown): unknown =>
   );
 
 /** Keywords of our own, always true: a property may have the same name. */
-const MARKS = new Set(["secret", "credentials", "requiredAlways", "namedByUser"]);
+const MARKS = new Set(["secret", "credentials", "requiredAlways", "namedByUser", "dateTime"]);
 
 const isOurs = (name: string, value: unknown): boolean =>
   name.startsWith("~") || name === "$id" || (MARKS.has(name) && value === true);
 
-/** Tuples as in JSON Schema 2020-12, which OpenAPI 3.1 uses. */
+/** In the words of JSON Schema 2020-12, which OpenAPI 3.1 uses. */
 function toStandard(value: unknown): unknown {
-  if (!isTuple(value)) return value;
-  const { items, additionalItems: _additional, ...rest } = value;
-  return { ...rest, prefixItems: items, items: false };
+  if (isTuple(value)) {
+    const { items, additionalItems: _additional, ...rest } = value;
+    // Tools that do not know `prefixItems` read `items`.
+    return { ...rest, prefixItems: items, items: { anyOf: items }, maxItems: items.length };
+  }
+  const { dateTime } = (value ?? {}) as { readonly dateTime?: unknown };
+  return dateTime === true ? { ...(value as object), format: "date-time" } : value;
 }
 
 const isTuple = (value: unknown): value is { items: unknown[]; additionalItems?: unknown } =>

@@ -52,6 +52,8 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
     methods: ["POST", "PUT"],
     path: "/api_keys/",
     summary: "Issue a key that acts as the same owner",
+    description:
+      "The answer is the only one that shows the key. Nobody issues above their own level.",
     body: KeyBody,
     status: 201,
     answer: NewKeySchema,
@@ -63,6 +65,7 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
     methods: ["GET"],
     path: "/api_keys/",
     summary: "List the active keys",
+    description: "Those of the same owner, without their values, in the order of their issue.",
     query: LIST_PAGING,
     answer: listOf(KeySchema),
     handle: (request) =>
@@ -76,6 +79,8 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
     methods: ["DELETE"],
     path: "/api_keys/:id/",
     summary: "Revoke a key, at once",
+    description: "The next request with it is refused.",
+    missing: "API key",
     answer: StatusSchema,
     handle: revoke,
   }),

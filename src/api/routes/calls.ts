@@ -31,6 +31,8 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
     nouns: "Calls",
     one: "an API Call",
     many: "API Calls",
+    deletion:
+      "Only its owner may. Deletes its Deployments and removes it from Workflows and Reports; the API no longer shows its results.",
   };
   return [
     ...writeEndpoints(calls),

@@ -98,6 +98,7 @@ export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =
     operationId: "getLatestInsight",
     path: "/insights/call/:call_id/",
     summary: "The latest report of a call; `{}` if there is none",
+    missing: "API Call",
     query: { weekly: WEEKLY },
     answer: Type.Union([InsightSchema, Type.Object({})]),
     async handle({ principal, params }) {
@@ -111,6 +112,7 @@ export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =
     operationId: "getInsight",
     path: "/insights/:id/",
     summary: "Get a report",
+    missing: "Insights report",
     answer: InsightSchema,
     async handle() {
       throw notFound("Insights report");

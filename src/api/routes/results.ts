@@ -33,6 +33,9 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     aliases: ["/results/call/:id/"],
     tag,
     summary: "List the results of an API Call",
+    description:
+      "In creation order, also those of runs that have not ended. Filters combine. Open to those who may see the call's results.",
+    missing: "API Call",
     level: "VIEWER",
     query: RESULT_LIST,
     answer: listOf(named("ResultWithoutRequest", ListedResultSchema)),
@@ -54,6 +57,9 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     path: "/results/:result_id/",
     tag,
     summary: "Get a result, with the request that was made",
+    description:
+      "Credentials are masked. A run that has not ended is QUEUED; the results of a deleted call are not found.",
+    missing: "Result",
     level: "VIEWER",
     answer: named("Result", ResultSchema),
     handle: ({ principal, params }) => resultOf(deps.store, principal, params.result_id),
@@ -64,6 +70,9 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     path: "/results/:result_id/content",
     tag,
     summary: "Get the body of the response, as far as it was kept",
+    description:
+      "Text of up to 32 KiB, credentials masked; otherwise `content` is null and `reason` says why. Not found without a body.",
+    missing: "Content",
     level: "VIEWER",
     answer: named("ResultContent", ContentSchema),
     handle: ({ principal, params }) => contentOf(deps.store, principal, params.result_id),

@@ -5,7 +5,7 @@ import { Id, LocationRef } from "../../model/fields.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
+import { defineEndpoint, named, withoutDefaults } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { RUN_FIELDS, RUN_PARAMETERS, orderRun, runNow } from "../run-now.ts";
 
@@ -36,6 +36,9 @@ export const callRunEndpoints = (deps: EndpointDeps): Endpoint[] => [
     path: "/calls/:id/run",
     tag: "API Calls",
     summary: "Run an API Call now, once",
+    description:
+      "Its owner may, and the organization that it is shared with. The answer comes at once, before the call is made, unless `wait` delays it; the result is QUEUED until then.",
+    missing: "API Call",
     body: CallRunBody,
     answer: CallRunSchema,
     async handle(request) {
@@ -59,6 +62,9 @@ export const workflowRunEndpoints = (deps: EndpointDeps, update: Endpoint): Endp
     path: "/workflows/:id/run",
     tag: "Workflows",
     summary: "Run a Workflow now, once",
+    description:
+      "Its owner may, and the organization that it is shared with. The answer comes at once, before the calls are made, unless `wait` delays it.",
+    missing: "Workflow",
     body: WorkflowRunBody,
     answer: WorkflowRunSchema,
     handle: (request) => runWorkflow(deps, request, request.query.wait),
@@ -70,7 +76,9 @@ export const workflowRunEndpoints = (deps: EndpointDeps, update: Endpoint): Endp
     tag: "Workflows",
     summary:
       "Run a Workflow now, once; with `meta`, `workflow` or `access` in the body, change it instead",
-    body: Type.Union([WorkflowRunBody, workflowResource.updateBody]),
+    description: "`POST …/run` always runs it, `PUT` always changes it.",
+    missing: "Workflow",
+    body: withoutDefaults(Type.Union([WorkflowRunBody, workflowResource.updateBody])),
     answer: Type.Union([WorkflowRunSchema, update.answer]),
     versioned: true,
     conditional: true,

@@ -1,5 +1,5 @@
 // The query parameters and answers of statistics.
-import { Id, LocationRef, Name, Timestamp, mark, nullable } from "../../model/fields.ts";
+import { dateTime, Id, LocationRef, Name, Timestamp, mark, nullable } from "../../model/fields.ts";
 import { PERIOD_KINDS } from "../../model/periods.ts";
 import { STAT_TYPES } from "../../model/stat.ts";
 import { PHASES } from "../../model/summary.ts";
@@ -47,7 +47,7 @@ export const STATS_PARAMETERS = {
 
 const Count = Type.Integer({ minimum: 0, examples: [12] });
 const Ms = nullable(Type.Number({ description: "milliseconds", examples: [120] }));
-const PeriodTime = Type.String({ examples: ["2026-10-01T00:00:00Z"] });
+const PeriodTime = dateTime(Type.String({ examples: ["2026-10-01T00:00:00Z"] }));
 
 const stat = {
   time: mark(PeriodTime, { description: "start of the period" }),

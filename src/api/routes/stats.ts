@@ -39,6 +39,9 @@ export const statEndpoints = (deps: EndpointDeps): Endpoint[] => [
     path: "/calls/:id/stats/",
     tag,
     summary: "Statistics of one period",
+    description:
+      "Of the period that contains `time`, in UTC; `stat` is null for a period without such calls. Open to those who may see the call's statistics.",
+    missing: "API Call",
     level: "VIEWER",
     query: STAT_PARAMETERS,
     answer: PeriodStatSchema,
@@ -74,6 +77,9 @@ const listing = (deps: EndpointDeps, name: "since" | "before", direction: Direct
       name === "since"
         ? "Statistics of the periods since one, oldest first"
         : "Statistics of the periods up to one, newest first",
+    description:
+      "Only periods with such calls are listed, the one that contains `time` included; with `kind=RAW`, single calls from `time` on.",
+    missing: "API Call",
     level: "VIEWER",
     query: STATS_PARAMETERS,
     answer: StatsSchema,

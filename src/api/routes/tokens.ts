@@ -22,6 +22,7 @@ export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
     nouns: "Tokens",
     one: "a Token",
     many: "Tokens",
+    deletion: "Only its owner may, and only while no API Call uses it.",
   };
   return [
     ...writeEndpoints(tokens),

@@ -9,7 +9,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import openapiTypescript from "openapi-typescript";
 import type { OpenAPI3 } from "openapi-typescript";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { sharedApi } from "../../support/api.ts";
+import { createCall, sharedApi } from "../../support/api.ts";
 import type { Json } from "../../support/api.ts";
 
 const api = sharedApi();
@@ -79,6 +79,8 @@ interface Media {
 }
 interface Operation {
   readonly operationId: string;
+  readonly description: string;
+  readonly tags: readonly string[];
   readonly parameters?: readonly {
     readonly name: string;
     readonly example?: unknown;
@@ -190,6 +192,88 @@ it("has body examples that the service accepts, except for referenced objects", 
     created.push(place);
   }
   expect(created).toHaveLength(8);
+});
+
+it("fills in no default in bodies of change", async () => {
+  const document = JSON.parse(await documentOf()) as { components: { schemas: Json } };
+  const { schemas } = document.components;
+  const bodies = (await operationsOf()).filter(({ operationId }) =>
+    /^(update|change)/.test(operationId),
+  );
+  expect(bodies.length).toBeGreaterThan(6);
+  const resolved = JSON.stringify(
+    bodies.map(({ requestBody }) => [
+      requestBody,
+      ...[...JSON.stringify(requestBody).matchAll(/schemas\/(\w+)/g)].map(
+        ([, name]) => schemas[String(name)],
+      ),
+    ]),
+  );
+  expect(resolved).toContain('"frequency"');
+  expect(resolved).not.toContain('"default"');
+});
+
+it("declares every tag, describes every operation, and marks times", async () => {
+  const document = JSON.parse(await documentOf()) as {
+    tags: { name: string; description: string }[];
+  };
+  const declared = document.tags.map(({ name }) => name);
+  const operations = await operationsOf();
+  for (const { operationId, description, tags } of operations) {
+    expect(declared, operationId).toContain(tags[0]);
+    expect(description, operationId).toMatch(/^[A-Z\d`].*\.$/);
+  }
+  expect(new Set(operations.flatMap(({ tags }) => tags))).toEqual(new Set(declared));
+  const times = [...JSON.stringify(document).matchAll(/\{[^{}]*"2026-10-01T[^{}]*\}/g)]
+    .map(([schema]) => schema)
+    .filter((schema) => schema.includes('"type":"string"'));
+  expect(times.length).toBeGreaterThan(10);
+  expect(times.filter((schema) => !schema.includes('"format":"date-time"'))).toEqual([]);
+});
+
+it("names 404 exactly where it comes, in the words of its example", async () => {
+  const viewed = (await operationsOf()).filter(({ path }) => path.includes("{"));
+  expect(viewed.length).toBeGreaterThan(30);
+  for (const { operationId, path, method, requestBody, responses } of viewed) {
+    const body = requestBody?.content["application/json"]?.example;
+    const answer = await api.send({
+      method: method.toUpperCase() as "GET",
+      path: path.replace("/api/2", "").replaceAll(/\{\w+\}/g, operationId),
+      ...(body && { body }),
+    });
+    const example = responses["404"]?.content?.["application/json"]?.example;
+    expect([operationId, answer.status === 404], answer.text).toEqual([
+      operationId,
+      example !== undefined,
+    ]);
+    // Content is not found before its result is.
+    if (example && operationId !== "getResultContent") expect(answer.body).toEqual(example);
+  }
+});
+
+it("has the service's own words in the examples of errors", async () => {
+  const operations = await operationsOf();
+  const create = operations.find(({ operationId }) => operationId === "createCall");
+  const update = operations.find(({ operationId }) => operationId === "updateCall");
+  const list = operations.find(({ operationId }) => operationId === "listCalls");
+  const exampleOf = (operation: Operation | undefined, status: number) =>
+    operation?.responses[status]?.content?.["application/json"]?.example;
+  const { id } = await createCall(api);
+  const path = "/calls/";
+  const viewer = await api.caller("ann", null, "VIEWER");
+  const post = { method: "POST", path } as const;
+  const change = { method: "PUT", path: `/calls/${id}/`, body: {} } as const;
+  for (const [operation, sent] of [
+    [create, { ...post, body: {} }],
+    [create, { ...post, as: null }],
+    [create, { ...post, as: viewer }],
+    [create, { ...post, body: "x", headers: { "content-type": "text/plain" } }],
+    [update, { ...change, headers: { "if-match": '"other"' } }],
+    [list, { path: `${path}?limit=0` }],
+  ] as const) {
+    const answer = await api.send(sent);
+    expect(answer.body).toEqual(exampleOf(operation, answer.status));
+  }
 });
 
 const PROGRAM = `

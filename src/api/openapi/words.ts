@@ -1,0 +1,110 @@
+// What the OpenAPI document says of tags, path parameters and errors, which many endpoints share.
+import { ACCESS_LEVELS } from "../../model/access.ts";
+import { EXAMPLE } from "../../model/fields.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+
+/** In the order of the document. */
+export const TAGS: Readonly<Record<string, string>> = {
+  "API Calls": "HTTP requests to make",
+  Workflows: "API Calls that run one after another",
+  Deployments: "How often, and from which location, an API Call or a Workflow runs",
+  Results: "What became of each run",
+  Statistics: "Aggregates of the results of an API Call, by period",
+  Insights: "Weekly and monthly scores of API Calls",
+  Reports: "Groups of API Calls at locations, to show statistics of",
+  "Authentication Settings": "How calls to a domain authenticate",
+  Tokens: "Credentials for an Authentication Setting",
+  "Environment variables": "Values that calls use, by workspace",
+  Locations: "Where agents run calls",
+  "API keys": "Keys to this interface",
+};
+
+const id = (what: string) => ({ description: `id of ${what}`, example: EXAMPLE.id });
+
+const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
+  call_id: id("an API Call"),
+  workflow_id: id("a Workflow"),
+  auth_id: id("an Authentication Setting"),
+  result_id: id("a result"),
+  workflow_result_id: id("the result of a Workflow"),
+  domain: { description: "host name", example: EXAMPLE.domain },
+  workspace: { description: "name of the workspace", example: "global" },
+  variable_name: { description: "letters, digits and `_`, no digit first", example: "user" },
+};
+
+export const pathParameter = (name: string) => PATH_PARAMETERS[name] ?? id("the object");
+
+/** An endpoint's own sentences, and what its other properties imply. */
+export function descriptionOf(endpoint: Endpoint, isVariant: boolean): string {
+  const { description, level, methods, path } = endpoint;
+  return [
+    isVariant ? `The same as \`${methods[0]} ${path.replaceAll(/:(\w+)/g, "{$1}")}\`.` : [],
+    description ?? [],
+    level === "VIEWER" ? "Any active key will do." : `Needs the access level ${atLeast(level)}.`,
+  ]
+    .flat()
+    .join(" ");
+}
+
+const atLeast = (level: Endpoint["level"]): string =>
+  ACCESS_LEVELS.slice(ACCESS_LEVELS.indexOf(level)).join(" or ");
+
+interface ErrorWords {
+  readonly description: string;
+  /** A message that the service sends. */
+  readonly example: string;
+}
+
+/** Those that an endpoint may answer with, by status. */
+export function errorsOf({ body, level, missing, conditional }: Endpoint) {
+  const errors: Record<number, ErrorWords | undefined> = {
+    400: body ? FAULTY_BODY : FAULTY_QUERY,
+    401: { description: "No active key", example: "Unauthorized" },
+    403: level === "VIEWER" ? undefined : forbidden(level),
+    404: missing === undefined ? undefined : notFound(missing),
+    412: conditional ? CHANGED : undefined,
+    413: body && TOO_LARGE,
+    415: body && NOT_JSON,
+    429: WRONG_KEYS,
+    500: { description: "A fault of the service", example: "Internal error" },
+    503: UNAVAILABLE,
+  };
+  return errors;
+}
+
+const FAULTY_BODY = {
+  description: "The body, a parameter or a header has a fault; the message says which and where",
+  example: "'meta.name' is a required property (and 2 other faults)",
+};
+const FAULTY_QUERY = {
+  description: "A parameter has a fault; the message says which, and what is allowed",
+  example: "limit: '0' is not an integer from 1 to 1000",
+};
+const forbidden = (level: Endpoint["level"]): ErrorWords => ({
+  description: `The key's access level is below ${level}, or this is not the caller's to do`,
+  example: `This needs a key of access level ${level}; yours is VIEWER`,
+});
+const notFound = (missing: string): ErrorWords => ({
+  description: "Nothing there, or nothing that the caller may read: the answer is the same",
+  example: `${missing} not found`,
+});
+const CHANGED = {
+  description: "If-Match names another version of the object",
+  example: "The object has changed since you read it (If-Match names another version)",
+};
+const TOO_LARGE = {
+  description: "The body is larger than 1 MiB",
+  example: "The body is larger than 1048576 bytes (1 MiB)",
+};
+const NOT_JSON = {
+  description: "The body is not application/json",
+  example: "Content-Type 'text/plain' is not supported; send application/json",
+};
+const WRONG_KEYS = {
+  description: "Too many requests with a wrong key",
+  example: "Too many requests with a wrong API key",
+};
+const UNAVAILABLE = {
+  description: "The database or the bus is unavailable",
+  example: "the database is unavailable; try again in 5 s",
+};
