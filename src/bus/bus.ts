@@ -2,6 +2,7 @@
 import { AppError } from "../model/errors.ts";
 import type { Tick } from "../model/tick.ts";
 import type { RunReport } from "../model/result.ts";
+import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
 import type { Heartbeat } from "../model/location.ts";
 
 /** The bus can never carry these runs. */
@@ -20,11 +21,13 @@ export interface Consumer {
   drain(): Promise<void>;
 }
 
+/** May answer once; its work may go on after the answer. */
+export type QuestionHandler<Q, A> = (question: Q, answer: (content: A) => void) => Promise<void>;
+
 /** Answers with the hub's time, in epoch milliseconds; the sooner, the more exact. */
-export type HeartbeatHandler = (
-  heartbeat: Heartbeat,
-  answer: (hubTime: number) => void,
-) => Promise<void>;
+export type HeartbeatHandler = QuestionHandler<Heartbeat, number>;
+
+export type CredentialsHandler = QuestionHandler<CredentialsRequest, CallCredentials>;
 
 export interface BusStatus {
   readonly connected: boolean;
@@ -75,11 +78,16 @@ export interface Bus {
 
   /**
    * Resolves with the hub's time, in epoch milliseconds, or with null when nobody answers within
-   * `HEARTBEAT_ANSWER_MS`. Best effort: a heartbeat without a consumer is lost.
+   * `ANSWER_MS`. Best effort: a heartbeat without a consumer is lost.
    */
   sendHeartbeat(heartbeat: Heartbeat): Promise<number | null>;
   /** Each heartbeat goes to one of the consumers. */
   consumeHeartbeats(handler: HeartbeatHandler): Promise<Consumer>;
+
+  /** Asks as `sendHeartbeat` does: null when nobody answers within `ANSWER_MS`. */
+  requestCredentials(request: CredentialsRequest): Promise<CallCredentials | null>;
+  /** Each request goes to one of the consumers. */
+  consumeCredentialsRequests(handler: CredentialsHandler): Promise<Consumer>;
 
   status(): BusStatus;
 
@@ -93,12 +101,12 @@ export interface Bus {
 /** What an agent uses of it. */
 export type AgentBus = Pick<
   Bus,
-  "consumeTicks" | "publishReports" | "sendHeartbeat" | "status" | "close"
+  "consumeTicks" | "publishReports" | "sendHeartbeat" | "requestCredentials" | "status" | "close"
 >;
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;
 export const MAX_REPORTS_PER_BATCH = 1000;
-export const HEARTBEAT_ANSWER_MS = 2000;
+export const ANSWER_MS = 2000;
 
 /** Older messages are dropped: stale ticks are useless; reports outlast a long weekend. */
 export const TICK_MAX_AGE_MS = 3_600_000;

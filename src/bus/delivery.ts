@@ -7,7 +7,7 @@ import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
 
-export type MessageKind = "ticks" | "reports" | "heartbeat";
+export type MessageKind = "ticks" | "reports" | "heartbeat" | "credentials request";
 
 /** Passes messages to a handler. */
 export interface Receiver<T> {

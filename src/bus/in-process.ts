@@ -9,7 +9,7 @@ import type { Bus, Consumer } from "./bus.ts";
 import { DEDUPLICATION_WINDOW_MS, REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "./bus.ts";
 import type { MessageKind, Observer, Receiver } from "./delivery.ts";
 import { receiveReports, receiveTicks } from "./delivery.ts";
-import { createHeartbeatLine, createHeartbeatListener } from "./heartbeats.ts";
+import { createQuestionLines } from "./questions.ts";
 
 export interface InProcessBusOptions extends Observer {
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export interface InProcessBusOptions extends Observer {
 export function createInProcessBus(options: InProcessBusOptions): Bus {
   const ticks = new Map<string, Queue<Tick>>();
   const reports = createQueue({ ...options, ...REPORTS });
-  const heartbeats = createHeartbeatLine();
+  const questions = createQuestionLines(options);
   let closing: Promise<void> | undefined;
 
   function ticksOf(locationId: string): Queue<Tick> {
@@ -33,7 +33,7 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
     if (closing) throw unavailable("the bus is closed", { part: "the bus" });
   }
   async function close(): Promise<void> {
-    const parts = [heartbeats, reports, ...ticks.values()];
+    const parts = [questions, reports, ...ticks.values()];
     await Promise.all(parts.map((part) => part.close()));
   }
 
@@ -51,9 +51,7 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
     },
     consumeReports: async (handler) => reports.attach(receiveReports(handler, options)),
     reportsSafe: () => reports.emptied(),
-    sendHeartbeat: (heartbeat) => heartbeats.send(heartbeat),
-    consumeHeartbeats: async (handler) =>
-      heartbeats.attach(createHeartbeatListener(handler, options)),
+    ...questions,
     status: () => ({ connected: !closing, detail: `in this process${closing ? ", closed" : ""}` }),
     announcedServers: () => [],
     close: () => (closing ??= close()),

@@ -3,6 +3,7 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { MessagePort } from "node:worker_threads";
 import { unavailable } from "../model/errors.ts";
+import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
 import type { Heartbeat } from "../model/location.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
@@ -16,6 +17,7 @@ interface HubEnd {
   drain(consumer: number): Promise<void>;
   publish(reports: string): Promise<void>;
   heartbeat(heartbeat: Heartbeat): Promise<number | null>;
+  credentials(request: CredentialsRequest): Promise<CallCredentials | null>;
 }
 
 /** What the hub asks. */
@@ -44,6 +46,7 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
     },
     publish: (reports) => bus.publishReports(JSON.parse(reports) as RunReport[]),
     heartbeat: (heartbeat) => bus.sendHeartbeat(heartbeat),
+    credentials: (request) => bus.requestCredentials(request),
   };
   const agent: ThreadCalls<AgentEnd> = connectThreads(port, own);
   port.on("close", () => {
@@ -91,6 +94,7 @@ export function createThreadBus(port: MessagePort): AgentBus {
       });
     },
     sendHeartbeat: (heartbeat) => hub.ask("heartbeat", heartbeat),
+    requestCredentials: (request) => hub.ask("credentials", request),
     status: () => ({ connected: !closing, detail: "in this process" }),
     close: () => (closing ??= close()),
   };

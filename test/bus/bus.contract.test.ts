@@ -1,7 +1,7 @@
 // The promises of the port (src/bus/bus.ts), kept by every adapter.
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { HEARTBEAT_ANSWER_MS } from "../../src/bus/bus.ts";
+import { ANSWER_MS } from "../../src/bus/bus.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -428,7 +428,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
   });
 
   it.each([
-    ["does not say its time", () => delay(HEARTBEAT_ANSWER_MS + 600)],
+    ["does not say its time", () => delay(ANSWER_MS + 600)],
     ["fails", async () => Promise.reject(new Error("no database"))],
   ])("has no answer when its consumer %s", async (_, handler) => {
     await using fixture = await start();
@@ -440,9 +440,49 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
     });
     const answer = bus.sendHeartbeat(aHeartbeat(newLocation()));
     // A timer of this process: a stall delays both.
-    const overdue = delay(HEARTBEAT_ANSWER_MS + 500, "overdue");
+    const overdue = delay(ANSWER_MS + 500, "overdue");
     expect(await Promise.race([answer, overdue])).toBeNull();
     expect(taken).toBe(1);
+  });
+});
+
+describe.each(ADAPTERS)("a request for credentials on the $name bus", ({ start }) => {
+  const request = (result_id: string) => ({ location_id: "here", run_id: "run", result_id });
+
+  it("is answered by one consumer, to its sender", async () => {
+    await using fixture = await start();
+    const [hub, agent, other] = await Promise.all([1, 2, 3].map(() => fixture.join()));
+    const asked: string[] = [];
+    for (let hubs = 0; hubs < 2; hubs += 1)
+      await hub?.consumeCredentialsRequests(async ({ result_id, run_id }, answer) => {
+        asked.push(result_id);
+        answer({ unable: `${run_id} ${result_id}` });
+      });
+    await until(async () =>
+      expect(await agent?.requestCredentials(request("first"))).toEqual({ unable: "run first" }),
+    );
+    asked.length = 0;
+    const answers = await Promise.all([
+      agent?.requestCredentials(request("a")),
+      other?.requestCredentials(request("b")),
+    ]);
+    expect(answers).toEqual([{ unable: "run a" }, { unable: "run b" }]);
+    expect(asked.toSorted()).toEqual(["a", "b"]);
+  });
+
+  it("has no answer where nobody takes it, or who takes it fails", async () => {
+    await using fixture = await start();
+    const [hub, agent] = [await fixture.join(), await fixture.join()];
+    expect(await agent.requestCredentials(request("a"))).toBeNull();
+    let taken = 0;
+    await hub.consumeCredentialsRequests(async () => {
+      taken += 1;
+      throw new Error("no database");
+    });
+    await until(async () => {
+      expect(await agent.requestCredentials(request("a"))).toBeNull();
+      expect(taken).toBeGreaterThan(0);
+    });
   });
 });
 

@@ -116,6 +116,54 @@ describe("a heartbeat", () => {
   );
 });
 
+describe("a request for credentials", () => {
+  const request = { location_id: "here", run_id: "run", result_id: "result" };
+
+  it("is dropped unless it names a run and a call of its location, in a few bytes", async () => {
+    await using server = await startNatsServer();
+    const dropped: MessageKind[] = [];
+    await using bus = await connectTo(server.url, { onDropped: (kind) => dropped.push(kind) });
+    await using client = await connect({ servers: server.url });
+    const seen: unknown[] = [];
+    await bus.consumeCredentialsRequests(async (asked, answer) => {
+      seen.push(asked);
+      answer({});
+    });
+    const bad = [
+      "{",
+      JSON.stringify({ ...request, location_id: "there" }),
+      JSON.stringify({ location_id: "here", run_id: "run" }),
+      JSON.stringify({ ...request, result_id: "x".repeat(101) }),
+    ];
+    await until(async () => expect(await bus.requestCredentials(request)).toEqual({}));
+    for (const text of bad) client.publish("sonde.credentials.here", text);
+    await client.flush();
+    await until(() => expect(dropped).toEqual(bad.map(() => "credentials request")));
+    expect(new Set(seen.map((asked) => JSON.stringify(asked)))).toEqual(
+      new Set([JSON.stringify(request)]),
+    );
+  });
+
+  it.each(["", "{", `{"sealed":1}`, `{"authorization":{}}`])(
+    "has no answer when the reply is malformed: %s",
+    async (text) => {
+      await using server = await startNatsServer();
+      await using bus = await connectTo(server.url);
+      await using client = await connect({ servers: server.url });
+      let asked = 0;
+      client.subscribe("sonde.credentials.here", {
+        callback(_, message) {
+          asked += 1;
+          message.respond(text);
+        },
+      });
+      await client.flush();
+      expect(await bus.requestCredentials(request)).toBeNull();
+      expect(asked).toBe(1);
+    },
+  );
+});
+
 describe("a batch that is larger than the server takes", () => {
   const bulky = (location_id: string, bytes: number) =>
     aTick({ location_id, context: { text: "ü".repeat(bytes / 2) } });
@@ -208,11 +256,14 @@ describe("the credential of a location's agents", () => {
       reports += batch.length;
     });
     await hub.consumeHeartbeats(async (_, answer) => answer(T0));
+    await hub.consumeCredentialsRequests(async (_, answer) => answer({ unable: "no more" }));
+    const request = { location_id: "here", run_id: "run", result_id: "result" };
     const exchange = async (): Promise<void> => {
       const tick = aTick({ location_id: "here" });
       await hub.publishTicks([tick]);
       await until(async () => {
         expect(await agent.sendHeartbeat(aHeartbeat("here"))).toBe(T0);
+        expect(await agent.requestCredentials(request)).toEqual({ unable: "no more" });
         expect(seen).toContain(tick.result_id);
         expect(reports).toBe(seen.length);
       });
@@ -224,7 +275,7 @@ describe("the credential of a location's agents", () => {
     await until(() => expect(agent.status()).toMatchObject({ connected: true }));
   });
 
-  it("reaches no other location: not its ticks, not its results", async () => {
+  it("reaches no other location: not its ticks, its results or its credentials", async () => {
     await using server = await startNatsServer({ config });
     await using hub = await connectTo(as(server.url, "hub"));
     await using agent = await connectTo(as(server.url, "agent"), {
@@ -233,6 +284,12 @@ describe("the credential of a location's agents", () => {
     const taken: string[] = [];
     const handler = async (): Promise<void> => void taken.push("a tick");
     await agent.consumeTicks("there", handler);
+    await hub.consumeCredentialsRequests(async (_, answer) => {
+      taken.push("a request");
+      answer({});
+    });
+    const request = { location_id: "there", run_id: "run", result_id: "result" };
+    expect(await agent.requestCredentials(request)).toBeNull();
     await hub.publishTicks([aTick({ location_id: "there" })]);
     await expect(agent.publishReports([aRunReport("there")])).rejects.toMatchObject({
       code: "unavailable",

@@ -1,5 +1,11 @@
-// Messages on NATS: ticks, reports and heartbeats as JSON. The same content has the same id.
+// Messages on NATS: ticks, reports, and questions with their answers, as JSON. The same ticks or
+// reports have the same id.
 import { createHash } from "node:crypto";
+import {
+  callCredentialsValidator,
+  credentialsRequestValidator,
+} from "../../model/call-credentials.ts";
+import type { CallCredentials, CredentialsRequest } from "../../model/call-credentials.ts";
 import type { Tick } from "../../model/tick.ts";
 import { tickValidator } from "../../model/tick.ts";
 import type { RunReport } from "../../model/result.ts";
@@ -31,8 +37,8 @@ export const encodeReports = (
   maxBytes = Infinity,
 ): Encoded<RunReport> => pack(REPORTS, reports, maxBytes);
 
-export const encodeHeartbeat = (heartbeat: Heartbeat): Uint8Array =>
-  Buffer.from(JSON.stringify(heartbeat));
+export const encodeQuestion = (question: Heartbeat | CredentialsRequest): Uint8Array =>
+  Buffer.from(JSON.stringify(question));
 
 // The decoders throw an error that names the fault and quotes nothing: the content may be secret.
 
@@ -50,6 +56,16 @@ export const encodeHubTime = (now: number): Uint8Array => Buffer.from(JSON.strin
 /** Throws for anything else. */
 export const decodeHubTime = (data: Uint8Array): number =>
   heartbeatAnswerValidator.parse(parse(data)).now;
+
+export const decodeCredentialsRequest = (data: Uint8Array, locationId: string) =>
+  checked("the request", parse(data), credentialsRequestValidator, locationId);
+
+export const encodeCallCredentials = (credentials: CallCredentials): Uint8Array =>
+  Buffer.from(JSON.stringify(credentials));
+
+/** Throws for anything else. */
+export const decodeCallCredentials = (data: Uint8Array): CallCredentials =>
+  callCredentialsValidator.parse(parse(data));
 
 type Batch = "ticks" | "reports";
 

@@ -1,36 +1,24 @@
-// The bus between processes: NATS JetStream for ticks and reports, plain NATS for heartbeats.
+// The bus between processes: NATS JetStream for ticks and reports, plain NATS for questions.
 import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId, locationOf } from "../../model/location.ts";
-import type { Heartbeat } from "../../model/location.ts";
-import type { Bus, Consumer } from "../bus.ts";
-import { HEARTBEAT_ANSWER_MS } from "../bus.ts";
-import {
-  decodeHeartbeat,
-  decodeHubTime,
-  decodeReports,
-  decodeTicks,
-  encodeHeartbeat,
-  encodeHubTime,
-  encodeReports,
-  encodeTicks,
-} from "./codec.ts";
+import type { Bus, Consumer, QuestionHandler } from "../bus.ts";
+import { decodeReports, decodeTicks, encodeReports, encodeTicks } from "./codec.ts";
 import type { MessageKind, Observer } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
-import { createHeartbeatListener } from "../heartbeats.ts";
-import type { HeartbeatListener } from "../heartbeats.ts";
+import { createQuestionListener } from "../questions.ts";
 import type { NatsLink } from "./connection.ts";
 import { openNatsLink } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
 import { publish } from "./publisher.ts";
+import { CREDENTIALS, HEARTBEATS, ask, listen } from "./questions.ts";
+import type { Questions } from "./questions.ts";
 import type { Topology } from "./topology.ts";
 import {
-  HEARTBEAT_QUEUE,
   REPORT_CONSUMER,
   createStreams,
   createTopology,
-  heartbeatSubject,
   inboxPrefix,
   locationOfSubject,
   openJetStream,
@@ -103,6 +91,11 @@ function createBus(
   const publisher = { link, client, topology, clock };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
 
+  function answer<Q, A>(questions: Questions<Q, A>, handler: QuestionHandler<Q, A>): Consumer {
+    const { kind, decode } = questions;
+    const listener = createQuestionListener(kind, handler, options);
+    return consumers.add(listen(link, questions, decoded(kind, decode), listener));
+  }
   async function close(): Promise<void> {
     await consumers.drain();
     await link.flush();
@@ -131,11 +124,10 @@ function createBus(
         receiveReports(handler, options),
       ),
     reportsSafe: () => Promise.resolve(),
-    sendHeartbeat: (heartbeat) => sendHeartbeat(link, heartbeat),
-    async consumeHeartbeats(handler) {
-      const listener = createHeartbeatListener(handler, options);
-      return consumers.add(listen(link, decoded("heartbeat", decodeHeartbeat), listener));
-    },
+    sendHeartbeat: (heartbeat) => ask(link, HEARTBEATS, heartbeat),
+    consumeHeartbeats: async (handler) => answer(HEARTBEATS, handler),
+    requestCredentials: (request) => ask(link, CREDENTIALS, request),
+    consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
     status() {
       const fault = link.fault() ?? consumers.fault();
       return fault === undefined
@@ -145,20 +137,6 @@ function createBus(
     announcedServers: () => link.connection.info?.connect_urls ?? [],
     close: () => (closing ??= close()),
   };
-}
-
-/** Null when no hub answers. */
-async function sendHeartbeat(link: NatsLink, heartbeat: Heartbeat): Promise<number | null> {
-  const subject = heartbeatSubject(locationOf([heartbeat]));
-  if (link.fault() !== undefined) return null;
-  const data = encodeHeartbeat(heartbeat);
-  const timeout = HEARTBEAT_ANSWER_MS;
-  try {
-    const answer = await link.connection.request(subject, data, { timeout });
-    return decodeHubTime(answer.data);
-  } catch {
-    return null;
-  }
 }
 
 interface Encoded {
@@ -181,25 +159,3 @@ const createDecoder =
       return undefined;
     }
   };
-
-function listen(
-  { connection }: NatsLink,
-  decoded: (message: Encoded) => Heartbeat | undefined,
-  listener: HeartbeatListener,
-): Consumer {
-  const subscription = connection.subscribe(heartbeatSubject("*"), {
-    queue: HEARTBEAT_QUEUE,
-    callback(err, message) {
-      if (err) return; // the connection logs it
-      const heartbeat = decoded(message);
-      if (!heartbeat) return;
-      void listener.receive(heartbeat, (hubTime) => message.respond(encodeHubTime(hubTime)));
-    },
-  });
-  return {
-    drain() {
-      subscription.unsubscribe();
-      return listener.settled();
-    },
-  };
-}

@@ -29,8 +29,7 @@ export const tickSubject = (locationId: string): string => `sonde.ticks.${locati
 export const reportSubject = (locationId: string): string => `sonde.results.${locationId}`;
 export const heartbeatSubject = (locationId: string): string => `sonde.heartbeats.${locationId}`;
 
-/** Consumers of heartbeats share them. */
-export const HEARTBEAT_QUEUE = "aggregator";
+export const credentialsSubject = (locationId: string): string => `sonde.credentials.${locationId}`;
 
 /** Every subject of Sonde ends in the location. */
 export const locationOfSubject = (subject: string): string =>
@@ -48,6 +47,7 @@ export const agentPermissions = (
     publish: [
       reportSubject(locationId),
       heartbeatSubject(locationId),
+      credentialsSubject(locationId),
       "$JS.API.INFO",
       `$JS.API.CONSUMER.CREATE.${consumer}.${tickSubject(locationId)}`,
       `$JS.API.CONSUMER.INFO.${consumer}`,

@@ -1,0 +1,88 @@
+// Questions of agents to the hub: best effort, neither kept nor redelivered. One consumer gets
+// each, and may answer.
+import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
+import type { Heartbeat } from "../model/location.ts";
+import type { Bus, Consumer, QuestionHandler } from "./bus.ts";
+import { ANSWER_MS } from "./bus.ts";
+import type { MessageKind, Observer } from "./delivery.ts";
+
+export type QuestionListener<Q, A> = ReturnType<typeof createQuestionListener<Q, A>>;
+
+export function createQuestionListener<Q, A>(
+  kind: MessageKind,
+  handler: QuestionHandler<Q, A>,
+  { log }: Observer,
+) {
+  const underWay = new Set<Promise<void>>();
+  return {
+    /** Resolves when the question is handled; never rejects. */
+    receive(question: Q, answer: (content: A) => void): Promise<void> {
+      const work = handler(question, answer).catch((err: unknown) => {
+        log.warn({ err, kind }, "message rejected");
+      });
+      underWay.add(work);
+      void work.then(() => underWay.delete(work));
+      return work;
+    },
+    /** Resolves when the questions received so far are handled. */
+    async settled(): Promise<void> {
+      await Promise.all(underWay);
+    },
+  };
+}
+
+type Asking =
+  "sendHeartbeat" | "consumeHeartbeats" | "requestCredentials" | "consumeCredentialsRequests";
+
+/** Connects those who ask and those who answer within this process. */
+export function createQuestionLines(observer: Observer): Pick<Bus, Asking | "close"> {
+  const heartbeats = createQuestionLine<Heartbeat, number>("heartbeat", observer);
+  const credentials = createQuestionLine<CredentialsRequest, CallCredentials>(
+    "credentials request",
+    observer,
+  );
+  return {
+    sendHeartbeat: (heartbeat) => heartbeats.ask(heartbeat),
+    consumeHeartbeats: (handler) => heartbeats.attach(handler),
+    requestCredentials: (request) => credentials.ask(request),
+    consumeCredentialsRequests: (handler) => credentials.attach(handler),
+    /** Detaches the listeners; resolves when what they received is handled. */
+    async close() {
+      await Promise.all([heartbeats.close(), credentials.close()]);
+    },
+  };
+}
+
+function createQuestionLine<Q, A>(kind: MessageKind, observer: Observer) {
+  const listeners = new Set<QuestionListener<Q, A>>();
+  return {
+    /** Null when nobody listens, or answers in time. */
+    async ask(question: Q): Promise<A | null> {
+      const [listener] = listeners;
+      if (!listener) return null;
+      return new Promise((resolve) => {
+        const giveUp = (): void => resolve(null);
+        const timer = setTimeout(giveUp, ANSWER_MS);
+        void listener
+          .receive(question, resolve)
+          .then(giveUp)
+          .finally(() => clearTimeout(timer));
+      });
+    },
+    async attach(handler: QuestionHandler<Q, A>): Promise<Consumer> {
+      const listener = createQuestionListener(kind, handler, observer);
+      listeners.add(listener);
+      return {
+        drain() {
+          listeners.delete(listener);
+          return listener.settled();
+        },
+      };
+    },
+    async close(): Promise<void> {
+      const listening = [...listeners];
+      listeners.clear();
+      await Promise.all(listening.map((listener) => listener.settled()));
+    },
+  };
+}

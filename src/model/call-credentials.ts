@@ -1,0 +1,31 @@
+// What an agent asks the hub for in the middle of a run: the credentials of one of its calls, as
+// they are stored now.
+import type { Static } from "typebox";
+import { AuthorizationSchema } from "./authorization.ts";
+import { LocationId } from "./location.ts";
+import { Type } from "./type.ts";
+import { createValidator } from "./validate.ts";
+
+const ResultId = Type.String({ minLength: 1, maxLength: 100 });
+
+export const CredentialsRequestSchema = Type.Object({
+  location_id: LocationId,
+  run_id: ResultId,
+  /** Of the call. */
+  result_id: ResultId,
+});
+
+/** Empty where this location makes no such run. */
+export const CallCredentialsSchema = Type.Object({
+  authorization: Type.Optional(AuthorizationSchema),
+  /** Sealed `TickSecrets` of the run, instead of `authorization`. */
+  sealed: Type.Optional(Type.String()),
+  /** Why the call cannot be made any more. */
+  unable: Type.Optional(Type.String()),
+});
+
+export type CredentialsRequest = Readonly<Static<typeof CredentialsRequestSchema>>;
+export type CallCredentials = Readonly<Static<typeof CallCredentialsSchema>>;
+
+export const credentialsRequestValidator = createValidator(CredentialsRequestSchema);
+export const callCredentialsValidator = createValidator(CallCredentialsSchema);
