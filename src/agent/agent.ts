@@ -108,10 +108,11 @@ interface Settings extends AgentSettings {
 }
 
 function runSettings(settings: Settings): RunSettings {
-  const { clock, log, locationId, agentId, version } = settings;
+  const { bus, clock, log, locationId, agentId, version } = settings;
   const { egress, uplinkCheck = [], resolver } = settings;
   const [current, ...old] = settings.locationKeys ?? [];
   return {
+    bus,
     clock,
     log,
     caller: createHttpCaller({

@@ -119,10 +119,11 @@ function createRuns(settings: IntakeSettings) {
       let { place } = held;
       const control: RunControl = {
         cancel: signal,
-        async beforeNext(delayMs) {
+        async beforeNext(delayMs, prepare) {
           place?.release();
           place = undefined;
           if (delayMs > 0) await clock.pause(delayMs, signal);
+          await prepare();
           signal.throwIfAborted();
           place = await turns.start({ ...held.start, latest: Infinity }).catch((cause: unknown) => {
             signal.throwIfAborted();

@@ -10,11 +10,13 @@ import { createDeadline } from "../runtime/deadline.ts";
 import type { HttpCaller } from "./http/http-call.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import { agentFault } from "./prepare-run.ts";
-import type { Fault, PrepareSettings, Run, Step } from "./prepare-run.ts";
+import type { Fault, Run, Step } from "./prepare-run.ts";
+import { createRenewedCredentials } from "./renewed-credentials.ts";
+import type { CredentialsSettings } from "./renewed-credentials.ts";
 import { reportOf, resultOfCall, resultOfWorkflow } from "./report.ts";
 import type { Reporter, WorkflowTick } from "./report.ts";
 
-export interface RunSettings extends PrepareSettings {
+export interface RunSettings extends CredentialsSettings {
   readonly caller: HttpCaller;
   readonly reporter: Reporter;
   readonly version: string;
@@ -26,8 +28,11 @@ export interface RunSettings extends PrepareSettings {
 export interface RunControl {
   /** Ends the run. */
   readonly cancel?: AbortSignal | undefined;
-  /** Resolves after so many milliseconds, when the next call of the workflow may start. */
-  readonly beforeNext: (delayMs: number) => Promise<void>;
+  /**
+   * Resolves after so many milliseconds, and then `prepare`, when the next call of the workflow may
+   * start.
+   */
+  readonly beforeNext: (delayMs: number, prepare: () => Promise<void>) => Promise<void>;
   /** Resolves when there is time for work that is not urgent. */
   readonly chore: () => Promise<void>;
 }
@@ -71,6 +76,7 @@ async function makeCalls(
         callsLimitMs,
       )
     : Infinity;
+  const credentials = createRenewedCredentials(settings, tick, control.cancel);
   let leftMs = limitMs;
   const results: Result[] = [];
   const skipRest = (message: string): Result[] => [
@@ -79,8 +85,10 @@ async function makeCalls(
       .slice(results.length)
       .map(({ call }) => unmade(settings, tick, call, { result: "SKIPPED", message })),
   ];
-  for (const [at, step] of steps.entries()) {
-    if (at > 0) await control.beforeNext(delayMs);
+  for (const [at, planned] of steps.entries()) {
+    let step = planned;
+    const renew = async (): Promise<void> => void (step = await credentials.renewed(planned));
+    if (at > 0) await control.beforeNext(delayMs, renew);
     const current = withPrevious(tick, results.at(-1));
     const began = clock.monotonic();
     const call = (end: AbortSignal | undefined): Promise<Result> =>

@@ -9,6 +9,7 @@ import type { Api } from "../api/server.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
 import type { Role } from "../config/settings.ts";
+import { createCallCredentials } from "../dispatch/call-credentials.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { parseEgressAllow } from "../net/egress.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
@@ -68,7 +69,8 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const services: Service[] = [];
   if (hub && has("aggregator")) services.push(aggregatorOf(hub));
   if (has("agent")) services.push(await agentsOf(parts));
-  if (hub && has("scheduler")) services.push(schedulerOf(hub), renewalOf(hub));
+  if (hub && has("scheduler"))
+    services.push(schedulerOf(hub), renewalOf(hub), createCallCredentials(hub.dispatcher));
   const api = hub && has("api") ? await apiOf(hub) : undefined;
   if (hub && api)
     services.push(

@@ -13,14 +13,18 @@ export type PendingRunStore = ReturnType<typeof createPendingRunStore>;
 
 export function createPendingRunStore(database: Database) {
   const rows = () => database.kysely.selectFrom("pending_runs").selectAll();
+  const one = async (query: ReturnType<typeof rows>): Promise<PendingRun | undefined> => {
+    const row = await query.executeTakeFirst();
+    return row && toPendingRun(row);
+  };
   return {
     /** Orders those without a pending row or an outcome, and returns them. */
     insert: (runs: readonly PendingRun[]): Promise<PendingRun[]> =>
       inTransaction(database, (transaction) => insertNew(transaction, runs)),
-    async get(resultId: string): Promise<PendingRun | undefined> {
-      const row = await rows().where("result_id", "=", resultId).executeTakeFirst();
-      return row && toPendingRun(row);
-    },
+    get: (resultId: string) => one(rows().where("result_id", "=", resultId)),
+    /** Undefined for a run whose tick was not handed to the bus. */
+    getPublished: (resultId: string) =>
+      one(rows().where("result_id", "=", resultId).where("published", "=", 1)),
     /** A run that has a plan keeps it. */
     plan: (plans: readonly RunPlan[]): Promise<void> =>
       inTransaction(database, (transaction) => storePlans(transaction, plans)),

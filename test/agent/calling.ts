@@ -84,7 +84,10 @@ export const runTick = async (
   control: Partial<RunControl> = {},
 ): Promise<RunReport> =>
   makeRun(settings, await prepareRun(settings, tick), {
-    beforeNext: (delayMs) => settings.clock.pause(delayMs, control.cancel),
+    async beforeNext(delayMs, prepare) {
+      await settings.clock.pause(delayMs, control.cancel);
+      await prepare();
+    },
     chore: () => Promise.resolve(),
     ...control,
   });

@@ -14,6 +14,7 @@ import { startStack } from "../support/stack.ts";
 import type { Stack } from "../support/stack.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
+import { until } from "../support/until.ts";
 
 const START = Date.UTC(2026, 9, 1, 12, 0, 30);
 
@@ -193,4 +194,44 @@ it("skips a call when its token cannot be obtained in time, with the reason", as
     message:
       "credential_missing: the token 'token' was not obtained; its renewal failed: the token endpoint answered 500",
   });
+});
+
+it("replaces a token that expires while a workflow runs by the renewed one", async () => {
+  const reached = Promise.withResolvers<void>();
+  const renewed = Promise.withResolvers<void>();
+  await using target = await startTarget((request, response) => {
+    const isFirst = request.headers.authorization === "Bearer old";
+    if (isFirst) reached.resolve();
+    void (isFirst ? renewed.promise : Promise.resolve()).then(() => issuing(request, response));
+  });
+  await using stack = await startStack({ now: START, egressAllow: [target.authority] });
+  const { client, clock } = stack;
+  const expiry = START + 3600_000;
+  const { callId, renew } = await startRenewed(stack, target, {
+    access_token: "old",
+    expires_in: 3600,
+    expire_time: formatInstant(expiry),
+  });
+  const workflow = await create(stack, "/workflows/", {
+    meta: { name: "workflow" },
+    workflow: { call_ids: [callId, callId, callId] },
+  });
+  await client.send("POST", `/workflows/${workflow}/run`, {});
+  await reached.promise;
+  clock.moveTo(expiry - 60_000);
+  await renew();
+  clock.moveTo(expiry);
+  renewed.resolve();
+  const results = await until(async () => {
+    const ended = await client.results(callId);
+    expect(ended.map(({ meta }) => meta.result)).toEqual(["COMPLETE", "COMPLETE", "COMPLETE"]);
+    return ended;
+  });
+  expect(results.map(({ meta }) => meta.message)).toEqual([null, null, null]);
+  const sent = target.requests.filter(({ url }) => url === "/called");
+  expect(sent.map(({ headers }) => headers.authorization)).toEqual([
+    "Bearer old",
+    "Bearer issued",
+    "Bearer issued",
+  ]);
 });

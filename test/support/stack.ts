@@ -8,6 +8,7 @@ import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
 import { createApiMetrics } from "../../src/api/metrics.ts";
 import { createApi } from "../../src/api/server.ts";
 import type { Bus } from "../../src/bus/bus.ts";
+import { createCallCredentials } from "../../src/dispatch/call-credentials.ts";
 import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
@@ -108,6 +109,7 @@ export async function startStack({
     bus,
     sealTick: createTickSealer((location) => locationKeyOf(master, location)),
   };
+  await start(createCallCredentials(dispatcher));
   const scheduling = {
     store,
     dispatcher,

@@ -1,0 +1,104 @@
+// The credentials of a workflow's later calls: where the hub renewed a token that has expired since
+// the run began, its successor takes its place.
+import type { AgentBus } from "../bus/bus.ts";
+import type { Authorization } from "../model/authorization.ts";
+import type { CallCredentials } from "../model/call-credentials.ts";
+import type { Tick, TickCall } from "../model/tick.ts";
+import { credentialFault } from "./authorize/authorize.ts";
+import { openTick } from "./open-tick.ts";
+import { stepOf } from "./prepare-run.ts";
+import type { PrepareSettings, Step } from "./prepare-run.ts";
+
+export interface CredentialsSettings extends PrepareSettings {
+  /** To the hub. Default: a run keeps the credentials with which it began. */
+  readonly bus?: Pick<AgentBus, "requestCredentials"> | undefined;
+}
+
+/** A call may wait this long for its turn, and has by then the credentials that it has now. */
+const MARGIN_MS = 5000;
+/** How often to ask while the renewal is under way or the hub does not answer. */
+const ASK_EVERY_MS = 1000;
+const PATIENCE_MS = 10_000;
+/** For all calls of a run, whose time in the ledger is limited. */
+const PATIENCE_OF_RUN_MS = 20_000;
+
+/** `tick`: with its secrets open. */
+export function createRenewedCredentials(
+  settings: CredentialsSettings,
+  tick: Tick,
+  cancel: AbortSignal | undefined,
+) {
+  const { bus, clock, log } = settings;
+  /** By the authorization in the tick, as JSON: calls that have the same share its successor. */
+  const successors = new Map<string, Authorization>();
+  let runPatienceMs = PATIENCE_OF_RUN_MS;
+
+  const lasts = ({ call }: Step, ms: number): boolean =>
+    !call.authorization || credentialFault(call.authorization, clock.now() + ms) === undefined;
+
+  /** The step with what the hub has for it; null when it does not answer. */
+  async function ask({ call }: Step): Promise<Step | null> {
+    const { location_id, result_id: run_id } = tick;
+    const request = { location_id, run_id, result_id: call.result_id };
+    const answer = await bus?.requestCredentials(request).catch(() => null);
+    cancel?.throwIfAborted();
+    return answer ? answered(settings, tick, call, answer) : null;
+  }
+
+  async function renew(step: Step, key: string): Promise<Step> {
+    const until = clock.monotonic() + Math.min(PATIENCE_MS, runPatienceMs);
+    let latest = step;
+    for (;;) {
+      const fresh = await ask(step);
+      if (fresh?.fault) return fresh;
+      const authorization = fresh?.call.authorization;
+      if (fresh && !authorization) return latest;
+      if (fresh && authorization) {
+        latest = fresh;
+        successors.set(key, authorization);
+      }
+      const { is_renewed, renewal_failure } = authorization?.token ?? {};
+      const isHopeless = fresh && (!is_renewed || renewal_failure);
+      const isOver = clock.monotonic() + ASK_EVERY_MS >= until;
+      if (lasts(latest, 0) || isHopeless || isOver) return latest;
+      await clock.pause(ASK_EVERY_MS, cancel);
+    }
+  }
+
+  return {
+    /** The step as it can be made soon. Rejects with the reason of `cancel` only. */
+    async renewed(step: Step): Promise<Step> {
+      const { authorization } = step.call;
+      if (!bus || step.fault || !authorization?.token?.is_renewed) return step;
+      const key = JSON.stringify(authorization);
+      const held = successors.get(key) ?? authorization;
+      const latest = { ...step, call: { ...step.call, authorization: held } };
+      if (lasts(latest, MARGIN_MS) || runPatienceMs <= 0) return latest;
+      const began = clock.monotonic();
+      const renewed = await renew(latest, key);
+      runPatienceMs -= clock.monotonic() - began;
+      const { call_id } = step.call;
+      if (!lasts(renewed, 0)) log.warn({ run_id: tick.result_id, call_id }, "token not renewed");
+      return renewed;
+    },
+  };
+}
+
+/** The step with the credentials of the answer only. */
+async function answered(
+  settings: CredentialsSettings,
+  tick: Tick,
+  call: TickCall,
+  { sealed, authorization, unable }: CallCredentials,
+): Promise<Step> {
+  const renewed: TickCall = {
+    ...call,
+    authorization: authorization ?? null,
+    ...(unable !== undefined && { unable }),
+  };
+  const sealedTick = { ...tick, calls: [renewed], ...(sealed !== undefined && { sealed }) };
+  const opened = await openTick(sealedTick, settings.sealer);
+  return typeof opened === "string"
+    ? stepOf(settings, call, opened)
+    : stepOf(settings, opened.calls[0] ?? call, undefined);
+}

@@ -1,0 +1,56 @@
+// The credentials of one call of a run under way, as they are stored now: an agent asks for them
+// when a token in its tick has expired.
+import { ANSWER_MS } from "../bus/bus.ts";
+import type { Consumer } from "../bus/bus.ts";
+import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
+import { stepIds } from "../runtime/ids.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import { createSemaphore } from "../runtime/semaphore.ts";
+import { buildTicks } from "./build-tick.ts";
+import type { Dispatcher } from "./dispatch.ts";
+
+/** Requests that are answered at a time: the others leave the database to the scheduler. */
+const PLACES = 4;
+
+/** Answers the requests of agents, while they wait for the answer. */
+export function createCallCredentials(dispatcher: Dispatcher): Service {
+  const places = createSemaphore(PLACES);
+  let consumer: Consumer | undefined;
+  return {
+    name: "credentials of calls",
+    async start() {
+      consumer = await dispatcher.bus.consumeCredentialsRequests(async (request, answer) => {
+        const isWaiting = AbortSignal.timeout(ANSWER_MS);
+        answer(await places.run(isWaiting, () => credentialsOf(dispatcher, request)));
+      });
+    },
+    async stop() {
+      await consumer?.drain();
+    },
+  };
+}
+
+/**
+ * As the run's tick would carry them if it were published now. Empty unless the run is planned for
+ * this location, published and without an outcome, and makes this call.
+ */
+async function credentialsOf(
+  { store, sealTick }: Dispatcher,
+  { location_id, run_id, result_id }: CredentialsRequest,
+): Promise<CallCredentials> {
+  const run = await store.pendingRuns.getPublished(run_id);
+  if (!run?.call_ids || run.location_id !== location_id) return {};
+  if (!stepIds(run.due_time, run_id, run.call_ids.length).includes(result_id)) return {};
+  const { ticks, unable } = await buildTicks(store, [run]);
+  const [tick, reason] = [ticks[0], unable[0]?.message];
+  if (!tick) return reason === undefined ? {} : { unable: reason };
+  const isAsked = (call: { readonly result_id: string }) => call.result_id === result_id;
+  const asked = { ...tick, environment: {}, calls: tick.calls.filter(isAsked) };
+  const { sealed, calls } = sealTick ? await sealTick(asked) : asked;
+  const { authorization, unable: fault } = calls[0] ?? {};
+  return {
+    ...(sealed !== undefined && { sealed }),
+    ...(authorization && { authorization }),
+    ...(fault !== undefined && { unable: fault }),
+  };
+}
