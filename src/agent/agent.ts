@@ -1,4 +1,5 @@
 // The agent role: takes the ticks of its location, makes the calls, and reports the results.
+import { hostname } from "node:os";
 import type { AgentBus, Consumer } from "../bus/bus.ts";
 import type { EgressRules } from "../net/egress.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
@@ -79,6 +80,7 @@ export function createAgent(given: AgentSettings): Service {
       heartbeats.begin();
       publisher.begin();
       runLog.begin();
+      settings.log.info({ host: hostname(), pid: process.pid }, "agent started");
     },
     async stop() {
       heartbeats.end();

@@ -15,6 +15,7 @@ import type { OpsServer, ReadinessCheck } from "../runtime/ops-server.ts";
 import { lockForProcess } from "../store/process-lock.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
+import { claimAgentIds } from "./agent-id.ts";
 import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
 import type { AgentThread } from "./agent-thread.ts";
 import { openConfiguredBus } from "./bus.ts";
@@ -79,6 +80,8 @@ interface Connections {
   readonly store: Store | undefined;
   readonly bus: Bus;
   readonly agentThreads: readonly AgentThread[];
+  /** Of its agents, in their order. */
+  readonly agentIds: readonly string[];
 }
 
 /** Adds each part to `opened` as soon as it is open, as a service that closes it. */
@@ -104,6 +107,9 @@ async function openConnections(
   closeLater("agents' threads", async () => {
     await Promise.all(agentThreads.map((thread) => thread.end()));
   });
+  const agents = config.roles.includes("agent") ? config.agentThreads : 0;
+  const { ids: agentIds, release } = claimAgentIds(dataDir, agents, log);
+  closeLater("agents' ids", async () => release());
   const store = needsStore ? await openConfiguredStore(config, dataDir, log) : undefined;
   if (store) closeLater("store", () => store.close());
   const registry = createRegistry({ version: VERSION });
@@ -111,7 +117,7 @@ async function openConnections(
   const bus = await openConfiguredBus(config, log, registry, holder);
   closeLater("bus", () => bus.close());
   if (store) await prepareStore(store, bus, config);
-  return { registry, holder, store, bus, agentThreads };
+  return { registry, holder, store, bus, agentThreads, agentIds };
 }
 
 async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {

@@ -44,6 +44,8 @@ export interface RoleParts {
   readonly own: WatchedNetwork;
   /** One for each agent; empty: the agent, if this process has one, runs on the main thread. */
   readonly agentThreads: readonly AgentThread[];
+  /** Of its agents, in their order. */
+  readonly agentIds: readonly string[];
   /** Allowed targets in addition to the configured ones. */
   readonly egressAllow: readonly string[];
 }
@@ -119,10 +121,10 @@ async function agentsOf(parts: RoleParts): Promise<Service> {
 
 /** Of the nth of so many agents. */
 function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
-  const { config, dataDir, bus, holder, store } = parts;
+  const { config, dataDir, bus, agentIds, store } = parts;
   return {
     locationId: config.location,
-    agentId: agents === 1 ? holder : `${holder}-${n}`,
+    agentId: agentIds[n - 1] ?? "",
     locationKeys: locationKeysOf(config, dataDir, { hasMaster: store !== undefined }),
     egressAllow: allowedTargets(parts),
     uplinkCheck: uplinkCheckOf(config),

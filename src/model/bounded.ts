@@ -1,5 +1,5 @@
-// Cuts what is far beyond the limits of a schema out of a value, so that finding its faults costs no
-// more than the limits allow.
+// Cuts what is far beyond the limits of a schema out of a value, so that finding its faults costs
+// no more than the limits allow.
 
 interface Node {
   readonly type?: string;

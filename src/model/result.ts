@@ -72,7 +72,7 @@ const Pairs = Type.Array(Type.Object({ key: Type.String(), value: Type.String() 
 const RUN_META = {
   deployment_id: nullable(ExampleId),
   location_id: LocationRef,
-  agent_id: nullable(Type.String({ examples: ["probe-1"] })),
+  agent_id: nullable(Type.String({ examples: ["agent-5f0c6b1e9a7d4382"] })),
   trigger: Type.Enum([...TRIGGERS]),
   trigger_time: Instant,
   due_time: Instant,

@@ -359,6 +359,7 @@ describe("an agent", () => {
     await stop();
     const lines = system.lines.map((line) => JSON.parse(line) as unknown);
     expect(lines).toEqual([
+      expect.objectContaining({ msg: "agent started", agent_id: "agent-1", pid: process.pid }),
       expect.objectContaining({
         msg: "call finished",
         level: "info",

@@ -1,5 +1,6 @@
 // `sonde serve`, and other commands beside it on the same data folder.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
@@ -58,6 +59,12 @@ describe("serve --demo", { timeout: 60_000 }, () => {
           expect(results.some(({ meta }) => meta.result !== "QUEUED")).toBe(true);
         }
       });
+      const agentId = readFileSync(join(folder.dataDir, "agent-id"), "utf8");
+      const [first] = await client.ended(firstCalls[0]?.id ?? "");
+      expect(first?.meta.agent_id).toBe(agentId);
+      expect(sonde.log()).toContainEqual(
+        expect.objectContaining({ msg: "agent started", agent_id: agentId, host: hostname() }),
+      );
       expect(await sonde.stop()).toEqual({ code: 0, signal: null });
     }
     await using again = startSonde(["serve", "--demo"], {

@@ -17,7 +17,7 @@ const tag = "Locations";
 const AgentSchema = named(
   "Agent",
   Type.Object({
-    agent_id: Type.String({ examples: ["probe-1"] }),
+    agent_id: Type.String({ examples: ["agent-5f0c6b1e9a7d4382"] }),
     location_id: LocationRef,
     version: Type.String({ examples: ["0.1.0"] }),
     online: Type.Boolean({ description: "seen within three heartbeats" }),

@@ -1,0 +1,40 @@
+// The ids of this process's agents. Results show them, so they say nothing about the machine; a
+// folder keeps them, so an agent is the same after a restart.
+import { randomBytes } from "node:crypto";
+import type { DataDir } from "../runtime/data-dir.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { lockForProcess } from "../store/process-lock.ts";
+
+/**
+ * So many ids, and what releases them. Where the folder's cannot be used, above all because another
+ * process uses them, they are new ones for this start only.
+ */
+export function claimAgentIds(dataDir: DataDir, count: number, log: Logger) {
+  const newIds = { ids: Array.from({ length: count }, newId), release: (): void => undefined };
+  return count === 0 ? newIds : (keptIds(dataDir, count, log) ?? newIds);
+}
+
+function keptIds(dataDir: DataDir, count: number, log: Logger) {
+  let release: (() => void) | undefined;
+  try {
+    release = lockForProcess(dataDir.path("agent.lock"), dataDir.path(""));
+    return { ids: Array.from({ length: count }, (_, at) => keptId(dataDir, at + 1)), release };
+  } catch (err) {
+    release?.();
+    log.warn({ err }, "the agent ids of the data folder cannot be used: agents get new ones");
+    return undefined;
+  }
+}
+
+function keptId(dataDir: DataDir, n: number): string {
+  const file = n === 1 ? "agent-id" : `agent-id-${n}`;
+  const kept = dataDir.read(file)?.trim() ?? "";
+  if (AGENT_ID.test(kept)) return kept;
+  const id = newId();
+  dataDir.write(file, id);
+  return id;
+}
+
+const AGENT_ID = /^agent-[0-9a-f]{16}$/;
+
+const newId = (): string => `agent-${randomBytes(8).toString("hex")}`;
