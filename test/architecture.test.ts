@@ -18,7 +18,7 @@ const STORE = ["store/store.ts", "store/records.ts"];
 const RULES: Readonly<Record<string, Rule>> = {
   "model/": {
     ours: ["model/"],
-    packages: ["typebox", "hdr-histogram-js", "tldts"],
+    packages: ["typebox", "ipaddr.js", "hdr-histogram-js", "tldts"],
     builtins: false,
   },
   "runtime/": {

@@ -121,6 +121,7 @@ function runSettings(settings: Settings): RunSettings {
       clock,
       egress,
       uplinkCheck,
+      onRefusal: (refusal) => log.warn(refusal, "target refused by egress rules"),
       ...(resolver && { resolver }),
     }),
     reporter: { locationId, agentId },

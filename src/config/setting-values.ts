@@ -1,5 +1,6 @@
 // Parsers of setting values. Each returns undefined when the text is not allowed.
 import { isIP } from "node:net";
+import { parseEgressEntry } from "../model/egress-entry.ts";
 
 export const matching = (pattern: RegExp) => (text: string) =>
   pattern.test(text) ? text : undefined;
@@ -49,23 +50,9 @@ export function keyBytes(text: string): Uint8Array | undefined {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined;
 }
 
-/** An address, a CIDR range or `localhost`, each with an optional port. */
-export function destination(text: string): string | undefined {
-  const [, bracketed, plain, number] =
-    /^(?:\[([^\]]+)\]|([^:[\]]+))(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
-  if (number !== undefined && port(number) === undefined) return undefined;
-  return isDestination(bracketed ?? plain ?? text) ? text : undefined;
-}
-
-function isDestination(text: string): boolean {
-  if (text.toLowerCase() === "localhost") return true;
-  const [, address = text, prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
-  // The agent refuses zones, and IPv4 ranges in IPv6 notation.
-  if (address.includes("%") || (prefix && /^::ffff:/i.test(address))) return false;
-  const version = isIP(address);
-  const widest = version === 4 ? 32 : 128;
-  return version > 0 && Number(prefix ?? widest) <= widest;
-}
+/** An entry of the targets that are allowed beyond public addresses. */
+export const destination = (text: string): string | undefined =>
+  parseEgressEntry(text) ? text : undefined;
 
 export function hostAndPort(text: string): string | undefined {
   const [, bracketed, name, hostPort] =

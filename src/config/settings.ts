@@ -1,6 +1,7 @@
 // Every setting: its name, default, meaning and allowed values. config.ts reads them.
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { EGRESS_ENTRIES } from "../model/egress-entry.ts";
 import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
 import {
@@ -172,7 +173,7 @@ export const SETTINGS = {
     defaultMeaning: "none",
     meaning:
       "Targets allowed beyond public addresses, comma-separated: addresses, ranges (`10.1.0.0/16`) or `localhost`, each with an optional port (`127.0.0.1:8080`, `[::1]:8080`)",
-    allowed: "a comma-separated list of addresses, ranges or localhost, each with an optional port",
+    allowed: `a comma-separated list in which each item is ${EGRESS_ENTRIES}`,
     parse: listOf(destination),
   }),
   uplinkCheck: setting({

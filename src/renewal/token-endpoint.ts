@@ -65,7 +65,7 @@ export async function askForToken(
       return {
         reason: `the token endpoint did not answer within ${timeoutMs / 1000} s`,
       };
-    if (cause instanceof EgressRefusal) return REFUSED;
+    if (cause instanceof EgressRefusal) return { reason: unreachable("dns_not_found") };
     return { reason: unreachable(codeOf(cause)) };
   } finally {
     await dispatcher.destroy();
@@ -81,7 +81,7 @@ const tooLarge = (): Error =>
 
 const unreachable = (code: string): string =>
   code === "dns_not_found"
-    ? "the name of the token endpoint has no address"
+    ? "the name of the token endpoint has no address, or none that SONDE_EGRESS_ALLOW allows"
     : `the token endpoint cannot be reached (${code})`;
 
 class EgressRefusal extends Error {}

@@ -6,7 +6,7 @@ import { buildRequest } from "../../src/agent/build-request.ts";
 import type { HttpRequest } from "../../src/agent/http/http-request.ts";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import type { CallOutcome } from "../../src/agent/http/http-call.ts";
+import type { CallOutcome, HttpCallerSettings } from "../../src/agent/http/http-call.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import type { HostResolver } from "../../src/net/resolve-host.ts";
 import { timingOf } from "../../src/agent/http/trace.ts";
@@ -104,6 +104,7 @@ export interface CallOptions {
   readonly behaviour?: Partial<Behaviour>;
   readonly secureContext?: SecureContext;
   readonly resolver?: HostResolver;
+  readonly onRefusal?: HttpCallerSettings["onRefusal"];
 }
 
 /** Makes a call with real time; loopback is allowed unless said otherwise. */
@@ -115,12 +116,14 @@ export function call(
     behaviour,
     secureContext,
     resolver = createHostResolver({ clock: systemClock }),
+    onRefusal,
   }: CallOptions = {},
 ): Promise<CallOutcome> {
   const caller = createHttpCaller({
     clock: systemClock,
     egress: parseEgressAllow(allow),
     resolver,
+    onRefusal,
     ...(secureContext && { secureContext }),
   });
   return caller.call(requestOf(url, request), {

@@ -218,7 +218,7 @@ describe("a secret", () => {
 });
 
 const EGRESS =
-  "a comma-separated list of addresses, ranges or localhost, each with an optional port";
+  "a comma-separated list in which each item is an address, a range whose other bits are 0 (10.0.0.0/8), localhost, or one of them with a port (127.0.0.1:8080, [::1]:8080)";
 
 describe("an invalid value", () => {
   it.each([
@@ -255,6 +255,8 @@ describe("an invalid value", () => {
       "a location id (1 to 64 letters, digits, _ or -)",
     ],
     ["a prefix too long", "SONDE_EGRESS_ALLOW", "10.0.0.0/33", EGRESS],
+    ["a range with host bits", "SONDE_EGRESS_ALLOW", "1.2.3.4/0", EGRESS],
+    ["an address that may have a port", "SONDE_EGRESS_ALLOW", "::1:8080", EGRESS],
     ["a host name", "SONDE_EGRESS_ALLOW", "example.com:443", EGRESS],
     ["a zone", "SONDE_EGRESS_ALLOW", "fe80::1%eth0", EGRESS],
     ["a mapped range", "SONDE_EGRESS_ALLOW", "::ffff:10.0.0.0/104", EGRESS],

@@ -40,6 +40,32 @@ describe("a port where Sonde itself listens", () => {
   });
 });
 
+describe("an address of this machine's interfaces", () => {
+  const interfaces = () => new Set(["8.8.4.4", "10.1.2.3", "2606:4700:0:0:0:0:0:1"]);
+  const allowsHere = (address: string, port: number, allow: string[]): boolean =>
+    parseEgressAllow(allow, undefined, interfaces).allows(address, port);
+
+  it.each([
+    ["8.8.4.4", []],
+    ["8.8.4.4", ["0.0.0.0/0", "8.8.4.0/24"]],
+    ["::ffff:8.8.4.4", ["::/0"]],
+    ["64:ff9b:1::808:404", ["::/0"]],
+    ["10.1.2.3", ["10.0.0.0/8", "127.0.0.0/8"]],
+    ["2606:4700::1", []],
+  ])("(%s) is refused like loopback with %j", (address, allow) => {
+    expect(allowsHere(address, 80, allow)).toBe(false);
+  });
+
+  it.each([
+    ["8.8.4.4", ["8.8.4.4"]],
+    ["10.1.2.3", ["10.1.2.3:80"]],
+    ["2606:4700::1", ["2606:4700::1"]],
+    ["8.8.8.8", []],
+  ])("does not block %s with %j", (address, allow) => {
+    expect(allowsHere(address, 80, allow)).toBe(true);
+  });
+});
+
 describe("a server that Sonde uses on another machine", () => {
   const allowsServer = (address: string, port: number, allow: string[]) =>
     parseEgressAllow(allow, {
@@ -101,6 +127,8 @@ describe("a metadata address", () => {
     ["mapped", "::ffff:a9fe:a9fe"],
     ["behind NAT64", "64:ff9b::a9fe:a9fe"],
     ["by 6to4", "2002:a9fe:a9fe::1"],
+    ["by ISATAP", "2606:4700::5efe:a9fe:a9fe"],
+    ["by ISATAP with a universal identifier", "2606:4700::200:5efe:169.254.169.254"],
     ["behind local NAT64, of 48 bits", "64:ff9b:1:a9fe:a9:fe00::"],
     ["behind local NAT64, of 56 bits", "64:ff9b:1:a9:fe:a9fe::"],
     ["behind local NAT64, of 64 bits", "64:ff9b:1:0:a9:fea9:fe00:0"],
@@ -175,6 +203,9 @@ describe("without an exception", () => {
     ["64:ff9b:1::808:808", "local NAT64"],
     ["2002:a00:1::1", "6to4"],
     ["2002:808:808::1", "6to4"],
+    ["2606:4700::5efe:808:808", "ISATAP"],
+    ["2606:4700:0:1:200:5efe:a00:1", "ISATAP"],
+    ["fe80::5efe:10.0.0.1", "ISATAP"],
     ["2001::1", "Teredo"],
     ["2001:db8::1", "documentation"],
     ["100::1", "discard"],
@@ -200,6 +231,7 @@ describe("an exception", () => {
     ["a port opens no other", ["10.0.0.5:8080"], "10.0.0.5", 8081, false],
     ["a range may have a port", ["10.0.0.0/8:443"], "10.9.9.9", 443, true],
     ["IPv6 address", ["fd12::1"], "fd12:0:0::1", 80, true],
+    ["IPv6 address in brackets", ["[fd12::1:2]"], "fd12::1:2", 80, true],
     ["IPv6 range", ["fd12::/32"], "fd12:0:9::1", 80, true],
     ["IPv6 address with a port", ["[::1]:8080"], "::1", 8080, true],
     ["IPv6 address with another port", ["[::1]:8080"], "::1", 80, false],
@@ -233,6 +265,11 @@ describe("an exception", () => {
     ["10.0.0.256"],
     ["0x7f.1"],
     ["10.0.0.0/33"],
+    ["1.2.3.4/0"],
+    ["10.0.0.1/8"],
+    ["fd00::1/64"],
+    ["::1:8080"],
+    ["fd00::5:443"],
     ["10.0.0.0/"],
     ["10.0.0.0/8/8"],
     ["fd00::/129"],
@@ -245,7 +282,9 @@ describe("an exception", () => {
     ["[::1"],
     ["http://10.0.0.1"],
   ])("%j is rejected by name", (entry) => {
-    expect(() => parseEgressAllow(["10.0.0.1", entry])).toThrow(`'${entry}' is not an address`);
+    expect(() => parseEgressAllow(["10.0.0.1", entry])).toThrow(
+      `'${entry}' is not an address, a range whose other bits are 0 (10.0.0.0/8), localhost, or one of them with a port (127.0.0.1:8080, [::1]:8080)`,
+    );
   });
 });
 

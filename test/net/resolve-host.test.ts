@@ -91,10 +91,12 @@ describe("a name", () => {
     expect(took).toBeLessThan(most);
   });
 
+  const NOT_FOUND = "dns_not_found: a.example has no address that may be called from here";
+
   it.each([
-    ["does not exist", "NXDOMAIN", "dns_not_found: a.example has no address"],
-    ["has no address", [], "dns_not_found: a.example has no address"],
-    ["is its own alias", { cname: "a.example" }, "dns_not_found: a.example has no address"],
+    ["does not exist", "NXDOMAIN", NOT_FOUND],
+    ["has no address", [], NOT_FOUND],
+    ["is its own alias", { cname: "a.example" }, NOT_FOUND],
     ["cannot be answered", "SERVFAIL", "dns_failure: a.example could not be looked up (ESERVFAIL)"],
     ["is refused", "REFUSED", "dns_failure: a.example could not be looked up (EREFUSED)"],
   ] satisfies [string, Answer, string][])(
@@ -348,6 +350,37 @@ describe("among several addresses", () => {
   });
 });
 
+it("a name that leads inside looks like one that does not exist, but not to the operator", async () => {
+  await using server = await startNameServer((name) =>
+    name === "inside.example" ? ["127.0.0.1", "10.0.0.7"] : "NXDOMAIN",
+  );
+  const refusals: unknown[] = [];
+  const options = {
+    resolver: resolverOf(server),
+    allow: [],
+    onRefusal: (refusal: unknown) => refusals.push(refusal),
+  };
+  const [inside, missing] = await Promise.all(
+    ["inside", "missing"].map(async (name) => {
+      const { result, message, last } = await call(`http://${name}.example:81/`, options);
+      const { phases, destIp, sourceIp, response, started, ended } = last;
+      const shown = { result, message: message?.replace(name, "NAME"), total: ended - started };
+      return { ...shown, phases, destIp, sourceIp, response };
+    }),
+  );
+  expect(inside).toEqual(missing);
+  expect(inside).toMatchObject({
+    result: "CONNECTION_ERROR",
+    message: "dns_not_found: NAME.example has no address that may be called from here",
+    total: 0,
+    phases: { dns: null },
+    destIp: null,
+  });
+  expect(refusals).toEqual([
+    { host: "inside.example", port: 81, addresses: ["127.0.0.1", "10.0.0.7"] },
+  ]);
+});
+
 describe("a name that changes its address", () => {
   it("is looked up once, so that the checked address is dialled", async () => {
     const port = await freePort();
@@ -365,7 +398,7 @@ describe("a name that changes its address", () => {
     const options = { resolver: resolverOf(server), allow: [target.authority] };
     expect((await call(url, options)).result).toBe("COMPLETE");
     expect(server.questions).toEqual(["a.example", "a.example"]);
-    expect(codeOf(await call(url, options))).toBe("egress_refused");
+    expect(codeOf(await call(url, options))).toBe("dns_not_found");
     expect(inside.connections()).toBe(0);
   });
 });

@@ -19,6 +19,9 @@ import { answering } from "./renewing.ts";
 const REFUSED =
   "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW";
 
+const NO_ADDRESS =
+  "the name of the token endpoint has no address, or none that SONDE_EGRESS_ALLOW allows";
+
 const resolverOf = (settings: Partial<ResolverSettings> = {}) =>
   createHostResolver({
     clock: systemClock,
@@ -66,10 +69,10 @@ describe("the name of a token endpoint", () => {
   const NEW = { access_token: "new" };
 
   it.each<[string, Answer, string]>([
-    ["does not exist", "NXDOMAIN", "the name of the token endpoint has no address"],
-    ["has no address", [], "the name of the token endpoint has no address"],
+    ["does not exist", "NXDOMAIN", NO_ADDRESS],
+    ["has no address", [], NO_ADDRESS],
     ["cannot be looked up", "SERVFAIL", "the token endpoint cannot be reached (dns_failure)"],
-    ["leads inside", ["127.0.0.1", "::1"], REFUSED],
+    ["leads inside", ["127.0.0.1", "::1"], NO_ADDRESS],
   ])("that %s is reported as the reason", async (_, answer, reason) => {
     await using server = await startNameServer(() => answer);
     const resolver = resolverOf({ servers: [server.address] });

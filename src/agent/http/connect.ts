@@ -13,10 +13,18 @@ import type { HttpRequest } from "./http-request.ts";
 import { secure } from "./secure.ts";
 import type { Trace } from "./trace.ts";
 
+/** For the agent's operator. */
+export interface Refusal {
+  readonly host: string;
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
+
 export interface Network {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
+  readonly onRefusal?: ((refusal: Refusal) => void) | undefined;
   /** Shared by all calls: creating one costs more than the rest of a handshake's set-up. */
   readonly secureContext: SecureContext;
   /** A context that presents a client certificate. Throws if its PEM cannot be read. */
@@ -49,11 +57,7 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
   if (port === 0) throw new CallFailure("request_invalid", "port 0 cannot be called");
   const addresses = await lookUp(network, trace, host, deadline);
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
-  if (permitted.length === 0)
-    throw new CallFailure(
-      "egress_refused",
-      "the address of this host is not a public one, and is not allowed for this location",
-    );
+  if (permitted.length === 0) throw refusal(network, trace, { host, port, addresses });
   const secureContext = contextOf(network, trace.request);
   const started = network.clock.monotonic();
   const socket = await dial(permitted.slice(0, MAX_ADDRESSES), port, attempt);
@@ -70,6 +74,31 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
   });
 }
 
+/**
+ * A name that leads to refused addresses only fails as one without addresses does, in word and
+ * time: whoever makes calls must not learn which names the agent's network knows.
+ */
+function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFailure {
+  onRefusal?.(refused);
+  if (!saysItsAddress(refused.host)) {
+    trace.phases.dns = null;
+    return notFound(refused.host);
+  }
+  return new CallFailure(
+    "egress_refused",
+    "the address of this host is not a public one, and is not allowed for this location",
+  );
+}
+
+const notFound = (host: string, cause?: unknown): CallFailure =>
+  new CallFailure("dns_not_found", `${host} has no address that may be called from here`, {
+    cause,
+  });
+
+/** RFC 6761 section 6.3: `localhost` is loopback everywhere. */
+const saysItsAddress = (host: string): boolean =>
+  isIP(host) !== 0 || /(?:^|\.)localhost\.?$/.test(host);
+
 async function lookUp(
   { clock, resolver }: Network,
   trace: Trace,
@@ -82,7 +111,10 @@ async function lookUp(
     deadline.watch(() =>
       reject(new CallFailure("dns_timeout", `${host} was not looked up in time`)),
     );
-    resolver.resolve(host).then(resolve, (cause: unknown) => reject(dnsFailure(cause)));
+    resolver.resolve(host).then(resolve, (cause: unknown) => {
+      const failure = dnsFailure(cause);
+      reject(failure.code === "dns_not_found" ? notFound(host, cause) : failure);
+    });
   });
   trace.phases.dns = clock.monotonic() - started;
   return addresses;

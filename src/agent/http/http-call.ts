@@ -34,6 +34,7 @@ export interface HttpCallerSettings {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver?: HostResolver;
+  readonly onRefusal?: Network["onRefusal"];
   readonly secureContext?: SecureContext;
   readonly certifiedContext?: Network["certifiedContext"];
   /** `host:port` of what answers whenever the agent's own network works. */
@@ -49,8 +50,12 @@ export function createHttpCaller({
   secureContext = createSecureContext(),
   certifiedContext = createSecureContext,
   uplinkCheck = [],
+  onRefusal,
 }: HttpCallerSettings) {
-  const network: Network = { clock, egress, resolver, secureContext, certifiedContext };
+  const network: Network = {
+    ...{ clock, egress, resolver, onRefusal },
+    ...{ secureContext, certifiedContext },
+  };
   const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {
     /**
@@ -133,6 +138,8 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
     }
   } catch (cause) {
     endTrace(trace, network.clock);
+    // How long it took would tell why there is none.
+    if (cause instanceof CallFailure && cause.code === "dns_not_found") trace.ended = trace.started;
     throw cause;
   }
 }
