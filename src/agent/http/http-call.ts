@@ -53,8 +53,12 @@ export function createHttpCaller({
   onRefusal,
 }: HttpCallerSettings) {
   const network: Network = {
-    ...{ clock, egress, resolver, onRefusal },
-    ...{ secureContext, certifiedContext },
+    clock,
+    egress,
+    resolver,
+    onRefusal,
+    secureContext,
+    certifiedContext,
   };
   const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {
