@@ -22,6 +22,8 @@ export interface Credentialed {
 export type Authenticate = (request: Credentialed, level: AccessLevel) => Promise<Principal>;
 
 const WRONG_KEYS_PER_MINUTE = 600;
+/** Whoever has many addresses must not fill the database either. */
+const AUDITED_ADDRESSES_PER_MINUTE = 20;
 
 export function createAuthenticate({
   store,
@@ -33,6 +35,7 @@ export function createAuthenticate({
   readonly tokenInQuery: boolean;
 }): Authenticate {
   const countWrongKey = perMinute(clock);
+  const recordFailure = createFailureRecord(store, clock);
   return async ({ headers, query, ip }, level) => {
     const given =
       keyOf(headers) ?? (tokenInQuery ? (query as Record<string, unknown>)["_token"] : undefined);
@@ -42,8 +45,33 @@ export function createAuthenticate({
         ? await store.apiKeys.findByHash(hashApiKey(given))
         : undefined;
     if (principal) return withLevel(principal, level);
-    if (countWrongKey(ip) <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
+    const count = countWrongKey(ip);
+    if (count === 1) await recordFailure(ip);
+    if (count <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
     throw new AppError("too_many", "Too many requests with a wrong API key");
+  };
+}
+
+/**
+ * Records failed sign-ins in the audit trail, never the key: the first of each minute from an
+ * address. After that of so many addresses, one more entry without an address stands for the rest.
+ */
+function createFailureRecord(store: Store, clock: Clock): (ip: string) => Promise<void> {
+  const countAddress = perMinute(clock);
+  return async (ip) => {
+    const count = countAddress("");
+    if (count > AUDITED_ADDRESSES_PER_MINUTE + 1) return;
+    await store.audit.record({
+      time: await store.now(),
+      actor: "unknown key",
+      owner: null,
+      org: null,
+      address: count > AUDITED_ADDRESSES_PER_MINUTE ? null : ip,
+      action: "reject",
+      kind: "sign_in",
+      object_id: "",
+      fields: [],
+    });
   };
 }
 

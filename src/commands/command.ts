@@ -6,6 +6,7 @@ import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import { createLogger } from "../runtime/logger.ts";
+import type { AuditEntry } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
 const OPTIONS = {
@@ -77,6 +78,21 @@ export function refuseForeign(
     (option) => !command.options?.some((taken) => taken === option),
   );
   if (foreign.length > 0) throw new Error(`${name} does not take --${foreign.join(", --")}`);
+}
+
+/** Adds an entry to the audit trail for what a command does on nobody's behalf. */
+export async function audit(
+  store: Store,
+  entry: Pick<AuditEntry, "action" | "kind" | "object_id">,
+): Promise<void> {
+  const nobody = { owner: null, org: null, address: null };
+  await store.audit.record({
+    time: await store.now(),
+    actor: ACTOR,
+    ...nobody,
+    ...entry,
+    fields: [],
+  });
 }
 
 /** Whom --owner and --org name, if anybody. Throws for an organization without an owner. */

@@ -7,7 +7,7 @@ import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
-import { ACTOR, actorIn, withStore } from "./command.ts";
+import { ACTOR, actorIn, audit, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
 
 const PAGE = 1000;
@@ -57,8 +57,10 @@ export const revokeKey: Command = {
 /** Re-encrypts every stored secret with the current master key; the service may keep running. */
 export const rotateMaster: Command = {
   run: ({ config, print }) =>
-    withStore(config, async ({ masterKeys }) => {
+    withStore(config, async (store) => {
+      const { masterKeys } = store;
       await masterKeys.claim();
+      await audit(store, { action: "rotate", kind: "master_key", object_id: masterKeys.keyId });
       await masterKeys.rotate(({ what, checked, resealed }) =>
         print(`${what}: ${checked} checked, ${resealed} re-encrypted\n`),
       );

@@ -5,7 +5,7 @@ import { checkLocationId } from "../model/location.ts";
 import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
-import { ACTOR, withStore } from "./command.ts";
+import { audit, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
 
 export const addLocation: Command = {
@@ -39,7 +39,9 @@ export const printAgentEnvironment: Command = {
       const locations = await store.locations.list();
       if (!locations.some((location) => location.id === id))
         throw invalid(`no location ${show(id)}; \`sonde locations list\` shows them`);
-      print(await agentEnvironment(store, config, id));
+      const environment = await agentEnvironment(store, config, id);
+      await audit(store, { action: "read", kind: "location_key", object_id: id });
+      print(environment);
     }),
 };
 
@@ -51,17 +53,7 @@ async function insertLocation(
   const time = await store.now();
   return store.transaction(async (within) => {
     if (!(await within.locations.insert({ ...location, created: time }))) return false;
-    await within.audit.record({
-      time,
-      actor: ACTOR,
-      owner: null,
-      org: null,
-      address: null,
-      action: "create",
-      kind: "location",
-      object_id: location.id,
-      fields: [],
-    });
+    await audit(within, { action: "create", kind: "location", object_id: location.id });
     return true;
   });
 }

@@ -15,6 +15,8 @@ const BATCH = 100;
 export type MasterKeyStore = ReturnType<typeof createMasterKeyStore>;
 
 export const createMasterKeyStore = (database: Database, sealer: Sealer) => ({
+  /** Of the current key. */
+  keyId: sealer.keyId,
   /**
    * Registers the current key as one that the database is sealed with. Rejects, changing nothing,
    * unless the process holds every registered key.

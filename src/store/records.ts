@@ -191,7 +191,8 @@ export interface ApiKey extends Principal {
   readonly revoked: boolean;
 }
 
-export type AuditAction = "create" | "update" | "delete" | "run" | "issue" | "revoke";
+export type AuditAction =
+  "create" | "read" | "update" | "delete" | "run" | "issue" | "revoke" | "rotate" | "reject";
 
 /** Who changed what, when and from where; never the values. */
 export interface AuditEntry {
@@ -204,7 +205,7 @@ export interface AuditEntry {
   /** Of the request; null without one. */
   readonly address: string | null;
   readonly action: AuditAction;
-  /** A kind of resource, or `api_key`, `location`. */
+  /** A kind of resource, or `api_key`, `location`, `location_key`, `master_key`, `sign_in`. */
   readonly kind: string;
   readonly object_id: string;
   /** Whose the object is, where that is somebody else. */

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 
 const api = sharedApi();
 
@@ -166,4 +167,34 @@ it("records nothing of refused requests", async () => {
   ];
   expect(answers.map(({ status }) => status)).toEqual([400, 400, 404, 404, 200]);
   expect(await trail(api)).toEqual(before);
+});
+
+it("records the first failed sign-in of each minute, of so many addresses, without the key", async () => {
+  const clock = createManualClock(Date.UTC(2026, 9, 1));
+  await using api = await startApi({ clock });
+  const signIn = async (key: string, remoteAddress: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const url = "/api/2/calls/";
+    return (await api.api.app.inject({ url, headers, remoteAddress })).statusCode;
+  };
+  const wrong = "W".repeat(32);
+  const addresses = Array.from({ length: 30 }, (_, n) => `192.0.2.${n + 1}`);
+  expect(await signIn(api.ann.key, "192.0.2.1")).toBe(200);
+  for (const address of addresses)
+    for (const key of [wrong, "short"]) expect(await signIn(key, address)).toBe(401);
+  const entries = await api.store.audit.list({ limit: 100 });
+  expect(entries.map(({ address }) => address)).toEqual([...addresses.slice(0, 20), null]);
+  expect(entries[0]).toMatchObject({
+    actor: "unknown key",
+    owner: null,
+    action: "reject",
+    kind: "sign_in",
+    object_id: "",
+    fields: [],
+  });
+  expect(JSON.stringify(entries)).not.toMatch(/WWW|short/);
+
+  await clock.advance(60_000);
+  for (const key of [wrong, wrong]) await signIn(key, "192.0.2.1");
+  expect(await api.store.audit.list({ limit: 100 })).toHaveLength(22);
 });

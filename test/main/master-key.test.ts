@@ -130,6 +130,8 @@ it("audits changes made on the command line, and lists them", { timeout: 60_000 
   };
   await sonde("keys", "revoke", id);
   await sonde("locations", "add", "paris");
+  const printed = await sonde("locations", "env", "paris");
+  await sonde("keys", "rotate-master");
   const entries = await listed();
   expect(entries[0]).toEqual({
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -140,15 +142,21 @@ it("audits changes made on the command line, and lists them", { timeout: 60_000 
     action: "issue",
     kind: "api_key",
     object_id: id,
+    object_owner: null,
+    object_org: null,
     fields: [],
   });
   expect(entries.map(({ action, kind, object_id }) => [action, kind, object_id])).toEqual([
     ["issue", "api_key", id],
     ["revoke", "api_key", id],
     ["create", "location", "paris"],
+    ["read", "location_key", "paris"],
+    ["rotate", "master_key", expect.stringMatching(/^\S+$/)],
   ]);
-  expect(JSON.stringify(entries)).not.toContain(api_key);
-  expect(await listed("--limit", "1")).toEqual(entries.slice(2));
+  const locationKey = /^SONDE_LOCATION_KEY=(\S{40,})$/m.exec(printed)?.[1] ?? printed;
+  for (const secret of [api_key, locationKey])
+    expect(JSON.stringify(entries)).not.toContain(secret);
+  expect(await listed("--limit", "1")).toEqual(entries.slice(4));
   expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 1));
   expect(await listed("--owner", "bob", "--org", "acme")).toEqual([]);
   expect(await listed("--since", String(entries[1]?.["time"]))).toEqual(entries.slice(1));
