@@ -304,6 +304,22 @@ describe("the credential of a location's agents", () => {
     expect(taken).toEqual([]);
   });
 
+  it("does not make the hub answer where only the hub may publish", async () => {
+    await using server = await startNatsServer({ config });
+    await using hub = await connectTo(as(server.url, "hub"));
+    await using agent = await connectTo(as(server.url, "agent"), { locationId: "here" });
+    await using client = await connect({ servers: server.url, user: "agent", pass: "agent" });
+    await using observer = await connect({ servers: server.url, user: "hub", pass: "hub" });
+    await hub.consumeHeartbeats(async (_, answer) => answer(T0));
+    await hub.publishTicks([aTick({ location_id: "here" })]);
+    await until(async () => expect(await agent.sendHeartbeat(aHeartbeat("here"))).toBe(T0));
+    const reply = "$JS.API.STREAM.PURGE.SONDE_TICKS";
+    client.publish("sonde.heartbeats.here", JSON.stringify(aHeartbeat("here")), { reply });
+    await client.flush();
+    expect(await agent.sendHeartbeat(aHeartbeat("here"))).toBe(T0);
+    expect(await storedIn(observer, "SONDE_TICKS")).toBe(1);
+  });
+
   it("does not start a hub, whose start fails with the reason", async () => {
     await using server = await startNatsServer({ config });
     const starting = connectTo(as(server.url, "agent"));

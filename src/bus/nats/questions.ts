@@ -16,7 +16,12 @@ import {
   encodeQuestion,
 } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
-import { credentialsSubject, heartbeatSubject } from "./topology.ts";
+import {
+  credentialsSubject,
+  heartbeatSubject,
+  inboxPrefix,
+  locationOfSubject,
+} from "./topology.ts";
 
 /** How one kind of question travels. */
 export interface Questions<Q, A> {
@@ -69,6 +74,10 @@ export interface QuestionMessage {
   readonly data: Uint8Array;
 }
 
+/** The hub may publish anywhere, so whoever asks must not choose any subject for the answer. */
+const isInboxOf = (locationId: string, reply = ""): boolean =>
+  reply.startsWith("_INBOX.") || reply.startsWith(`${inboxPrefix(locationId)}.`);
+
 /** `decoded`: the question, or undefined for a message that is dropped. */
 export function listen<Q, A>(
   { connection }: NatsLink,
@@ -82,7 +91,10 @@ export function listen<Q, A>(
       if (err) return; // the connection logs it
       const question = decoded(message);
       if (question === undefined) return;
-      void listener.receive(question, (answer) => message.respond(encodeAnswer(answer)));
+      const isInbox = isInboxOf(locationOfSubject(message.subject), message.reply);
+      void listener.receive(question, (answer) => {
+        if (isInbox) message.respond(encodeAnswer(answer));
+      });
     },
   });
   return {
