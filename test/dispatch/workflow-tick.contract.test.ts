@@ -44,7 +44,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
   beforeAll(async () => {
     database = await createTestDatabase(kind);
     store = await database.open(createManualClock(T0));
-    for (const org of [null, "acme"]) await insertKey(store, T0, { org });
+    for (const org of [null, "acme", "shop"]) await insertKey(store, T0, { org });
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
@@ -89,14 +89,14 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
   });
 
   it("says whose run it is by a hash, which tells owners of one name apart", async () => {
-    const call = aCall();
-    await stored(call);
     const owners = [
       { owner: "ann", owner_org: null },
       { owner: "ann", owner_org: "shop" },
       { owner: "ann", owner_org: null },
     ];
-    const runs = owners.map((owner) => aRun({ target_id: call.id, ...owner }));
+    const calls = owners.map((owner) => aCall(owner));
+    await stored(...calls);
+    const runs = calls.map(({ id, owner, owner_org }) => aRun({ target_id: id, owner, owner_org }));
     const { ticks } = await buildTicks(store, runs);
     const [one, inShop, again] = ticks.map(({ owner_hash }) => owner_hash);
     expect(one).toMatch(/^[\w-]{16}$/);
