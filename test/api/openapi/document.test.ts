@@ -1,10 +1,11 @@
 // The OpenAPI document as tools read it: a linter, a generator of types, and programs that are
 // written against them.
 import { gunzipSync } from "node:zlib";
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import openapiTypescript from "openapi-typescript";
 import type { OpenAPI3 } from "openapi-typescript";
@@ -326,7 +327,7 @@ const PROGRAMS: readonly (readonly [what: string, program: string, said: RegExp]
 /**
  * What the type checker says of each program beside the generated types: its one fault, or nothing.
  */
-async function checkPrograms(): Promise<string[]> {
+async function checkPrograms(): Promise<{ said: string[]; created: Created }> {
   const folder = mkdtempSync(join(tmpdir(), "sonde-client-"));
   try {
     const schema = JSON.parse(await documentOf()) as OpenAPI3;
@@ -345,17 +346,41 @@ async function checkPrograms(): Promise<string[]> {
       { cwd: folder, encoding: "utf8" },
     );
     expect(stdout).not.toMatch(/^api\.ts/m);
-    return PROGRAMS.map((_, n) =>
+    const said = PROGRAMS.map((_, n) =>
       [...stdout.matchAll(new RegExp(`^program-${n}\\.ts\\S* (.*)$`, "gm"))]
         .map(([, fault]) => fault)
         .join("\n"),
     );
+    return { said, created: await runProgram(folder) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-it("generates types that programs compile against", async () => {
-  const said = await checkPrograms();
+interface Created {
+  readonly id: string;
+  readonly described: string;
+}
+
+/** What the first program creates at a running server. */
+async function runProgram(folder: string): Promise<Created> {
+  await api.api.start();
+  const [base, key] = [JSON.stringify(api.api.address()), JSON.stringify(api.ann.key)];
+  const code = `import { createCall, describe } from "./program-0.ts";
+    const call = await createCall(${base}, ${key});
+    console.log(JSON.stringify({ id: call.id, described: describe(call) }));`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--input-type=module", "--eval", code],
+    { cwd: folder },
+  );
+  return JSON.parse(stdout) as Created;
+}
+
+it("generates types that programs compile against, and run against a server", async () => {
+  const { said, created } = await checkPrograms();
+  const { body } = await api.send({ path: `/calls/${created.id}/` });
+  expect(body["meta"]).toMatchObject({ name: "a call" });
+  expect(created.described).toBe("a call   https://api.example.com/");
   for (const [n, [what, , expected]] of PROGRAMS.entries()) expect(said[n], what).toMatch(expected);
 }, 60_000);

@@ -1,0 +1,71 @@
+// docs/clients.md: its commands run as they stand, against a server of this test.
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createCall, sharedApi } from "../support/api.ts";
+import type { Json } from "../support/api.ts";
+
+const api = sharedApi();
+const page = readFileSync("docs/clients.md", "utf8");
+/** Its commands in order, each block as one. */
+const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => String(commands));
+
+let home: string;
+let output: string[];
+
+/** Runs all blocks in one shell, which ends at the first error; a line for each answer. */
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), "sonde-clients-"));
+  mkdirSync(join(home, ".sonde"));
+  writeFileSync(join(home, ".sonde", "owner-key"), api.ann.key);
+  writeFileSync(join(home, ".curlrc"), 'write-out = "\\n"\n');
+  await createCall(api);
+  await api.api.start();
+  const script = blocks.join("\n").replaceAll("http://127.0.0.1:8080", String(api.api.address()));
+  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
+    cwd: home,
+    env: { PATH: process.env["PATH"], HOME: home },
+  });
+  output = stdout.split("\n").filter((line) => line !== "");
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+it("sends the key in each of the three places, to the same answer", () => {
+  const [bearer, header] = output;
+  expect(bearer).toContain('"results":[{"id":');
+  expect(header).toBe(bearer);
+  // Pretty-printing spreads the third over lines.
+  const end = output.findIndex((line) => line.includes("api_key"));
+  expect(JSON.parse(output.slice(2, end).join(""))).toEqual(JSON.parse(String(bearer)));
+});
+
+it("creates, changes, sends back, lists and deletes", () => {
+  const start = output.findIndex((line) => line.includes('"api_key"'));
+  const [key, changed, restored, none, calls, results, deleted] = output
+    .slice(start)
+    .map((line) => JSON.parse(line) as Json);
+  expect(key).toMatchObject({ access_level: "EDITOR", api_key: expect.stringMatching(/^\w{32}$/) });
+  expect(changed).toMatchObject({
+    meta: { description: "changed", tags: ["timeout:10", "team:web"] },
+  });
+  expect(restored).toMatchObject({ id: changed?.["id"], meta: { description: null } });
+  expect(none).toEqual({ meta: { more: false, next_cursor: "" }, results: [] });
+  expect(calls?.["results"]).toHaveLength(2);
+  expect(results?.["results"]).toEqual([]);
+  expect(deleted).toEqual({ status: "OK" });
+  expect(output).toHaveLength(start + 7);
+});
+
+it("names paths outside of the service that are in fact not found", async () => {
+  const [, named] = /answered with 404:\n\n```text\n(.*?)```/s.exec(page) ?? [];
+  const { id } = await createCall(api);
+  const paths = String(named).trim().split(/\s+/);
+  expect(paths.length).toBeGreaterThan(8);
+  for (const path of paths) {
+    const answer = await api.send({ path: `/${path.replace("<id>", id)}` });
+    expect([path, answer.status, answer.body["error_msg"]]).toEqual([path, 404, "Path not found"]);
+  }
+});
