@@ -15,8 +15,8 @@ const DEFAULT_WORKSPACE = "global";
 type Values = Readonly<Record<string, string | null>>;
 
 /**
- * The values of the run's workspace, then those of the default one. They belong to the organization
- * of whoever ordered the run, or to its owner where there is none: so do the calls that it may make.
+ * The values of the run's workspace, then those of the default one. The workspaces are those of
+ * whoever ordered the run, and so of the owner of each call that it may make.
  */
 export async function withEnvironment(
   documents: Store["documents"],

@@ -40,17 +40,7 @@ export function createApiKeyStore(database: Database) {
       return rows.map(toApiKey);
     },
     /** Those of these owners who have an active key, as `identityOf` tells them apart. */
-    async ownersWithKey(owners: readonly Ownership[]): Promise<ReadonlySet<string>> {
-      const names = [...new Set(owners.map(({ owner }) => owner))];
-      const rows = await kysely
-        .selectFrom("api_keys")
-        .select(["owner", "org as owner_org"])
-        .distinct()
-        .where("revoked", "=", 0)
-        .where(isAmong(database, "owner", names))
-        .execute();
-      return new Set(rows.map(identityOf));
-    },
+    ownersWithKey: (owners: readonly Ownership[]) => ownersWithKey(database, owners),
     /** False without such an active key. `owner` null: of any owner. */
     async revoke(id: string, owner: Actor | null, now: number): Promise<boolean> {
       const { numUpdatedRows } = await kysely
@@ -71,6 +61,21 @@ export function createApiKeyStore(database: Database) {
       return count;
     },
   };
+}
+
+async function ownersWithKey(
+  database: Database,
+  owners: readonly Ownership[],
+): Promise<ReadonlySet<string>> {
+  const names = [...new Set(owners.map(({ owner }) => owner))];
+  const rows = await database.kysely
+    .selectFrom("api_keys")
+    .select(["owner", "org as owner_org"])
+    .distinct()
+    .where("revoked", "=", 0)
+    .where(isAmong(database, "owner", names))
+    .execute();
+  return new Set(rows.map(identityOf));
 }
 
 const activeByHash = prepared(["hash"], (kysely, { hash }) =>

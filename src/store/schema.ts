@@ -1,5 +1,6 @@
 // The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0
 // or 1.
+import type { Ownership } from "../model/access.ts";
 import type {
   NamesTable,
   ResultDetailsTable,
@@ -9,11 +10,9 @@ import type {
   WorkflowResultsTable,
 } from "./result-tables.ts";
 
-interface DocumentsTable {
+interface DocumentsTable extends Ownership {
   id: string;
   kind: string;
-  owner: string;
-  owner_org: string | null;
   shared_org: number;
   shared_community: number;
   domain: string | null;
@@ -36,10 +35,8 @@ interface DocumentCallsTable {
   document_id: string;
 }
 
-interface SchedulesTable {
+interface SchedulesTable extends Ownership {
   deployment_id: string;
-  owner: string;
-  owner_org: string | null;
   target_id: string;
   location_id: string;
   frequency: number;
@@ -52,14 +49,12 @@ interface SchedulesTable {
   active_until: number;
 }
 
-interface PendingRunsTable {
+interface PendingRunsTable extends Ownership {
   result_id: string;
   trigger: string;
   deployment_id: string | null;
   target_id: string;
   location_id: string;
-  owner: string;
-  owner_org: string | null;
   trigger_time: number;
   due_time: number;
   latest_start: number;
