@@ -1,5 +1,6 @@
 // Create, update, delete, get and list: the endpoints of every owned resource.
 import type { TObject, TSchema } from "typebox";
+import type { Principal } from "../model/access.ts";
 import { answerSchema } from "../model/answer.ts";
 import { Type } from "../model/type.ts";
 import { newId } from "../runtime/ids.ts";
@@ -10,7 +11,7 @@ import { listOf, listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
 import { LIST_PAGING } from "./http/parameters.ts";
 import type { Parameters, Values } from "./http/parameters.ts";
-import { assertReadable, lock, shown, visible, write } from "./owned-documents.ts";
+import { assertReadable, lock, readable, shown, write } from "./owned-documents.ts";
 import type { OwnedResource } from "./owned-documents.ts";
 
 export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
@@ -81,7 +82,7 @@ const updateEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     handle: (request) =>
       request.change(async (store) => {
         const { principal, body } = request;
-        const before = await lock(served, store, request);
+        const before = await lock(served, store, "change", request);
         assertReadable(`this ${served.resource.label}`, before);
         const now = await store.now();
         const made = served.resource.update(before.document, body, now);
@@ -103,7 +104,7 @@ const deleteEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     conditional: true,
     handle: (request) =>
       request.change(async (store) => {
-        const { id } = await lock(served, store, request);
+        const { id } = await lock(served, store, "delete", request);
         const { principal } = request;
         await served.hooks?.removed?.({ store, principal }, id);
         await store.documents.remove(served.resource.kind, id);
@@ -125,8 +126,8 @@ export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     versioned: true,
     async handle({ principal, params }) {
       const { store } = served.deps;
-      const { kind, label } = served.resource;
-      const found = visible(label, await store.documents.get(kind, params.id), principal);
+      const stored = await store.documents.get(served.resource.kind, params.id);
+      const found = await readable(served, store, principal, stored);
       return (await shown(served, store, principal, [found]))[0];
     },
   });
@@ -146,6 +147,8 @@ export interface FilteredList<Path extends string, P extends Parameters> {
   /** Beside those of paging. */
   readonly query?: P;
   readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters;
+  /** Whether the reader sees the documents of all owners; by default those shared with them. */
+  readonly seesAll?: (reader: Principal, params: PathParams<Path>) => Promise<boolean>;
 }
 
 /** A list filtered by parameters of its path and query. */
@@ -155,7 +158,7 @@ export const filteredList = <
   const P extends Parameters = Record<string, never>,
 >(
   served: Served<S>,
-  { filters, query, ...list }: FilteredList<Path, P>,
+  { filters, query, seesAll, ...list }: FilteredList<Path, P>,
 ): Endpoint =>
   defineEndpoint({
     ...list,
@@ -166,19 +169,26 @@ export const filteredList = <
     level: "VIEWER",
     query: { ...LIST_PAGING, ...query },
     answer: listOf(answerOf(served)),
-    handle: (request) =>
-      readList(served, request, filters(request.params, request.query as Values<P>)),
+    async handle(request) {
+      const { principal, params } = request;
+      const all = seesAll !== undefined && (await seesAll(principal, params));
+      return readList(served, request, all, filters(params, request.query as Values<P>));
+    },
   });
 
 async function readList<S extends TObject>(
   served: Served<S>,
   request: Pick<ApiRequest, "principal"> & ListRequest,
+  all: boolean,
   filters: Filters,
 ): Promise<List<unknown>> {
   const { store, cursors } = served.deps;
   const { principal } = request;
+  const { kind } = served.resource;
   const { meta, results } = await listPage(cursors, request, (page) =>
-    store.documents.list(served.resource.kind, principal, filters, page),
+    all
+      ? store.documents.listKind(kind, page, filters)
+      : store.documents.list(kind, principal, filters, page),
   );
   return { meta, results: await shown(served, store, principal, results) };
 }

@@ -29,6 +29,8 @@ export interface DocumentHooks<D> {
   readonly prepare?: (change: Change, document: D, before?: D) => Promise<D>;
   readonly written?: (change: Change, document: D, before?: D) => Promise<void>;
   readonly removed?: (change: Omit<Change, "now">, id: string) => Promise<void>;
+  /** Whether a caller who may not read the document may all the same get and delete it. */
+  readonly oversees?: (store: Store, caller: Principal, document?: D) => Promise<boolean>;
   /** The parts of each document that the reader may see. */
   readonly shown?: (
     store: Store,
@@ -73,16 +75,47 @@ export async function write<S extends TObject>(
   return (await shown(owned, store, principal, [row]))[0];
 }
 
-/** For a change by the owner; throws for any other caller, and if `If-Match` does not match. */
+const isOverseer = async <S extends TObject>(
+  { hooks }: OwnedResource<S>,
+  store: Store,
+  caller: Principal,
+  stored: StoredDocument | undefined,
+): Promise<boolean> =>
+  (await hooks?.oversees?.(store, caller, stored?.document as Static<S>)) ?? false;
+
+/**
+ * The document, for a caller who reads or oversees it; throws `not_found` for any other. A document
+ * that is missing takes as many look-ups as one that may not be read.
+ */
+export async function readable<S extends TObject>(
+  owned: OwnedResource<S>,
+  store: Store,
+  caller: Principal,
+  stored: StoredDocument | undefined,
+): Promise<StoredDocument> {
+  if (stored && canRead(caller, stored)) return stored;
+  const isOverseen = await isOverseer(owned, store, caller, stored);
+  if (stored && isOverseen) return stored;
+  throw notFound(owned.resource.label);
+}
+
+/**
+ * For a change by the owner, or a deletion by the owner or an overseer. Throws for any other
+ * caller, and if `If-Match` does not match.
+ */
 export async function lock<S extends TObject>(
   owned: OwnedResource<S>,
   store: Store,
+  verb: "change" | "delete",
   { principal, params, assertMatches }: ApiRequest<"/:id/">,
 ): Promise<StoredDocument<Static<S>>> {
   const { kind, label } = owned.resource;
-  const found = visible(label, await store.documents.getForUpdate(kind, params.id), principal);
-  if (!canWrite(principal, found))
-    throw new AppError("forbidden", `Only its owner may change or delete this ${label}`);
+  const stored = await store.documents.getForUpdate(kind, params.id);
+  const found = await readable(owned, store, principal, stored);
+  const isAllowed =
+    canWrite(principal, found) ||
+    (verb === "delete" && (await isOverseer(owned, store, principal, found)));
+  if (!isAllowed) throw new AppError("forbidden", `Only its owner may ${verb} this ${label}`);
   assertMatches((await shown(owned, store, principal, [found]))[0]);
   return found as StoredDocument<Static<S>>;
 }

@@ -67,9 +67,9 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Those that `reader` may read. Uses an index on either database. */
     list: (kind: ResourceKind, reader: Actor, filters: Filters, page: Page) =>
       all(listQuery(database, kind, reader, filters, page)),
-    /** All of the kind, of all owners. */
-    listKind: (kind: ResourceKind, { after, limit }: Page): Promise<StoredDocument[]> =>
-      all(rowsOf(kind).where("id", ">", after).orderBy("id").limit(limit)),
+    /** Those of all owners. */
+    listKind: (kind: ResourceKind, { after, limit }: Page, filters: Filters = {}) =>
+      all(matching(rowsOf(kind), kind, filters).where("id", ">", after).orderBy("id").limit(limit)),
     /** Every document of the kind with this filter value, of all owners. */
     listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
       all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createCall, sharedApi, startApi } from "../support/api.ts";
-import type { Answer, List, TestApi } from "../support/api.ts";
+import { create, createCall, sharedApi, startApi } from "../support/api.ts";
+import type { Answer, Caller, List, TestApi } from "../support/api.ts";
 
 const api = sharedApi();
 
@@ -205,6 +205,44 @@ it("deletes a deployment with its schedule", async () => {
   expect(answer.body).toEqual({ status: "OK" });
   expect((await api.send({ method: "DELETE", path })).status).toBe(404);
   expect(await schedulesOf(api)).toEqual([]);
+});
+
+it("shows the owner of a target what others deployed of it, to be deleted, not changed", async () => {
+  await using api = await startApi();
+  const owner = await api.caller("ann", "org", "EDITOR");
+  const [bob, carol] = [await api.caller("bob", "org"), await api.caller("carol", "org")];
+  const call = await createCall(api, { access: { org: true } }, owner);
+  const workflow = await create(
+    api,
+    "/workflows/",
+    { meta: { name: "w" }, workflow: { call_ids: [call.id] }, access: { org: true } },
+    owner,
+  );
+  for (const [kind, { id: target_id }] of Object.entries({ call, workflow })) {
+    const deployed = [];
+    for (const as of [owner, bob, carol]) {
+      const deployment = { target_id, location_id: "local", frequency: 5 };
+      deployed.push((await create(api, "/deployments/", { deployment }, as)).id);
+    }
+    const listed = async (as: Caller, query = ""): Promise<List> =>
+      (await api.send<List>({ path: `/deployments/${kind}/${target_id}/${query}`, as })).body;
+    const idsOf = ({ results }: List) => results.map(({ id }) => id);
+    expect(idsOf(await listed(owner))).toEqual(deployed);
+    expect(idsOf(await listed(bob))).toEqual([deployed[1]]);
+    const first = await listed(owner, "?limit=2");
+    const rest = await listed(owner, `?limit=2&cursor=${first.meta.next_cursor}`);
+    expect([...idsOf(first), ...idsOf(rest)]).toEqual(deployed);
+
+    const path = `/deployments/${deployed[1]}/`;
+    const statuses = async (as: Caller) => [
+      (await api.send({ path, as })).status,
+      (await api.send({ method: "PUT", path, body: { deployment: { frequency: 1 } }, as })).status,
+      (await api.send({ method: "DELETE", path, as })).status,
+    ];
+    expect(await statuses(carol)).toEqual([404, 404, 404]);
+    expect(await statuses(owner)).toEqual([200, 403, 200]);
+    expect(idsOf(await listed(bob))).toEqual([]);
+  }
 });
 
 it("lists all deployments, and those of a call", async () => {

@@ -1,5 +1,6 @@
 // Deployments. Their schedules are stored beside them, for the scheduler.
-import { canRun, ownedBy } from "../../model/access.ts";
+import { canRun, isOwner, ownedBy } from "../../model/access.ts";
+import type { Principal } from "../../model/access.ts";
 import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
@@ -28,14 +29,16 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
     filteredList(deployments, {
       operationId: "listDeploymentsOfCall",
       path: "/deployments/call/:call_id/",
-      summary: "List the Deployments of an API Call",
+      summary: "List your Deployments of an API Call; where it is yours, those of others too",
       filters: ({ call_id }) => ({ target_id: call_id }),
+      seesAll: (reader, { call_id }) => ownsTarget(deps.store, reader, call_id),
     }),
     filteredList(deployments, {
       operationId: "listDeploymentsOfWorkflow",
       path: "/deployments/workflow/:workflow_id/",
-      summary: "List the Deployments of a Workflow",
+      summary: "List your Deployments of a Workflow; where it is yours, those of others too",
       filters: ({ workflow_id }) => ({ target_id: workflow_id }),
+      seesAll: (reader, { workflow_id }) => ownsTarget(deps.store, reader, workflow_id),
     }),
   ];
 }
@@ -68,7 +71,23 @@ const hooks: DocumentHooks<Deployment> = {
   },
 
   removed: ({ store }, id) => store.schedules.remove(id),
+
+  oversees: (store, caller, document) =>
+    ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
+
+/** Takes as many look-ups for a target that does not exist. */
+async function ownsTarget(
+  { documents }: Store,
+  caller: Principal,
+  targetId: string,
+): Promise<boolean> {
+  const targets = [
+    await documents.get("call", targetId),
+    await documents.get("workflow", targetId),
+  ];
+  return targets.some((target) => target && isOwner(caller, target));
+}
 
 /**
  * Locks the target until its new deployment is stored: a concurrent deletion then deletes both. A
