@@ -81,7 +81,7 @@ const isOverseer = async <S extends TObject>(
   caller: Principal,
   stored: StoredDocument | undefined,
 ): Promise<boolean> =>
-  (await hooks?.oversees?.(store, caller, stored?.document as Static<S>)) ?? false;
+  (await hooks?.oversees?.(store, caller, stored?.document as Static<S> | undefined)) ?? false;
 
 /**
  * The document, for a caller who reads or oversees it; throws `not_found` for any other. A document

@@ -1,13 +1,12 @@
 // Ordered runs without an outcome: the open side of the ledger.
-import type { ExpressionBuilder, Selectable } from "kysely";
-import type { TargetKind, Trigger } from "../model/tick.ts";
+import type { ExpressionBuilder } from "kysely";
+import type { TargetKind } from "../model/tick.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, inTransaction, isAmong } from "./database.ts";
+import { toPendingRow, toPendingRun } from "./pending-rows.ts";
 import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from "./records.ts";
 import { placeOnPage } from "./result-pages.ts";
 import type { Schema } from "./schema.ts";
-
-export type PendingRow = Selectable<Schema["pending_runs"]>;
 
 export type PendingRunStore = ReturnType<typeof createPendingRunStore>;
 
@@ -63,11 +62,33 @@ export function createPendingRunStore(database: Database) {
         published: row.published === 1,
       }));
     },
+    /**
+     * Takes back runs of the target, or of one deployment of it, that are neither published nor
+     * due. Returns the unpublished ones that are due: each still needs an outcome.
+     */
+    withdraw: (of: Withdrawn, now: number): Promise<PendingRun[]> =>
+      inTransaction(database, (transaction) => withdraw(transaction, of, now)),
     remove: (resultId: string): Promise<void> => removePending(database, [resultId]),
     /** Of a call or a workflow. A run's time is when it is due; its code is QUEUED. */
     listOfTarget: (targetId: string, page: ResultPage): Promise<PendingRun[]> =>
       ofTarget(database, targetId, page),
   };
+}
+
+type Withdrawn = Pick<PendingRun, "target_id"> & { readonly deployment_id?: string };
+
+async function withdraw({ kysely }: Database, of: Withdrawn, now: number): Promise<PendingRun[]> {
+  const unpublishedOf = { ...of, published: 0 };
+  await kysely
+    .deleteFrom("pending_runs")
+    .where((eb) => eb.and(unpublishedOf))
+    .where("due_time", ">", now)
+    .execute();
+  const due = kysely
+    .selectFrom("pending_runs")
+    .selectAll()
+    .where((eb) => eb.and(unpublishedOf));
+  return (await due.execute()).map(toPendingRun);
 }
 
 /** A run of a workflow whose earlier run by the same deployment has not ended. */
@@ -127,7 +148,7 @@ async function insertNew(database: Database, runs: readonly PendingRun[]): Promi
     if (open.length === 0) continue;
     const rows = await database.kysely
       .insertInto("pending_runs")
-      .values(open.map(toRow))
+      .values(open.map(toPendingRow))
       .onConflict((conflict) => conflict.column("result_id").doNothing())
       .returning("result_id")
       .execute();
@@ -218,31 +239,3 @@ export async function removePending(database: Database, ids: readonly string[]):
 
 const idsOf = (rows: readonly { readonly result_id: string }[]): string[] =>
   rows.map(({ result_id }) => result_id);
-
-const toRow = ({ context, call_ids, ...run }: PendingRun): PendingRow => ({
-  ...run,
-  context: JSON.stringify(context),
-  call_ids: call_ids && JSON.stringify(call_ids),
-  published: 0,
-  held_back: 0,
-});
-
-const NO_CONTEXT = {};
-
-export const toPendingRun = (row: PendingRow): PendingRun => ({
-  result_id: row.result_id,
-  trigger: row.trigger as Trigger,
-  deployment_id: row.deployment_id,
-  target_id: row.target_id,
-  target_kind: row.target_kind as TargetKind,
-  between_calls_delay: row.between_calls_delay,
-  call_ids: row.call_ids === null ? null : (JSON.parse(row.call_ids) as string[]),
-  location_id: row.location_id,
-  owner: row.owner,
-  owner_org: row.owner_org,
-  context: row.context === "{}" ? NO_CONTEXT : JSON.parse(row.context),
-  trigger_time: row.trigger_time,
-  due_time: row.due_time,
-  latest_start: row.latest_start,
-  expires_at: row.expires_at,
-});

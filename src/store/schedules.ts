@@ -35,7 +35,7 @@ export function createScheduleStore(database: Database) {
       inTransaction(database, (transaction) => replaceSchedule(transaction, schedule)),
     /**
      * Opens no more slots for the deployment, even for a trigger that has passed and whose delay
-     * has not. A pending run stays in the ledger and is carried out.
+     * has not. Pending runs stay in the ledger.
      */
     async remove(deploymentId: string): Promise<void> {
       for (const table of ["schedules", "new_schedules"] as const)

@@ -5,8 +5,8 @@ import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS } from "../model/slots
 import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { chunksOf } from "./database.ts";
-import { toPendingRun } from "./pending-runs.ts";
-import type { PendingRow } from "./pending-runs.ts";
+import { toPendingRun } from "./pending-rows.ts";
+import type { PendingRow } from "./pending-rows.ts";
 import type { Opening, OpeningPage, PendingRun, Position } from "./records.ts";
 
 export type SlotStore = ReturnType<typeof createSlotStore>;

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import type { PendingRun } from "../../src/store/records.ts";
 import { create, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, List, TestApi } from "../support/api.ts";
+import { aRun } from "../support/runs.ts";
 
 const api = sharedApi();
 
@@ -243,6 +245,45 @@ it("shows the owner of a target what others deployed of it, to be deleted, not c
     expect(await statuses(owner)).toEqual([200, 403, 200]);
     expect(idsOf(await listed(bob))).toEqual([]);
   }
+});
+
+const aMinuteFrom = (now: number, minutes: number) => ({
+  due_time: now + minutes * 60_000,
+  latest_start: now + minutes * 60_000 + 30_000,
+  expires_at: now + 3_600_000,
+});
+
+it.each([
+  ["the deployment", "UNABLE_TO_RUN"],
+  ["the call", undefined],
+])("withdraws what was not published when %s is deleted", async (what, outcome) => {
+  await using api = await startApi();
+  const { id: target_id } = await createCall(api);
+  const { body } = await deploy(api, { target_id });
+  const { pendingRuns, results } = api.store;
+  const now = await api.store.now();
+  const of = { target_id, deployment_id: body.id };
+  const [due, ahead, published] = [-1, 1, 1].map((minutes) =>
+    aRun({ ...of, ...aMinuteFrom(now, minutes) }),
+  ) as [PendingRun, PendingRun, PendingRun];
+  const others = aRun({ target_id, deployment_id: "other", ...aMinuteFrom(now, 1) });
+  await pendingRuns.insert([due, ahead, published, others]);
+  await pendingRuns.markPublished([published.result_id]);
+
+  const path = what === "the call" ? `/calls/${target_id}/` : `/deployments/${body.id}/`;
+  expect((await api.send({ method: "DELETE", path })).status).toBe(200);
+
+  const left = await pendingRuns.listOfTarget(target_id, { after: "", limit: 10 });
+  const ids = [outcome ? [] : due, published, outcome ? others : []].flat();
+  expect(new Set(left.map(({ result_id }) => result_id))).toEqual(
+    new Set(ids.map(({ result_id }) => result_id)),
+  );
+  const recorded = await results.get(due.result_id);
+  expect([recorded?.meta.result, recorded?.meta.message]).toEqual(
+    outcome ? [outcome, "the deployment was deleted before its run"] : [undefined, undefined],
+  );
+  for (const run of [ahead, published, others])
+    expect(await results.get(run.result_id)).toBeUndefined();
 });
 
 it("lists all deployments, and those of a call", async () => {

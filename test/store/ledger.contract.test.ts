@@ -17,7 +17,7 @@ import { chunksOf } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 import { numbersOf } from "../../src/store/names.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
-import type { ResultPage } from "../../src/store/records.ts";
+import type { PendingRun, ResultPage } from "../../src/store/records.ts";
 import { idsQuery } from "../../src/store/result-pages.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -54,6 +54,26 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.insert([run])).toEqual([run]);
     expect(await store.pendingRuns.insert([run])).toEqual([]);
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
+  });
+
+  it("takes back unpublished runs that are not due, of a target or of one deployment", async () => {
+    const [target_id, now] = [aCallId(), T0];
+    const [one, other] = ["one", "other"].map((deployment_id) =>
+      [now, now + 1, now + 2].map((due_time) => aRun({ target_id, deployment_id, due_time })),
+    ) as [PendingRun[], PendingRun[]];
+    await ordered(...one, ...other, aRun({ target_id: aCallId(), due_time: now + 1 }));
+    await store.pendingRuns.markPublished([one[2]!.result_id]);
+    const left = async () => {
+      const runs = await store.pendingRuns.listOfTarget(target_id, { after: "", limit: 10 });
+      return new Set(runs.map(({ result_id }) => result_id));
+    };
+    const ids = (...runs: readonly (PendingRun | undefined)[]) =>
+      new Set(runs.map((run) => run!.result_id));
+    const { pendingRuns } = store;
+    expect(await pendingRuns.withdraw({ target_id, deployment_id: "one" }, now)).toEqual([one[0]]);
+    expect(await left()).toEqual(ids(one[0], one[2], ...other));
+    expect(ids(...(await pendingRuns.withdraw({ target_id }, now)))).toEqual(ids(one[0], other[0]));
+    expect(await left()).toEqual(ids(one[0], one[2], other[0]));
   });
 
   it("stores a result with fields of a newer agent", async () => {

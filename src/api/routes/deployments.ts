@@ -5,6 +5,8 @@ import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
+import type { MissedRun, PendingRun, StoredDocument } from "../../store/records.ts";
+import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
@@ -70,11 +72,26 @@ const hooks: DocumentHooks<Deployment> = {
     });
   },
 
-  removed: ({ store }, id) => store.schedules.remove(id),
+  async removed({ store }, id) {
+    const stored = await store.documents.get("deployment", id);
+    const { target_id } = (stored as StoredDocument<Deployment>).document.deployment;
+    await store.schedules.remove(id);
+    const due = await store.pendingRuns.withdraw(
+      { target_id, deployment_id: id },
+      await store.now(),
+    );
+    await store.results.recordMissed(due.map(unableToRun));
+  },
 
   oversees: (store, caller, document) =>
     ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
+
+const unableToRun = (run: PendingRun): MissedRun => ({
+  run,
+  result: "UNABLE_TO_RUN",
+  message: "the deployment was deleted before its run",
+});
 
 /** Takes as many look-ups for a target that does not exist. */
 async function ownsTarget(
@@ -104,11 +121,12 @@ async function faultOfTarget(
   return `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
 }
 
-/** Part of deleting a call or workflow. */
+/** Part of deleting a call or workflow, whose due runs then have nothing to run. */
 export async function removeDeploymentsOf(
   { store }: Pick<Change, "store">,
   targetId: string,
 ): Promise<void> {
+  await store.pendingRuns.withdraw({ target_id: targetId }, await store.now());
   const deployments = await store.documents.listAll("deployment", "target_id", targetId);
   for (const { id } of deployments) {
     await store.schedules.remove(id);
