@@ -14,6 +14,9 @@ import { makeFolder } from "./children.ts";
 /** The master key of every process of a benchmark. */
 export const MASTER_KEY = Buffer.alloc(32, 7);
 
+/** The first key of every benchmark's store. */
+export const API_KEY = "b".repeat(32);
+
 export type Location = StoreOptions["location"];
 
 export interface BenchDatabase extends AsyncDisposable {

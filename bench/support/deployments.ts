@@ -3,9 +3,11 @@ import { callResource } from "../../src/model/call.ts";
 import { deploymentResource } from "../../src/model/deployment.ts";
 import type { Frequency } from "../../src/model/slots.ts";
 import { MINUTE_MS, slotOf } from "../../src/model/slots.ts";
+import { hashApiKey } from "../../src/runtime/api-key.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { LEASE_NAME } from "../../src/scheduler/beat.ts";
 import type { Store } from "../../src/store/store.ts";
+import { API_KEY } from "./database.ts";
 import type { BenchDatabase } from "./database.ts";
 
 export const LOCATION = "local";
@@ -35,6 +37,7 @@ export async function deploy(
   groups: readonly Group[],
 ): Promise<readonly (readonly string[])[]> {
   const store = await database.openStore();
+  await ensureKey(store);
   const copy = await prepareCopies(database);
   const made: string[][] = [];
   for (const group of groups) {
@@ -49,6 +52,15 @@ export async function deploy(
   await openSlotsBefore(store, Math.min(...groups.map(({ firstDue }) => firstDue)));
   await store.close();
   return made;
+}
+
+/** An owner without a key has no runs. */
+async function ensureKey(store: Store): Promise<void> {
+  if ((await store.apiKeys.count()) > 0) return;
+  const now = await store.now();
+  const principal = { owner: OWNER, org: null, access_level: "OWNER" } as const;
+  const key = { ...principal, key_id: newId(now), created: now, last_update: now, revoked: false };
+  await store.apiKeys.insert(key, hashApiKey(API_KEY));
 }
 
 async function deployAt(

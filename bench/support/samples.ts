@@ -1,7 +1,7 @@
 // The calls of one scenario and round, as Sonde reports them.
 import { Agent, request } from "undici";
 import { inParallel } from "./load.ts";
-import { API_KEY } from "./sonde.ts";
+import { API_KEY } from "./database.ts";
 
 /** Milliseconds. */
 export interface Sample {

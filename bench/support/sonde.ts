@@ -5,15 +5,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
-import { MASTER_KEY } from "./database.ts";
+import { API_KEY, MASTER_KEY } from "./database.ts";
 import { makeFolder, sleep, startChild, stopChild } from "./children.ts";
 import type { Core } from "./children.ts";
 import { LOCATION } from "./deployments.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-
-/** The first key of every benchmark's store. */
-export const API_KEY = "b".repeat(32);
 
 const unpooled = new Agent({ connections: null });
 

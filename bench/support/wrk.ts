@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findProgram } from "../../test/support/programs.ts";
 import { makeFolder, startChild } from "./children.ts";
-import { API_KEY } from "./sonde.ts";
+import { API_KEY } from "./database.ts";
 import { cpuMs } from "./usage.ts";
 
 export const NO_WRK = "wrk: apt-get install wrk";
