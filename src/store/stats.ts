@@ -50,38 +50,98 @@ export const createStatStore = (database: Database) => ({
   async raw(
     query: Omit<StatQuery, "kind">,
     codes: readonly ResultCode[],
-    { time, afterId }: { readonly time: number; readonly afterId: string | null },
+    from: RawStart,
     direction: Direction,
     limit: number,
   ): Promise<RawEntry[]> {
     if (codes.length === 0) return [];
-    const { beyond, strictly, order } = ORDERS[direction];
-    const rows = await resultRows(database, query)
-      .select(["results.id", "time", "total", "http_code", "response_size as content_length"])
-      .where("codes.name", "in", codes)
-      .where("time", beyond, time)
-      .$if(afterId !== null, (rows) =>
-        rows.where((eb) =>
-          eb.or([eb("time", strictly, time), eb("results.id", strictly, afterId)]),
-        ),
-      )
-      .orderBy("time", order)
-      .orderBy("results.id", order)
-      .limit(limit)
-      .execute();
-    return rows.map(({ total, ...row }) => ({ ...row, latency: latencyOf(total) }));
+    const found: RawEntry[] = [];
+    for (const range of await rangesWith(database, query, codes, from.time, direction, limit)) {
+      const left = limit - found.length;
+      const rows = rawQuery(database, query, codes, { ...from, ...range }, direction, left);
+      for (const { total, ...row } of await rows.execute())
+        found.push({ ...row, latency: latencyOf(total) });
+      if (found.length >= limit) break;
+    }
+    return found;
   },
   /** The results of a period, to compute its statistics again. */
   rawOfPeriod: (query: StatQuery, time: number): Promise<RawResult[]> =>
     readRaw(database, query, time),
 });
 
+export interface RawStart {
+  readonly time: number;
+  readonly afterId: string | null;
+}
+
+interface TimeRange {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+export function rawQuery(
+  database: Database,
+  query: Omit<StatQuery, "kind">,
+  codes: readonly ResultCode[],
+  { time, afterId, start, end }: RawStart & TimeRange,
+  direction: Direction,
+  limit: number,
+) {
+  const { beyond, strictly, order } = ORDERS[direction];
+  return resultRows(database, query)
+    .select(["results.id", "time", "total", "http_code", "response_size as content_length"])
+    .where("codes.name", "in", codes)
+    .where("time", ">=", start)
+    .where("time", "<", end)
+    .where("time", beyond, time)
+    .$if(afterId !== null, (rows) =>
+      rows.where((eb) => eb.or([eb("time", strictly, time), eb("results.id", strictly, afterId)])),
+    )
+    .orderBy("time", order)
+    .orderBy("results.id", order)
+    .limit(limit);
+}
+
+/**
+ * Where to look for so many results: the hours whose statistics count one, so that a rare code or
+ * location needs no index of its own, which every result would have to pay for.
+ */
+async function rangesWith(
+  database: Database,
+  { call_id, location_id }: Omit<StatQuery, "kind">,
+  codes: readonly ResultCode[],
+  from: number,
+  direction: Direction,
+  limit: number,
+): Promise<TimeRange[]> {
+  if (codes.length > 1 && location_id === null) return [{ start: 0, end: Number.MAX_SAFE_INTEGER }];
+  const { beyond, order } = ORDERS[direction];
+  const hours = await statRows(database, { call_id, location_id, kind: "HOUR" })
+    .select("period")
+    .distinct()
+    .where("codes.name", "in", codes)
+    .where("period", beyond, periodStart("HOUR", from))
+    .orderBy("period", order)
+    .limit(limit + 1) // of the first, all results may be beyond `from`
+    .execute();
+  const ranges: TimeRange[] = [];
+  for (const { period: start } of hours) {
+    const end = periodEnd("HOUR", start);
+    const last = ranges.at(-1);
+    if (last?.end === start) ranges.splice(-1, 1, { ...last, end });
+    else if (last?.start === end) ranges.splice(-1, 1, { ...last, start });
+    else ranges.push({ start, end });
+  }
+  return ranges;
+}
+
 const ORDERS = {
   forwards: { beyond: ">=", strictly: ">", order: "asc" },
   backwards: { beyond: "<=", strictly: "<", order: "desc" },
 } as const;
 
-/** Of a period of each kind. */
 const MOST_PARTS = { HOUR: 1, DAY: 1, WEEK: 7, MONTH: 1, YEAR: 12 } as const;
 
 /** Of the parts that make up periods of this kind. */

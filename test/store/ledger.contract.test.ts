@@ -8,7 +8,7 @@ import {
   runReportValidator,
   summarizeResults,
 } from "../../src/model/result.ts";
-import type { ReportedResult } from "../../src/model/result.ts";
+import type { ReportedResult, ResultCode } from "../../src/model/result.ts";
 import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -20,6 +20,7 @@ import { openPostgres } from "../../src/store/postgres.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
 import { idsQuery } from "../../src/store/result-pages.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
+import { rawQuery } from "../../src/store/stats.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, aReport, aRun, aWorkflow, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
@@ -524,6 +525,64 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
         ),
       ),
     ).toEqual([5, 3]);
+  });
+
+  it("looks for single results of one code, or location, in the hours that count it", async () => {
+    const raw = connectTo(database);
+    const call = aCallId();
+    const [common, rare, again] = await ordered(
+      ...[0, 5, 900].map((hours) => aRun({ target_id: call, due_time: T0 + hours * HOUR })),
+    );
+    await store.results.record([
+      aReport(common!),
+      ...[rare!, again!].map((run) => aReport(run, { result: "CONNECTION_ERROR" })),
+    ]);
+    const { id: _, ...columns } = await raw.kysely
+      .selectFrom("results")
+      .selectAll()
+      .where("id", "=", rare!.result_id)
+      .executeTakeFirstOrThrow();
+    const uncounted = { ...columns, id: newId(T0), time: T0 + 7 * HOUR };
+    await raw.kysely.insertInto("results").values(uncounted).execute();
+    const find = async (
+      codes: readonly ResultCode[],
+      location_id: string | null,
+      direction: "forwards" | "backwards",
+      time: number,
+    ) =>
+      (
+        await store.stats.raw(
+          { call_id: call, location_id },
+          codes,
+          { time, afterId: null },
+          direction,
+          2,
+        )
+      ).map(({ id }) => id);
+    const [first, second] = [rare!.result_id, again!.result_id];
+    const late = T0 + 1000 * HOUR;
+    expect(await find(["CONNECTION_ERROR"], null, "forwards", T0)).toEqual([first, second]);
+    expect(await find(["CONNECTION_ERROR"], null, "backwards", late)).toEqual([second, first]);
+    expect(await find(MADE_CODES, rare!.location_id, "backwards", late)).toEqual([second, first]);
+    expect(await find(MADE_CODES, "far", "forwards", T0)).toEqual([]);
+    const range = { time: T0, afterId: null, start: T0 + 5 * HOUR, end: T0 + 6 * HOUR };
+    const query = { call_id: call, location_id: null };
+    const { sql: text, parameters } = rawQuery(
+      raw,
+      query,
+      ["CONNECTION_ERROR"],
+      range,
+      "forwards",
+      2,
+    ).compile();
+    const { rows } = await raw.kysely.executeQuery(
+      CompiledQuery.raw(`${kind === "postgres" ? "explain" : "explain query plan"} ${text}`, [
+        ...parameters,
+      ]),
+    );
+    if (kind === "sqlite")
+      expect(JSON.stringify(rows)).toMatch(/results_time .*time>\? AND time<\?/);
+    await raw.kysely.destroy();
   });
 
   it("lists unpublished and expired runs, oldest first", async () => {
