@@ -1,6 +1,7 @@
 // The agent's heartbeats. The hub's answers to them correct its clock.
 import type { AgentBus } from "../bus/bus.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
+import { isPublicAddress } from "../net/egress.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
@@ -41,12 +42,15 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   async function send(): Promise<void> {
     try {
       const sent = clock.monotonic();
+      const seenAt = bus.seenAt();
       const hubTime = await bus.sendHeartbeat({
         agent_id: agentId,
         location_id: locationId,
         version,
         in_flight: inFlight(),
         sent: clock.now(),
+        // Any other is an address inside a network, which targets elsewhere do not see.
+        ...(isPublicAddress(seenAt) && { remote_addr: seenAt }),
         ...(offset !== undefined && { clock_offset_ms: offset }),
       });
       if (hubTime === null) return;

@@ -91,6 +91,9 @@ export interface Bus {
 
   status(): BusStatus;
 
+  /** The IP address that the server of the bus sees this process at; "" without a server. */
+  seenAt(): string;
+
   /** `host:port` of the servers that announced themselves, configured or not. */
   announcedServers(): readonly string[];
 
@@ -101,7 +104,13 @@ export interface Bus {
 /** What an agent uses of it. */
 export type AgentBus = Pick<
   Bus,
-  "consumeTicks" | "publishReports" | "sendHeartbeat" | "requestCredentials" | "status" | "close"
+  | "consumeTicks"
+  | "publishReports"
+  | "sendHeartbeat"
+  | "requestCredentials"
+  | "status"
+  | "seenAt"
+  | "close"
 >;
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;

@@ -53,6 +53,7 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
     reportsSafe: () => reports.emptied(),
     ...questions,
     status: () => ({ connected: !closing, detail: `in this process${closing ? ", closed" : ""}` }),
+    seenAt: () => "",
     announcedServers: () => [],
     close: () => (closing ??= close()),
   };

@@ -40,6 +40,12 @@ export const HeartbeatSchema = Type.Object({
   version: Type.String(),
   in_flight: Type.Integer({ minimum: 0 }),
   sent: Type.Number({ description: "epoch milliseconds" }),
+  remote_addr: Type.Optional(
+    Type.String({
+      maxLength: 45,
+      description: "the public address that the agent calls from; absent if it is not known",
+    }),
+  ),
   clock_offset_ms: Type.Optional(
     Type.Number({
       minimum: -LAST_INSTANT,

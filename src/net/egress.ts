@@ -136,6 +136,10 @@ const isSame = (a: Address, b: Address): boolean =>
 
 const GLOBAL_UNICAST_6 = ipaddr.parseCIDR("2000::/3");
 
+/** Whether the text is an address that the Internet routes, and not a cloud's own. */
+export const isPublicAddress = (text: string): boolean =>
+  ipaddr.isValid(text) && isPublic(canonical(ipaddr.parse(text)));
+
 const isPublic = (address: Address): boolean =>
   address.range() === "unicast" &&
   !isMetadata(address) &&

@@ -19,11 +19,11 @@ export const createLocationStore = ({ kysely }: Database) => ({
   list: (): Promise<StoredLocation[]> =>
     kysely.selectFrom("locations").selectAll().orderBy("created").orderBy("id").execute(),
   async recordHeartbeat(heartbeat: Heartbeat, now: number): Promise<void> {
-    const { agent_id, location_id, version, in_flight, sent } = heartbeat;
-    const seen = { location_id, version, in_flight, sent, last_seen: now };
+    const { agent_id, location_id, version, in_flight, sent, remote_addr = "" } = heartbeat;
+    const seen = { location_id, version, in_flight, sent, remote_addr, last_seen: now };
     await kysely
       .insertInto("agents")
-      .values({ agent_id, ...seen })
+      .values({ agent_id, ...seen, created: now })
       .onConflict((conflict) => conflict.column("agent_id").doUpdateSet(seen))
       .execute();
   },

@@ -14,6 +14,7 @@ import * as openingSlots from "./migrations/0008-opening-slots.ts";
 import * as identity from "./migrations/0009-identity.ts";
 import * as tokenEndpoints from "./migrations/0010-token-endpoints.ts";
 import * as agentIds from "./migrations/0012-agent-ids.ts";
+import * as agentAddresses from "./migrations/0013-agent-addresses.ts";
 import * as resultFilters from "./migrations/0014-result-filters.ts";
 
 /** By name, in order. */
@@ -29,6 +30,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0009-identity": identity,
   "0010-token-endpoints": tokenEndpoints,
   "0012-agent-ids": agentIds,
+  "0013-agent-addresses": agentAddresses,
   "0014-result-filters": resultFilters,
 };
 

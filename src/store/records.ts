@@ -181,8 +181,11 @@ export interface StoredLocation extends Location {
 }
 
 export interface StoredAgent extends Heartbeat {
+  /** When its first heartbeat was received. */
+  readonly created: number;
   /** When its latest heartbeat was received. */
   readonly last_seen: number;
+  readonly remote_addr: string;
 }
 
 export interface ApiKey extends Principal {

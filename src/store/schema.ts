@@ -93,6 +93,8 @@ interface AgentsTable {
   in_flight: number;
   sent: number;
   last_seen: number;
+  created: number;
+  remote_addr: string;
 }
 
 interface LeasesTable {

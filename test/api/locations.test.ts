@@ -77,13 +77,65 @@ it("pages through the locations", async () => {
   expect(second.body.meta).toEqual({ more: false, next_cursor: "" });
 });
 
-it("summarizes locations and agents", async () => {
+it("describes regions, locations and agents as clients of the interface read them", async () => {
   await using api = await startWithAgent();
+  await api.store.locations.insert({
+    id: "paris",
+    label: "Paris",
+    region: "Europe",
+    created: NOON + 2,
+  });
+  await api.store.locations.insert({ id: "nowhere", label: "?", region: "", created: NOON + 3 });
+  const again = NOON - 10_000;
+  const heartbeat = { agent_id: "alive", location_id: "far", version: "1.2.4", in_flight: 0 };
+  const seen = { ...heartbeat, sent: again, remote_addr: "198.51.100.7" };
+  await api.store.locations.recordHeartbeat(seen, again);
   const { body } = await api.send({ path: "/agents/info" });
+  const agent = {
+    id: "far",
+    meta: {
+      id: "silent",
+      name: "The far one",
+      remote_addr: "",
+      created: "2026-10-01T11:59:29.999000Z",
+      last_update: "2026-10-01T11:59:29.999000Z",
+    },
+    state: "OFFLINE",
+    version: "1.2.3",
+    last_seen: "2026-10-01T11:59:29.999000Z",
+    in_flight: 2,
+  };
   expect(body).toEqual({
-    regions: { here: ["local", "far"] },
-    locations: { local: "The local one", far: "The far one" },
-    agent_list: [alive, silent],
+    regions: [
+      { id: "here", name: "here", locations: ["local", "far"] },
+      { id: "Europe", name: "Europe", locations: ["paris"] },
+      { id: "all", name: "All locations", locations: ["local", "far", "paris", "nowhere"] },
+    ],
+    locations: {
+      local: "The local one",
+      far: "The far one",
+      paris: "Paris",
+      nowhere: "?",
+      "": "The local one",
+    },
+    agent_list: [
+      {
+        ...agent,
+        meta: {
+          ...agent.meta,
+          id: "alive",
+          remote_addr: "198.51.100.7",
+          created: "2026-10-01T11:59:30.000000Z",
+          last_update: "2026-10-01T11:59:50.000000Z",
+        },
+        state: "ONLINE",
+        version: "1.2.4",
+        last_seen: "2026-10-01T11:59:50.000000Z",
+        in_flight: 0,
+      },
+      agent,
+    ],
+    postman_locations: [],
     meta: {},
   });
 });

@@ -375,7 +375,13 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
   });
 });
 
-describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ start }) => {
+describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
+  it("can say where its sender is seen, if there is a server to see it", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    expect(bus.seenAt()).toBe(name === "nats" ? "127.0.0.1" : "");
+  });
+
   it("goes to one listener, and is not kept for others", async () => {
     await using fixture = await start();
     const bus = await fixture.join();

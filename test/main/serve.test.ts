@@ -237,15 +237,16 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     expect(await statusOf(api, api_key)).toBe(401);
     expect(await command("keys", "list")).not.toContain(id);
 
-    expect(await command("locations", "add", "paris", "--label", "Paris, FR")).toMatch(
-      /SONDE_LOCATION=paris\nSONDE_LOCATION_KEY=[\w+/]{43}=\n/,
+    const added = await command(
+      ...["locations", "add", "paris", "--label", "Paris, FR", "--region", "Europe"],
     );
+    expect(added).toMatch(/SONDE_LOCATION=paris\nSONDE_LOCATION_KEY=[\w+/]{43}=\n/);
     expect(await command("locations", "env", "paris")).toBe(
       await command("locations", "env", "paris"),
     );
     expect(printed(await command("locations", "list"))).toEqual([
       { id: "local", label: "local", region: "" },
-      { id: "paris", label: "Paris, FR", region: "" },
+      { id: "paris", label: "Paris, FR", region: "Europe" },
     ]);
     const again = await runSonde(["locations", "add", "paris"], {
       folder: folder.path,

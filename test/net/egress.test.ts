@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow } from "../../src/net/egress.ts";
+import { parseEgressAllow, isPublicAddress } from "../../src/net/egress.ts";
 import { call, codeOf } from "../agent/calling.ts";
 
 const allows = (address: string, port: number, allow: string[] = []): boolean =>
@@ -336,4 +336,17 @@ describe("a URL of a refused address", () => {
         host,
       ).toMatch(/^connect_/);
   });
+});
+
+it.each([
+  ["8.8.8.8", true],
+  ["::ffff:8.8.8.8", true],
+  ["2606:4700::1", true],
+  ["127.0.0.1", false],
+  ["10.1.2.3", false],
+  ["168.63.129.16", false],
+  ["fd00::1", false],
+  ["", false],
+])("says of the address %j whether it is public: %s", (address, expected) => {
+  expect(isPublicAddress(address)).toBe(expected);
 });

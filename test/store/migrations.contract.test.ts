@@ -351,6 +351,26 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     ]);
   });
 
+  it("takes what was last seen of its agents as the first that is known", async () => {
+    await using database = await createTestDatabase(kind);
+    const agent = {
+      agent_id: "probe-1",
+      location_id: "paris",
+      version: "0.1.0",
+      in_flight: 2,
+      sent: T0 - 1,
+      last_seen: T0,
+    };
+    await fillBefore(database, "0013-agent-addresses", async (kysely) => {
+      await kysely.insertInto("agents").values(agent).execute();
+    });
+    const { locations } = await database.open();
+    expect(await locations.listAgents()).toEqual([{ ...agent, created: T0, remote_addr: "" }]);
+    const later = { ...agent, sent: T0 + 1, remote_addr: "198.51.100.7" };
+    await locations.recordHeartbeat(later, T0 + 2);
+    expect(await locations.listAgents()).toEqual([{ ...later, last_seen: T0 + 2, created: T0 }]);
+  });
+
   it("keeps its statistics, to which new results are added", async () => {
     await using database = await createTestDatabase(kind);
     const call = newId(T0);

@@ -38,16 +38,40 @@ const LocationSchema = named(
   }),
 );
 
+const RegionSchema = Type.Object({
+  id: Type.String({ examples: ["Europe"] }),
+  name: Type.String({ examples: ["Europe"] }),
+  locations: Type.Array(LocationRef),
+});
+
+const ListedAgentSchema = Type.Object({
+  id: mark(LocationRef, { description: "the agent's location" }),
+  meta: Type.Object({
+    id: mark(AgentSchema.properties.agent_id, { description: "the agent's own id" }),
+    name: Type.String({ description: "label of its location", examples: ["The office"] }),
+    remote_addr: Type.String({
+      description: 'the public address that it calls from; "" if it is not known',
+      examples: ["198.51.100.7"],
+    }),
+    created: mark(Timestamp, { description: "first seen" }),
+    last_update: mark(Timestamp, { description: "last seen" }),
+  }),
+  state: Type.Enum(["ONLINE", "OFFLINE"], { description: "ONLINE: seen within three heartbeats" }),
+  version: AgentSchema.properties.version,
+  last_seen: Timestamp,
+  in_flight: AgentSchema.properties.in_flight,
+});
+
 const InfoSchema = Type.Object({
-  regions: Type.Record(Type.String(), Type.Array(Type.String()), {
-    description: "location ids by region",
-    examples: [{ Europe: [EXAMPLE.location] }],
+  regions: Type.Array(RegionSchema, {
+    description: "those that locations name, and `all`, which has every location",
   }),
   locations: Type.Record(Type.String(), Type.String(), {
-    description: "labels by location id",
-    examples: [{ [EXAMPLE.location]: "The office" }],
+    description: 'labels by location id, and by "" that of the default location',
+    examples: [{ [EXAMPLE.location]: "The office", "": "The office" }],
   }),
-  agent_list: Type.Array(AgentSchema),
+  agent_list: Type.Array(ListedAgentSchema),
+  postman_locations: Type.Array(Type.String(), { description: "always empty" }),
   meta: Type.Object({}),
 });
 
@@ -83,18 +107,61 @@ export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] 
       const now = await store.now();
       const locations = await store.locations.list();
       const agents = await store.locations.listAgents();
-      const byRegion = Map.groupBy(locations, ({ region }) => region);
-      return {
-        regions: Object.fromEntries(
-          [...byRegion].map(([region, of]) => [region, of.map(({ id }) => id)]),
-        ),
-        locations: Object.fromEntries(locations.map(({ id, label }) => [id, label])),
-        agent_list: agents.map((agent) => toAgent(agent, now)),
-        meta: {},
-      };
+      return toInfo(locations, agents, now);
     },
   }),
 ];
+
+const toInfo = (
+  locations: readonly StoredLocation[],
+  agents: readonly StoredAgent[],
+  now: number,
+) => {
+  const labels = locations.map(({ id, label }) => [id, label] as const);
+  return {
+    regions: regionsOf(locations),
+    locations: Object.fromEntries([
+      ...labels,
+      ...labels.slice(0, 1).map(([, label]) => ["", label]),
+    ]),
+    agent_list: agents.map((agent) => toListed(agent, new Map(labels), now)),
+    postman_locations: [],
+    meta: {},
+  };
+};
+
+const ALL = "all";
+
+function regionsOf(locations: readonly StoredLocation[]) {
+  const named = locations.filter(({ region }) => region !== "" && region !== ALL);
+  const idsOf = (some: readonly StoredLocation[]) => some.map(({ id }) => id);
+  return [
+    ...[...Map.groupBy(named, ({ region }) => region)].map(([region, some]) => ({
+      id: region,
+      name: region,
+      locations: idsOf(some),
+    })),
+    { id: ALL, name: "All locations", locations: idsOf(locations) },
+  ];
+}
+
+const toListed = (agent: StoredAgent, labels: ReadonlyMap<string, string>, now: number) => {
+  const last_seen = formatInstant(agent.last_seen);
+  return {
+    id: agent.location_id,
+    meta: {
+      id: agent.agent_id,
+      name: labels.get(agent.location_id) ?? agent.location_id,
+      remote_addr: agent.remote_addr,
+      created: formatInstant(agent.created),
+      last_update: last_seen,
+    },
+    state: isOnline(agent.last_seen, now) ? "ONLINE" : "OFFLINE",
+    version: agent.version,
+    last_seen,
+    in_flight: agent.in_flight,
+  };
+};
 
 const toLocation = (
   { id, label, region, created }: StoredLocation,

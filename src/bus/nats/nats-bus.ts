@@ -134,6 +134,7 @@ function createBus(
         ? { connected: true, detail: `NATS at ${link.addresses}` }
         : { connected: false, detail: `NATS at ${link.addresses}: ${fault}` };
     },
+    seenAt: () => link.connection.info?.client_ip ?? "",
     announcedServers: () => link.connection.info?.connect_urls ?? [],
     close: () => (closing ??= close()),
   };
