@@ -18,7 +18,7 @@ import {
 import { HttpError } from "./http/errors.ts";
 import { acceptJsonBodies } from "./http/json-body.ts";
 import { createCursors } from "./http/paging.ts";
-import { API_PREFIX, serveEndpoint } from "./http/serve-endpoint.ts";
+import { serveEndpoint } from "./http/serve-endpoint.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
@@ -36,6 +36,7 @@ import { statEndpoints } from "./routes/stats.ts";
 import { tokenEndpoints } from "./routes/tokens.ts";
 import { workflowEndpoints } from "./routes/workflows.ts";
 import { workflowResultEndpoints } from "./routes/workflow-results.ts";
+import { DOCUMENTATION, OPENAPI, serveStart } from "./start.ts";
 
 export interface ApiConfig {
   readonly host: string;
@@ -151,6 +152,7 @@ function createServer(
   app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
   acceptJsonBodies(app);
   prettyPrintOnDemand(app);
+  serveStart(app, config.version);
   serveDocumentation(app, endpoints, config);
   const { tokenInQuery } = config;
   const authenticate = createAuthenticate({ store, clock, tokenInQuery });
@@ -182,9 +184,9 @@ function serveDocumentation(
     return createDocumentation(endpoints, config);
   };
   const loaded = (): Promise<Documentation> => (documentation ??= load());
-  for (const url of [`${API_PREFIX}/openapi.json`, "/docs/json"])
+  for (const url of [OPENAPI, "/docs/json"])
     app.get(url, async (request, reply) => (await loaded()).sendDocument(request, reply));
-  for (const url of ["/docs", "/docs/*"])
+  for (const url of [DOCUMENTATION, `${DOCUMENTATION}/*`])
     app.get(url, async (request, reply) => {
       const { pages } = await loaded();
       await closeIfUnread(request.raw, reply.raw);

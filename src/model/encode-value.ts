@@ -49,8 +49,8 @@ const LONGEST_AUTHORITY = 300;
 const DOT_SEGMENT = /^[\p{Cc} ]*(?:(?:\.|%2e)[\p{Cc} ]*){1,2}$/iu;
 
 /**
- * A value at the beginning is a part of the URL as it is. Any other stays within the host, or within
- * its path segment, and makes no dot segment.
+ * A value at the beginning is a part of the URL as it is. Any other stays within the host, or
+ * within its path segment, and makes no dot segment.
  */
 function createUrlEncoder(): ValueEncoder {
   let part: "authority" | "path" | "rest" = "authority";

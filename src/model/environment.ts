@@ -35,6 +35,10 @@ export const VariableSchema = Type.Object({
 
 export type Variable = Static<typeof VariableSchema>;
 
+/** The name in the key of a workspace. */
+export const workspaceOf = (key: string): string =>
+  (JSON.parse(key) as { readonly workspace: string }).workspace;
+
 /** Identifies the workspace of this name that belongs to the caller. */
 export const workspaceKey = ({ owner, org }: Actor, workspace: string): string =>
   JSON.stringify(org === null ? { owner, workspace } : { org, workspace });

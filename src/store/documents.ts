@@ -73,6 +73,9 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Every document of the kind with this filter value, of all owners. */
     listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
       all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),
+    /** The workspaces that `reader` has variables in. */
+    listWorkspaces: (reader: Actor, page: Page) =>
+      workspacesQuery(database, reader, page).execute(),
     /** How many documents with these filter values are `owner`'s own. */
     count: (kind: ResourceKind, filters: Filters, owner: Actor): Promise<number> =>
       countOwn(rowsOf(kind), kind, filters, owner),
@@ -168,6 +171,26 @@ const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
         : matched.where(field as FilterField, "=", value),
     rows,
   );
+
+/** By the id of their oldest variable. */
+const workspacesQuery = ({ kysely }: Database, { owner, org }: Actor, page: Page) =>
+  kysely
+    .selectFrom("documents")
+    .select(({ fn }) => [
+      fn.min("id").as("id"),
+      fn.min<string>("workspace").as("key"),
+      fn.countAll<number>().as("variables"),
+    ])
+    .where("kind", "=", "variable")
+    .where((eb) =>
+      org === null
+        ? eb.and([eb("owner_org", "is", null), eb("owner", "=", owner)])
+        : eb("owner_org", "=", org),
+    )
+    .groupBy("workspace")
+    .having(({ fn }) => fn.min("id"), ">", page.after)
+    .orderBy(({ fn }) => fn.min("id"))
+    .limit(page.limit);
 
 /**
  * What `reader` may read: one index range for each kind of access (own, shared with the

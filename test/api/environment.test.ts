@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sharedApi, startApi } from "../support/api.ts";
-import type { Answer, Caller, List, TestApi } from "../support/api.ts";
+import type { Answer, Caller, Json, List, TestApi } from "../support/api.ts";
 
 const api = sharedApi();
 
@@ -115,6 +115,39 @@ it("lists the variables of one workspace in the order of their creation", async 
     meta: { more: false, next_cursor: "" },
     results: [],
   });
+});
+
+it("lists the workspaces of the caller in the order of their creation", async () => {
+  await using api = await startApi();
+  const inOrg = await api.caller("ann", "org");
+  const colleague = await api.caller("bob", "org", "VIEWER");
+  const setIn = (workspace: string, name: string, as: Caller) =>
+    api.send({
+      method: "POST",
+      path: `/environment/${workspace}/${name}`,
+      body: { value: "v" },
+      as,
+    });
+  for (const workspace of ["staging", "global", 'a "b"'])
+    await setIn(encodeURIComponent(workspace), "a", inOrg);
+  await setIn("global", "b", inOrg);
+  await setIn("mine", "a", api.ann);
+  const page = async (query: string, as: Caller) =>
+    (await api.send<List<Json>>({ path: `/environment${query}`, as })).body;
+  const all = [
+    { workspace: "staging", variables: 1 },
+    { workspace: "global", variables: 2 },
+    { workspace: 'a "b"', variables: 1 },
+  ];
+  expect(await page("/", colleague)).toEqual({
+    meta: { more: false, next_cursor: "" },
+    results: all,
+  });
+  const first = await page("?limit=2", inOrg);
+  const second = await page(`?limit=2&cursor=${first.meta.next_cursor}`, inOrg);
+  expect([...first.results, ...second.results]).toEqual(all);
+  expect((await page("", api.ann)).results).toEqual([{ workspace: "mine", variables: 1 }]);
+  expect((await page("", await api.caller("eve"))).results).toEqual([]);
 });
 
 it("deletes a variable, once", async () => {

@@ -118,7 +118,6 @@ it.each(["", "/results", "/stats", "/stats/since", "/stats/before"])(
 
 it.each<[string, string]>([
   ["an unknown path", "/nothing/"],
-  ["the root of the API", "/"],
   ["another version", "//api/3/calls/"],
   ["a path outside", "//elsewhere"],
   ["a parameter beyond all ids", `/calls/${"x".repeat(5000)}/`],

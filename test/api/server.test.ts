@@ -232,3 +232,27 @@ it("stops at once despite idle keep-alive connections", async () => {
   expect(await closed, "closed without an error").toEqual([false]);
   expect(api.api.address()).toBeUndefined();
 });
+
+it.each(["/", "/api/2/", "/api/2"])(
+  "tells a program at %s where the interface is, and leads a browser to its documentation",
+  async (path) => {
+    await using api = await startApi({ config: { version: "1.2.3" } });
+    const program = await api.send({ path: `/${path}`, as: null, headers: { accept: "*/*" } });
+    expect([program.status, program.body]).toEqual([
+      200,
+      {
+        name: "Sonde",
+        version: "1.2.3",
+        api: "/api/2/",
+        openapi: "/api/2/openapi.json",
+        docs: "/docs",
+      },
+    ]);
+    const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+    const browser = await api.send({ path: `/${path}`, as: null, headers: { accept } });
+    expect([browser.status, browser.headers["location"]]).toEqual([302, "/docs"]);
+    expect(browser.headers["vary"]).toBe("accept");
+    const refused = await api.send({ method: "POST", path: `/${path}`, body: {} });
+    expect([refused.status, refused.headers["allow"]]).toEqual([405, "GET, HEAD"]);
+  },
+);

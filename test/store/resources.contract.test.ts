@@ -105,6 +105,35 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.documents.list("call", ann, { domain: "other.test" }, ALL)).toEqual([]);
   });
 
+  it("lists the workspaces of a reader in the order of their oldest variable, page by page", async () => {
+    const variable = (workspace: string, name: string, owned: object): NewDocument => ({
+      ...aCall({ owner: "ann", owner_org: "acme", ...owned }),
+      kind: "variable",
+      org: true,
+      filters: { workspace, name },
+    });
+    const variables = [
+      variable("z", "a", {}),
+      variable("a", "a", { owner: "bob" }),
+      variable("z", "b", {}),
+      variable("own", "a", { owner_org: null }),
+    ];
+    for (const each of variables) await store.documents.insert(each);
+    const [z, a, , own] = variables as [NewDocument, NewDocument, NewDocument, NewDocument];
+    const ofOrg = [
+      { id: z.id, key: "z", variables: 2 },
+      { id: a.id, key: "a", variables: 1 },
+    ];
+    const { listWorkspaces } = store.documents;
+    expect(await listWorkspaces(ann, ALL)).toEqual(ofOrg);
+    expect(await listWorkspaces(bob, { after: z.id, limit: 1 })).toEqual([ofOrg[1]]);
+    expect(await listWorkspaces({ owner: "ann", org: null }, ALL)).toEqual([
+      { id: own.id, key: "own", variables: 1 },
+    ]);
+    expect(await listWorkspaces(eve, ALL)).toEqual([]);
+    for (const { id } of variables) await store.documents.remove("variable", id);
+  });
+
   it.each<[string, ResourceKind, Filters]>([
     ["a whole list", "call", {}],
     ["the calls of a domain", "call", { domain: "7" }],
@@ -340,7 +369,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     await store.locations.recordHeartbeat(heartbeat, T0 + 5);
     await store.locations.recordHeartbeat({ ...heartbeat, in_flight: 3 }, T0 + 9);
     expect(await store.locations.listAgents()).toEqual([
-      { ...heartbeat, in_flight: 3, last_seen: T0 + 9 },
+      { ...heartbeat, in_flight: 3, remote_addr: "", created: T0 + 5, last_seen: T0 + 9 },
     ]);
   });
 

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../model/errors.ts";
 import type { Logger } from "../../runtime/logger.ts";
+import { OPEN_PATHS } from "../start.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { HttpError, toAnswer } from "./errors.ts";
 import { MAX_BODY_BYTES } from "./json-body.ts";
@@ -36,20 +37,18 @@ export function withoutRoute(
   { url, method }: FastifyRequest,
 ): Error {
   const steps = stepsOf(url.split("?", 1)[0] ?? "");
-  const methods = [...endpoints, OPENAPI].flatMap(({ path, aliases = [], methods: of }) =>
-    [path, ...aliases].some((one) => covers(stepsOf(`${API_PREFIX}${one}`), steps)) ? of : [],
-  );
+  const methods = [
+    ...endpoints.flatMap(({ path, aliases = [], methods: of }) =>
+      [path, ...aliases].some((one) => covers(stepsOf(`${API_PREFIX}${one}`), steps)) ? of : [],
+    ),
+    ...OPEN_PATHS.flatMap((path) => (covers(stepsOf(path), steps) ? ["GET"] : [])),
+  ];
   if (methods.length === 0) return notFound("Path");
   const allow = [
     ...new Set(methods.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : one))),
   ].join(", ");
   return new HttpError(405, `Method ${method} is not allowed here; allowed: ${allow}`, { allow });
 }
-
-const OPENAPI: Pick<Endpoint, "path" | "aliases" | "methods"> = {
-  path: "/openapi.json",
-  methods: ["GET"],
-};
 
 const stepsOf = (path: string): string[] => path.replace(/\/$/, "").split("/");
 

@@ -7,6 +7,7 @@ import {
   VariableValue,
   WorkspaceName,
   workspaceKey,
+  workspaceOf,
 } from "../../model/environment.ts";
 import type { Variable } from "../../model/environment.ts";
 import { ownedBy } from "../../model/access.ts";
@@ -43,11 +44,29 @@ const placeValidator = createValidator(
 
 const path = "/environment/:workspace/:variable_name";
 const schema = named("EnvironmentVariable", answerSchema(VariableSchema));
+const WorkspaceSchema = named(
+  "Workspace",
+  Type.Object({
+    workspace: WorkspaceName,
+    variables: Type.Integer({ minimum: 1, description: "how many it has", examples: [3] }),
+  }),
+);
 const common = { tag: "Environment variables", path, answer: schema } as const;
 
 type OfVariable = ApiRequest<typeof path>;
 
 export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    ...common,
+    operationId: "listWorkspaces",
+    methods: ["GET"],
+    path: "/environment/",
+    summary: "List the workspaces of your organization, or your own if you have none",
+    level: "VIEWER",
+    query: LIST_PAGING,
+    answer: listOf(WorkspaceSchema),
+    handle: (request) => listWorkspaces(store, cursors, request),
+  }),
   defineEndpoint({
     ...common,
     operationId: "listEnvironment",
@@ -92,6 +111,20 @@ export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint
     handle: deleteVariable,
   }),
 ];
+
+async function listWorkspaces(
+  store: Store,
+  cursors: Cursors,
+  request: ApiRequest<"/", typeof LIST_PAGING>,
+): Promise<List<unknown>> {
+  const { meta, results } = await listPage(cursors, request, (page) =>
+    store.documents.listWorkspaces(request.principal, page),
+  );
+  return {
+    meta,
+    results: results.map(({ key, variables }) => ({ workspace: workspaceOf(key), variables })),
+  };
+}
 
 async function listVariables(
   store: Store,
