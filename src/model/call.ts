@@ -38,7 +38,9 @@ export const CallSchema = Type.Object(
         description: Description,
         tags: Tags,
         ...OWNERSHIP,
-        domain: readOnly(mark(Hostname, { description: "host of request.url, variables as written" })),
+        domain: readOnly(
+          mark(Hostname, { description: "host of request.url, variables as written" }),
+        ),
         accept: withDefault(text, null),
         content_type: withDefault(text, null),
       },

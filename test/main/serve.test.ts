@@ -237,9 +237,8 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     expect(await statusOf(api, api_key)).toBe(401);
     expect(await command("keys", "list")).not.toContain(id);
 
-    const added = await command(
-      ...["locations", "add", "paris", "--label", "Paris, FR", "--region", "Europe"],
-    );
+    const described = ["--label", "Paris, FR", "--region", "Europe"];
+    const added = await command("locations", "add", "paris", ...described);
     expect(added).toMatch(/SONDE_LOCATION=paris\nSONDE_LOCATION_KEY=[\w+/]{43}=\n/);
     expect(await command("locations", "env", "paris")).toBe(
       await command("locations", "env", "paris"),
