@@ -59,7 +59,13 @@ async function ensureKey(store: Store): Promise<void> {
   if ((await store.apiKeys.count()) > 0) return;
   const now = await store.now();
   const principal = { owner: OWNER, org: null, access_level: "OWNER" } as const;
-  const key = { ...principal, key_id: newId(now), created: now, last_update: now, revoked: false };
+  const key = {
+    ...principal,
+    key_id: "0-first-key",
+    created: now,
+    last_update: now,
+    revoked: false,
+  };
   await store.apiKeys.insert(key, hashApiKey(API_KEY));
 }
 
