@@ -1,6 +1,6 @@
 // Who is asking: the key in a request, the caller behind it, and whether its level suffices.
 import type { IncomingHttpHeaders } from "node:http";
-import { AppError } from "../model/errors.ts";
+import { AppError, TooManyError } from "../model/errors.ts";
 import { hasLevel } from "../model/access.ts";
 import type { AccessLevel, Principal } from "../model/access.ts";
 import { hashApiKey, isApiKey } from "../runtime/api-key.ts";
@@ -16,11 +16,12 @@ export interface Credentialed {
 
 /**
  * Rejects with `unauthenticated` without an active key, `forbidden` for a key below `level`, and
- * `too_many` after a flood of wrong keys from one address. A valid key works throughout: nobody can
- * lock out the others behind an address.
+ * `too_many` after a flood of requests with one key, or with wrong keys from one address. A valid
+ * key works throughout: nobody can lock out the others behind an address.
  */
 export type Authenticate = (request: Credentialed, level: AccessLevel) => Promise<Principal>;
 
+const MINUTE_MS = 60_000;
 const WRONG_KEYS_PER_MINUTE = 600;
 /** Whoever has many addresses must not fill the database either. */
 const AUDITED_ADDRESSES_PER_MINUTE = 20;
@@ -29,12 +30,16 @@ export function createAuthenticate({
   store,
   clock,
   tokenInQuery,
+  requestsPerMinute,
 }: {
   readonly store: Store;
   readonly clock: Clock;
   readonly tokenInQuery: boolean;
+  /** Of one key. */
+  readonly requestsPerMinute: number;
 }): Authenticate {
   const countWrongKey = perMinute(clock);
+  const countRequest = perMinute(clock);
   const recordFailure = createFailureRecord(store, clock);
   return async ({ headers, query, ip }, level) => {
     const given =
@@ -44,11 +49,18 @@ export function createAuthenticate({
       typeof given === "string" && isApiKey(given)
         ? await store.apiKeys.findByHash(hashApiKey(given))
         : undefined;
-    if (principal) return withLevel(principal, level);
-    const count = countWrongKey(ip);
+    if (principal) {
+      const { count, secondsLeft } = countRequest(principal.key_id);
+      if (count <= requestsPerMinute) return withLevel(principal, level);
+      throw new TooManyError(
+        `Too many requests with this API key: at most ${requestsPerMinute} a minute (SONDE_MAX_REQUESTS_PER_MINUTE)`,
+        secondsLeft,
+      );
+    }
+    const { count, secondsLeft } = countWrongKey(ip);
     if (count === 1) await recordFailure(ip);
     if (count <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
-    throw new AppError("too_many", "Too many requests with a wrong API key");
+    throw new TooManyError("Too many requests with a wrong API key", secondsLeft);
   };
 }
 
@@ -59,7 +71,7 @@ export function createAuthenticate({
 function createFailureRecord(store: Store, clock: Clock): (ip: string) => Promise<void> {
   const countAddress = perMinute(clock);
   return async (ip) => {
-    const count = countAddress("");
+    const { count } = countAddress("");
     if (count > AUDITED_ADDRESSES_PER_MINUTE + 1) return;
     await store.audit.record({
       time: await store.now(),
@@ -90,17 +102,18 @@ function withLevel(principal: Principal, needed: AccessLevel): Principal {
   );
 }
 
-/** Counts calls by name; starts over every minute. */
-function perMinute(clock: Clock): (name: string) => number {
+/** Counts by name; starts over every minute, of which so many seconds are left. */
+function perMinute(clock: Clock) {
   const counts = new Map<string, number>();
   let began = clock.monotonic();
-  return (name) => {
-    if (clock.monotonic() - began >= 60_000) {
+  return (name: string): { readonly count: number; readonly secondsLeft: number } => {
+    const now = clock.monotonic();
+    if (now - began >= MINUTE_MS) {
       counts.clear();
-      began = clock.monotonic();
+      began = now;
     }
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
-    return count;
+    return { count, secondsLeft: Math.ceil((began + MINUTE_MS - now) / 1000) };
   };
 }

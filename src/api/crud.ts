@@ -60,7 +60,11 @@ const createEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     async handle({ principal, body, change }) {
       const now = await served.deps.store.now();
       const made = served.resource.create(body, { id: newId(now), owner: principal.owner, now });
-      return change((store) => write(served, "insert", { store, principal, now }, made));
+      return change(async (store) => {
+        const answer = await write(served, "insert", { store, principal, now }, made);
+        await served.deps.budgets.checkCreated(store, principal, served.resource);
+        return answer;
+      });
     },
   });
 
@@ -86,7 +90,10 @@ const updateEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
         assertReadable(`this ${served.resource.label}`, before);
         const now = await store.now();
         const made = served.resource.update(before.document, body, now);
-        return write(served, "replace", { store, principal, now }, made, before);
+        const answer = await write(served, "replace", { store, principal, now }, made, before);
+        const grown = { before: before.document, after: made };
+        await served.deps.budgets.checkChanged(store, principal, served.resource, grown);
+        return answer;
       }),
   });
 

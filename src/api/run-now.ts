@@ -133,9 +133,10 @@ export async function runNow<Answer>(
   run: PendingRun,
   { answer: given, idOf, wait }: Started<Answer>,
 ): Promise<Answer> {
-  const { store, dispatcher } = deps;
+  const { store, dispatcher, budgets } = deps;
   const answer = await request.change(async (within, audit) => {
     await within.pendingRuns.insert([run]);
+    await budgets.checkOrdered(within, request.principal);
     await audit("run", run.target_kind, run.target_id);
     return given;
   });

@@ -8,6 +8,8 @@ import { closeIfUnread } from "../runtime/unread-body.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import type { Store } from "../store/store.ts";
 import { createAuthenticate } from "./authenticate.ts";
+import { createBudgets } from "./budgets.ts";
+import type { Limits } from "./budgets.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import {
   answerClientError,
@@ -51,6 +53,7 @@ export interface ApiConfig {
   readonly maxConnections: number;
   /** Default: 25 s. */
   readonly requestTimeoutMs?: number;
+  readonly limits: Limits;
 }
 
 export interface ApiDeps {
@@ -82,6 +85,7 @@ const WITHOUT_SCHEMAS = { compilersFactory: { buildValidator: unused, buildSeria
 export function createApi(deps: ApiDeps): Api {
   const { store, dispatcher, clock, log, config } = deps;
   const cursors = createCursors(config.cursorKey);
+  const budgets = createBudgets(config.limits);
   const endpoints = [
     callEndpoints,
     callRunEndpoints,
@@ -97,7 +101,7 @@ export function createApi(deps: ApiDeps): Api {
     insightEndpoints,
     locationEndpoints,
     apiKeyEndpoints,
-  ].flatMap((make) => make({ store, dispatcher, clock, cursors }));
+  ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets }));
   const stopping = new AbortController();
   const app = createServer(deps, endpoints, stopping.signal);
   let address: string | undefined;
@@ -154,8 +158,9 @@ function createServer(
   prettyPrintOnDemand(app);
   serveStart(app, config.version);
   serveDocumentation(app, endpoints, config);
-  const { tokenInQuery } = config;
-  const authenticate = createAuthenticate({ store, clock, tokenInQuery });
+  const { tokenInQuery, limits } = config;
+  const { requestsPerMinute } = limits;
+  const authenticate = createAuthenticate({ store, clock, tokenInQuery, requestsPerMinute });
   for (const endpoint of endpoints) serveEndpoint(app, endpoint, { store, authenticate, stopping });
   return app;
 }

@@ -178,6 +178,13 @@ async function apiOf(parts: HubParts): Promise<Api> {
       tokenInQuery: config.tokenInQuery,
       cursorKey: createHmac("sha256", masterKeyOf(config, dataDir)).update("cursor").digest(),
       version: VERSION,
+      limits: {
+        requestsPerMinute: config.maxRequestsPerMinute,
+        objects: config.maxObjects,
+        definitionsMiB: config.maxDefinitionsMiB,
+        keys: config.maxKeys,
+        manualRuns: config.maxManualRuns,
+      },
     },
   });
 }

@@ -49,6 +49,14 @@ const host = (text: string): string | undefined =>
 const HOST = "a host name or an IP address";
 const PORT = "a port (0 to 65535; 0 asks the system for a free one)";
 
+const budget = (env: string, fallback: string, meaning: string): Setting<number> => ({
+  env,
+  default: fallback,
+  meaning,
+  allowed: "a whole number from 1 to 999999999",
+  parse: integer(1, 999_999_999),
+});
+
 export const SETTINGS = {
   host: setting({
     env: "SONDE_HOST",
@@ -198,6 +206,25 @@ export const SETTINGS = {
     meaning: "Whether the API accepts a key in the query parameter `_token`",
     allowed: "true or false",
     parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+  }),
+  maxRequestsPerMinute: budget(
+    "SONDE_MAX_REQUESTS_PER_MINUTE",
+    "30000",
+    "Maximum requests a minute with one key, in each process that serves the API",
+  ),
+  maxObjects: budget("SONDE_MAX_OBJECTS", "100000", "Maximum objects of each kind of one owner"),
+  maxDefinitionsMiB: budget(
+    "SONDE_MAX_DEFINITIONS_MIB",
+    "1024",
+    "Maximum size of all objects of one owner together, as stored, in MiB",
+  ),
+  maxKeys: budget("SONDE_MAX_KEYS", "1000", "Maximum active keys of one owner that the API issues"),
+  maxManualRuns: setting({
+    env: "SONDE_MAX_MANUAL_RUNS",
+    default: "100",
+    meaning: "Maximum manual runs of one owner that have not ended",
+    allowed: "a whole number from 1 to 500",
+    parse: integer(1, 500),
   }),
   agentConcurrency: setting({
     env: "SONDE_AGENT_CONCURRENCY",

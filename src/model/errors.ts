@@ -20,6 +20,16 @@ export class AppError extends Error {
   }
 }
 
+/** The caller asks for more at a time than it may. */
+export class TooManyError extends AppError {
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super("too_many", message);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
 export const invalid = (message: string, options?: ErrorOptions): AppError =>
   new AppError("invalid", message, options);
 

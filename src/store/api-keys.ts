@@ -1,5 +1,5 @@
 // API keys, as hashes.
-import type { Selectable } from "kysely";
+import type { Selectable, SelectQueryBuilder } from "kysely";
 import { identityOf } from "../model/access.ts";
 import type { AccessLevel, Actor, Ownership } from "../model/access.ts";
 import type { Database } from "./database.ts";
@@ -52,14 +52,10 @@ export function createApiKeyStore(database: Database) {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
+    /** Active keys of one owner. */
+    countOf: (owner: Actor): Promise<number> => sizeOf(active().where(isOf(owner, "org"))),
     /** Revoked keys included. */
-    async count(): Promise<number> {
-      const { count } = await kysely
-        .selectFrom("api_keys")
-        .select((eb) => eb.fn.countAll<number>().as("count"))
-        .executeTakeFirstOrThrow();
-      return count;
-    },
+    count: (): Promise<number> => sizeOf(kysely.selectFrom("api_keys").selectAll()),
   };
 }
 
@@ -76,6 +72,16 @@ async function ownersWithKey(
     .where(isAmong(database, "owner", names))
     .execute();
   return new Set(rows.map(identityOf));
+}
+
+type Keys = SelectQueryBuilder<Schema, "api_keys", object>;
+
+async function sizeOf(keys: Keys): Promise<number> {
+  const { count } = await keys
+    .clearSelect()
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 const activeByHash = prepared(["hash"], (kysely, { hash }) =>

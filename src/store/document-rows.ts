@@ -45,7 +45,7 @@ export function toRow({
   callIds: _callIds,
   unreadable: _unreadable,
   ...identity
-}: NewDocument): Omit<Row, "renewal_claim"> {
+}: NewDocument): Omit<Row, "renewal_claim" | "renewal_asked"> {
   return {
     ...identity,
     shared_org: Number(org),

@@ -10,8 +10,9 @@ import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
 import type { Row } from "./document-rows.ts";
 import { isNotOf, isOf, isOutside } from "./identity.ts";
 import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
-import { renewTokensOf } from "./renewals.ts";
+import { DUE_WHEN_WRITTEN, renewTokensOf } from "./renewals.ts";
 import type { Schema } from "./schema.ts";
+import { countInserted, countReplaced } from "./usage.ts";
 import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
 
 /** Seals secret fields on the way in and opens them on the way out. */
@@ -62,6 +63,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     async remove(kind: ResourceKind, id: string): Promise<void> {
       await removeCallIds(database, id);
       const { kysely } = database;
+      await countReplaced(kysely, id);
       await kysely.deleteFrom("documents").where("kind", "=", kind).where("id", "=", id).execute();
     },
     /** Those that `reader` may read. Uses an index on either database. */
@@ -120,17 +122,20 @@ async function opened(rows: readonly Row[], sealing: Sealing): Promise<StoredDoc
 }
 
 async function insertDocument(database: Database, document: NewDocument): Promise<boolean> {
-  const { numAffectedRows = 0n } = await insertIfNew(database.kysely, toRow(document));
-  const isNew = numAffectedRows > 0n;
-  if (isNew) await insertCallIds(database, document);
-  return isNew;
+  const row = toRow(document);
+  const { numAffectedRows = 0n } = await insertIfNew(database.kysely, row);
+  if (numAffectedRows === 0n) return false;
+  await countInserted(database.kysely, row, row.document);
+  await insertCallIds(database, document);
+  return true;
 }
 
 async function replaceDocument(database: Database, document: NewDocument): Promise<void> {
   const { id, kind, ...columns } = toRow(document);
+  await countReplaced(database.kysely, id, columns.document);
   await database.kysely
     .updateTable("documents")
-    .set(columns)
+    .set({ ...columns, ...(kind === "token" && { renewal_time: DUE_WHEN_WRITTEN }) })
     .where("id", "=", id)
     .where("kind", "=", kind)
     .execute();

@@ -13,6 +13,7 @@ import * as resultsInColumns from "./migrations/0007-results-in-columns.ts";
 import * as openingSlots from "./migrations/0008-opening-slots.ts";
 import * as identity from "./migrations/0009-identity.ts";
 import * as tokenEndpoints from "./migrations/0010-token-endpoints.ts";
+import * as budgets from "./migrations/0011-budgets.ts";
 import * as agentIds from "./migrations/0012-agent-ids.ts";
 import * as agentAddresses from "./migrations/0013-agent-addresses.ts";
 import * as resultFilters from "./migrations/0014-result-filters.ts";
@@ -29,6 +30,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0008-opening-slots": openingSlots,
   "0009-identity": identity,
   "0010-token-endpoints": tokenEndpoints,
+  "0011-budgets": budgets,
   "0012-agent-ids": agentIds,
   "0013-agent-addresses": agentAddresses,
   "0014-result-filters": resultFilters,

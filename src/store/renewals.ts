@@ -1,14 +1,21 @@
 // When each token is due for renewal, and which process has claimed it: columns beside the token,
 // so that only due tokens are read, and an owner can write a claimed token.
+import { sql } from "kysely";
 import type { ExpressionBuilder } from "kysely";
-import { AT_ONCE } from "../model/token-renewal.ts";
+import { AT_ONCE, LEAST_BETWEEN_MS } from "../model/token-renewal.ts";
 import type { Database } from "./database.ts";
 import type { DueToken } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
 export type RenewalStore = ReturnType<typeof createRenewalStore>;
 
-/** A token is due at once after it, or its setting, was written. */
+/** The renewal time of a token after it, or its setting, was written. */
+export const DUE_WHEN_WRITTEN = sql<number>`coalesce(renewal_asked + ${LEAST_BETWEEN_MS}, ${AT_ONCE})`;
+
+/**
+ * A token is due at once after it, or its setting, was written, but not within `LEAST_BETWEEN_MS`
+ * after its endpoint was asked.
+ */
 export function createRenewalStore({ kysely }: Database) {
   const token = (id: string) =>
     kysely.updateTable("documents").where("id", "=", id).where("kind", "=", "token");
@@ -29,9 +36,13 @@ export function createRenewalStore({ kysely }: Database) {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
+    /** Notes that the endpoint of a claimed token is about to be asked. */
+    async noteAsked(id: string, claimed: number, now: number): Promise<void> {
+      await claimedUntil(id, claimed).set({ renewal_asked: now }).execute();
+    },
     /**
      * Ends the claim until `claimed`. The token is due again at `next`; null: not before it, or its
-     * setting, is written. False where that happened since the claim: it is then due at once.
+     * setting, is written. False where that happened since the claim: it then stays due.
      */
     async release(id: string, claimed: number, next: number | null): Promise<boolean> {
       const { numUpdatedRows } = await claimedUntil(id, claimed)
@@ -76,7 +87,7 @@ const isFree = (now: number) => (eb: ExpressionBuilder<Schema, "documents">) =>
 export async function renewTokensOf({ kysely }: Database, settingId: string): Promise<void> {
   await kysely
     .updateTable("documents")
-    .set({ renewal_time: AT_ONCE })
+    .set({ renewal_time: DUE_WHEN_WRITTEN })
     .where("kind", "=", "token")
     .where("auth_id", "=", settingId)
     .execute();

@@ -25,8 +25,14 @@ interface DocumentsTable extends Ownership {
   renewal_time: number | null;
   /** Of tokens: until when a process has claimed the renewal. */
   renewal_claim: number | null;
+  /** Of tokens: when the endpoint was last asked for a new one. */
+  renewal_asked: number | null;
   document: string;
 }
+
+/** Of an owner, its organization or "", and a kind of documents. */
+type OwnerUsageTable = Record<"owner" | "owner_org" | "kind", string> &
+  Record<"objects" | "bytes", number>;
 
 /** The calls that workflows and reports name. */
 interface DocumentCallsTable {
@@ -105,10 +111,7 @@ interface LeasesTable {
   cursor: number | null;
 }
 
-interface MasterKeysTable {
-  key_id: string;
-  sealed_check: string;
-}
+type MasterKeysTable = Record<"key_id" | "sealed_check", string>;
 
 interface AuditTable {
   id: string;
@@ -136,6 +139,7 @@ interface KeptAnswersTable {
 export interface Schema {
   documents: DocumentsTable;
   document_calls: DocumentCallsTable;
+  owner_usage: OwnerUsageTable;
   schedules: SchedulesTable;
   /** Schedules that no beat has looked at yet. */
   new_schedules: Pick<SchedulesTable, "deployment_id" | "active_from">;

@@ -26,6 +26,8 @@ import { createScheduleStore } from "./schedules.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import { createSlotStore } from "./slots.ts";
 import type { SlotStore } from "./slots.ts";
+import { createUsageStore } from "./usage.ts";
+import type { UsageStore } from "./usage.ts";
 import { createStatStore } from "./stats.ts";
 import type { StatStore } from "./stats.ts";
 
@@ -42,6 +44,7 @@ export interface Store {
   readonly locations: LocationStore;
   readonly leases: LeaseStore;
   readonly renewals: RenewalStore;
+  readonly usage: UsageStore;
   readonly audit: AuditStore;
   readonly answers: AnswerStore;
   readonly masterKeys: MasterKeyStore;
@@ -93,6 +96,9 @@ export function createStore(database: Database, sealing: Sealing): Store {
     },
     get renewals() {
       return createRenewalStore(database);
+    },
+    get usage() {
+      return createUsageStore(database);
     },
     get audit() {
       return createAuditStore(database);

@@ -54,6 +54,11 @@ describe("the configuration", () => {
       uplinkCheck: [],
       logLevel: "info",
       tokenInQuery: true,
+      maxRequestsPerMinute: 30_000,
+      maxObjects: 100_000,
+      maxDefinitionsMiB: 1024,
+      maxKeys: 1000,
+      maxManualRuns: 100,
       agentConcurrency: 500,
       agentThreads: 1,
     });

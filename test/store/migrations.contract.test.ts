@@ -371,6 +371,24 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     expect(await locations.listAgents()).toEqual([{ ...later, last_seen: T0 + 2, created: T0 }]);
   });
 
+  it("counts what each owner has", async () => {
+    await using database = await createTestDatabase(kind);
+    const call = { kind: "call", shared_org: 0, shared_community: 0, document: '"é"' };
+    await fillBefore(database, "0011-budgets", async (kysely) => {
+      const rows = [
+        { ...call, id: "1", owner: "ann", owner_org: null },
+        { ...call, id: "2", owner: "ann", owner_org: null },
+        { ...call, id: "3", owner: "ann", owner_org: "shop" },
+        { ...call, id: "4", owner: "ann", owner_org: null, kind: "report" },
+      ];
+      await kysely.insertInto("documents").values(rows).execute();
+    });
+    const { usage } = await database.open();
+    const ann = { owner: "ann", org: null };
+    expect(await usage.of(ann, "call")).toEqual({ objects: 2, bytes: 12 });
+    expect(await usage.of({ ...ann, org: "shop" }, "call")).toEqual({ objects: 1, bytes: 4 });
+  });
+
   it("keeps its statistics, to which new results are added", async () => {
     await using database = await createTestDatabase(kind);
     const call = newId(T0);

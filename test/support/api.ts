@@ -76,6 +76,15 @@ export function sharedApi(): TestApi {
   return new Proxy({} as TestApi, { get: (_, name) => api[name as keyof TestApi] });
 }
 
+/** More than any test needs, unless it gives others. */
+export const LIMITS: ApiConfig["limits"] = {
+  requestsPerMinute: 1_000_000,
+  objects: 1_000_000,
+  definitionsMiB: 1_000_000,
+  keys: 1_000_000,
+  manualRuns: 1_000_000,
+};
+
 export async function startApi({
   clock = systemClock,
   config = {},
@@ -114,6 +123,7 @@ export async function startApi({
       maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",
+      limits: LIMITS,
       ...config,
     },
   });

@@ -21,6 +21,7 @@ import { reconcile } from "../../src/scheduler/reconcile.ts";
 import type { Store } from "../../src/store/store.ts";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { ADAPTERS } from "../bus/buses.ts";
+import { LIMITS } from "./api.ts";
 import { createClient } from "./client.ts";
 import type { Client } from "./client.ts";
 import { track } from "./no-leftovers.ts";
@@ -155,6 +156,7 @@ function startApi(
       maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",
+      limits: LIMITS,
     },
   });
   stack.defer(() => api.stop());

@@ -5,6 +5,7 @@ import type { AccessLevel, Principal } from "../../model/access.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Dispatcher } from "../../dispatch/dispatch.ts";
 import type { Store } from "../../store/store.ts";
+import type { Budgets } from "../budgets.ts";
 import type { Audit } from "../change.ts";
 import type { Cursors } from "./paging.ts";
 import type { Parameters, Values } from "./parameters.ts";
@@ -17,6 +18,7 @@ export interface EndpointDeps {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly cursors: Cursors;
+  readonly budgets: Budgets;
 }
 
 /** The names behind the colons of a path. */

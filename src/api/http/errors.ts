@@ -1,5 +1,5 @@
 // Turns anything thrown into an error answer.
-import { AppError, UnavailableError } from "../../model/errors.ts";
+import { AppError, TooManyError, UnavailableError } from "../../model/errors.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 
 export interface ErrorAnswer {
@@ -22,7 +22,6 @@ const RETRY_AFTER_SECONDS = 5;
 
 const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { "www-authenticate": "Bearer" },
-  429: { "retry-after": "60" },
   503: { "retry-after": String(RETRY_AFTER_SECONDS) },
 };
 
@@ -42,6 +41,8 @@ export class HttpError extends Error {
 export function toAnswer(error: unknown): ErrorAnswer {
   if (error instanceof UnavailableError)
     return answer(503, `${error.part} is unavailable; try again in ${RETRY_AFTER_SECONDS} s`);
+  if (error instanceof TooManyError)
+    return answer(429, error.message, { "retry-after": String(error.retryAfterSeconds) });
   if (error instanceof AppError) return answer(STATUS[error.code], error.message);
   if (error instanceof HttpError) return answer(error.statusCode, error.message, error.headers);
   const status = statusOf(error);

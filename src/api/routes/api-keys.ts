@@ -8,6 +8,7 @@ import { createValidator } from "../../model/validate.ts";
 import { hashApiKey, newApiKey } from "../../runtime/api-key.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { ApiKey } from "../../store/records.ts";
+import type { Budgets } from "../budgets.ts";
 import { StatusSchema } from "../crud.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -45,7 +46,7 @@ const NewKeySchema = named(
 // The level OWNER is the highest: nobody can issue a key above their own.
 const common = { tag: "API keys", level: "OWNER" } as const;
 
-export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
+export const apiKeyEndpoints = ({ store, cursors, budgets }: EndpointDeps): Endpoint[] => [
   defineEndpoint({
     ...common,
     operationId: "createApiKey",
@@ -57,7 +58,7 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
     body: KeyBody,
     status: 201,
     answer: NewKeySchema,
-    handle: async (request) => issue(request, await store.now()),
+    handle: async (request) => issue(request, budgets, await store.now()),
   }),
   defineEndpoint({
     ...common,
@@ -86,7 +87,11 @@ export const apiKeyEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =>
   }),
 ];
 
-async function issue({ principal, body, change }: ApiRequest, now: number): Promise<unknown> {
+async function issue(
+  { principal, body, change }: ApiRequest,
+  budgets: Budgets,
+  now: number,
+): Promise<unknown> {
   const { access_level = "VIEWER" } = keyBody.parse(body);
   const { owner, org } = principal;
   const api_key = newApiKey();
@@ -101,6 +106,7 @@ async function issue({ principal, body, change }: ApiRequest, now: number): Prom
   };
   return change(async (within, audit) => {
     await within.apiKeys.insert(key, hashApiKey(api_key));
+    await budgets.checkIssued(within, principal);
     await audit("issue", "api_key", key.key_id);
     return { ...toAnswer(key), api_key };
   });

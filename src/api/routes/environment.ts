@@ -11,6 +11,7 @@ import {
 } from "../../model/environment.ts";
 import type { Variable } from "../../model/environment.ts";
 import { ownedBy } from "../../model/access.ts";
+import { ownerOf } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { invalid, notFound } from "../../model/errors.ts";
 import { PassedOver } from "../../model/fields.ts";
@@ -20,6 +21,7 @@ import { createValidator, summarizeFaults } from "../../model/validate.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { NewDocument, StoredDocument } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
+import type { Budgets } from "../budgets.ts";
 import { StatusSchema } from "../crud.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../http/endpoint.ts";
@@ -55,7 +57,7 @@ const common = { tag: "Environment variables", path, answer: schema } as const;
 
 type OfVariable = ApiRequest<typeof path>;
 
-export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
+export const environmentEndpoints = ({ store, cursors, budgets }: EndpointDeps): Endpoint[] => [
   defineEndpoint({
     ...common,
     operationId: "listWorkspaces",
@@ -98,7 +100,7 @@ export const environmentEndpoints = ({ store, cursors }: EndpointDeps): Endpoint
     level: "EDITOR",
     body: Body,
     status: "of the answer",
-    handle: setVariable,
+    handle: (request) => setVariable(request, budgets),
   }),
   defineEndpoint({
     ...common,
@@ -164,7 +166,9 @@ async function lookUp(
   return found;
 }
 
-async function setVariable(request: OfVariable): Promise<Reply> {
+const KIND = { kind: "variable", label: "Environment variable" } as const;
+
+async function setVariable(request: OfVariable, budgets: Budgets): Promise<Reply> {
   const faults = [...placeValidator.faults(request.params), ...bodyValidator.faults(request.body)];
   if (faults.length > 0) throw invalid(summarizeFaults(faults));
   const { value } = bodyValidator.parse(request.body);
@@ -172,14 +176,18 @@ async function setVariable(request: OfVariable): Promise<Reply> {
     const now = await within.now();
     const made = newVariable(request, value, now);
     for (;;) {
-      if (await within.documents.insert(toRow(request.principal, made)))
+      if (await within.documents.insert(toRow(request.principal, made))) {
+        await budgets.checkCreated(within, request.principal, KIND);
         return { status: 201, answer: made };
+      }
       const there = await lookUp(within, request);
       const found = there && (await within.documents.getForUpdate("variable", there.id));
       if (!found) continue; // deleted meanwhile
       assertReadable("this environment variable", found);
       const answer = changed(found.document as Variable, value, now);
       await within.documents.replace(toRow(request.principal, answer, found));
+      const grown = { before: found.document, after: answer };
+      await budgets.checkChanged(within, ownerOf(found), KIND, grown);
       return { status: 200, answer };
     }
   });

@@ -1,0 +1,86 @@
+// What one owner may have, so that none fills the database or a location for the others.
+import type { Actor } from "../model/access.ts";
+import { AppError, TooManyError } from "../model/errors.ts";
+import type { ResourceKind } from "../model/resource.ts";
+import type { Store } from "../store/store.ts";
+
+/** src/config/settings.ts says what each is for. */
+export interface Limits {
+  /** Of one key. */
+  readonly requestsPerMinute: number;
+  /** Of one owner, as all that follow; of each kind. */
+  readonly objects: number;
+  readonly definitionsMiB: number;
+  readonly keys: number;
+  /** At a time. */
+  readonly manualRuns: number;
+}
+
+const MIB = 1024 * 1024;
+const RUNS_RETRY_AFTER_SECONDS = 5;
+
+interface Kind {
+  readonly kind: ResourceKind;
+  /** As in a sentence: "API Call". */
+  readonly label: string;
+}
+
+export type Budgets = ReturnType<typeof createBudgets>;
+
+/**
+ * The checks of a change. Each is part of its transaction, and follows the change, so that changes
+ * at the same time are counted too.
+ */
+export const createBudgets = (limits: Limits) => ({
+  /** Throws `forbidden` if the owner has more objects, or larger ones, than it may have. */
+  async checkCreated(store: Store, owner: Actor, { kind, label }: Kind): Promise<void> {
+    const { objects, bytes } = await store.usage.of(owner, kind);
+    if (objects > limits.objects)
+      throw exceeded(
+        `more than ${limits.objects} ${label}s`,
+        "SONDE_MAX_OBJECTS",
+        `delete ${label}s`,
+      );
+    assertBytes(bytes, limits);
+  },
+  /** Throws `forbidden` if the object has grown beyond what the owner may have. */
+  async checkChanged(
+    store: Store,
+    owner: Actor,
+    { kind }: Pick<Kind, "kind">,
+    { before, after }: { readonly before: unknown; readonly after: unknown },
+  ): Promise<void> {
+    if (lengthOf(after) <= lengthOf(before)) return;
+    assertBytes((await store.usage.of(owner, kind)).bytes, limits);
+  },
+  /** Throws `forbidden`. */
+  async checkIssued(store: Store, owner: Actor): Promise<void> {
+    if ((await store.apiKeys.countOf(owner)) > limits.keys)
+      throw exceeded(`more than ${limits.keys} active keys`, "SONDE_MAX_KEYS", "revoke keys");
+  },
+  /** Throws `too_many`. */
+  async checkOrdered(store: Store, owner: Actor): Promise<void> {
+    if ((await store.usage.manualRuns(owner, limits.manualRuns + 1)) > limits.manualRuns)
+      throw new TooManyError(
+        `You have ${limits.manualRuns} manual runs that have not ended, as many as one owner may have (SONDE_MAX_MANUAL_RUNS)`,
+        RUNS_RETRY_AFTER_SECONDS,
+      );
+  },
+});
+
+const lengthOf = (document: unknown): number => JSON.stringify(document).length;
+
+function assertBytes(bytes: number, { definitionsMiB }: Limits): void {
+  if (bytes > definitionsMiB * MIB)
+    throw exceeded(
+      `definitions of more than ${definitionsMiB} MiB`,
+      "SONDE_MAX_DEFINITIONS_MIB",
+      "delete objects",
+    );
+}
+
+const exceeded = (what: string, setting: string, remedy: string): AppError =>
+  new AppError(
+    "forbidden",
+    `One owner may not have ${what}: ${remedy}, or ask the operator to raise ${setting}`,
+  );

@@ -1,0 +1,168 @@
+// What one owner may have: requests, objects, their size, keys and manual runs.
+import { describe, expect, it } from "vitest";
+import type { Limits } from "../../src/api/budgets.ts";
+import { create, createCall, LIMITS, startApi } from "../support/api.ts";
+import type { Caller, TestApi } from "../support/api.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { aReport } from "../support/runs.ts";
+import { storeKinds } from "../support/stores.ts";
+
+const KIB = 1024;
+
+describe.each(storeKinds)("budgets on %s", (storeKind) => {
+  const start = (limits: Partial<Limits>): Promise<TestApi> =>
+    startApi({ storeKind, config: { limits: { ...LIMITS, ...limits } } });
+  const calls = (count: number): string =>
+    `One owner may not have more than ${count} API Calls: delete API Calls, or ask the operator to raise SONDE_MAX_OBJECTS`;
+  const postCall = ({ send, ann }: TestApi, size = 0, as: Caller = ann) =>
+    send({
+      method: "POST",
+      path: "/calls/",
+      body: {
+        meta: { name: "a call" },
+        request: { method: "post", url: "https://target.test/", body: "x".repeat(size) },
+      },
+      as,
+    });
+
+  it("limit the objects of each kind, of one owner in one organization", async () => {
+    await using api = await start({ objects: 2 });
+    const [first] = [await createCall(api), await createCall(api)];
+    const refused = await postCall(api);
+    expect([refused.status, refused.body["error_msg"]]).toEqual([403, calls(2)]);
+    const inShop = await api.caller("ann", "shop");
+    expect((await postCall(api, 0, inShop)).status).toBe(201);
+    await create(api, "/auth/", {
+      meta: { name: "n", domain: "a.example" },
+      settings: { auth_type: "NONE" },
+    });
+    await api.send({ method: "DELETE", path: `/calls/${first.id}/` });
+    expect((await postCall(api)).status).toBe(201);
+    expect((await postCall(api)).status).toBe(403);
+    expect(await api.store.usage.of({ owner: "ann", org: null }, "call")).toMatchObject({
+      objects: 2,
+    });
+  });
+
+  it("hold for requests at the same time", async () => {
+    await using api = await start({ objects: 3 });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => postCall(api)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(9);
+  });
+
+  it("count environment variables, and no change of one", async () => {
+    await using api = await start({ objects: 1 });
+    const set = (name: string) =>
+      api.send({ method: "POST", path: `/environment/global/${name}`, body: { value: "v" } });
+    expect([(await set("A")).status, (await set("A")).status]).toEqual([201, 200]);
+    expect((await set("B")).status).toBe(403);
+  });
+
+  it("limit the size of all definitions, of growing ones too", async () => {
+    await using api = await start({ definitionsMiB: 1 });
+    expect((await postCall(api, 500 * KIB)).status).toBe(201);
+    const small = await createCall(api);
+    const change = (size: number) =>
+      api.send({
+        method: "PUT",
+        path: `/calls/${small.id}/`,
+        body: { request: { method: "post", body: "x".repeat(size) } },
+      });
+    expect((await change(510 * KIB)).status).toBe(200);
+    const refused = await postCall(api, 100 * KIB);
+    expect([refused.status, refused.body["error_msg"]]).toEqual([
+      403,
+      "One owner may not have definitions of more than 1 MiB: delete objects, or ask the operator to raise SONDE_MAX_DEFINITIONS_MIB",
+    ]);
+    expect((await createCall(api)).id).toBeDefined();
+    expect((await change(400 * KIB)).status).toBe(200);
+    expect((await postCall(api, 200 * KIB)).status).toBe(403);
+    expect((await postCall(api, 100 * KIB)).status).toBe(201);
+    expect((await change(510 * KIB)).status).toBe(403);
+    const { bytes } = await api.store.usage.of({ owner: "ann", org: null }, "call");
+    expect(bytes).toBeGreaterThan(1000 * KIB);
+    expect(bytes).toBeLessThanOrEqual(1024 * KIB);
+  });
+
+  it("count what a deletion removes and changes beside the object", async () => {
+    await using api = await start({});
+    const call = await createCall(api);
+    await create(api, "/deployments/", {
+      deployment: { target_id: call.id, location_id: "", frequency: 60 },
+    });
+    const workflow = await create(api, "/workflows/", {
+      meta: { name: "w" },
+      workflow: { call_ids: [call.id] },
+    });
+    await api.send({ method: "DELETE", path: `/calls/${call.id}/` });
+    await api.send({ method: "DELETE", path: `/workflows/${workflow.id}/` });
+    const ann = { owner: "ann", org: null };
+    for (const kind of ["call", "deployment", "workflow"] as const)
+      expect(await api.store.usage.of(ann, kind)).toEqual({ objects: 0, bytes: 0 });
+  });
+
+  it("limit the active keys", async () => {
+    await using api = await start({ keys: 2 });
+    const issue = () =>
+      api.send<{ id: string; error_msg: string }>({ method: "POST", path: "/api_keys/", body: {} });
+    const issued = await issue();
+    expect(issued.status).toBe(201);
+    expect((await issue()).body.error_msg).toBe(
+      "One owner may not have more than 2 active keys: revoke keys, or ask the operator to raise SONDE_MAX_KEYS",
+    );
+    await api.send({ method: "DELETE", path: `/api_keys/${issued.body.id}/` });
+    expect((await issue()).status).toBe(201);
+  });
+
+  it("limit the manual runs that have not ended", async () => {
+    await using api = await start({ manualRuns: 2 });
+    const call = await createCall(api, { access: { org: true } });
+    const run = (headers = {}) =>
+      api.send<{ result_id: string; error_msg: string }>({
+        method: "POST",
+        path: `/calls/${call.id}/run`,
+        body: {},
+        headers,
+      });
+    const first = await run({ "idempotency-key": "k" });
+    await run();
+    const refused = await run();
+    expect([refused.status, refused.headers["retry-after"], refused.body.error_msg]).toEqual([
+      429,
+      "5",
+      "You have 2 manual runs that have not ended, as many as one owner may have (SONDE_MAX_MANUAL_RUNS)",
+    ]);
+    expect((await run({ "idempotency-key": "k" })).body).toEqual(first.body);
+    const bob = await api.caller("bob");
+    const other = await createCall(api, {}, bob);
+    const his = await api.send({ method: "POST", path: `/calls/${other.id}/run`, as: bob });
+    expect(his.status).toBe(200);
+    const pending = await api.store.pendingRuns.get(first.body.result_id);
+    if (!pending) throw new Error("the run is not pending");
+    await api.store.results.record([aReport(pending)]);
+    expect((await run()).status).toBe(200);
+    expect((await run()).status).toBe(429);
+  });
+});
+
+it("a key has so many requests a minute", async () => {
+  const clock = createManualClock(Date.UTC(2026, 9, 1));
+  await using api = await startApi({
+    clock,
+    config: { limits: { ...LIMITS, requestsPerMinute: 3 } },
+  });
+  const other = await api.caller("ann");
+  const list = () => api.send({ path: "/calls/" });
+  for (let n = 0; n < 3; n += 1) expect((await list()).status).toBe(200);
+  await clock.advance(45_000);
+  const refused = await list();
+  expect([refused.status, refused.headers["retry-after"], refused.body["error_msg"]]).toEqual([
+    429,
+    "15",
+    "Too many requests with this API key: at most 3 a minute (SONDE_MAX_REQUESTS_PER_MINUTE)",
+  ]);
+  expect((await api.send({ path: "/calls/", as: other })).status).toBe(200);
+  await clock.advance(15_000);
+  expect((await list()).status).toBe(200);
+});
