@@ -14,7 +14,10 @@ import { createValidator } from "./validate.ts";
 const LEAST_AHEAD_MS = 180_000;
 const SHARE_AHEAD = 0.1;
 
-/** The renewal time of a token that was just written: it comes before all others. */
+/** The least time between two requests for a new token, however often its owner writes it. */
+export const LEAST_BETWEEN_MS = 30_000;
+
+/** The renewal time of a new token: it comes before all others. */
 export const AT_ONCE = 0;
 
 /** A longer life is cut to this. */

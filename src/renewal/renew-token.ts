@@ -8,7 +8,7 @@ import { formatInstant } from "../model/instant.ts";
 import { cannotBeDecrypted } from "../model/secrets.ts";
 import { whyWithheld } from "../model/token-destination.ts";
 import {
-  AT_ONCE,
+  LEAST_BETWEEN_MS,
   isRenewable,
   isSameToken,
   renewalFailureOf,
@@ -70,6 +70,7 @@ export async function renewToken(
     await store.renewals.release(id, claimed, time);
     return undefined;
   }
+  await store.renewals.noteAsked(id, claimed, now);
   const ended = metrics.duration.startTimer();
   const answered: TokenAnswer = setting?.unreadable
     ? { reason: cannotBeDecrypted("the authentication setting") }
@@ -132,10 +133,10 @@ function save(
       current.unreadable ||
       !isSameToken(current.document as Token, document as Token)
     ) {
-      await renewals.release(id, claimed, AT_ONCE);
+      await renewals.release(id, claimed, asked + LEAST_BETWEEN_MS);
       return { outcome: "superseded" };
     }
-    /** A token whose owner changed it or its setting meanwhile stays due at once. */
+    /** A token whose owner changed it or its setting meanwhile stays due. */
     const end = async (next: number | null, changed?: Token): Promise<void> => {
       const isPutOff = await renewals.release(id, claimed, next);
       if (!changed) return;
@@ -146,7 +147,8 @@ function save(
     const renewed =
       "answer" in answered ? renewedToken(held, answered.answer, asked) : answered.reason;
     if (typeof renewed !== "string") {
-      await end(renewalTime(renewed), renewed);
+      const next = renewalTime(renewed);
+      await end(next && Math.max(next, asked + LEAST_BETWEEN_MS), renewed);
       return { outcome: "renewed" };
     }
     // A repeated reason is not written: each write gives the owner another version of the token.

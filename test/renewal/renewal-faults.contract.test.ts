@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import type { AuthSetting } from "../../src/model/auth-setting.ts";
 import { unavailable } from "../../src/model/errors.ts";
-import { renewalFailureOf } from "../../src/model/token-renewal.ts";
+import { LEAST_BETWEEN_MS, renewalFailureOf } from "../../src/model/token-renewal.ts";
 import type { Token } from "../../src/model/token.ts";
 import type { TokenRenewal } from "../../src/renewal/renewal.ts";
 import type { StoredDocument } from "../../src/store/records.ts";
@@ -69,7 +69,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     async (which) => {
       const held: ServerResponse[] = [];
       await using system = await start((_, response) => held.push(response));
-      const { store, target } = system;
+      const { store, target, clock } = system;
       const id = await insertToken(store, system.url, {
         token: { grant_type: "refresh_token", refresh_token: "r0" },
       });
@@ -86,9 +86,11 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       held[0]?.end(JSON.stringify({ ...NEW, refresh_token: "r1" }));
       await first.settled();
       expect((await system.tokenOf(id)).token.refresh_token).toBe("r1");
-      expect(await store.renewals.listDue(NOON)).toMatchObject([{ id }]);
+      const later = NOON + 2 * LEAST_BETWEEN_MS;
+      clock.moveTo(later);
+      expect(await store.renewals.listDue(later)).toMatchObject([{ id }]);
       await renewAll(other);
-      expect(await store.renewals.listDue(NOON)).toEqual([]);
+      expect(await store.renewals.listDue(later)).toEqual([]);
       expect(target.requests).toHaveLength(1);
     },
   );
@@ -179,7 +181,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.outcomes()).toEqual({ renewed: 250 });
   });
 
-  it("retries as soon as the setting is corrected", async () => {
+  it("retries when the setting is corrected, at most every 30 s", async () => {
     await using system = await start(({ headers }, response) =>
       headers.authorization?.endsWith(btoa("me:right"))
         ? response.end(JSON.stringify(NEW))
@@ -199,6 +201,9 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       NOON,
     );
     await store.documents.replace({ ...setting, document, filters: {} });
+    await run();
+    expect(system.target.requests).toHaveLength(1);
+    system.clock.moveTo(NOON + 2 * LEAST_BETWEEN_MS);
     await run();
     expect((await system.tokenOf(id)).token.access_token).toBe("new");
     expect(await system.outcomes()).toEqual({ failed: 1, renewed: 1 });

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { formatInstant, parseInstant } from "../../src/model/instant.ts";
-import { renewalFailureOf } from "../../src/model/token-renewal.ts";
+import { LEAST_BETWEEN_MS, renewalFailureOf } from "../../src/model/token-renewal.ts";
 import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
 import type { AuthSetting } from "../../src/model/auth-setting.ts";
@@ -136,7 +136,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     },
   );
 
-  it("retries after a growing pause, or when the owner changed the token", async () => {
+  it("retries after a growing pause, or 30 s later when the owner changed the token", async () => {
     await using system = await start(answering("", 500));
     const { store, run, clock, target } = system;
     const id = await insertToken(store, system.url, {});
@@ -160,6 +160,10 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       clock.now() + 1, // never in the millisecond of the failure
     );
     await store.documents.replace({ ...stored, document, filters: {} });
+    clock.moveTo(NOON + 80_000);
+    await run();
+    expect(target.requests).toHaveLength(3);
+    clock.moveTo(NOON + 90_000);
     await run();
     expect(target.requests).toHaveLength(4);
   });
@@ -212,7 +216,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await system.run();
     expect((await system.tokenOf(id)).token.access_token).toBe("of the owner");
     expect(await system.outcomes()).toEqual({ superseded: 1 });
-    const due = await system.store.renewals.listDue(system.clock.now());
+    const due = await system.store.renewals.listDue(NOON + 2 * LEAST_BETWEEN_MS);
     expect(due).toMatchObject([{ id }]);
   });
 
