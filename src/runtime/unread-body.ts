@@ -1,6 +1,7 @@
 // Requests that are answered before their body was read: Node would read and drop the rest, however
 // long it is.
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** How much is still read, and how long: what a client may send before it reads its answer. */
@@ -19,7 +20,7 @@ export async function closeIfUnread(
   const hasBody =
     headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   const isRead = (): boolean => request.complete || request.readableEnded;
-  if (!hasBody || isRead()) return;
+  if (!hasBody || !(socket instanceof Socket) || isRead()) return;
   await nextTurn(); // a short body is there by now, behind its head
   if (isRead() || response.headersSent || socket.destroyed) return;
   response.setHeader("connection", "close");
