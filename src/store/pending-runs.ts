@@ -55,13 +55,8 @@ export function createPendingRunStore(database: Database) {
       await published.set({ published: 0 }).execute();
     },
     /** Runs that expired before the instant, oldest first. */
-    async listExpired(before: number, limit: number): Promise<ExpiredRun[]> {
-      const expired = rows().where("expires_at", "<", before).orderBy("expires_at").limit(limit);
-      return (await expired.execute()).map((row) => ({
-        ...toPendingRun(row),
-        published: row.published === 1,
-      }));
-    },
+    listExpired: (before: number, limit: number): Promise<ExpiredRun[]> =>
+      expired(database, before, limit),
     /**
      * Takes back runs of the target, or of one deployment of it, that are neither published nor
      * due. Returns the unpublished ones that are due: each still needs an outcome.
@@ -73,6 +68,12 @@ export function createPendingRunStore(database: Database) {
     listOfTarget: (targetId: string, page: ResultPage): Promise<PendingRun[]> =>
       ofTarget(database, targetId, page),
   };
+}
+
+async function expired({ kysely }: Database, before: number, limit: number): Promise<ExpiredRun[]> {
+  const rows = kysely.selectFrom("pending_runs").selectAll().where("expires_at", "<", before);
+  const found = await rows.orderBy("expires_at").limit(limit).execute();
+  return found.map((row) => ({ ...toPendingRun(row), published: row.published === 1 }));
 }
 
 type Withdrawn = Pick<PendingRun, "target_id"> & { readonly deployment_id?: string };
