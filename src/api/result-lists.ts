@@ -12,7 +12,7 @@ import { listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
 import { choice, instant, LIST_PAGING, optional } from "./http/parameters.ts";
 import type { Values } from "./http/parameters.ts";
-import { LOCATION_FILTER, locationToFilter } from "./routes/locations.ts";
+import { LOCATION_FILTER, locationToFilter } from "./requested-location.ts";
 
 const CATEGORIES = ["PASS", "WARNING", "FAIL", "NONE"] as const;
 

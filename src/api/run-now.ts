@@ -12,7 +12,7 @@ import type { PendingRun } from "../store/records.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { integer } from "./http/parameters.ts";
 import { visible } from "./owned-documents.ts";
-import { resolveLocation } from "./routes/locations.ts";
+import { resolveLocation } from "./requested-location.ts";
 
 const MAX_WAIT_SECONDS = 60;
 const FIRST_POLL_MS = 50;

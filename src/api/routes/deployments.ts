@@ -10,7 +10,7 @@ import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
-import { resolveLocation } from "./locations.ts";
+import { resolveLocation } from "../requested-location.ts";
 
 export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
   const deployments = {

@@ -1,16 +1,13 @@
-// Locations and their agents, and the location that a request means.
-import { invalid } from "../../model/errors.ts";
+// Locations and their agents.
 import { EXAMPLE, LocationRef, Timestamp, mark } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { isOnline } from "../../model/location.ts";
 import { Type } from "../../model/type.ts";
-import { show } from "../../model/validate.ts";
 import type { StoredAgent, StoredLocation } from "../../store/records.ts";
-import type { Store } from "../../store/store.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
-import { LIST_PAGING, text } from "../http/parameters.ts";
+import { LIST_PAGING } from "../http/parameters.ts";
 
 const tag = "Locations";
 
@@ -186,43 +183,3 @@ const toAgent = (agent: StoredAgent, now: number) => ({
   last_seen: formatInstant(agent.last_seen),
   in_flight: agent.in_flight,
 });
-
-/** All locations together, in queries and answers. */
-export const ALL_LOCATIONS = "__ALL__";
-
-export const LOCATION_FILTER = text(
-  `only calls made there; absent, empty or ${ALL_LOCATIONS}: at any location`,
-  EXAMPLE.location,
-);
-
-/** What the value of `LOCATION_FILTER` selects; null: all locations. Throws `invalid`. */
-export async function locationToFilter(
-  store: Store,
-  wanted: string | undefined,
-): Promise<string | null> {
-  if (wanted === undefined || wanted === ALL_LOCATIONS) return null;
-  const choice = await resolveLocation(store, "location_id", wanted);
-  if ("fault" in choice) throw invalid(choice.fault);
-  return choice.id;
-}
-
-type Choice = { readonly id: string } | { readonly fault: string };
-
-/** The id of the location, or a fault for the caller. `""` is the default location: the oldest. */
-export const resolveLocation = async (
-  store: Store,
-  field: string,
-  wanted: string,
-): Promise<Choice> => chooseLocation(await knownLocations(store), field, wanted);
-
-/** Ids, oldest first. */
-export const knownLocations = async (store: Store): Promise<string[]> =>
-  (await store.locations.list()).map(({ id }) => id);
-
-/** `resolveLocation` among `known` locations. */
-export function chooseLocation(known: readonly string[], field: string, wanted: string): Choice {
-  const id = wanted === "" ? known[0] : known.find((one) => one === wanted);
-  if (id !== undefined) return { id };
-  const allowed = known.map((one) => show(one)).join(", ");
-  return { fault: `${field}: ${show(wanted)} is not one of [${allowed}]` };
-}

@@ -7,7 +7,7 @@ import { getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { callsSharing } from "../shared-calls.ts";
-import { chooseLocation, knownLocations } from "./locations.ts";
+import { chooseLocation, knownLocations } from "../requested-location.ts";
 
 export function reportEndpoints(deps: EndpointDeps): Endpoint[] {
   const reports = {

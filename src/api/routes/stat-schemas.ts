@@ -8,7 +8,7 @@ import { named } from "../http/endpoint.ts";
 import { choice, CURSOR, instant, readInteger } from "../http/parameters.ts";
 import type { Parameter } from "../http/parameters.ts";
 import { PageMetaSchema } from "../http/paging.ts";
-import { LOCATION_FILTER } from "./locations.ts";
+import { LOCATION_FILTER } from "../requested-location.ts";
 
 export const MAX_STATS = 1000;
 export const MAX_RAW = 5000;

@@ -14,7 +14,7 @@ import type { Position } from "../http/paging.ts";
 import { optional } from "../http/parameters.ts";
 import type { Values } from "../http/parameters.ts";
 import { callSharing } from "../shared-calls.ts";
-import { ALL_LOCATIONS, locationToFilter } from "./locations.ts";
+import { ALL_LOCATIONS, locationToFilter } from "../requested-location.ts";
 import {
   MAX_RAW,
   MAX_STATS,
