@@ -11,7 +11,7 @@ import { listOf, listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
 import { LIST_PAGING } from "./http/parameters.ts";
 import type { Parameters, Values } from "./http/parameters.ts";
-import { assertReadable, lock, readable, shown, write } from "./owned-documents.ts";
+import { assertReadable, lock, shown, visibleOrOverseen, write } from "./owned-documents.ts";
 import type { OwnedResource } from "./owned-documents.ts";
 
 export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
@@ -134,7 +134,7 @@ export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     async handle({ principal, params }) {
       const { store } = served.deps;
       const stored = await store.documents.get(served.resource.kind, params.id);
-      const found = await readable(served, store, principal, stored);
+      const found = await visibleOrOverseen(served, store, principal, stored);
       return (await shown(served, store, principal, [found]))[0];
     },
   });

@@ -87,7 +87,7 @@ const isOverseer = async <S extends TObject>(
  * The document, for a caller who reads or oversees it; throws `not_found` for any other. A document
  * that is missing takes as many look-ups as one that may not be read.
  */
-export async function readable<S extends TObject>(
+export async function visibleOrOverseen<S extends TObject>(
   owned: OwnedResource<S>,
   store: Store,
   caller: Principal,
@@ -111,7 +111,7 @@ export async function lock<S extends TObject>(
 ): Promise<StoredDocument<Static<S>>> {
   const { kind, label } = owned.resource;
   const stored = await store.documents.getForUpdate(kind, params.id);
-  const found = await readable(owned, store, principal, stored);
+  const found = await visibleOrOverseen(owned, store, principal, stored);
   const isAllowed =
     canWrite(principal, found) ||
     (verb === "delete" && (await isOverseer(owned, store, principal, found)));

@@ -10,8 +10,7 @@ import {
   workspaceOf,
 } from "../../model/environment.ts";
 import type { Variable } from "../../model/environment.ts";
-import { ownedBy } from "../../model/access.ts";
-import { ownerOf } from "../../model/access.ts";
+import { ownedBy, ownerOf } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { invalid, notFound } from "../../model/errors.ts";
 import { PassedOver } from "../../model/fields.ts";
