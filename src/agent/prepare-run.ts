@@ -1,15 +1,16 @@
 // From a tick to a run that can start at once: its secrets opened, and each call either ready or
 // with the fault for which it cannot be made.
 import type { ResultCode } from "../model/result.ts";
-import type { Tick, TickCall } from "../model/tick.ts";
+import { placeOf, tickSecretsValidator, withSecrets } from "../model/tick.ts";
+import type { Tick, TickCall, TickSecrets } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
+import { SealError } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
 import type { Behaviour } from "./http/behaviour.ts";
 import { createCookies } from "./http/cookies.ts";
 import type { Cookies } from "./http/cookies.ts";
-import { openTick } from "./open-tick.ts";
 
 export interface PrepareSettings {
   readonly clock: Clock;
@@ -50,6 +51,34 @@ export async function prepareRun(settings: PrepareSettings, tick: Tick): Promise
     steps: open.calls.map((call) => stepOf(settings, call, secretsFault)),
     ...(tick.workflow?.handle_cookies && { cookies: createCookies(clock) }),
   };
+}
+
+/**
+ * The tick with its secrets in their places, or why they cannot be opened: a sentence for the
+ * operator. `sealer` has the location's keys.
+ */
+export async function openTick(tick: Tick, sealer: Sealer | undefined): Promise<Tick | string> {
+  if (tick.sealed === undefined) return tick;
+  if (!sealer)
+    return "no_location_key: the agent has no key for the run's credentials; give it SONDE_LOCATION_KEY, which `sonde locations env` prints";
+  try {
+    const secrets = read(await sealer.open(tick.sealed, placeOf(tick)));
+    return secrets
+      ? withSecrets(tick, secrets)
+      : "agent_error: this agent cannot read the run's credentials; its version may be older than the hub's";
+  } catch (cause) {
+    if (!(cause instanceof SealError)) throw cause;
+    return "wrong_location_key: the agent's SONDE_LOCATION_KEY does not open the run's credentials; `sonde locations env` prints the current one";
+  }
+}
+
+function read(text: string): TickSecrets | undefined {
+  try {
+    const secrets: unknown = JSON.parse(text);
+    return tickSecretsValidator.accepts(secrets) ? secrets : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** `secretsFault`: why its secrets could not be opened. */

@@ -5,8 +5,7 @@ import type { Authorization } from "../model/authorization.ts";
 import type { CallCredentials } from "../model/call-credentials.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { credentialFault } from "./authorize/authorize.ts";
-import { openTick } from "./open-tick.ts";
-import { stepOf } from "./prepare-run.ts";
+import { openTick, stepOf } from "./prepare-run.ts";
 import type { PrepareSettings, Step } from "./prepare-run.ts";
 
 export interface CredentialsSettings extends PrepareSettings {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openTick } from "../../src/agent/open-tick.ts";
+import { openTick } from "../../src/agent/prepare-run.ts";
 import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { placeOf, tickValidator } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";
