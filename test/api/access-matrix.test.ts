@@ -154,6 +154,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   getToken: [hidden(read("token"))],
   listTokens: [list(["token", "its owner"])],
   listTokensOfAuthSetting: [list(["token", "its owner"], "setting")],
+  listWorkspaces: [list(["variable", "its organization"])],
   listEnvironment: [list(["variable", "its organization"], "variable")],
   getVariable: [read("variable", { right: "its organization" })],
   setVariable: [
