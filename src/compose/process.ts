@@ -75,7 +75,7 @@ export async function compose(options: ComposeOptions): Promise<System> {
 
 interface Connections {
   readonly registry: Registry;
-  /** Identifies this process to the others. */
+  /** Holds the scheduler's lease. */
   readonly holder: string;
   readonly store: Store | undefined;
   readonly bus: Bus;
@@ -113,10 +113,12 @@ async function openConnections(
   const store = needsStore ? await openConfiguredStore(config, dataDir, log) : undefined;
   if (store) closeLater("store", () => store.close());
   const registry = createRegistry({ version: VERSION });
-  const holder = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const bus = await openConfiguredBus(config, log, registry, holder);
+  const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const bus = await openConfiguredBus(config, log, registry, name);
   closeLater("bus", () => bus.close());
   if (store) await prepareStore(store, bus, config);
+  // With the data folder locked, whatever held the lease before has ended: no need to wait for it.
+  const holder = config.databaseUrl ? name : "data folder";
   return { registry, holder, store, bus, agentThreads, agentIds };
 }
 

@@ -39,7 +39,7 @@ export interface RoleParts {
   readonly store: Store | undefined;
   readonly bus: Bus;
   readonly registry: Registry;
-  /** Identifies this process to the others. */
+  /** Holds the scheduler's lease. */
   readonly holder: string;
   readonly own: WatchedNetwork;
   /** One for each agent; empty: the agent, if this process has one, runs on the main thread. */

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -17,6 +18,8 @@ import { startRawTarget, startTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
+/** Less than what a clock that was set back would explain. */
+const LEASE_LEFT_MS = 55_000;
 const SHOWN_KEY = /^ {2}([A-Za-z0-9]{32})$/m;
 
 const statusOf = async (url: string, key: string): Promise<number> => {
@@ -260,7 +263,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     await client.deploy(call, { location_id: "paris" });
   });
 
-  it("no other process serves its data folder until it ends, even by a crash", async () => {
+  it("no other process serves its data folder until it ends, even by a crash, and the next one schedules at once", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path };
     await using first = startSonde(["serve"], options);
@@ -268,9 +271,14 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     await using second = startSonde(["serve"], options);
     expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(second.stderr()).toBe(anotherAtWork(folder));
+    await first.logged(({ msg }) => msg === "scheduler lease taken");
     await first.kill9();
+    const expires_at = Date.now() + LEASE_LEFT_MS;
+    using database = new DatabaseSync(join(folder.dataDir, "sonde.db"));
+    database.prepare("update leases set expires_at = ?").run(expires_at);
     await using third = startSonde(["serve"], options);
-    await third.ready();
+    await third.logged(({ msg }) => msg === "scheduler lease taken");
+    expect(Date.now()).toBeLessThan(expires_at);
   });
 
   it("a location added before the first start does not replace the served one", async () => {
