@@ -36,7 +36,6 @@ export const AUTH_TYPES = [
   "OAUTH2_JWT",
   "AMAZON",
 ] as const;
-export type AuthType = (typeof AUTH_TYPES)[number];
 
 const Text = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
 const Switch = Type.Optional(nullable(Type.Boolean()));

@@ -16,13 +16,12 @@ import {
   withDefault,
   Id,
 } from "./fields.ts";
-import { HeaderPairs } from "./header.ts";
+import { HeaderPairs, TOKEN_CHARACTER } from "./header.ts";
 import { Type } from "./type.ts";
 import { UrlField, hostOf } from "./url.ts";
 
-// RFC 9110 section 5.6.2: a method is a token.
 const Method = Type.String({
-  pattern: "^[!#$%&'*+\\-.^_`|~0-9A-Za-z]{1,32}$",
+  pattern: `^${TOKEN_CHARACTER}{1,32}$`,
   examples: ["POST"],
   fault: (shown: string) => `${shown} is not an HTTP method`,
 });

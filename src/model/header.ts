@@ -6,13 +6,16 @@ import { Type } from "./type.ts";
 import { show } from "./validate.ts";
 import { withoutReferences } from "./variables.ts";
 
-/** RFC 9110 section 5.6.2: the form of header names and methods. */
-export const isToken = (text: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text);
+/** RFC 9110 section 5.6.2: the characters of header names and methods, in a pattern. */
+export const TOKEN_CHARACTER = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]";
+const TOKEN = new RegExp(`^${TOKEN_CHARACTER}+$`);
+
+export const isToken = (text: string): boolean => TOKEN.test(text);
 
 // RFC 9110 section 5.5: a field value may contain no control character but the tab.
 const CONTROL_CHARACTER = /[^\P{Cc}\t]/u;
 
-// Reserved to the agent: with these, a definition could smuggle a second request.
+// Reserved for the agent: with these, a definition could smuggle a second request.
 const FRAMING_HEADERS = new Set([
   "content-length",
   "transfer-encoding",
@@ -29,7 +32,7 @@ export const isFramingHeader = (name: string): boolean => FRAMING_HEADERS.has(na
 
 export const hasControlCharacter = (value: string): boolean => CONTROL_CHARACTER.test(value);
 
-/** The name of a header that may be given once, if it is given more often. */
+/** The name of a header that is given more than once, though it may be given only once. */
 export function repeatedName(headers: readonly KeyValue[]): string | undefined {
   const [first, second] = headers.filter(({ key }) => key.toLowerCase() === "host");
   return second && first?.key;
