@@ -98,7 +98,8 @@ function scopeOf(
 }
 
 /** RFC 9110 section 8.8.3: changes whenever the object does. */
-const entityTag = (json: string): string => `"${hash("sha256", json, "base64url").slice(0, 22)}"`;
+export const entityTag = (json: string): string =>
+  `"${hash("sha256", json, "base64url").slice(0, 22)}"`;
 
 function assertMatches(ifMatch: string | undefined, document: unknown): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return;

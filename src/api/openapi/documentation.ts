@@ -1,13 +1,12 @@
 // The documentation of the API: the OpenAPI document and the page that shows it, on a fastify of
 // their own.
-import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import fastify from "fastify";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { Endpoint } from "../http/endpoint.ts";
-import { API_PREFIX } from "../http/serve-endpoint.ts";
+import { API_PREFIX, entityTag } from "../http/serve-endpoint.ts";
 import { describe, openApiOptions, sharedSchemas } from "./openapi.ts";
 
 const CONTENT_SECURITY_POLICY =
@@ -77,6 +76,6 @@ function rendered(json: string) {
   return {
     text,
     gzipped: gzipSync(text),
-    etag: `W/"${hash("sha256", text, "base64url").slice(0, 22)}"`,
+    etag: `W/${entityTag(json)}`,
   };
 }
