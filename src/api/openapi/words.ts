@@ -65,7 +65,7 @@ export function errorsOf({ body, level, missing, conditional }: Endpoint) {
     412: conditional ? CHANGED : undefined,
     413: body && TOO_LARGE,
     415: body && NOT_JSON,
-    429: WRONG_KEYS,
+    429: TOO_MANY,
     500: { description: "A fault of the service", example: "Internal error" },
     503: UNAVAILABLE,
   };
@@ -81,7 +81,7 @@ const FAULTY_QUERY = {
   example: "limit: '0' is not an integer from 1 to 1000",
 };
 const forbidden = (level: Endpoint["level"]): ErrorWords => ({
-  description: `The key's access level is below ${level}, or this is not the caller's to do`,
+  description: `The key's access level is below ${level}, this is not the caller's to do, or a budget of the owner is used up`,
   example: `This needs a key of access level ${level}; yours is VIEWER`,
 });
 const notFound = (missing: string): ErrorWords => ({
@@ -100,8 +100,8 @@ const NOT_JSON = {
   description: "The body is not application/json",
   example: "Content-Type 'text/plain' is not supported; send application/json",
 };
-const WRONG_KEYS = {
-  description: "Too many requests with a wrong key",
+const TOO_MANY = {
+  description: "Too many requests with the key or with wrong keys, or too many unfinished runs",
   example: "Too many requests with a wrong API key",
 };
 const UNAVAILABLE = {

@@ -22,7 +22,7 @@ export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
     nouns: "AuthSettings",
     one: "an Authentication Setting",
     many: "Authentication Settings",
-    deletion: "Only its owner may, and only while no API Call and no Token uses it.",
+    deletion: "For its owner only, while none of their API Calls and Tokens uses it.",
   };
   return [
     ...writeEndpoints(settings),

@@ -32,7 +32,7 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
     one: "an API Call",
     many: "API Calls",
     deletion:
-      "Only its owner may. Deletes its Deployments and removes it from Workflows and Reports; the API no longer shows its results.",
+      "For its owner only. Deletes its Deployments and removes it from Workflows and Reports; the API no longer shows its results.",
   };
   return [
     ...writeEndpoints(calls),

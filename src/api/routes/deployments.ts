@@ -23,6 +23,8 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
     nouns: "Deployments",
     one: "a Deployment",
     many: "Deployments",
+    deletion:
+      "For its owner, and for the owner of the API Call or Workflow that it runs. Withdraws its runs that no agent has been given.",
   };
   return [
     ...writeEndpoints(deployments),

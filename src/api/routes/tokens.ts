@@ -22,7 +22,7 @@ export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
     nouns: "Tokens",
     one: "a Token",
     many: "Tokens",
-    deletion: "Only its owner may, and only while no API Call uses it.",
+    deletion: "For its owner only, while none of their API Calls uses it.",
   };
   return [
     ...writeEndpoints(tokens),

@@ -21,7 +21,7 @@ export function workflowEndpoints(deps: EndpointDeps): Endpoint[] {
     nouns: "Workflows",
     one: "a Workflow",
     many: "Workflows",
-    deletion: "Only its owner may. Deletes its Deployments; the API no longer shows its results.",
+    deletion: "For its owner only. Deletes its Deployments; the API no longer shows its results.",
   };
   const [create, update, remove] = writeEndpoints(workflows);
   return [
