@@ -23,9 +23,9 @@ export interface Claim {
 const LIMITED_SHARE = 0.5;
 
 /**
- * An owner that shares the agent gets a place while it holds fewer than so many times the free
- * ones, which leaves some to whoever comes next. These are the dynamic thresholds of Choudhury and
- * Hahne (1998): https://doi.org/10.1109/90.664262
+ * An owner that shares the agent gets a place only while it holds fewer than this many times the
+ * free ones, which leaves some for the next owner. These are the dynamic thresholds of Choudhury
+ * and Hahne (1998): https://doi.org/10.1109/90.664262
  */
 const TIMES_FREE = 4;
 

@@ -29,7 +29,7 @@ export interface RunControl {
   /** Ends the run. */
   readonly cancel?: AbortSignal | undefined;
   /**
-   * Resolves after so many milliseconds, and then `prepare`, when the next call of the workflow may
+   * Waits for the delay and then for `prepare`; resolves when the next call of the workflow may
    * start.
    */
   readonly beforeNext: (delayMs: number, prepare: () => Promise<void>) => Promise<void>;

@@ -23,7 +23,7 @@ export type Authenticate = (request: Credentialed, level: AccessLevel) => Promis
 
 const MINUTE_MS = 60_000;
 const WRONG_KEYS_PER_MINUTE = 600;
-/** Whoever has many addresses must not fill the database either. */
+/** An attacker with many addresses must not fill the database either. */
 const AUDITED_ADDRESSES_PER_MINUTE = 20;
 
 export function createAuthenticate({
@@ -66,7 +66,7 @@ export function createAuthenticate({
 
 /**
  * Records failed sign-ins in the audit trail, never the key: the first of each minute from an
- * address. After that of so many addresses, one more entry without an address stands for the rest.
+ * address. Beyond the limit of addresses, one more entry without an address stands for the rest.
  */
 function createFailureRecord(store: Store, clock: Clock): (ip: string) => Promise<void> {
   const countAddress = perMinute(clock);
@@ -102,7 +102,7 @@ function withLevel(principal: Principal, needed: AccessLevel): Principal {
   );
 }
 
-/** Counts by name; starts over every minute, of which so many seconds are left. */
+/** Counts by name, from 0 each minute; `secondsLeft`: of this one. */
 function perMinute(clock: Clock) {
   const counts = new Map<string, number>();
   let began = clock.monotonic();

@@ -1,4 +1,4 @@
-// What one owner may have, so that none fills the database or a location for the others.
+// Limits on what one owner has, so that none fills the database or a location for the others.
 import type { Actor } from "../model/access.ts";
 import { AppError, TooManyError } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
@@ -62,7 +62,7 @@ export const createBudgets = (limits: Limits) => ({
   async checkOrdered(store: Store, owner: Actor): Promise<void> {
     if ((await store.usage.manualRuns(owner, limits.manualRuns + 1)) > limits.manualRuns)
       throw new TooManyError(
-        `You have ${limits.manualRuns} manual runs that have not ended, as many as one owner may have (SONDE_MAX_MANUAL_RUNS)`,
+        `You have ${limits.manualRuns} unfinished manual runs, the maximum for one owner (SONDE_MAX_MANUAL_RUNS)`,
         RUNS_RETRY_AFTER_SECONDS,
       );
   },

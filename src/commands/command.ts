@@ -95,7 +95,7 @@ export async function audit(
   });
 }
 
-/** Whom --owner and --org name, if anybody. Throws for an organization without an owner. */
+/** The owner that --owner and --org name, if any. Throws for an organization without an owner. */
 export function actorIn({ owner, org }: Values): Actor | undefined {
   if (owner === "" || org === "")
     throw invalid(`--${owner === "" ? "owner" : "org"}: '' is not a name`);

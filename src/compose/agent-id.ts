@@ -6,8 +6,8 @@ import type { Logger } from "../runtime/logger.ts";
 import { lockForProcess } from "../store/process-lock.ts";
 
 /**
- * So many ids, and what releases them. Where the folder's cannot be used, above all because another
- * process uses them, they are new ones for this start only.
+ * `count` ids, and a function that releases them. If those of the folder cannot be used, usually
+ * because another process uses them, they are new and for this start only.
  */
 export function claimAgentIds(dataDir: DataDir, count: number, log: Logger) {
   const newIds = { ids: Array.from({ length: count }, newId), release: (): void => undefined };

@@ -222,7 +222,7 @@ export const SETTINGS = {
   maxManualRuns: setting({
     env: "SONDE_MAX_MANUAL_RUNS",
     default: "100",
-    meaning: "Maximum manual runs of one owner that have not ended",
+    meaning: "Maximum unfinished manual runs of one owner",
     allowed: "a whole number from 1 to 500",
     parse: integer(1, 500),
   }),

@@ -88,7 +88,7 @@ function tickOf(run: PendingRun, { workflows, calls, withKey }: Page): Tick | st
     : { ...runOf(run), calls: [tickCall(run.result_id, target)] };
 }
 
-/** Why whoever ordered the run may not have it any more. */
+/** Why whoever ordered the run may no longer have it; undefined if they may. */
 function withoutRight(
   run: PendingRun,
   target: StoredDocument,

@@ -18,7 +18,7 @@ export interface Principal extends Actor {
   readonly access_level: AccessLevel;
 }
 
-/** Whose something is. */
+/** Who owns something. */
 export interface Ownership {
   readonly owner: string;
   readonly owner_org: string | null;
@@ -32,14 +32,14 @@ export const ownerOf = ({ owner, owner_org }: Ownership): Actor => ({ owner, org
 
 export const ownedBy = ({ owner, org }: Actor): Ownership => ({ owner, owner_org: org });
 
-/** Tells identities apart, as a key of maps. */
+/** A key for maps: the same for one identity, another for each other one. */
 export const identityOf = ({ owner, owner_org }: Ownership): string =>
   JSON.stringify([owner_org, owner]);
 
 export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(principal.access_level) >= ACCESS_LEVELS.indexOf(needed);
 
-/** A key that only reads is often given away: it shows no secrets, its owner's included. */
+/** A key that only reads is often handed on: it shows no secrets, not even its owner's. */
 export const readsSecrets = (principal: Principal): boolean => hasLevel(principal, "EDITOR");
 
 export const isOwner = (principal: Actor, thing: Ownership): boolean =>

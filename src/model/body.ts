@@ -1,7 +1,7 @@
 // The bodies that create and update a resource: their schemas, which follow from the resource's,
 // and how a document takes in what they hold.
 import type { TArray, TObject, TSchema } from "typebox";
-import { PassedOver, mark, nullable } from "./fields.ts";
+import { Ignored, mark, nullable } from "./fields.ts";
 import { hasSecrets, isHidden } from "./secrets.ts";
 import { Type } from "./type.ts";
 
@@ -29,7 +29,7 @@ type Verb = "create" | "update";
  * `requiredAlways` is required.
  */
 export const bodySchema = (schema: TObject, verb: Verb): TSchema =>
-  objectBody(schema, verb, hasSecrets(schema) ? { unreadable: PassedOver } : {});
+  objectBody(schema, verb, hasSecrets(schema) ? { unreadable: Ignored } : {});
 
 function objectBody(schema: TObject, verb: Verb, marker: Record<string, TSchema> = {}): TSchema {
   const properties: Record<string, TSchema> = { ...marker };
@@ -49,7 +49,7 @@ function objectBody(schema: TObject, verb: Verb, marker: Record<string, TSchema>
 
 function innerSchema(child: TSchema, verb: Verb): TSchema {
   const { readOnly, namedByUser, items } = child as Partial<TArray> & Node;
-  if (readOnly) return PassedOver;
+  if (readOnly) return Ignored;
   if (isObject(child)) return objectBody(child as TObject, verb);
   if (namedByUser) return withRemovals(child, verb);
   // Updates replace arrays: their items are new.
@@ -73,7 +73,7 @@ function withRoomToRemove(schema: TSchema, verb: Verb): TSchema {
   return mark(schema, { maxProperties: 2 * maxProperties });
 }
 
-/** In a new object made from what a reader saw, null for what was hidden is as good as nothing. */
+/** In a new object made from what a reader saw, null for what was hidden counts as absent. */
 const hideable = (schema: TSchema, verb: Verb): TSchema =>
   verb === "create" && isHidden(schema) && !takesNull(schema) ? nullable(schema) : schema;
 

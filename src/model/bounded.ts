@@ -16,7 +16,7 @@ interface Node {
 export const MAX_NAMES = 20;
 
 /**
- * The value with one item, or one property, more than is allowed where there are still more. It is
+ * The value, cut to one item or property more than the schema allows wherever it has more. It is
  * valid if and only if the whole is; the value itself if there is nothing to cut.
  */
 export function bounded(schema: object, value: unknown): unknown {

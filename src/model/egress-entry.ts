@@ -45,7 +45,7 @@ function isAmbiguous(entry: string): boolean {
 function parseRange(text: string): Omit<EgressRule, "port"> | undefined {
   const [base = "", length, ...more] = text.split("/");
   const four = ipaddr.IPv4.isValidFourPartDecimal(base);
-  // A zone names an interface, which a range has not.
+  // A zone names an interface, and a range has none.
   if (more.length > 0 || base.includes("%") || !(four || ipaddr.IPv6.isValid(base)))
     return undefined;
   const address = ipaddr.parse(base);

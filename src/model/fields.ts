@@ -44,7 +44,7 @@ export const namedByUser = <S extends TSchema>(schema: S): S => mark(schema, { n
 /** Encrypted at rest. */
 export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret: true });
 
-/** With its secrets goes the rest: readers who see no secrets see null instead of the object. */
+/** Hidden as a whole: readers who see no secrets see null instead of the object. */
 export const credentials = <S extends TSchema>(schema: S): S => mark(schema, { credentials: true });
 
 /** `date-time` in the OpenAPI document; what bodies take is checked by rules of their own. */
@@ -54,8 +54,8 @@ export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions 
   Type.Union([schema, Type.Null()], keywords);
 
 /** In a body: a property that the service sets. */
-export const PassedOver = Type.Optional(
-  Type.Unknown({ readOnly: true, description: "set by the service; passed over in a body" }),
+export const Ignored = Type.Optional(
+  Type.Unknown({ readOnly: true, description: "set by the service; ignored in a body" }),
 );
 
 /** In the examples of the OpenAPI document. */

@@ -49,7 +49,8 @@ export const TokenSchema = Type.Object(
         ...OWNERSHIP,
         domain: readOnly(
           mark(Hostname, {
-            description: "of the setting; of another owner's, when this was written",
+            description:
+              "of the setting; where that is another owner's, as of this token's latest change",
           }),
         ),
         auth_type: readOnly(Type.Enum([...AUTH_TYPES], { description: "of the setting" })),

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** How much is still read, and how long: what a client may send before it reads its answer. */
+/** How much is still read, and for how long: a client may send this before it reads its answer. */
 const LEFT_BYTES = 256 * 1024;
 const LEFT_MS = 2_000;
 

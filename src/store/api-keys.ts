@@ -39,7 +39,7 @@ export function createApiKeyStore(database: Database) {
         .execute();
       return rows.map(toApiKey);
     },
-    /** Those of these owners who have an active key, as `identityOf` tells them apart. */
+    /** The `identityOf` of each of these owners who has an active key. */
     ownersWithKey: (owners: readonly Ownership[]) => ownersWithKey(database, owners),
     /** False without such an active key. `owner` null: of any owner. */
     async revoke(id: string, owner: Actor | null, now: number): Promise<boolean> {

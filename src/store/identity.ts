@@ -1,4 +1,4 @@
-// Conditions on whose a row is: the pair of owner and organization.
+// Conditions on the owner of a row: the pair of name and organization.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Actor } from "../model/access.ts";
@@ -7,7 +7,7 @@ import type { Actor } from "../model/access.ts";
 const OWNER = { org: "owner", owner_org: "owner", object_org: "object_owner" } as const;
 type OrgColumn = keyof typeof OWNER;
 
-/** In a form that finds an index, also where there is no organization. */
+/** In a form that uses an index, even where there is no organization. */
 export const isOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boolean> =>
   org === null
     ? sql`(${sql.ref(OWNER[column])} = ${owner} and ${sql.ref(column)} is null)`

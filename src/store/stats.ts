@@ -105,7 +105,7 @@ export function rawQuery(
 }
 
 /**
- * Where to look for so many results: the hours whose statistics count one, so that a rare code or
+ * Where to look for `limit` results: the hours whose statistics count one, so that a rare code or
  * location needs no index of its own, which every result would have to pay for.
  */
 async function rangesWith(

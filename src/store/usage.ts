@@ -19,7 +19,7 @@ export interface Usage {
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
 export const createUsageStore = ({ kysely }: Database) => ({
-  /** In a transaction, also what it has changed, and nothing that another has not committed. */
+  /** Within a transaction: with its own changes, without uncommitted ones of others. */
   async of({ owner, org }: Actor, kind: ResourceKind): Promise<Usage> {
     const { rows } = await usageOf(kysely, { owner, owner_org: keyOf(org) });
     return {
@@ -27,7 +27,7 @@ export const createUsageStore = ({ kysely }: Database) => ({
       bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
     };
   },
-  /** Manual runs of the owner that have not ended, counted up to the limit. */
+  /** Unfinished manual runs of the owner, counted up to the limit. */
   async manualRuns(owner: Actor, limit: number): Promise<number> {
     const runs = kysely.selectFrom("pending_runs").select("result_id").limit(limit);
     const manual = runs.where("trigger", "=", "MANUAL").where(isOf(owner, "owner_org"));

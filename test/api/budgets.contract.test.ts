@@ -115,7 +115,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     expect((await issue()).status).toBe(201);
   });
 
-  it("limit the manual runs that have not ended", async () => {
+  it("limit unfinished manual runs", async () => {
     await using api = await start({ manualRuns: 2 });
     const call = await createCall(api, { access: { org: true } });
     const run = (headers = {}) =>
@@ -131,7 +131,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     expect([refused.status, refused.headers["retry-after"], refused.body.error_msg]).toEqual([
       429,
       "5",
-      "You have 2 manual runs that have not ended, as many as one owner may have (SONDE_MAX_MANUAL_RUNS)",
+      "You have 2 unfinished manual runs, the maximum for one owner (SONDE_MAX_MANUAL_RUNS)",
     ]);
     expect((await run({ "idempotency-key": "k" })).body).toEqual(first.body);
     const bob = await api.caller("bob");
@@ -146,7 +146,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
   });
 });
 
-it("a key has so many requests a minute", async () => {
+it("limits the requests that a key makes in a minute", async () => {
   const clock = createManualClock(Date.UTC(2026, 9, 1));
   await using api = await startApi({
     clock,

@@ -13,7 +13,7 @@ import type { Variable } from "../../model/environment.ts";
 import { ownedBy, ownerOf } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { invalid, notFound } from "../../model/errors.ts";
-import { PassedOver } from "../../model/fields.ts";
+import { Ignored } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator, summarizeFaults } from "../../model/validate.ts";
@@ -32,9 +32,9 @@ import { assertReadable } from "../owned-documents.ts";
 const Body = Type.Object(
   {
     value: VariableValue,
-    meta: PassedOver,
-    workspace_variable: PassedOver,
-    unreadable: PassedOver,
+    meta: Ignored,
+    workspace_variable: Ignored,
+    unreadable: Ignored,
   },
   { additionalProperties: false },
 );
