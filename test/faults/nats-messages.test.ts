@@ -3,6 +3,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { describe, expect, it } from "vitest";
+import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { agentPermissions } from "../../src/bus/nats/topology.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
@@ -17,6 +18,28 @@ import { until } from "../support/until.ts";
  * longer.
  */
 const PATIENT = { timeout: 30_000 };
+
+/** What the bus answers to a question when the one reply that comes has this text. */
+async function answerTo(
+  ask: (bus: Bus) => Promise<unknown>,
+  subject: string,
+  text: string,
+): Promise<unknown> {
+  await using server = await startNatsServer();
+  await using bus = await connectTo(server.url);
+  await using client = await connect({ servers: server.url });
+  let replies = 0;
+  client.subscribe(subject, {
+    callback(_, message) {
+      replies += 1;
+      message.respond(text);
+    },
+  });
+  await client.flush();
+  const answer = await ask(bus);
+  await until(() => expect(replies).toBe(1));
+  return answer;
+}
 
 describe("a message that does not fit its subject", () => {
   const here = "here";
@@ -99,19 +122,8 @@ describe("a heartbeat", () => {
   it.each(["", "{", "{}", `{"now":"soon"}`, `{"now":-1}`, `{"now":1e30}`])(
     "has no answer when the reply is malformed: %s",
     async (text) => {
-      await using server = await startNatsServer();
-      await using bus = await connectTo(server.url);
-      await using client = await connect({ servers: server.url });
-      let asked = 0;
-      client.subscribe("sonde.heartbeats.here", {
-        callback(_, message) {
-          asked += 1;
-          message.respond(text);
-        },
-      });
-      await client.flush();
-      expect(await bus.sendHeartbeat(aHeartbeat("here"))).toBeNull();
-      await until(() => expect(asked).toBe(1));
+      const ask = (bus: Bus) => bus.sendHeartbeat(aHeartbeat("here"));
+      expect(await answerTo(ask, "sonde.heartbeats.here", text)).toBeNull();
     },
   );
 });
@@ -147,19 +159,8 @@ describe("a request for credentials", () => {
   it.each(["", "{", `{"sealed":1}`, `{"authorization":{}}`])(
     "has no answer when the reply is malformed: %s",
     async (text) => {
-      await using server = await startNatsServer();
-      await using bus = await connectTo(server.url);
-      await using client = await connect({ servers: server.url });
-      let asked = 0;
-      client.subscribe("sonde.credentials.here", {
-        callback(_, message) {
-          asked += 1;
-          message.respond(text);
-        },
-      });
-      await client.flush();
-      expect(await bus.requestCredentials(request)).toBeNull();
-      expect(asked).toBe(1);
+      const ask = (bus: Bus) => bus.requestCredentials(request);
+      expect(await answerTo(ask, "sonde.credentials.here", text)).toBeNull();
     },
   );
 });

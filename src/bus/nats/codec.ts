@@ -15,6 +15,11 @@ import { heartbeatAnswerValidator, heartbeatValidator } from "../../model/locati
 import type { Validator } from "../../model/validate.ts";
 import { MAX_REPORTS_PER_BATCH } from "../bus.ts";
 
+export interface ReceivedMessage {
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
 export interface EncodedMessage {
   readonly id: string;
   readonly data: Uint8Array;

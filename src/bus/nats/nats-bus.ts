@@ -5,6 +5,7 @@ import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId, locationOf } from "../../model/location.ts";
 import type { Bus, Consumer, QuestionHandler } from "../bus.ts";
 import { decodeReports, decodeTicks, encodeReports, encodeTicks } from "./codec.ts";
+import type { ReceivedMessage } from "./codec.ts";
 import type { MessageKind, Observer } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
@@ -140,16 +141,11 @@ function createBus(
   };
 }
 
-interface Encoded {
-  readonly subject: string;
-  readonly data: Uint8Array;
-}
-
 /** Undefined for what cannot be decoded, which is logged and counted. */
 const createDecoder =
   ({ log, onDropped }: Observer) =>
   <T>(kind: MessageKind, decode: (data: Uint8Array, locationId: string) => T) =>
-  ({ subject, data }: Encoded): T | undefined => {
+  ({ subject, data }: ReceivedMessage): T | undefined => {
     const locationId = locationOfSubject(subject);
     try {
       return decode(data, locationId);

@@ -15,6 +15,7 @@ import {
   encodeHubTime,
   encodeQuestion,
 } from "./codec.ts";
+import type { ReceivedMessage } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
 import {
   credentialsSubject,
@@ -69,11 +70,6 @@ export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
   }
 }
 
-export interface QuestionMessage {
-  readonly subject: string;
-  readonly data: Uint8Array;
-}
-
 /** The hub may publish anywhere, so whoever asks must not choose any subject for the answer. */
 const isInboxOf = (locationId: string, reply = ""): boolean =>
   reply.startsWith("_INBOX.") || reply.startsWith(`${inboxPrefix(locationId)}.`);
@@ -82,7 +78,7 @@ const isInboxOf = (locationId: string, reply = ""): boolean =>
 export function listen<Q, A>(
   { connection }: NatsLink,
   { subjectOf, queue, encodeAnswer }: Questions<Q, A>,
-  decoded: (message: QuestionMessage) => Q | undefined,
+  decoded: (message: ReceivedMessage) => Q | undefined,
   listener: QuestionListener<Q, A>,
 ): Consumer {
   const subscription = connection.subscribe(subjectOf("*"), {
