@@ -1,4 +1,5 @@
-// What a command is, how the command line names one, and the store that most of them work on.
+// What a command is, how the command line names one, and what commands share: the store, the audit
+// trail, and the owner that options name.
 import { parseArgs } from "node:util";
 import type { Config } from "../config/config.ts";
 import type { Actor } from "../model/access.ts";
