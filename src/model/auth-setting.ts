@@ -40,7 +40,7 @@ export const AUTH_TYPES = [
 const Text = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
 const Switch = Type.Optional(nullable(Type.Boolean()));
 
-const PRIVATE_KEY = /-----BEGIN [^\n]*PRIVATE KEY/i;
+const PRIVATE_KEY = /-----BEGIN [^\n]{0,100}PRIVATE KEY/i; // bounded: texts may be long
 /** Readers of a shared setting see it, and the database holds it in clear. */
 const Certificate = Type.Refine(
   Type.String({

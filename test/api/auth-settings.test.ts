@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { authSettingResource } from "../../src/model/auth-setting.ts";
+import { createValidator } from "../../src/model/validate.ts";
 import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Created, List } from "../support/api.ts";
 
@@ -197,6 +199,23 @@ it.each(["", "RSA ", "EC ", "ENCRYPTED ", "OPENSSH "])(
     expect((await put({ ssl_cert: cert + cert, ssl_key: key })).status).toBe(200);
   },
 );
+
+it("looks for a private key in time that grows with the length of ssl_cert", () => {
+  const { settings } = authSettingResource.schema.properties;
+  const validator = createValidator(settings);
+  const shortest = (text: string): number =>
+    Math.min(
+      ...Array.from({ length: 3 }, () => {
+        const start = performance.now();
+        expect(validator.accepts({ auth_type: "NONE", custom_variables: {}, ssl_cert: text })).toBe(
+          true,
+        );
+        return performance.now() - start;
+      }),
+    );
+  const [begun, plain] = ["-----BEGIN ", "certificate"].map((piece) => piece.repeat(5900));
+  expect(shortest(begun ?? "")).toBeLessThan(100 * shortest(plain ?? "") + 10);
+});
 
 it.each([
   "shop.example",
