@@ -33,6 +33,12 @@ export function createScheduleStore(database: Database) {
     /** Holds from its first trigger at or after `active_from`, and ends the schedule before it. */
     set: (schedule: Schedule): Promise<void> =>
       inTransaction(database, (transaction) => replaceSchedule(transaction, schedule)),
+    /** The present target of the deployment, and those of earlier schedules that are kept. */
+    async targetsOf(deploymentId: string): Promise<string[]> {
+      const kept = database.kysely.selectFrom("schedules").select("target_id").distinct();
+      const found = await kept.where("deployment_id", "=", deploymentId).execute();
+      return found.map(({ target_id }) => target_id);
+    },
     /**
      * Opens no more slots for the deployment, even for a trigger that has passed and whose delay
      * has not. Pending runs stay in the ledger.

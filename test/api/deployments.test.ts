@@ -258,8 +258,10 @@ it.each([
   ["the call", undefined],
 ])("withdraws what was not published when %s is deleted", async (what, outcome) => {
   await using api = await startApi();
-  const { id: target_id } = await createCall(api);
-  const { body } = await deploy(api, { target_id });
+  const [{ id: earlier }, { id: target_id }] = [await createCall(api), await createCall(api)];
+  const { body } = await deploy(api, { target_id: earlier });
+  const change = { deployment: { target_id } };
+  await api.send({ method: "PUT", path: `/deployments/${body.id}/`, body: change });
   const { pendingRuns, results } = api.store;
   const now = await api.store.now();
   const of = { target_id, deployment_id: body.id };
@@ -267,7 +269,8 @@ it.each([
     aRun({ ...of, ...aMinuteFrom(now, minutes) }),
   ) as [PendingRun, PendingRun, PendingRun];
   const others = aRun({ target_id, deployment_id: "other", ...aMinuteFrom(now, 1) });
-  await pendingRuns.insert([due, ahead, published, others]);
+  const delayed = aRun({ ...of, target_id: earlier, ...aMinuteFrom(now, 1) });
+  await pendingRuns.insert([due, ahead, published, others, delayed]);
   await pendingRuns.markPublished([published.result_id]);
 
   const path = what === "the call" ? `/calls/${target_id}/` : `/deployments/${body.id}/`;
@@ -278,11 +281,12 @@ it.each([
   expect(new Set(left.map(({ result_id }) => result_id))).toEqual(
     new Set(ids.map(({ result_id }) => result_id)),
   );
+  expect(await pendingRuns.get(delayed.result_id)).toBeUndefined();
   const recorded = await results.get(due.result_id);
   expect([recorded?.meta.result, recorded?.meta.message]).toEqual(
     outcome ? [outcome, "the deployment was deleted before its run"] : [undefined, undefined],
   );
-  for (const run of [ahead, published, others])
+  for (const run of [ahead, published, others, delayed])
     expect(await results.get(run.result_id)).toBeUndefined();
 });
 

@@ -5,7 +5,7 @@ import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
-import type { MissedRun, PendingRun, StoredDocument } from "../../store/records.ts";
+import type { MissedRun, PendingRun } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -75,19 +75,22 @@ const hooks: DocumentHooks<Deployment> = {
   },
 
   async removed({ store }, id) {
-    const stored = await store.documents.get("deployment", id);
-    const { target_id } = (stored as StoredDocument<Deployment>).document.deployment;
-    await store.schedules.remove(id);
-    const due = await store.pendingRuns.withdraw(
-      { target_id, deployment_id: id },
-      await store.now(),
-    );
-    await store.results.recordMissed(due.map(unableToRun));
+    await endSchedule(store, id, await store.schedules.targetsOf(id));
   },
 
   oversees: (store, caller, document) =>
     ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
+
+/** Withdraws the deployment's unpublished runs of these targets, which it may have had in turn. */
+async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
+  await store.schedules.remove(id);
+  const now = await store.now();
+  for (const target_id of targetIds) {
+    const due = await store.pendingRuns.withdraw({ target_id, deployment_id: id }, now);
+    await store.results.recordMissed(due.map(unableToRun));
+  }
+}
 
 const unableToRun = (run: PendingRun): MissedRun => ({
   run,
@@ -131,7 +134,8 @@ export async function removeDeploymentsOf(
   await store.pendingRuns.withdraw({ target_id: targetId }, await store.now());
   const deployments = await store.documents.listAll("deployment", "target_id", targetId);
   for (const { id } of deployments) {
-    await store.schedules.remove(id);
+    const earlier = (await store.schedules.targetsOf(id)).filter((each) => each !== targetId);
+    await endSchedule(store, id, earlier);
     await store.documents.remove("deployment", id);
   }
 }
