@@ -284,3 +284,13 @@ it("can neither change its setting nor be deleted while calls use it", async () 
   });
   expect((await api.send({ path })).status).toBe(404);
 });
+
+it("leaves what another setting did to it behind when it moves", async () => {
+  const { id: auth_id } = await createAuthSetting(api);
+  const api_response = { a: 1, renewal_error: "the token endpoint answered 400" };
+  const { id } = await createToken(api, auth_id, { api_response });
+  const other = await createAuthSetting(api, { settings: OAUTH2 });
+  const body = { meta: { auth_id: other.id } };
+  const moved = await api.send({ method: "PUT", path: `/tokens/${id}/`, body });
+  expect(moved.body["api_response"]).toEqual({ a: 1 });
+});

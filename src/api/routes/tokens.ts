@@ -2,6 +2,7 @@
 import { canRead, ownedBy } from "../../model/access.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { invalid } from "../../model/errors.ts";
+import { withoutFailure } from "../../model/token-renewal.ts";
 import { released } from "../../model/token-destination.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
@@ -49,7 +50,8 @@ const hooks: DocumentHooks<Token> = {
       );
     // Calls that use it name its present setting too.
     if (before) await assertUnused(change, "Token", "token_id", token.id, ["call"]);
-    return ofSetting(token, setting.document as AuthSetting);
+    // What another setting's endpoint answered says nothing about this one.
+    return withoutFailure(ofSetting(token, setting.document as AuthSetting));
   },
 
   removed: (change, id) => assertUnused(change, "Token", "token_id", id, ["call"]),
