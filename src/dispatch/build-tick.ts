@@ -1,5 +1,5 @@
 // From pending runs, as their targets are stored now, to the self-contained orders for agents.
-import { canRun, identityOf, ownerOf } from "../model/access.ts";
+import { canRun, hasNoKey, identityOf, ownerOf } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
@@ -38,7 +38,8 @@ export async function buildTicks(
       ]),
     ]),
   );
-  const withKey = await store.apiKeys.ownersWithKey(runs);
+  const authorized = [...calls.values()].filter(isAuthorized);
+  const withKey = await store.apiKeys.ownersWithKey([...runs, ...authorized]);
   let ticks: Tick[] = [];
   const unable: UnableRun[] = [];
   for (const run of runs) {
@@ -46,8 +47,7 @@ export async function buildTicks(
     if (typeof tick === "string") unable.push({ run, message: tick });
     else ticks.push(tick);
   }
-  if ([...calls.values()].some(isAuthorized))
-    ticks = await withCredentials(documents, ticks, calls);
+  if (authorized.length > 0) ticks = await withCredentials(documents, ticks, { calls, withKey });
   if (ticks.some(namesEnvironment)) ticks = await withEnvironment(documents, ticks, runs);
   return { ticks, unable };
 }
@@ -96,9 +96,7 @@ function withoutRight(
 ): string | undefined {
   const who = run.trigger === "SCHEDULE" ? "the deployment's owner" : "the caller";
   if (!canRun(ownerOf(run), target)) return `${who} may no longer run the ${run.target_kind}`;
-  if (withKey.has(identityOf(run))) return undefined;
-  const where = run.owner_org === null ? "" : ` in organization '${run.owner_org}'`;
-  return `${who} has no active API key${where}`;
+  return withKey.has(identityOf(run)) ? undefined : hasNoKey(who, run);
 }
 
 /** A run keeps its plan: published again, it is the same tick. */

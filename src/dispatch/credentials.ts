@@ -1,5 +1,5 @@
 // The credentials that ticks carry, as they are stored now: only those that their calls use.
-import { canRead, isOwner, ownerOf } from "../model/access.ts";
+import { canRead, hasNoKey, identityOf, isColleague, isOwner, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
 import type { Authorization, TickToken } from "../model/authorization.ts";
@@ -13,27 +13,34 @@ import type { Token } from "../model/token.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
-interface Credentials {
+interface Users {
+  /** The stored calls of the ticks, by id. */
+  readonly calls: ReadonlyMap<string, StoredDocument>;
+  /** The identities among their owners that have an active key: no other's credentials are sent. */
+  readonly withKey: ReadonlySet<string>;
+}
+
+interface Credentials extends Users {
   readonly settings: ReadonlyMap<string, StoredDocument>;
   readonly tokens: ReadonlyMap<string, StoredDocument>;
 }
 
-/** `calls`: the stored calls of the ticks, by id. */
 export async function withCredentials(
   documents: Store["documents"],
   ticks: readonly Tick[],
-  calls: ReadonlyMap<string, StoredDocument>,
+  users: Users,
 ): Promise<Tick[]> {
-  const requests = [...calls.values()].map(requestOf);
+  const requests = [...users.calls.values()].map(requestOf);
   const [authIds, tokenIds] = [
     requests.map(({ auth_id }) => auth_id),
     requests.map(({ token_id }) => token_id),
   ];
   const credentials: Credentials = {
+    ...users,
     settings: await byId(documents, "auth_setting", authIds),
     tokens: await byId(documents, "token", tokenIds),
   };
-  const authorize = (call: TickCall): TickCall => authorizedCall(call, calls, credentials);
+  const authorize = (call: TickCall): TickCall => authorizedCall(call, credentials);
   return ticks.map((tick) => ({ ...tick, calls: tick.calls.map(authorize) }));
 }
 
@@ -50,12 +57,8 @@ async function byId(
   return new Map(found.map((stored) => [stored.id, stored]));
 }
 
-function authorizedCall(
-  call: TickCall,
-  calls: ReadonlyMap<string, StoredDocument>,
-  credentials: Credentials,
-): TickCall {
-  const stored = calls.get(call.call_id);
+function authorizedCall(call: TickCall, credentials: Credentials): TickCall {
+  const stored = credentials.calls.get(call.call_id);
   if (!stored || call.unable !== undefined) return call;
   const { auth_id } = requestOf(stored);
   if (auth_id === null) return call;
@@ -68,8 +71,9 @@ function authorizedCall(
 /** A call gets what its owner may use, whoever runs it; or why it cannot be made. */
 function authorizationOf(
   call: StoredDocument,
-  { settings, tokens }: Credentials,
+  { settings, tokens, withKey }: Credentials,
 ): Authorization | string {
+  if (!withKey.has(identityOf(call))) return hasNoKey("the call's owner", call);
   const { auth_id, token_id } = requestOf(call);
   const setting = settings.get(auth_id ?? "");
   const user = ownerOf(call);

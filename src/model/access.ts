@@ -32,6 +32,10 @@ export const ownerOf = ({ owner, owner_org }: Ownership): Actor => ({ owner, org
 
 export const ownedBy = ({ owner, org }: Actor): Ownership => ({ owner, owner_org: org });
 
+/** The reason in messages where an owner has none. */
+export const hasNoKey = (who: string, { owner_org }: Ownership): string =>
+  `${who} has no active API key${owner_org === null ? "" : ` in organization '${owner_org}'`}`;
+
 /** A key for maps: the same for one identity, another for each other one. */
 export const identityOf = ({ owner, owner_org }: Ownership): string =>
   JSON.stringify([owner_org, owner]);

@@ -22,7 +22,10 @@ export function createRenewalStore({ kysely }: Database) {
   const claimedUntil = (id: string, claimed: number) =>
     token(id).where("renewal_claim", "=", claimed);
   return {
-    /** Unclaimed tokens that are due and that a call uses, longest due first. */
+    /**
+     * Unclaimed tokens that are due and that a call uses, longest due first. Those of owners
+     * without an active key stay due until there is one.
+     */
     listDue: (now: number): Promise<DueToken[]> => dueTokens(kysely, now),
     /**
      * Reserves the token for one process until `until`, even if it is written meanwhile. False when
@@ -74,6 +77,16 @@ const dueTokens = (kysely: Database["kysely"], now: number): Promise<DueToken[]>
           .select("call.id")
           .where("call.kind", "=", "call")
           .whereRef("call.token_id", "=", "documents.id"),
+      ),
+    )
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("api_keys")
+          .select("api_keys.id")
+          .where("revoked", "=", 0)
+          .whereRef("api_keys.owner", "=", "documents.owner")
+          .where(sql<boolean>`api_keys.org is not distinct from documents.owner_org`),
       ),
     )
     .orderBy("renewal_time")

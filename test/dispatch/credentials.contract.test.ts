@@ -69,24 +69,19 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
   };
 
   const shared = { org_settings: true, org_keys: true };
+  const bob = { owner: "bob", org: true };
+  const eve = { owner: "eve", owner_org: null, community: true };
   it.each<[string, NewDocument, object]>([
     ["its owner's own", newSetting({}), { authorization: { keys: HUSH } }],
-    [
-      "a colleague's with its keys",
-      newSetting(shared, { owner: "bob", org: true }),
-      { authorization: { keys: HUSH } },
-    ],
+    ["a colleague's with its keys", newSetting(shared, bob), { authorization: { keys: HUSH } }],
     [
       "a colleague's without its keys",
-      newSetting({ org_settings: true }, { owner: "bob", org: true }),
+      newSetting({ org_settings: true }, bob),
       { authorization: { keys: {} } },
     ],
     [
       "the community's without its keys",
-      newSetting(
-        { settings: true, org_keys: true },
-        { owner: "eve", owner_org: null, community: true },
-      ),
+      newSetting({ settings: true, org_keys: true }, eve),
       { authorization: { keys: {} } },
     ],
     [
@@ -98,6 +93,16 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     const call = await authorize(newCall(setting.id), setting);
     expect(call).toMatchObject(expected);
     if ("unable" in expected) expect(call).not.toHaveProperty("authorization");
+  });
+
+  it("are sent for an owner with an active key only, whoever runs the call", async () => {
+    const gone = { owner: "gone", org: true };
+    const [setting, free] = [newSetting({}, gone), newCall(null)];
+    const call = { ...newCall(setting.id), ...gone };
+    expect(await authorize(call, setting)).toMatchObject({
+      unable: "the call's owner has no active API key in organization 'acme'",
+    });
+    expect(await authorize({ ...free, ...gone })).not.toHaveProperty("unable");
   });
 
   it.each<[string, Partial<NewDocument>, string | null]>([
@@ -134,7 +139,6 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     const document = { ...(setting.document as object), settings };
     return { ...setting, document };
   };
-  const bob = { owner: "bob", org: true };
   it.each<[string, NewDocument, string, true | undefined]>([
     ["we renew", oauth({}), "client_credentials", true],
     ["nobody renews", oauth({}), "authorization_code", undefined],

@@ -7,6 +7,7 @@ import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
 import type { AuthSetting } from "../../src/model/auth-setting.ts";
 import type { NewDocument, StoredDocument } from "../../src/store/records.ts";
+import { insertKey } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
 import { answering, insertToken, NOON, renewAll, startRenewing } from "./renewing.ts";
 
@@ -191,6 +192,21 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
       "the name of the token endpoint has no address, or none that SONDE_EGRESS_ALLOW allows",
     ]);
+  });
+
+  it("waits while the owner has no active key in the token's organization", async () => {
+    await using system = await start(answering({ access_token: "new" }));
+    const { store, run, target } = system;
+    const of = { owner_org: "acme", hasKey: false };
+    const id = await insertToken(store, system.url, of);
+    await insertKey(store, NOON, { org: null });
+    const { key_id } = await insertKey(store, NOON, { org: "acme" });
+    await store.apiKeys.revoke(key_id, null, NOON);
+    await run();
+    expect(target.requests).toHaveLength(0);
+    await insertKey(store, NOON, { org: "acme", access_level: "VIEWER" });
+    await run();
+    expect((await system.tokenOf(id)).token.access_token).toBe("new");
   });
 
   it("keeps a token that its owner changed meanwhile, and checks it again", async () => {

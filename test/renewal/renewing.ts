@@ -14,6 +14,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
 import type { Store } from "../../src/store/store.ts";
+import { insertKey } from "../support/runs.ts";
 import { createShiftedClock } from "../support/shifted-clock.ts";
 import { damageSecrets } from "../support/stored-secrets.ts";
 import { createTestDatabase } from "../support/stores.ts";
@@ -43,7 +44,7 @@ async function insert(
 
 /**
  * A setting whose tokens come from `url`, a token of it, and a call that uses the token. The
- * setting is the token's owner's, or one that another shares with everyone.
+ * setting is the token's owner's, or one that another shares with everyone. The owner gets a key.
  */
 export async function insertToken(
   store: Store,
@@ -55,8 +56,10 @@ export async function insertToken(
     isUsed = true,
     sharer = null as string | null,
     owner_org = null as string | null,
+    hasKey = true,
   },
 ): Promise<string> {
+  if (hasKey) await insertKey(store, NOON, { org: owner_org });
   const owner = { owner: "ann", owner_org };
   const identity = () => ({ id: newId(NOON), owner: "ann", now: NOON });
   const setting = authSettingResource.create(
