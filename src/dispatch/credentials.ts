@@ -10,6 +10,8 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import { whyWithheld } from "../model/token-destination.ts";
 import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
+import { isFixed } from "../model/url.ts";
+import { environmentNames } from "../model/variables.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
@@ -89,10 +91,22 @@ function authorizationOf(
   return {
     auth_type: known.auth_type,
     domain: meta.domain,
-    settings: known,
+    settings: isFamiliar(setting, call) ? known : withoutHosts(known, requestOf(call).url),
     keys: keys ?? {},
     token: token ? tokenFor(token, setting, keys ? document : undefined) : null,
   };
+}
+
+const isFamiliar = (setting: StoredDocument, call: StoredDocument): boolean =>
+  isOwner(ownerOf(call), setting) || isColleague(ownerOf(call), setting);
+
+/** A stranger's variables must not choose the host that gets whatever else the call sends. */
+function withoutHosts(settings: AuthSetting["settings"], url: string): AuthSetting["settings"] {
+  if (isFixed(url)) return settings;
+  const refused = new Set(environmentNames([url]));
+  const variables = Object.entries(settings.custom_variables ?? {});
+  const kept = variables.filter(([name]) => !refused.has(name));
+  return { ...settings, custom_variables: Object.fromEntries(kept) };
 }
 
 function isUsable(token: StoredDocument | undefined, call: StoredDocument): boolean {

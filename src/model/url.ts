@@ -91,8 +91,10 @@ const Text = Type.String({ maxLength: 16 * 1024, examples: [EXAMPLE.url], fault:
 /** The URL of a call. */
 export const UrlField = Type.Refine(Text, (url) => "host" in read(url));
 
-/** A URL without variables in its scheme, host and port. */
-export const FixedUrlField = Type.Refine(Text, (url) => {
+/** Whether it is a URL without variables in its scheme, host and port. */
+export function isFixed(url: string): boolean {
   const reading = read(url);
   return "host" in reading && reading.fixed;
-});
+}
+
+export const FixedUrlField = Type.Refine(Text, isFixed);

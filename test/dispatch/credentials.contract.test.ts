@@ -105,6 +105,21 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     expect(await authorize({ ...free, ...gone })).not.toHaveProperty("unable");
   });
 
+  it.each<[string, Partial<NewDocument>, string, readonly string[]]>([
+    ["choose the host of their owner's calls", {}, "https://{{host}}/{{v}}", ["host", "v"]],
+    ["choose the host of colleagues' calls", bob, "https://{{host}}/", ["host", "v"]],
+    ["choose no host of others' calls", eve, "https://{{host}}.a.example/", ["v"]],
+    ["begin no URL of others' calls", eve, "%7B%7B host %7D%7D://a.example/", ["v"]],
+    ["fill in the rest of others' calls", eve, "https://a.example/{{host}}", ["host", "v"]],
+  ])("have custom variables that %s", async (_, owned, url, names) => {
+    const setting = newSetting({ org_settings: true, settings: true }, owned);
+    const { settings, ...rest } = setting.document as { readonly settings: object };
+    const custom_variables = { host: "evil.example", v: "1" };
+    const document = { ...rest, settings: { ...settings, custom_variables } };
+    const call = await authorize(newCall(setting.id, null, url), { ...setting, document });
+    expect(Object.keys(call?.authorization?.settings["custom_variables"] ?? {})).toEqual(names);
+  });
+
   it.each<[string, Partial<NewDocument>, string | null]>([
     ["the owner's own", {}, null],
     ["a colleague's", { owner: "bob" }, NO_TOKEN],
