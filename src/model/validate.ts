@@ -113,8 +113,8 @@ function requiredLeaves(node: SchemaNode | undefined, path: string): string[] {
   return names.flatMap((name) => requiredLeaves(node?.properties?.[name], join(path, name)));
 }
 
-/** The fault of all unexpected properties of one object. */
-function unexpected(parent: string, names: readonly string[]): string {
+/** The fault of all unexpected properties of one object, by its JSON Pointer. */
+export function unexpected(parent: string, names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => show(name));
   const others = names.length > MAX_NAMES ? " and others" : "";
   const verb = names.length === 1 ? "was" : "were";

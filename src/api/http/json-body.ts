@@ -2,7 +2,7 @@
 // disagree on.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { invalid } from "../../model/errors.ts";
-import { show } from "../../model/validate.ts";
+import { show, unexpected } from "../../model/validate.ts";
 import { HttpError } from "./errors.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -73,16 +73,31 @@ function hasTooMany(bytes: Uint8Array): boolean {
   return commas >= MAX_VALUES;
 }
 
+/** An object or array that is open. */
+interface Level {
+  /** Those of an object; an array has none. */
+  readonly names?: Set<string>;
+  /** Its name or index in the level above. */
+  readonly place: string | number;
+  /** The index of the value that comes next. */
+  at: number;
+}
+
+const placeIn = (above: Level | undefined, last: string): string | number =>
+  above && !above.names ? above.at : last;
+
 /** Checks what JSON.parse hides or accepts: names, depth, and strings that PostgreSQL rejects. */
 function checkTokens(json: string): void {
-  const open: (Set<string> | undefined)[] = [];
+  const open: Level[] = [];
   let last = "";
   for (let at = 0; at < json.length; at += 1) {
     const character = json[at];
-    if (character === "{") open.push(new Set());
-    else if (character === "[") open.push(undefined);
+    if (character === "{")
+      open.push({ names: new Set(), place: placeIn(open.at(-1), last), at: 0 });
+    else if (character === "[") open.push({ place: placeIn(open.at(-1), last), at: 0 });
     else if (character === "}" || character === "]") open.pop();
-    else if (character === ":") checkName(open.at(-1), last);
+    else if (character === ",") (open.at(-1) as Level).at += 1;
+    else if (character === ":") checkName(open, last);
     else if (character === '"') {
       const end = endOfString(json, at);
       last = toText(json.slice(at, end + 1));
@@ -104,14 +119,22 @@ function endOfString(json: string, start: number): number {
 const toText = (token: string): string =>
   token.includes("\\") ? (JSON.parse(token) as string) : token.slice(1, -1);
 
-function checkName(seen: Set<string> | undefined, name: string): void {
-  if (FORBIDDEN_NAMES.has(name))
-    throw invalid(`Additional properties are not allowed (${show(name)} was unexpected)`);
+function checkName(open: readonly Level[], name: string): void {
+  if (FORBIDDEN_NAMES.has(name)) throw invalid(unexpected(pointerTo(open), [name]));
+  const seen = open.at(-1)?.names;
   if (seen?.has(name)) throw invalid(`the property ${show(name)} is given more than once`);
   seen?.add(name);
   if (seen && seen.size > MAX_PROPERTIES)
     throw invalid(`an object in the body has more than ${MAX_PROPERTIES} properties`);
 }
+
+/** A JSON Pointer to the last of these levels; long names are cut for the message. */
+const pointerTo = (open: readonly Level[]): string =>
+  open
+    .slice(1)
+    .map(({ place }) => String(place).slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1"))
+    .map((step) => `/${step}`)
+    .join("");
 
 function checkText(text: string): void {
   if (text.includes("\0")) throw invalid("a string in the body contains a NUL character");

@@ -59,8 +59,13 @@ it.each([
   ],
   [
     "an escaped prototype",
-    bytes(String.raw`{"a": {"\u005f_proto__": 1}}`),
+    bytes(String.raw`{"\u005f_proto__": 1}`),
     "Additional properties are not allowed ('__proto__' was unexpected)",
+  ],
+  [
+    "a prototype inside, with its place",
+    bytes('{"x": ["{,", {}, {"a": {"b/c": 1, "d": {"__proto__": 1}}}]}'),
+    "Additional properties are not allowed ('__proto__' was unexpected) in x[2].a.d",
   ],
   [
     "a constructor",
