@@ -58,8 +58,8 @@ function spaceFault(text: string): string | undefined {
 
 function schemeFault(url: string, scheme: string): string | undefined {
   if (scheme !== "") return undefined;
-  // Any other scheme is what the sentence says.
-  return /^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(url)
+  // Any other scheme is what the sentence says; before digits is a host, and its port.
+  return /^(?!https?:)[a-z][a-z0-9+.-]*:(?!\d)/i.test(url)
     ? ""
     : ": it begins with neither http://, https:// nor a variable";
 }

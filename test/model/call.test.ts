@@ -43,6 +43,7 @@ describe("the host of a URL", () => {
   it.each([
     ["no URL", "example.test", NO_SCHEME],
     ["without a scheme", "//example.test/", NO_SCHEME],
+    ["a host and its port only", "localhost:8080/health", NO_SCHEME],
     ["another scheme", "ftp://example.test/", ""],
     ["a scheme that runs code", "javascript:alert(1)", ""],
     ["a variable within the scheme", "http{{s}}://example.test/", NO_SCHEME],
