@@ -47,4 +47,4 @@ const BODIES: Readonly<Record<string, object>> = {
 export const exampleOf = (schema: TSchema): unknown => sample(schema, { quiet: true });
 
 export const bodyExample = (operationId: string, body: TSchema): unknown =>
-  BODIES[operationId] ?? exampleOf(body);
+  BODIES[operationId] ?? sample(body, { quiet: true, skipReadOnly: true });

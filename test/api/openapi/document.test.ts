@@ -195,6 +195,12 @@ it("has body examples that the service accepts, except for referenced objects", 
   expect(created).toHaveLength(8);
 });
 
+it("leaves what the service sets out of the examples of bodies", async () => {
+  const set = (await operationsOf()).find(({ operationId }) => operationId === "setVariable");
+  const example = set?.requestBody?.content["application/json"]?.example;
+  expect(Object.keys(example ?? {})).toEqual(["value"]);
+});
+
 it("fills in no default in bodies of change", async () => {
   const document = JSON.parse(await documentOf()) as { components: { schemas: Json } };
   const { schemas } = document.components;
