@@ -14,7 +14,7 @@ import type { Parameters, Values } from "./http/parameters.ts";
 import { assertReadable, lock, shown, visibleOrOverseen, write } from "./owned-documents.ts";
 import type { OwnedResource } from "./owned-documents.ts";
 
-export const StatusSchema = Type.Object({ status: Type.Enum(["OK"]) });
+export const StatusSchema = named("Status", Type.Object({ status: Type.Enum(["OK"]) }));
 
 /** A resource as the API serves it. */
 export interface Served<S extends TObject> extends OwnedResource<S> {

@@ -9,7 +9,7 @@ import { text } from "./http/parameters.ts";
 export const ALL_LOCATIONS = "__ALL__";
 
 export const LOCATION_FILTER = text(
-  `only calls made there; absent, empty or ${ALL_LOCATIONS}: at any location`,
+  `only calls made there; absent, empty or \`${ALL_LOCATIONS}\`: at any location`,
   EXAMPLE.location,
 );
 

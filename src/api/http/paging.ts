@@ -68,8 +68,9 @@ export function toPage<T>(
   };
 }
 
-export const listOf = (item: TSchema): TSchema =>
-  Type.Object({ meta: PageMetaSchema, results: Type.Array(item) });
+/** Named after the schema of its items, which has a name. */
+export const listOf = (item: TSchema & { readonly $id?: string }): TSchema =>
+  Type.Object({ meta: PageMetaSchema, results: Type.Array(item) }, { $id: `${item.$id}List` });
 
 export interface List<T> {
   readonly meta: PageMeta;

@@ -59,18 +59,21 @@ const ListedAgentSchema = Type.Object({
   in_flight: AgentSchema.properties.in_flight,
 });
 
-const InfoSchema = Type.Object({
-  regions: Type.Array(RegionSchema, {
-    description: "those that locations name, and `all`, which has every location",
+const InfoSchema = named(
+  "LocationInfo",
+  Type.Object({
+    regions: Type.Array(RegionSchema, {
+      description: "those that locations name, and `all`, which has every location",
+    }),
+    locations: Type.Record(Type.String(), Type.String(), {
+      description: 'labels by location id, and by "" that of the default location',
+      examples: [{ [EXAMPLE.location]: "The office", "": "The office" }],
+    }),
+    agent_list: Type.Array(ListedAgentSchema),
+    postman_locations: Type.Array(Type.String(), { description: "always empty" }),
+    meta: Type.Object({}),
   }),
-  locations: Type.Record(Type.String(), Type.String(), {
-    description: 'labels by location id, and by "" that of the default location',
-    examples: [{ [EXAMPLE.location]: "The office", "": "The office" }],
-  }),
-  agent_list: Type.Array(ListedAgentSchema),
-  postman_locations: Type.Array(Type.String(), { description: "always empty" }),
-  meta: Type.Object({}),
-});
+);
 
 export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
   defineEndpoint({

@@ -76,6 +76,7 @@ function withoutVariants(source: string): string {
 const isVariant = (operationId: string): boolean => /By(?:[A-Z]{3,}|Alias)$/.test(operationId);
 
 interface Media {
+  readonly schema?: Json;
   readonly example?: Json;
 }
 interface Operation {
@@ -131,6 +132,16 @@ it("has an example for every parameter, body, answer and error", async () => {
     ];
   });
   expect(bare).toEqual([]);
+});
+
+it("has a name for the schema of every answer, for generated clients to use", async () => {
+  const unnamed = (await operationsOf()).flatMap(({ operationId, responses }) =>
+    ["200", "201"]
+      .map((status) => responses[status]?.content?.["application/json"]?.schema)
+      .filter((schema) => schema && !("$ref" in schema || "anyOf" in schema))
+      .map(() => operationId),
+  );
+  expect(unnamed).toEqual([]);
 });
 
 interface Page {
