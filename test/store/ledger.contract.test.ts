@@ -15,10 +15,9 @@ import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { chunksOf } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
-import { numbersOf } from "../../src/store/names.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
-import { idsQuery } from "../../src/store/result-pages.ts";
+import { groupedQuery, groupsOf, timedQuery } from "../../src/store/result-pages.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { rawQuery } from "../../src/store/stats.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -440,11 +439,13 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   });
 
   it.each<[string, Partial<ResultPage>, string]>([
-    ["all results", {}, "results_call"],
-    ["one location", { location_id: "far" }, "results_location"],
-    ["one result", { codes: ["CONNECTION_ERROR"] }, "results_type"],
-    ["the newest of one result", { codes: ["CONNECTION_ERROR"], order: "desc" }, "results_type"],
+    ["all results", {}, "results_list"],
+    ["one location", { location_id: "far" }, "results_list"],
+    ["one result", { codes: ["CONNECTION_ERROR"] }, "results_list"],
+    ["the newest of one result", { codes: ["CONNECTION_ERROR"], order: "desc" }, "results_list"],
     ["an hour", { from: T0 + HOUR, to: T0 + 2 * HOUR }, "results_time"],
+    ["one result of an hour", { from: T0 + HOUR, codes: ["CONNECTION_ERROR"] }, "results_time"],
+    ["one location in an hour", { from: T0 + HOUR, location_id: "far" }, "results_time"],
   ])("lists %s by an index, among many others", async (_, filter, index) => {
     const raw = connectTo(database);
     const call = aCallId();
@@ -459,8 +460,10 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     await copyResult(raw, common!.result_id, 3000);
     await (kind === "postgres" ? sql`analyze` : sql`select 1`).execute(raw.kysely);
     const page = { after: "", limit: 10, ...filter };
-    const codes = await numbersOf(raw, filter.codes ?? []);
-    const query = idsQuery(raw, call, page, codes.get("CONNECTION_ERROR")).compile();
+    const query =
+      index === "results_time"
+        ? timedQuery(raw, call, page).compile()
+        : groupedQuery(raw, await groupsOf(raw, call, page), page).compile();
     const explain = kind === "postgres" ? "explain" : "explain query plan";
     const { rows } = await raw.kysely.executeQuery(
       CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters]),
@@ -469,6 +472,21 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     const listed = await store.results.listOfCall(call, page);
     expect(listed.map(({ id }) => id)).toContain(rare!.result_id);
     await raw.kysely.destroy();
+  });
+
+  it("lists the results of more groups than one query takes", async () => {
+    const call = aCallId();
+    const locations = Array.from({ length: 101 }, (_, n) => `at-${n}`);
+    const runs = await ordered(
+      ...locations.map((location_id) => aRun({ target_id: call, location_id })),
+    );
+    await store.results.record(runs.map((run) => aReport(run)));
+    const ids = runs.map(({ result_id }) => result_id).toSorted();
+    const list = async (page: Partial<ResultPage>) =>
+      (await store.results.listOfCall(call, { after: "", limit: 60, ...page })).map(({ id }) => id);
+    expect(await list({})).toEqual(ids.slice(0, 60));
+    expect(await list({ after: ids[59]! })).toEqual(ids.slice(60));
+    expect(await list({ order: "desc" })).toEqual(ids.toReversed().slice(0, 60));
   });
 
   it("finds periods and single results in both directions, from an instant on", async () => {

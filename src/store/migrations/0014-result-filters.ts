@@ -1,8 +1,9 @@
-// Lists of a call's results of one type, or of one location, in creation order.
+// Lists of a call's results by location and outcome, in creation order. One index serves them all,
+// since every result pays for each: src/store/result-pages.ts merges the groups.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  await sql`create index results_type on results (call, result, id)`.execute(db);
-  await sql`create index results_location on results (call, location, id)`.execute(db);
+  await sql`create index results_list on results (call, location, result, id)`.execute(db);
+  await sql`drop index results_call`.execute(db);
 }
