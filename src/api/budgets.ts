@@ -55,11 +55,13 @@ export const createBudgets = (limits: Limits) => ({
   },
   /** Throws `forbidden`. */
   async checkIssued(store: Store, owner: Actor): Promise<void> {
+    await store.usage.lock(owner);
     if ((await store.apiKeys.countOf(owner)) > limits.keys)
       throw exceeded(`more than ${limits.keys} active keys`, "SONDE_MAX_KEYS", "revoke keys");
   },
   /** Throws `too_many`. */
   async checkOrdered(store: Store, owner: Actor): Promise<void> {
+    await store.usage.lock(owner);
     if ((await store.usage.manualRuns(owner, limits.manualRuns + 1)) > limits.manualRuns)
       throw new TooManyError(
         `You have ${limits.manualRuns} unfinished manual runs, the maximum for one owner (SONDE_MAX_MANUAL_RUNS)`,

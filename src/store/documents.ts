@@ -62,9 +62,9 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
       replaceDocument(database, await sealed(document, sealing)),
     async remove(kind: ResourceKind, id: string): Promise<void> {
       await removeCallIds(database, id);
-      const { kysely } = database;
-      await countReplaced(kysely, id);
-      await kysely.deleteFrom("documents").where("kind", "=", kind).where("id", "=", id).execute();
+      await countReplaced(database, id);
+      const documents = database.kysely.deleteFrom("documents");
+      await documents.where("kind", "=", kind).where("id", "=", id).execute();
     },
     /** Those that `reader` may read. Uses an index on either database. */
     list: (kind: ResourceKind, reader: Actor, filters: Filters, page: Page) =>
@@ -132,7 +132,7 @@ async function insertDocument(database: Database, document: NewDocument): Promis
 
 async function replaceDocument(database: Database, document: NewDocument): Promise<void> {
   const { id, kind, ...columns } = toRow(document);
-  await countReplaced(database.kysely, id, columns.document);
+  await countReplaced(database, id, columns.document);
   await database.kysely
     .updateTable("documents")
     .set({ ...columns, ...(kind === "token" && { renewal_time: DUE_WHEN_WRITTEN }) })

@@ -18,7 +18,12 @@ export interface Usage {
 
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
-export const createUsageStore = ({ kysely }: Database) => ({
+export const createUsageStore = ({ kysely, rowLocks }: Database) => ({
+  /** Within a transaction: others that lock the owner wait for its end before they count. */
+  async lock({ owner, org }: Actor): Promise<void> {
+    if (rowLocks)
+      await addOne(kysely, { owner, owner_org: keyOf(org), kind: "", bytes: 0, objects: 0 });
+  },
   /** Within a transaction: with its own changes, without uncommitted ones of others. */
   async of({ owner, org }: Actor, kind: ResourceKind): Promise<Usage> {
     const { rows } = await usageOf(kysely, { owner, owner_org: keyOf(org) });
@@ -72,18 +77,21 @@ const addOne = prepared(["owner", "owner_org", "kind", "objects", "bytes"], (kys
     ),
 );
 
-/** Call it before the document is replaced or removed; `document`: the new one, if there is one. */
+/**
+ * Call it before the document is replaced or removed; `document`: the new one, if there is one.
+ * Locks the document, so that it is removed, or has grown, once.
+ */
 export async function countReplaced(
-  kysely: Kysely<Schema>,
+  { kysely, rowLocks }: Database,
   id: string,
   document?: string,
 ): Promise<void> {
-  const before = await kysely
+  const stored = kysely
     .selectFrom("documents")
     .select(["owner", "owner_org", "kind"])
     .select(sql<number>`octet_length(document)`.as("bytes"))
-    .where("id", "=", id)
-    .executeTakeFirst();
+    .where("id", "=", id);
+  const before = await (rowLocks ? stored.forUpdate() : stored).executeTakeFirst();
   if (!before) return;
   const grown = (document === undefined ? 0 : Buffer.byteLength(document)) - before.bytes;
   await kysely

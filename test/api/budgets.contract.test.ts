@@ -45,10 +45,45 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
   });
 
   it("hold for requests at the same time", async () => {
-    await using api = await start({ objects: 3 });
-    const answers = await Promise.all(Array.from({ length: 12 }, () => postCall(api)));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
-    expect(answers.filter(({ status }) => status === 403)).toHaveLength(9);
+    await using api = await start({ objects: 3, keys: 3, manualRuns: 3 });
+    const { id } = await createCall(api);
+    const statuses = async (send: () => Promise<{ readonly status: number }>) =>
+      (await Promise.all(Array.from({ length: 12 }, send)))
+        .map(({ status }) => status)
+        .toSorted((a, b) => a - b);
+    const post = (path: string) => () => api.send({ method: "POST", path, body: {} });
+    const some = (taken: number[], refused: number): number[] => [
+      ...taken,
+      ...Array.from({ length: 12 - taken.length }, () => refused),
+    ];
+    expect(await statuses(() => postCall(api))).toEqual(some([201, 201], 403));
+    expect(await statuses(post("/api_keys/"))).toEqual(some([201, 201], 403));
+    expect(await statuses(post(`/calls/${id}/run`))).toEqual(some([200, 200, 200], 429));
+  });
+
+  it("count once what is deleted or changed by several requests at the same time", async () => {
+    await using api = await start({});
+    const path = "/environment/global/A";
+    for (let round = 0; round < 5; round += 1) {
+      const call = await createCall(api);
+      const { id } = await create(api, "/deployments/", {
+        deployment: { target_id: call.id, location_id: "", frequency: 60 },
+      });
+      await Promise.all(
+        [`/calls/${call.id}/`, `/deployments/${id}/`, `/deployments/${id}/`].map((of) =>
+          api.send({ method: "DELETE", path: of }),
+        ),
+      );
+      await Promise.all(
+        ["v", "vv", "vvv"].map((value) => api.send({ method: "POST", path, body: { value } })),
+      );
+      await Promise.all([1, 2].map(() => api.send({ method: "DELETE", path })));
+    }
+    for (const kind of ["call", "deployment", "variable"] as const)
+      expect(await api.store.usage.of({ owner: "ann", org: null }, kind)).toEqual({
+        objects: 0,
+        bytes: 0,
+      });
   });
 
   it("count environment variables, and no change of one", async () => {
