@@ -14,6 +14,7 @@ import type { Endpoint } from "./http/endpoint.ts";
 import {
   answerClientError,
   answerError,
+  answerExpectation,
   SAFE_HEADERS,
   withoutRoute,
 } from "./http/error-answers.ts";
@@ -139,11 +140,18 @@ function createServer(
       connectionsCheckingInterval: requestTimeout / 10,
     },
     return503OnClosing: false,
-    frameworkErrors: onError,
+    // No hook sees these requests.
+    async frameworkErrors(error, request, reply) {
+      await closeIfUnread(request.raw, reply.raw);
+      onError(error, request, reply.headers(SAFE_HEADERS));
+    },
     clientErrorHandler: answerClientError,
     schemaController: WITHOUT_SCHEMAS,
   });
   app.server.maxConnections = config.maxConnections;
+  app.server.on("checkExpectation", (request, response) => {
+    void answerExpectation(request, response);
+  });
   app.setErrorHandler(onError);
   observeRequests(app, { clock, log, metrics });
   app.addHook("onRequest", (request, reply, done) => {

@@ -138,10 +138,14 @@ describe("a client that sends too much", () => {
     ["by a method that is not allowed", "DELETE /api/2/calls/", 405],
     ["with a request that takes no body", "GET /api/2/openapi.json", 200],
     ["with a request for a page", "GET /docs/static/index.html", 302],
-  ])("%s gets an answer, and its connection is closed", async (_what, start, status) => {
+    ["to a path that is not valid", "POST /%zz", 400],
+    ["to a path that is too long", `POST /api/2/calls/${"x".repeat(2000)}/`, 404],
+    ["with an expectation", "POST /api/2/calls/", 417, "Expect: more\r\n"],
+  ])("%s gets an answer, and its connection is closed", async (_what, start, status, headers?) => {
     await using api = await startApi();
     const { port } = new URL(await listening(api));
-    const { answer, sent } = await sendEndlessly(Number(port), start);
+    const { answer, sent } = await sendEndlessly(Number(port), start, headers);
+    expect(answer).toContain("x-content-type-options: nosniff\r\n");
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(sent).toBeLessThan(MOST_SENT);
   });

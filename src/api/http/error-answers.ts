@@ -1,9 +1,12 @@
 // Sends error answers: for handlers, for unknown paths and methods, and for invalid HTTP.
 import { STATUS_CODES } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../model/errors.ts";
+import { show } from "../../model/validate.ts";
 import type { Logger } from "../../runtime/logger.ts";
+import { closeIfUnread } from "../../runtime/unread-body.ts";
 import { OPEN_PATHS } from "../start.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { HttpError, toAnswer } from "./errors.ts";
@@ -77,6 +80,17 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, "The headers are too large"],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request took too long to arrive"],
 };
+
+/** A request with an `Expect` other than `100-continue`, which no route sees. */
+export async function answerExpectation(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  await closeIfUnread(request, response);
+  response.writeHead(417, { ...SAFE_HEADERS, "content-type": "application/json; charset=utf-8" });
+  const error_msg = `Expect ${show(request.headers.expect)} is not supported; send 100-continue`;
+  response.end(JSON.stringify({ error_msg, error: 417 }));
+}
 
 /** The request could not be parsed: the answer goes to the socket directly. */
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
