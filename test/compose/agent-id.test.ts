@@ -28,7 +28,7 @@ it("are the same after each restart, with one id for each agent", () => {
   expect(new Set(second.ids).size).toBe(3);
 });
 
-it("are others while another process uses those of the folder", () => {
+it("are new ones while another process uses those of the folder", () => {
   using folder = makeFolder();
   const first = claim(folder.dataDir, 1);
   const beside = claim(folder.dataDir, 1);
