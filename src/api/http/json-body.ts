@@ -33,7 +33,7 @@ export function acceptJsonBodies(app: FastifyInstance): void {
 export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> | undefined {
   if (bytes.length === 0) return undefined;
   const text = decode(bytes);
-  if (hasTooMany(bytes)) throw invalid(`the body has more than ${MAX_VALUES} values`);
+  checkSize(bytes);
   const value = parse(text);
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw invalid(`body: ${show(value)} is not of type object`);
@@ -60,17 +60,22 @@ function parse(text: string): unknown {
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** Counts commas outside strings: before a body is parsed, at a fraction of what parsing costs. */
-function hasTooMany(bytes: Uint8Array): boolean {
-  let [commas, inString] = [0, false];
-  for (let at = 0; at < bytes.length && commas < MAX_VALUES; at += 1) {
+/** Before a body is parsed, at a fraction of what parsing costs. Throws `invalid`. */
+function checkSize(bytes: Uint8Array): void {
+  let [commas, depth, inString] = [0, 0, false];
+  for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) inString = !inString;
-    else if (byte === COMMA && !inString) commas += 1;
     else if (byte === BACKSLASH) at += 1;
+    else if (inString) continue;
+    else if (byte === COMMA) commas += 1;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth += 1;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth -= 1;
+    if (commas >= MAX_VALUES) throw invalid(`the body has more than ${MAX_VALUES} values`);
+    if (depth > MAX_DEPTH) throw invalid(`the body is nested deeper than ${MAX_DEPTH} levels`);
   }
-  return commas >= MAX_VALUES;
 }
 
 /** An object or array that is open. */
@@ -86,7 +91,7 @@ interface Level {
 const placeIn = (above: Level | undefined, last: string): string | number =>
   above && !above.names ? above.at : last;
 
-/** Checks what JSON.parse hides or accepts: names, depth, and strings that PostgreSQL rejects. */
+/** Checks what JSON.parse hides or accepts: names, and strings that PostgreSQL rejects. */
 function checkTokens(json: string): void {
   const open: Level[] = [];
   let last = "";
@@ -104,8 +109,6 @@ function checkTokens(json: string): void {
       checkText(last);
       at = end;
     }
-    if (open.length > MAX_DEPTH)
-      throw invalid(`the body is nested deeper than ${MAX_DEPTH} levels`);
   }
 }
 

@@ -53,6 +53,11 @@ it.each([
   ["too many levels", bytes(nested(33)), "the body is nested deeper than 32 levels"],
   ["levels by the ten thousand", bytes(nested(10_000)), "the body is nested deeper than 32 levels"],
   [
+    "arrays by the hundred thousand, which no stack holds",
+    bytes("[".repeat(500_000) + "]".repeat(500_000)),
+    "the body is nested deeper than 32 levels",
+  ],
+  [
     "a prototype",
     bytes('{"__proto__": {}}'),
     "Additional properties are not allowed ('__proto__' was unexpected)",
