@@ -1,6 +1,6 @@
 // docs/clients.md: its commands run as they stand, against a server of this test.
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -44,7 +44,7 @@ it("sends the key in each of the three places, to the same answer", () => {
 
 it("creates, changes, sends back, lists and deletes", () => {
   const start = output.findIndex((line) => line.includes('"api_key"'));
-  const [key, changed, restored, none, calls, results, deleted] = output
+  const [key, changed, restored, none, calls, results, workflow, deleted] = output
     .slice(start)
     .map((line) => JSON.parse(line) as Json);
   expect(key).toMatchObject({ access_level: "EDITOR", api_key: expect.stringMatching(/^\w{32}$/) });
@@ -55,12 +55,24 @@ it("creates, changes, sends back, lists and deletes", () => {
   expect(none).toEqual({ meta: { more: false, next_cursor: "" }, results: [] });
   expect(calls?.["results"]).toHaveLength(2);
   expect(results?.["results"]).toEqual([]);
+  expect(workflow).toMatchObject({
+    meta: { name: "Order", tags: [] },
+    workflow: { handle_cookies: true, call_ids: [changed?.["id"], changed?.["id"]] },
+  });
   expect(deleted).toEqual({ status: "OK" });
-  expect(output).toHaveLength(start + 7);
+  expect(output).toHaveLength(start + 8);
+});
+
+it("writes the files of a client's configuration, the one with the key for its owner only", () => {
+  const folder = join(home, "apimetrics");
+  const read = (name: string): Json => JSON.parse(readFileSync(join(folder, name), "utf8")) as Json;
+  expect(read("config.json")).toEqual({ organization: {}, project: { current: "sonde" } });
+  expect(read("auth.json")).toEqual({ mode: "device", token: api.ann.key });
+  expect(statSync(join(folder, "auth.json")).mode & 0o777).toBe(0o600);
 });
 
 it("names paths outside of the service that are in fact not found", async () => {
-  const [, named] = /answered with 404:\n\n```text\n(.*?)```/s.exec(page) ?? [];
+  const [, named] = /answered\s+with\s+404:\n\n```text\n(.*?)```/s.exec(page) ?? [];
   const { id } = await createCall(api);
   const paths = String(named).trim().split(/\s+/);
   expect(paths.length).toBeGreaterThan(8);
