@@ -11,7 +11,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
-import { aCall, aReport, aRun, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -180,7 +180,9 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
       await kysely.insertInto("documents").values(rows).execute();
     });
 
-    const { renewals } = await database.open();
+    const store = await database.open();
+    await insertKey(store, T0);
+    const { renewals } = store;
 
     const due = await renewals.listDue(T0);
     expect(due.map(({ id }) => id)).toEqual([used, alsoUsed].toSorted());

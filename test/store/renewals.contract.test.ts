@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
-import { aCall, T0 } from "../support/runs.ts";
+import { aCall, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -12,6 +12,7 @@ describe.each(storeKinds)("renewals on %s", (kind) => {
   beforeAll(async () => {
     database = await createTestDatabase(kind);
     store = await database.open();
+    await insertKey(store, T0);
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
