@@ -144,27 +144,53 @@ const isPublic = (address: Address): boolean =>
   address.range() === "unicast" &&
   !isMetadata(address) &&
   !isIsatap(address) &&
+  translated(address).length === 0 &&
   (address.kind() === "ipv4" || within(address, ...GLOBAL_UNICAST_6));
 
 const SIX_TO_FOUR = ipaddr.parseCIDR("2002::/16");
 const LOCAL_NAT64 = ipaddr.parseCIDR("64:ff9b:1::/48");
-// RFC 6052 section 2.2: the bytes of the IPv4 address by prefixes of 48, 56, 64 and 96 bits.
+// RFC 6052 section 2.2: the bytes of the IPv4 address by prefixes of 32 to 96 bits.
 const PLACES = [
+  [4, 5, 6, 7],
+  [5, 6, 7, 9],
   [6, 7, 9, 10],
   [7, 9, 10, 11],
   [9, 10, 11, 12],
   [12, 13, 14, 15],
 ];
+/** Those that leave `LOCAL_NAT64` its 48 bits. */
+const LOCAL_PLACES = PLACES.slice(2);
 
 /**
- * The IPv4 addresses that a relay (6to4, RFC 3056), a tunnel (ISATAP, RFC 5214) or a local
- * translator (NAT64, RFC 8215) may derive from an IPv6 address.
+ * The IPv4 addresses that a relay (6to4, RFC 3056), a tunnel (ISATAP, RFC 5214) or a translator
+ * (NAT64, RFC 6052 and 8215) may derive from an IPv6 address.
  */
 function carried(address: Address): Address[] {
   if (isIsatap(address)) return [bytesAt(address, [12, 13, 14, 15])];
   if (within(address, ...SIX_TO_FOUR)) return [bytesAt(address, [2, 3, 4, 5])];
-  if (!within(address, ...LOCAL_NAT64)) return [];
-  return PLACES.map((places) => bytesAt(address, places));
+  if (!within(address, ...LOCAL_NAT64)) return translated(address);
+  return LOCAL_PLACES.map((places) => bytesAt(address, places));
+}
+
+const INSIDE: ReadonlySet<string> = new Set([
+  "private",
+  "loopback",
+  "linkLocal",
+  "carrierGradeNat",
+]);
+
+/**
+ * The inside addresses that a translator with a prefix of its own would reach. Nothing marks such a
+ * prefix, but all else in the interface identifier is zero.
+ */
+function translated(address: Address): Address[] {
+  if (address.kind() === "ipv4") return [];
+  const identifier = [...address.toByteArray().entries()].slice(8);
+  return PLACES.filter((places) =>
+    identifier.every(([at, byte]) => byte === 0 || places.includes(at)),
+  )
+    .map((places) => bytesAt(address, places))
+    .filter((one) => INSIDE.has(one.range()) || isMetadata(one));
 }
 
 function bytesAt(address: Address, places: readonly number[]): Address {

@@ -133,6 +133,8 @@ describe("a metadata address", () => {
     ["behind local NAT64, of 56 bits", "64:ff9b:1:a9:fe:a9fe::"],
     ["behind local NAT64, of 64 bits", "64:ff9b:1:0:a9:fea9:fe00:0"],
     ["behind local NAT64, of 96 bits", "64:ff9b:1::a9fe:a9fe"],
+    ["behind NAT64 with a prefix of 32 bits", "2606:4700:a9fe:a9fe::"],
+    ["behind NAT64 with a prefix of 96 bits", "2606:4700:64::a9fe:a9fe"],
     ["behind local NAT64, with other bits", "64:ff9b:1:a9fe:a9:fe00:808:808"],
     ["of Azure, mapped", "::ffff:168.63.129.16"],
   ])("that is %s (%s) is not opened by a range", (_, address) => {
@@ -168,6 +170,9 @@ describe("without an exception", () => {
     ["2606:4700:4700::1111"],
     ["::ffff:8.8.8.8"],
     ["64:ff9b::808:808"],
+    ["2606:4700:64::808:808"],
+    ["2606:4700:64::1:a00:1"],
+    ["2606:4700:a00:1::1"],
   ])("the public address %s is allowed", (address) => {
     expect(allows(address, 443)).toBe(true);
   });
@@ -201,6 +206,12 @@ describe("without an exception", () => {
     ["::10.0.0.1", "IPv4-compatible"],
     ["64:ff9b::a00:1", "private behind NAT64"],
     ["64:ff9b:1::808:808", "local NAT64"],
+    ["2606:4700:a00:1::", "private behind NAT64 with a prefix of 32 bits"],
+    ["2606:4700:7f:0:1::", "loopback behind NAT64 with a prefix of 40 bits"],
+    ["2606:4700:64:c0a8:1:100::", "private behind NAT64 with a prefix of 48 bits"],
+    ["2606:4700:64:ac:10:1::", "private behind NAT64 with a prefix of 56 bits"],
+    ["2606:4700:64::a:0:100:0", "private behind NAT64 with a prefix of 64 bits"],
+    ["2606:4700:64::a00:1", "private behind NAT64 with a prefix of 96 bits"],
     ["2002:a00:1::1", "6to4"],
     ["2002:808:808::1", "6to4"],
     ["2606:4700::5efe:808:808", "ISATAP"],
