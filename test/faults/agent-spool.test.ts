@@ -185,7 +185,7 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
     await until(() =>
       expect(results().map(({ id }) => id)).toEqual(expect.arrayContaining(idsOf(ticks))),
     );
-    expect(next.log().map(({ msg }) => msg)).toContain("spool of a former agent taken over");
+    await next.logged(({ msg }) => msg === "spool of a former agent taken over");
     expect(errorsOf(next)).toEqual([]);
   });
 
