@@ -69,9 +69,9 @@ export function createAuthenticate({
  * address. Beyond the limit of addresses, one more entry without an address stands for the rest.
  */
 function createFailureRecord(store: Store, clock: Clock): (ip: string) => Promise<void> {
-  const countAddress = perMinute(clock);
+  const countEntry = perMinute(clock);
   return async (ip) => {
-    const { count } = countAddress("");
+    const { count } = countEntry("");
     if (count > AUDITED_ADDRESSES_PER_MINUTE + 1) return;
     await store.audit.record({
       time: await store.now(),

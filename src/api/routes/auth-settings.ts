@@ -49,7 +49,7 @@ const hooks: DocumentHooks<AuthSetting> = {
     found.map((stored) => shownAuthSetting(stored.document, reader, stored)),
 };
 
-/** Its owner's tokens follow it; those of others are told why they are withheld. */
+/** The owner's tokens follow the setting; those of others are withheld, and say why. */
 async function changeTokensOf(
   { store, principal }: Change,
   before: AuthSetting,
