@@ -20,6 +20,9 @@ const OPTIONS = {
   region: { type: "string" },
   since: { type: "string" },
   limit: { type: "string" },
+  from: { type: "string" },
+  to: { type: "string" },
+  call: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;
