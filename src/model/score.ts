@@ -1,0 +1,190 @@
+// The score of a call over a week or a month, computed from its single results. docs/insights.md
+// explains each part. The order of the results does not matter: latencies are counted, then read in
+// ascending order.
+
+/** Latency in whole milliseconds; how many calls that passed took it. */
+export interface LatencyCount {
+  readonly latency: number;
+  readonly count: number;
+  /** Of those, how many say little about the target: `isUncertain` in timing.ts. */
+  readonly uncertain: number;
+}
+
+/** The calls that passed at one location, each latency once, in any order. */
+export interface LocationLatencies {
+  readonly location_id: string;
+  readonly passed: readonly LatencyCount[];
+}
+
+/** Milliseconds; computed as by Hyndman and Fan (1996), type 7. */
+export interface Quartiles {
+  readonly q1: number;
+  readonly median: number;
+  readonly q3: number;
+}
+
+export interface LocationSpread extends Quartiles {
+  readonly location_id: string;
+  readonly passed: number;
+  /** A latency from here on, in milliseconds, is an outlier. */
+  readonly outlier_from: number;
+  readonly outliers: number;
+  /** Of the latencies that are no outliers: population standard deviation ÷ mean. */
+  readonly variation: number;
+}
+
+export interface Score {
+  readonly made: number;
+  readonly passed: number;
+  readonly outliers: number;
+  /** 0 to 999; 0 where there are too few calls. */
+  readonly score: number;
+  readonly pass_percent: number;
+  readonly outlier_percent: number;
+  /** Of the calls that passed, outliers included, in milliseconds. */
+  readonly mean_test_length: number;
+  /** Of the population. */
+  readonly sd_test_length: number;
+  readonly parts: ScoreParts;
+  readonly locations: readonly LocationSpread[];
+}
+
+/** Each from 0 to 1; their product is the score's share of 999. */
+export interface ScoreParts {
+  readonly availability: number;
+  readonly outliers: number;
+  readonly consistency: number;
+  /** Of all locations, weighted by how many latencies they have that are no outliers. */
+  readonly variation: number;
+}
+
+export const SCORE_VERSION = "v4";
+export const HIGHEST_SCORE = 999;
+
+/** With fewer calls made, a period has no score and no rank. */
+export const FEWEST_CALLS = 24;
+
+/** `made` counts the calls at all locations, passed or not. */
+export function scoreOf(made: number, latencies: readonly LocationLatencies[]): Score {
+  const locations = latencies
+    .map(({ location_id, passed }) => ({ location_id, passed: inOrder(passed) }))
+    .filter(({ passed }) => passed.length > 0)
+    .map(({ location_id, passed }) => spreadOf(location_id, passed));
+  const all = mergeCounts(latencies.flatMap(({ passed }) => passed));
+  const passed = countOf(all);
+  const outliers = sum(locations.map((each) => each.outliers));
+  const [passShare, outlierShare] = [share(passed, made), share(outliers, passed)];
+  const parts = partsOf(passShare, outlierShare, averageVariation(locations));
+  const mean = meanOf(all);
+  return {
+    made,
+    passed,
+    outliers,
+    score: made < FEWEST_CALLS || passed === 0 ? 0 : scoreOfParts(parts),
+    pass_percent: 100 * passShare,
+    outlier_percent: 100 * outlierShare,
+    mean_test_length: mean,
+    sd_test_length: deviationOf(all, mean),
+    parts,
+    locations,
+  };
+}
+
+/** Of the shares of calls that passed and of outliers in those, and of the variation. */
+export const partsOf = (
+  passShare: number,
+  outlierShare: number,
+  variation: number,
+): ScoreParts => ({
+  availability: passShare ** 9,
+  outliers: (1 - outlierShare) ** 2,
+  consistency: 1 / (1 + variation ** 2 / 4),
+  variation,
+});
+
+export const scoreOfParts = ({ availability, outliers, consistency }: ScoreParts): number =>
+  Math.round(HIGHEST_SCORE * availability * outliers * consistency);
+
+/** What the fence of outliers is made of. */
+const FENCE_RANGES = 3;
+const LEAST_ABOVE_MEDIAN_MS = 10;
+
+function spreadOf(location_id: string, passed: readonly LatencyCount[]): LocationSpread {
+  const { q1, median, q3 } = quartilesOf(passed);
+  const fence = q3 + FENCE_RANGES * (q3 - q1);
+  // Latencies are whole: the first above the fence that is far enough from the median.
+  const outlier_from = Math.max(Math.floor(fence) + 1, Math.ceil(median + LEAST_ABOVE_MEDIAN_MS));
+  const isFar = ({ latency }: LatencyCount): boolean => latency >= outlier_from;
+  const usual = passed
+    .map((each) => (isFar(each) ? { ...each, count: each.uncertain } : each))
+    .filter(({ count }) => count > 0);
+  const mean = meanOf(usual);
+  return {
+    location_id,
+    passed: countOf(passed),
+    q1,
+    median,
+    q3,
+    outlier_from,
+    outliers: countOf(passed) - countOf(usual),
+    variation: mean === 0 ? 0 : deviationOf(usual, mean) / mean,
+  };
+}
+
+function quartilesOf(passed: readonly LatencyCount[]): Quartiles {
+  const last = countOf(passed) - 1;
+  const at = (share: number): number => {
+    const place = last * share;
+    const below = nth(passed, Math.floor(place));
+    return below + (place - Math.floor(place)) * (nth(passed, Math.ceil(place)) - below);
+  };
+  return { q1: at(0.25), median: at(0.5), q3: at(0.75) };
+}
+
+/** The latency at a place, from 0, in ascending order. */
+function nth(passed: readonly LatencyCount[], place: number): number {
+  let before = 0;
+  for (const { latency, count } of passed) {
+    before += count;
+    if (place < before) return latency;
+  }
+  return 0;
+}
+
+const averageVariation = (locations: readonly LocationSpread[]): number =>
+  share(
+    sum(locations.map(({ variation, passed, outliers }) => variation * (passed - outliers))),
+    sum(locations.map(({ passed, outliers }) => passed - outliers)),
+  );
+
+const inOrder = (counts: readonly LatencyCount[]): LatencyCount[] =>
+  counts.filter(({ count }) => count > 0).toSorted((a, b) => a.latency - b.latency);
+
+/** Each latency once, in order: a sum then has the same rounding however the calls are spread. */
+function mergeCounts(counts: readonly LatencyCount[]): LatencyCount[] {
+  const merged = new Map<number, LatencyCount>();
+  for (const { latency, count, uncertain } of counts) {
+    const before = merged.get(latency) ?? { count: 0, uncertain: 0 };
+    merged.set(latency, {
+      latency,
+      count: before.count + count,
+      uncertain: before.uncertain + uncertain,
+    });
+  }
+  return inOrder([...merged.values()]);
+}
+
+const countOf = (counts: readonly LatencyCount[]): number => sum(counts.map(({ count }) => count));
+
+const meanOf = (counts: readonly LatencyCount[]): number =>
+  share(sum(counts.map(({ latency, count }) => latency * count)), countOf(counts));
+
+/** Of the population. */
+const deviationOf = (counts: readonly LatencyCount[], mean: number): number =>
+  Math.sqrt(
+    share(sum(counts.map(({ latency, count }) => count * (latency - mean) ** 2)), countOf(counts)),
+  );
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+
+const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);

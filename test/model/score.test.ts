@@ -1,0 +1,87 @@
+import { array, assert, double, integer, nat, property } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { partsOf, scoreOf, scoreOfParts } from "../../src/model/score.ts";
+import type { LatencyCount, LocationLatencies } from "../../src/model/score.ts";
+
+const at = (location_id: string, latencies: readonly number[]): LocationLatencies => ({
+  location_id,
+  passed: latencies.map((latency) => ({ latency, count: 1, uncertain: 0 })),
+});
+
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+
+describe("scoreOf", () => {
+  it("is the best for calls that all pass and take the same time", () => {
+    const { score, parts } = scoreOf(24, [at("a", times(24, 120))]);
+    expect([score, parts.consistency]).toEqual([999, 1]);
+  });
+
+  it("is 0 with fewer than 24 calls, and where none passed", () => {
+    expect(scoreOf(23, [at("a", times(23, 120))]).score).toBe(0);
+    const nothing = scoreOf(30, []);
+    expect(nothing).toMatchObject({ score: 0, pass_percent: 0, mean_test_length: 0 });
+  });
+
+  it("finds quartiles between latencies, and outliers beyond their fence", () => {
+    // Ordered: 10, 20, 30, 40 → places 0.75, 1.5 and 2.25.
+    const [spread] = scoreOf(24, [at("a", [40, 10, 30, 20])]).locations;
+    expect(spread).toMatchObject({ q1: 17.5, median: 25, q3: 32.5, outlier_from: 78 });
+    const { outliers, outlier_percent } = scoreOf(30, [at("a", [...times(29, 100), 109])]);
+    expect([outliers, outlier_percent]).toEqual([0, 0]);
+    expect(scoreOf(30, [at("a", [...times(29, 100), 110])]).outliers).toBe(1);
+  });
+
+  it("takes no uncertain result for an outlier, but for a spread", () => {
+    const uncertain: LatencyCount = { latency: 500, count: 1, uncertain: 1 };
+    const usual: LatencyCount = { latency: 100, count: 29, uncertain: 0 };
+    const { outliers, parts } = scoreOf(30, [{ location_id: "a", passed: [usual, uncertain] }]);
+    expect(outliers).toBe(0);
+    expect(parts.variation).toBeGreaterThan(0);
+  });
+
+  it("judges each location by itself, and weighs them by their calls", () => {
+    const { outliers, parts } = scoreOf(60, [at("a", times(30, 20)), at("b", times(30, 900))]);
+    expect([outliers, parts.consistency]).toEqual([0, 1]);
+  });
+});
+
+const Shares = double({ min: 0, max: 1, noNaN: true });
+
+it("never rises with more failures, more outliers or more variation", () => {
+  assert(
+    property(array(Shares, { minLength: 4, maxLength: 4 }), (numbers) => {
+      const [p, o, v, more] = numbers as [number, number, number, number];
+      const score = scoreOfParts(partsOf(p, o, 5 * v));
+      expect(scoreOfParts(partsOf(p * more, o, 5 * v))).toBeLessThanOrEqual(score);
+      expect(scoreOfParts(partsOf(p, o + (1 - o) * more, 5 * v))).toBeLessThanOrEqual(score);
+      expect(scoreOfParts(partsOf(p, o, 5 * v + more))).toBeLessThanOrEqual(score);
+    }),
+  );
+});
+
+it("does not depend on the order of the results, nor on how they are counted", () => {
+  const Latencies = array(integer({ min: 0, max: 3_600_000 }), { maxLength: 60 });
+  assert(
+    property(Latencies, Latencies, (a, b) => {
+      const given = scoreOf(a.length + b.length, [at("a", a), at("b", b)]);
+      const counted = [...Map.groupBy(a.toReversed(), (latency) => latency)].map(
+        ([latency, same]) => ({ latency, count: same.length, uncertain: 0 }),
+      );
+      const other = [at("b", b.toReversed()), { location_id: "a", passed: counted }];
+      const { locations, ...score } = scoreOf(a.length + b.length, other);
+      expect(score).toEqual(withoutLocations(given));
+      expect(locations).toHaveLength(given.locations.length);
+    }),
+  );
+});
+
+it("never rises with one more failure", () => {
+  assert(
+    property(array(nat(2000), { minLength: 24, maxLength: 80 }), nat(20), (a, failed) => {
+      const [before, after] = [0, 1].map((more) => scoreOf(a.length + failed + more, [at("a", a)]));
+      expect(after?.score).toBeLessThanOrEqual(before?.score ?? 0);
+    }),
+  );
+});
+
+const withoutLocations = ({ locations: _locations, ...score }: ReturnType<typeof scoreOf>) => score;
