@@ -16,7 +16,8 @@ export interface Database {
   readonly afterCommit: (work: () => void) => void;
   /** Whether repeating the transaction may help (deadlock, serialization failure). */
   readonly isTransient: (error: unknown) => boolean;
-  readonly now: () => Promise<number>;
+  /** On the connection of the transaction, where there is one: it must not wait for another. */
+  readonly timeOf: (kysely: Kysely<Schema>) => Promise<number>;
 }
 
 const ATTEMPTS = 4;

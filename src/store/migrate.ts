@@ -17,6 +17,7 @@ import * as budgets from "./migrations/0011-budgets.ts";
 import * as agentIds from "./migrations/0012-agent-ids.ts";
 import * as agentAddresses from "./migrations/0013-agent-addresses.ts";
 import * as resultFilters from "./migrations/0014-result-filters.ts";
+import * as insights from "./migrations/0015-insights.ts";
 
 /** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -34,6 +35,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0012-agent-ids": agentIds,
   "0013-agent-addresses": agentAddresses,
   "0014-result-filters": resultFilters,
+  "0015-insights": insights,
 };
 
 /**

@@ -19,6 +19,7 @@ import {
   toDetailsRow,
   toRow,
 } from "./result-row.ts";
+import { markLate } from "./stale-insights.ts";
 
 /** The part of an ordered run that its report must match. */
 export type Order = Pick<
@@ -143,7 +144,9 @@ export async function storeOutcomes(
   const details = results.flatMap((result) => toDetailsRow(result) ?? []);
   await insertRows(database, INSERT_DETAILS, details);
   await insertRows(database, INSERT_WORKFLOW_RESULTS, outcomes.flatMap(toWorkflowRow));
-  await foldResults(database, results.map(countedResult), replaced, numberOf);
+  const counted = results.map(countedResult);
+  await foldResults(database, counted, replaced, numberOf);
+  await markLate(database, [...counted, ...replaced], numberOf);
 }
 
 const WORKFLOW_COLUMNS = {

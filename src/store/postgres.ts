@@ -45,9 +45,9 @@ export function openPostgres({
     isTransient,
     numbers: new Map(),
     afterCommit: (work) => work(),
-    async now() {
+    async timeOf(connection) {
       const { rows } = await sql<{ now: number }>`
-        select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(kysely);
+        select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(connection);
       return Math.floor(rows[0]?.now ?? 0);
     },
   };

@@ -98,3 +98,30 @@ export interface StatBucketsTable {
   bucket: number;
   count: number;
 }
+
+/** Reports on closed weeks and months. */
+export interface InsightsTable {
+  id: Generated<number>;
+  report_type: number;
+  start: number;
+  call: number;
+  /** Of the call, when the report was made. */
+  owner: string;
+  owner_org: string | null;
+  made: number;
+  passed: number;
+  outliers: number;
+  score: number;
+  pass_percent: number;
+  outlier_percent: number;
+  mean_test_length: number;
+  sd_test_length: number;
+  /** Packed by details.ts. */
+  details: Uint8Array;
+}
+
+/** Reports that are to be computed, or computed again. */
+export interface StaleInsightsTable extends Pick<InsightsTable, "start" | "report_type" | "call"> {
+  /** Grows with each change that made the report stale. */
+  version: number;
+}

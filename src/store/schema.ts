@@ -2,9 +2,11 @@
 // or 1.
 import type { Ownership } from "../model/access.ts";
 import type {
+  InsightsTable,
   NamesTable,
   ResultDetailsTable,
   ResultsTable,
+  StaleInsightsTable,
   StatBucketsTable,
   StatsTable,
   WorkflowResultsTable,
@@ -153,6 +155,8 @@ export interface Schema {
   workflow_results: WorkflowResultsTable;
   stats: StatsTable;
   stat_buckets: StatBucketsTable;
+  insights: InsightsTable;
+  stale_insights: StaleInsightsTable;
   api_keys: ApiKeysTable;
   locations: LocationsTable;
   agents: AgentsTable;

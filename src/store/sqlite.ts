@@ -41,7 +41,7 @@ export function openSqlite({ path, clock }: SqliteOptions): Database {
     isTransient: () => false,
     numbers: new Map(),
     afterCommit: (work) => work(),
-    now: async () => clock.now(),
+    timeOf: async () => clock.now(),
   };
 }
 

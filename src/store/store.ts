@@ -10,6 +10,8 @@ import { createDocumentStore } from "./documents.ts";
 import type { DocumentStore, Sealing } from "./documents.ts";
 import { createAnswerStore } from "./kept-answers.ts";
 import type { AnswerStore } from "./kept-answers.ts";
+import { createInsightStore } from "./insights.ts";
+import type { InsightStore } from "./insights.ts";
 import { createLeaseStore } from "./leases.ts";
 import type { LeaseStore } from "./leases.ts";
 import { createLocationStore } from "./locations.ts";
@@ -40,6 +42,7 @@ export interface Store {
   readonly results: ResultStore;
   readonly workflowResults: WorkflowResultStore;
   readonly stats: StatStore;
+  readonly insights: InsightStore;
   readonly apiKeys: ApiKeyStore;
   readonly locations: LocationStore;
   readonly leases: LeaseStore;
@@ -60,8 +63,21 @@ export interface Store {
   close(): Promise<void>;
 }
 
+export const createStore = (database: Database, sealing: Sealing): Store =>
+  Object.assign(createParts(database, sealing), {
+    transaction: <T>(work: (store: Store) => Promise<T>) =>
+      inTransaction(database, (transaction) => work(createStore(transaction, sealing))),
+    now: () => database.timeOf(database.kysely),
+    async ping() {
+      await database.kysely.selectFrom("leases").select("name").limit(1).execute();
+    },
+    close: () => database.kysely.destroy(),
+  });
+
+type Parts = Omit<Store, "transaction" | "now" | "ping" | "close">;
+
 /** A part is made when it is used: most transactions use one or two. */
-export function createStore(database: Database, sealing: Sealing): Store {
+function createParts(database: Database, sealing: Sealing): Parts {
   const { sealer } = sealing;
   return {
     get documents() {
@@ -84,6 +100,9 @@ export function createStore(database: Database, sealing: Sealing): Store {
     },
     get stats() {
       return createStatStore(database);
+    },
+    get insights() {
+      return createInsightStore(database);
     },
     get apiKeys() {
       return createApiKeyStore(database);
@@ -109,12 +128,5 @@ export function createStore(database: Database, sealing: Sealing): Store {
     get masterKeys() {
       return createMasterKeyStore(database, sealer);
     },
-    transaction: (work) =>
-      inTransaction(database, (transaction) => work(createStore(transaction, sealing))),
-    now: database.now,
-    async ping() {
-      await database.kysely.selectFrom("leases").select("name").limit(1).execute();
-    },
-    close: () => database.kysely.destroy(),
   };
 }

@@ -1,0 +1,62 @@
+// Shows how far a command has come, on stderr: a bar on a terminal, a line every few seconds
+// elsewhere. What a command finds goes to stdout.
+import type { Clock } from "../runtime/clock.ts";
+import { systemClock } from "../runtime/clock.ts";
+
+export interface ProgressOptions {
+  readonly label: string;
+  /** Units of work; 0 where there is nothing to do. */
+  readonly total: number;
+  /** Of many, such as `results`. */
+  readonly unit: string;
+  readonly clock?: Clock;
+  readonly output?: Pick<NodeJS.WriteStream, "isTTY" | "write">;
+}
+
+export type Progress = ReturnType<typeof createProgress>;
+
+const BAR_EVERY_MS = 100;
+const LINE_EVERY_MS = 5000;
+const BAR_WIDTH = 30;
+
+export function createProgress({
+  label,
+  total,
+  unit,
+  clock = systemClock,
+  output = process.stderr,
+}: ProgressOptions) {
+  const started = clock.monotonic();
+  let [done, shown] = [0, started];
+  const text = (now: number): string => {
+    const seconds = (now - started) / 1000;
+    const rate = seconds > 0 ? done / seconds : 0;
+    const percent = total === 0 ? 100 : Math.floor((100 * done) / total);
+    const left = rate > 0 && done < total ? `, ${inWords((total - done) / rate)} left` : "";
+    return `${label} ${percent} %, ${done} of ${total} ${unit}, ${Math.round(rate)}/s${left}`;
+  };
+  const bar = (): string => {
+    const filled = total === 0 ? BAR_WIDTH : Math.round((BAR_WIDTH * done) / total);
+    return `[${"#".repeat(filled)}${".".repeat(BAR_WIDTH - filled)}]`;
+  };
+  const show = (now: number): void => {
+    shown = now;
+    output.write(output.isTTY ? `\r\u001B[K${bar()} ${text(now)}` : `${text(now)}\n`);
+  };
+  return {
+    /** By so many units. */
+    advance(units: number): void {
+      done = Math.min(total, done + units);
+      const now = clock.monotonic();
+      if (now - shown >= (output.isTTY ? BAR_EVERY_MS : LINE_EVERY_MS)) show(now);
+    },
+    /** Shows how far it came. */
+    end(): void {
+      show(clock.monotonic());
+      if (output.isTTY) output.write("\n");
+    },
+  };
+}
+
+const inWords = (seconds: number): string =>
+  seconds < 60 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;

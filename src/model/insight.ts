@@ -1,0 +1,98 @@
+// An insights report: the score of a call over one closed week or month, and what explains it.
+import { periodEnd, periodStart } from "./periods.ts";
+import type { AdvancedStat } from "./stat.ts";
+import type { LocationSpread, Score, ScoreParts } from "./score.ts";
+import type { ResultCode } from "./result.ts";
+
+export const INSIGHT_KINDS = ["WEEK", "MONTH"] as const;
+export type InsightKind = (typeof INSIGHT_KINDS)[number];
+
+/** As reports name their kind. */
+export const REPORT_TYPES = { MONTH: 0, WEEK: 1 } as const satisfies Record<InsightKind, number>;
+
+export const kindOf = (reportType: number): InsightKind =>
+  reportType === REPORT_TYPES.WEEK ? "WEEK" : "MONTH";
+
+/** Results may take as long to arrive after a period has closed. */
+export const INSIGHT_DELAY_MS = 10 * 60_000;
+
+/** Which report. `start` is that of its period, in epoch milliseconds. */
+export interface InsightKey {
+  readonly call_id: string;
+  readonly kind: InsightKind;
+  readonly start: number;
+}
+
+export interface Insight extends InsightKey, Omit<Score, "parts" | "locations"> {
+  /** 1 is the best; −1 without a score. */
+  readonly rank: number;
+  readonly details: InsightDetails;
+}
+
+/** What explains a score. Times are epoch milliseconds. */
+export interface InsightDetails {
+  readonly parts: ScoreParts;
+  readonly percentiles: Pick<AdvancedStat, "p50" | "p75" | "p90" | "p95" | "p99">;
+  readonly phases: AdvancedStat["phases"];
+  readonly missed: number;
+  readonly locations: readonly LocationInsight[];
+  /** Results other than COMPLETE, the most frequent first. */
+  readonly failures: readonly { readonly result: ResultCode; readonly count: number }[];
+  /** At most five, the worst first. */
+  readonly worst_hours: readonly HourInsight[];
+  /** At most twenty, the slowest first. */
+  readonly outliers: readonly Outlier[];
+}
+
+export interface LocationInsight extends LocationSpread {
+  readonly made: number;
+  readonly pass_percent: number;
+  readonly mean_test_length: number;
+}
+
+export interface HourInsight {
+  readonly time: number;
+  readonly made: number;
+  readonly passed: number;
+  /** Of the calls that passed, in milliseconds; null without any. */
+  readonly mean_test_length: number | null;
+}
+
+export interface Outlier {
+  readonly result_id: string;
+  readonly time: number;
+  readonly location_id: string;
+  readonly latency: number;
+}
+
+/** `<call_id>__<start>__<end>`, with dates; `end` is exclusive. */
+export const insightId = ({ call_id, kind, start }: InsightKey): string =>
+  [call_id, dateOf(start), dateOf(periodEnd(kind, start))].join("__");
+
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** Undefined for anything but an id that `insightId` makes. */
+export function parseInsightId(id: string): InsightKey | undefined {
+  const [, call_id = "", from = ""] = /^(.+)__(\d{4}-\d\d-\d\d)__\d{4}-\d\d-\d\d$/.exec(id) ?? [];
+  const start = Date.parse(from);
+  if (Number.isNaN(start)) return undefined;
+  return INSIGHT_KINDS.map((kind) => ({ call_id, kind, start })).find(
+    (key) => insightId(key) === id,
+  );
+}
+
+/** The periods that closed after `from` and up to `until`, the oldest first. */
+export function closedBetween(
+  from: number,
+  until: number,
+): { readonly kind: InsightKind; readonly start: number; readonly end: number }[] {
+  return INSIGHT_KINDS.flatMap((kind) => {
+    const closed = [];
+    for (let start = periodStart(kind, from); periodEnd(kind, start) <= until;) {
+      const end = periodEnd(kind, start);
+      if (end > from) closed.push({ kind, start, end });
+      start = end;
+    }
+    return closed;
+  }).toSorted((a, b) => a.end - b.end);
+}

@@ -1,0 +1,106 @@
+// What a report is computed from: a call's single results, counted in the database, and its hours.
+// The index of results by time covers the former: no row of a result is read.
+import { sql } from "kysely";
+import type { Outlier } from "../model/insight.ts";
+import type { ResultCode } from "../model/result.ts";
+import type { LatencyCount } from "../model/score.ts";
+import type { Database } from "./database.ts";
+import { numberOf } from "./names.ts";
+
+/** From `from` (inclusive) to `to` (exclusive), in epoch milliseconds. */
+export interface ResultRange {
+  readonly call_id: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How many results at a location ended with this code and took this long. */
+export interface CountedLatency extends LatencyCount {
+  readonly location_id: string;
+  readonly result: ResultCode;
+}
+
+/** Latencies at a location, in milliseconds, that are outliers. */
+export interface Fence {
+  readonly location_id: string;
+  readonly outlier_from: number;
+}
+
+/** How the calls of an hour ended that had this result. */
+export interface HourResults {
+  /** Start of the hour. */
+  readonly time: number;
+  readonly result: ResultCode;
+  readonly count: number;
+  /** Of their latencies, in milliseconds. */
+  readonly mean: number;
+}
+
+export const createInsightInputs = (database: Database) => ({
+  /** Results other than COMPLETE have a latency of 0 here. */
+  latencies: (range: ResultRange): Promise<CountedLatency[]> => countLatencies(database, range),
+  /** The slowest, at most `limit`; those that are uncertain are none. */
+  outliers: (range: ResultRange, fences: readonly Fence[], limit: number): Promise<Outlier[]> =>
+    slowest(database, range, fences, limit),
+  /** The hours in which the call ran, in their order; all locations together. */
+  hours: (range: ResultRange): Promise<HourResults[]> => readHours(database, range),
+});
+
+/** Whole milliseconds, rounded as by `latencyOf` in model/result.ts. */
+const LATENCY = sql<number>`(coalesce(total, 0) + 500) / 1000`;
+
+/** As `isUncertain` in model/timing.ts. */
+const IS_UNCERTAIN = sql<boolean>`(uncertainty > 10000 and uncertainty * 10 > coalesce(total, 0))`;
+
+const inRange = (database: Database, { call_id, from, to }: ResultRange) =>
+  sql`call = ${numberOf(database, call_id)} and time >= ${from} and time < ${to}`;
+
+async function countLatencies(database: Database, range: ResultRange): Promise<CountedLatency[]> {
+  const { rows } = await sql<CountedLatency>`
+    select locations.name as location_id, codes.name as result, latency, count, uncertain
+    from (
+      select location, result,
+        case when result = ${numberOf(database, "COMPLETE")} then ${LATENCY} else 0 end as latency,
+        count(*) as count,
+        sum(case when ${IS_UNCERTAIN} then 1 else 0 end) as uncertain
+      from results where ${inRange(database, range)}
+      group by 1, 2, 3
+    ) counted
+      join names locations on locations.id = location
+      join names codes on codes.id = counted.result`.execute(database.kysely);
+  return rows;
+}
+
+async function slowest(
+  database: Database,
+  range: ResultRange,
+  fences: readonly Fence[],
+  limit: number,
+): Promise<Outlier[]> {
+  if (fences.length === 0) return [];
+  // Latencies are rounded: a total counts as 20 ms from 19.5 ms on.
+  const beyond = fences.map(
+    ({ location_id, outlier_from }) => sql`
+      (location = ${numberOf(database, location_id)} and total >= ${outlier_from * 1000 - 500})`,
+  );
+  const { rows } = await sql<Outlier>`
+    select results.id as result_id, time, locations.name as location_id, ${LATENCY} as latency
+    from results join names locations on locations.id = location
+    where ${inRange(database, range)} and result = ${numberOf(database, "COMPLETE")}
+      and (${sql.join(beyond, sql` or `)})
+      and not coalesce(${IS_UNCERTAIN}, ${sql.lit(false)})
+    order by total desc, results.id limit ${limit}`.execute(database.kysely);
+  return rows;
+}
+
+async function readHours(database: Database, range: ResultRange): Promise<HourResults[]> {
+  const { call_id, from, to } = range;
+  const { rows } = await sql<HourResults>`
+    select period as time, codes.name as result, cast(sum(count) as bigint) as count,
+      sum(count * mean) / sum(count) as mean
+    from stats join names codes on codes.id = stats.result
+    where call = ${numberOf(database, call_id)} and kind = ${numberOf(database, "HOUR")}
+      and period >= ${from} and period < ${to} and count > 0
+    group by period, codes.name order by period, codes.name`.execute(database.kysely);
+  return rows;
+}
