@@ -3,8 +3,9 @@
 import { readFileSync } from "node:fs";
 import { closest } from "fastest-levenshtein";
 import { show } from "../model/validate.ts";
+import type { Setting } from "./setting.ts";
 import { ROLES, SETTINGS } from "./settings.ts";
-import type { Role, Setting } from "./settings.ts";
+import type { Role } from "./settings.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

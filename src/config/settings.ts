@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { EGRESS_ENTRIES } from "../model/egress-entry.ts";
 import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
+import { budget, optional, retention, setting } from "./setting.ts";
 import {
   atLeastOne,
   destination,
@@ -21,26 +22,6 @@ export type Role = (typeof ROLES)[number];
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-export interface Setting<T> {
-  readonly env: string;
-  /** As an operator would write it; null: no default. */
-  readonly default: string | null;
-  /** The default in words, where `default` alone is unclear. */
-  readonly defaultMeaning?: string;
-  /** The value is never shown, and may come from the file named by `<env>_FILE`. */
-  readonly secret?: true;
-  readonly meaning: string;
-  /** Completes the sentence "… is not". */
-  readonly allowed: string;
-  /** Undefined when the text is not allowed. */
-  readonly parse: (text: string) => T | undefined;
-}
-
-const setting = <T>(definition: Setting<T> & { default: string }): Setting<T> => definition;
-const optional = <T>(
-  definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
-): Setting<T | undefined> => ({ ...definition, default: null });
-
 const location = createValidator(LocationId);
 
 const port = integer(0, 65_535);
@@ -48,14 +29,6 @@ const host = (text: string): string | undefined =>
   isIP(text) ? text : matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)(text);
 const HOST = "a host name or an IP address";
 const PORT = "a port (0 to 65535; 0 asks the system for a free one)";
-
-const budget = (env: string, fallback: string, meaning: string): Setting<number> => ({
-  env,
-  default: fallback,
-  meaning,
-  allowed: "a whole number from 1 to 999999999",
-  parse: integer(1, 999_999_999),
-});
 
 export const SETTINGS = {
   host: setting({
@@ -226,6 +199,14 @@ export const SETTINGS = {
     allowed: "a whole number from 1 to 500",
     parse: integer(1, 500),
   }),
+  retentionDetails: retention(
+    "SONDE_RETENTION_DETAILS",
+    "14",
+    "details of results (request, response, body)",
+  ),
+  retentionRaw: retention("SONDE_RETENTION_RAW", "90", "results and RAW statistics"),
+  retentionHours: retention("SONDE_RETENTION_HOURS", "400", "HOUR statistics and percentiles"),
+  retentionAudit: retention("SONDE_RETENTION_AUDIT", "400", "entries of the audit trail"),
   agentConcurrency: setting({
     env: "SONDE_AGENT_CONCURRENCY",
     default: "500",

@@ -59,6 +59,10 @@ describe("the configuration", () => {
       maxDefinitionsMiB: 1024,
       maxKeys: 1000,
       maxManualRuns: 100,
+      retentionDetails: 14,
+      retentionRaw: 90,
+      retentionHours: 400,
+      retentionAudit: 400,
       agentConcurrency: 500,
       agentThreads: 1,
     });
@@ -85,6 +89,10 @@ describe("the configuration", () => {
         "10.0.0.0/8,10.0.0.0/8:80,fd00::/8,127.0.0.1,::1,localhost,localhost:8080,[::1]:80",
       SONDE_LOG_LEVEL: "debug",
       SONDE_TOKEN_IN_QUERY: "false",
+      SONDE_RETENTION_DETAILS: "1",
+      SONDE_RETENTION_RAW: "7",
+      SONDE_RETENTION_HOURS: "31",
+      SONDE_RETENTION_AUDIT: "36500",
       SONDE_AGENT_CONCURRENCY: "50",
       SONDE_AGENT_THREADS: "64",
     });
@@ -113,6 +121,10 @@ describe("the configuration", () => {
       ],
       logLevel: "debug",
       tokenInQuery: false,
+      retentionDetails: 1,
+      retentionRaw: 7,
+      retentionHours: 31,
+      retentionAudit: 36_500,
       agentConcurrency: 50,
       agentThreads: 64,
     });
@@ -281,6 +293,14 @@ describe("an invalid value", () => {
     ],
     ["yes", "SONDE_TOKEN_IN_QUERY", "yes", "true or false"],
     ["zero calls", "SONDE_AGENT_CONCURRENCY", "0", "a whole number from 1 to 100000"],
+    ...["DETAILS", "RAW", "HOURS", "AUDIT"].flatMap((kind) =>
+      ["0", "36501", "1.5", "-1", "ever"].map((text) => [
+        `${text} days of ${kind}`,
+        `SONDE_RETENTION_${kind}`,
+        text,
+        "a whole number of days from 1 to 36500",
+      ]),
+    ),
     ["no thread", "SONDE_AGENT_THREADS", "0", "a whole number from 1 to 64"],
     ["too many threads", "SONDE_AGENT_THREADS", "65", "a whole number from 1 to 64"],
     ["half a call", "SONDE_AGENT_CONCURRENCY", "1.5", "a whole number from 1 to 100000"],

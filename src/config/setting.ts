@@ -1,0 +1,40 @@
+// What a setting is, and makers of settings of a kind.
+import { integer } from "./setting-values.ts";
+
+export interface Setting<T> {
+  readonly env: string;
+  /** As an operator would write it; null: no default. */
+  readonly default: string | null;
+  /** The default in words, where `default` alone is unclear. */
+  readonly defaultMeaning?: string;
+  /** The value is never shown, and may come from the file named by `<env>_FILE`. */
+  readonly secret?: true;
+  readonly meaning: string;
+  /** Completes the sentence "… is not". */
+  readonly allowed: string;
+  /** Undefined when the text is not allowed. */
+  readonly parse: (text: string) => T | undefined;
+}
+
+export const setting = <T>(definition: Setting<T> & { default: string }): Setting<T> => definition;
+export const optional = <T>(
+  definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
+): Setting<T | undefined> => ({ ...definition, default: null });
+
+/** A limit of what one owner has. */
+export const budget = (env: string, fallback: string, meaning: string): Setting<number> => ({
+  env,
+  default: fallback,
+  meaning,
+  allowed: "a whole number from 1 to 999999999",
+  parse: integer(1, 999_999_999),
+});
+
+/** Days that something is kept. */
+export const retention = (env: string, fallback: string, what: string): Setting<number> => ({
+  env,
+  default: fallback,
+  meaning: `Days that ${what} are kept; see [Retention](#retention)`,
+  allowed: "a whole number of days from 1 to 36500",
+  parse: integer(1, 36_500),
+});
