@@ -19,5 +19,11 @@ export function createAggregatorMetrics(registry: Registry) {
       buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
       registers,
     }),
+    removed: new Counter({
+      name: "sonde_aggregator_removed_rows_total",
+      help: "Rows removed because they had expired, by kind.",
+      labelNames: ["kind"],
+      registers,
+    }),
   };
 }

@@ -4,6 +4,7 @@ import { findCommand, parse, refuseForeign, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
 import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
 import { addLocation, listLocations, printAgentEnvironment } from "./locations.ts";
+import { runRetention } from "./retention.ts";
 import { listenForStop } from "./stop-signal.ts";
 import { loadConfig, readEnvironment, renderConfig } from "../config/config.ts";
 import type { Environment } from "../config/config.ts";
@@ -23,6 +24,8 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde locations list
   sonde locations env ID        print the environment of the location's agents
   sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
+  sonde retention run [--dry-run]
+                                remove what has expired, as the service does hourly
   sonde config print            print the effective settings, without secrets
 
 Settings are environment variables, SONDE_*: see docs/configuration.md.
@@ -51,6 +54,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "locations list": listLocations,
   "locations env": printAgentEnvironment,
   "audit list": listAudit,
+  "retention run": runRetention,
   "config print": {
     run: async ({ config, print }) => print(renderConfig(config)),
   },

@@ -23,6 +23,7 @@ const OPTIONS = {
   from: { type: "string" },
   to: { type: "string" },
   call: { type: "string" },
+  "dry-run": { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;

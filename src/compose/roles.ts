@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { createAggregator } from "../aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
+import { createRetention } from "../aggregator/retention.ts";
 import { createAnswerPruning } from "../api/idempotency.ts";
 import { createApiMetrics } from "../api/metrics.ts";
 import type { Api } from "../api/server.ts";
@@ -29,7 +30,7 @@ import { VERSION } from "../version.ts";
 import type { AgentOrder } from "./agent.ts";
 import type { AgentThread } from "./agent-thread.ts";
 import { announcingPort, uplinkCheckOf } from "./network.ts";
-import { locationKeysOf, masterKeyOf, tickSealerOf } from "./store.ts";
+import { locationKeysOf, masterKeyOf, retentionOf, tickSealerOf } from "./store.ts";
 
 export interface RoleParts {
   readonly config: Config;
@@ -69,7 +70,7 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const has = (role: Role): boolean => parts.config.roles.includes(role);
   const hub = hubPartsOf(parts);
   const services: Service[] = [];
-  if (hub && has("aggregator")) services.push(aggregatorOf(hub));
+  if (hub && has("aggregator")) services.push(...aggregatorOf(hub));
   if (has("agent")) services.push(await agentsOf(parts));
   if (hub && has("scheduler"))
     services.push(schedulerOf(hub), renewalOf(hub), createCallCredentials(hub.dispatcher));
@@ -97,14 +98,17 @@ const allowedTargets = ({ config, egressAllow }: RoleParts): string[] => [
   ...egressAllow,
 ];
 
-const aggregatorOf = (parts: HubParts): Service =>
-  createAggregator({
-    bus: parts.bus,
+function aggregatorOf(parts: HubParts): Service[] {
+  const { bus, config, holder } = parts;
+  const options = {
     store: parts.store,
     clock: systemClock,
     log: logOf(parts, "aggregator"),
     metrics: createAggregatorMetrics(parts.registry),
-  });
+  };
+  const days = retentionOf(config);
+  return [createAggregator({ ...options, bus }), createRetention({ ...options, days, holder })];
+}
 
 /** Agents stop together: one after another, their runs in flight would exceed the deadline. */
 async function agentsOf(parts: RoleParts): Promise<Service> {

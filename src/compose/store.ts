@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { createTickSealer } from "../dispatch/dispatch.ts";
 import type { TickSealer } from "../dispatch/dispatch.ts";
 import { systemClock } from "../runtime/clock.ts";
+import type { RetentionDays } from "../model/retention.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createSealer, locationKeyOf } from "../runtime/secrets.ts";
@@ -29,6 +30,14 @@ export async function openConfiguredStore(
       log.warn({ err, kind, id }, "cannot decrypt secrets"),
   });
 }
+
+/** How long the store keeps what. */
+export const retentionOf = (config: Config): RetentionDays => ({
+  details: config.retentionDetails,
+  raw: config.retentionRaw,
+  hours: config.retentionHours,
+  audit: config.retentionAudit,
+});
 
 /**
  * The keys, newest first, with which this process's agent opens the credentials in its ticks.

@@ -158,13 +158,15 @@ export function skewness(summary: Summary): number {
 
 /**
  * Latency at each percentile (0 to 100), in milliseconds, within 1 %; null when there are no
- * latencies.
+ * latencies, or not all of them are in buckets: those of old periods are removed.
  */
 export function percentiles(
-  { buckets, max }: Summary,
+  { count, buckets, max }: Summary,
   wanted: readonly number[],
 ): (number | null)[] {
-  if (buckets.size === 0) return wanted.map(() => null);
+  let inBuckets = 0;
+  for (const some of buckets.values()) inBuckets += some;
+  if (inBuckets === 0 || inBuckets < count) return wanted.map(() => null);
   const histogram = newHistogram();
   for (const [bucket, count] of buckets) histogram.recordValueWithCount(bucket, count);
   return wanted.map((percentile) => Math.min(histogram.getValueAtPercentile(percentile), max));

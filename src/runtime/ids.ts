@@ -53,6 +53,13 @@ export function encodeTime(ms: number): string {
   return text;
 }
 
+/** The time in front of an id. */
+export function decodeTime(id: string): number {
+  let ms = 0;
+  for (let at = 0; at < TIME_DIGITS; at += 1) ms = ms * 32 + ALPHABET.indexOf(id.charAt(at));
+  return ms;
+}
+
 function encodeTail(bytes: Uint8Array): string {
   let [text, bits, value] = ["", 0, 0];
   for (const byte of bytes) {

@@ -24,6 +24,8 @@ import { createRenewalStore } from "./renewals.ts";
 import type { RenewalStore } from "./renewals.ts";
 import { createResultStore, createWorkflowResultStore } from "./results.ts";
 import type { ResultStore, WorkflowResultStore } from "./results.ts";
+import { createRetentionStore } from "./retention.ts";
+import type { RetentionStore } from "./retention.ts";
 import { createScheduleStore } from "./schedules.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import { createSlotStore } from "./slots.ts";
@@ -43,6 +45,7 @@ export interface Store {
   readonly workflowResults: WorkflowResultStore;
   readonly stats: StatStore;
   readonly insights: InsightStore;
+  readonly retention: RetentionStore;
   readonly apiKeys: ApiKeyStore;
   readonly locations: LocationStore;
   readonly leases: LeaseStore;
@@ -103,6 +106,9 @@ function createParts(database: Database, sealing: Sealing): Parts {
     },
     get insights() {
       return createInsightStore(database);
+    },
+    get retention() {
+      return createRetentionStore(database);
     },
     get apiKeys() {
       return createApiKeyStore(database);

@@ -6,6 +6,8 @@ import { describe, expect, inject, it, vi } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { runCommand } from "../../src/commands/command-line.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { COMPILED_CODE, makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
@@ -74,6 +76,30 @@ describe("the command line", { timeout: 60_000 }, () => {
     );
     expect(print).not.toHaveBeenCalled();
   });
+});
+
+it("removes what has expired, after it has counted it", async () => {
+  using folder = makeFolder();
+  const environment = { SONDE_DATA_DIR: folder.dataDir, SONDE_RETENTION_AUDIT: "1" };
+  const run = async (...args: string[]) => {
+    const print = vi.fn<(text: string) => void>();
+    await runCommand(args, environment, print);
+    return print.mock.calls.map(([text]) => JSON.parse(text) as Record<string, unknown>);
+  };
+  await run("keys", "create");
+  const database = openSqlite({ path: join(folder.dataDir, "sonde.db"), clock: systemClock });
+  await database.kysely.updateTable("audit").set({ time: 1 }).execute();
+  await database.kysely.destroy();
+  const kinds = ["details", "workflow_results", "results", "hours", "percentiles"];
+  const none = (count: object) => kinds.map((kind) => ({ kind, ...count, oldest_kept: null }));
+  const audit = { kind: "audit", oldest_kept: null };
+  for (const times of [1, 2])
+    expect(await run("retention", "run", "--dry-run"), `time ${times}`).toEqual([
+      ...none({ would_remove: 0 }),
+      { ...audit, would_remove: 1 },
+    ]);
+  for (const removed of [1, 0])
+    expect(await run("retention", "run")).toEqual([...none({ removed: 0 }), { ...audit, removed }]);
 });
 
 it("quotes an agent's environment for the shell", async () => {

@@ -1,0 +1,155 @@
+// Removes what has expired: hourly, by one process at a time, in small batches with a pause after
+// each, so that results and the beat never wait for it.
+import { setTimeout as pause } from "node:timers/promises";
+import { EXPIRING_KINDS, keptFrom, nextBatch, RETENTION_LEASE } from "../model/retention.ts";
+import type { Batch, ExpiringKind, KeptFrom, RetentionDays } from "../model/retention.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { createCron } from "../runtime/cron.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Lease } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+import type { AggregatorMetrics } from "./metrics.ts";
+
+export interface RetentionOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly days: RetentionDays;
+  /** Identifies this process. */
+  readonly holder: string;
+}
+
+export interface RemovalOptions extends RetentionOptions {
+  readonly signal: AbortSignal;
+  /** Counts what would be removed, and changes nothing. */
+  readonly dryRun?: boolean;
+  /** Called as soon as all of a kind has been removed, or when the removal stops there. */
+  readonly onRemoved: (removed: RemovedKind) => void;
+}
+
+export interface RemovedKind {
+  readonly kind: ExpiringKind;
+  readonly rows: number;
+  /** The time of the oldest that stays; null where there is none. */
+  readonly oldestKept: number | null;
+}
+
+const HOURLY = "47 * * * *";
+
+/** Its cursor: the percentiles of earlier periods are gone. */
+const PERCENTILES_LEASE = "retention of percentiles";
+const LEASE_TTL_MS = 60_000;
+const RENEW_AFTER_MS = 10_000;
+const LONGEST_PAUSE_MS = 1000;
+
+/** Hourly, in the process that is first; it logs what was removed. */
+export function createRetention(
+  options: RetentionOptions & { readonly log: Logger; readonly metrics: AggregatorMetrics },
+): Service {
+  const { log, metrics } = options;
+  return createCron({
+    name: "retention",
+    expression: HOURLY,
+    log,
+    async work(signal) {
+      const counts: Partial<Record<ExpiringKind, number>> = {};
+      const onRemoved = ({ kind, rows }: RemovedKind): void => {
+        counts[kind] = rows;
+        metrics.removed.inc({ kind }, rows);
+      };
+      if ((await removeExpired({ ...options, signal, onRemoved })) !== "held elsewhere")
+        log.info(counts, "expired data removed");
+    },
+  });
+}
+
+/** Stopped by the signal, it has removed a part, and the next one goes on from there. */
+export async function removeExpired(
+  options: RemovalOptions,
+): Promise<"complete" | "stopped" | "held elsewhere"> {
+  const { store, days, dryRun = false } = options;
+  const needed = await store.insights.neededSince();
+  const kept = keptFrom(days, await store.now(), needed);
+  if (dryRun) return removeKinds(options, kept, null, async () => !options.signal.aborted);
+  const held = await acquireLeases(options);
+  if (!held) return "held elsewhere";
+  const [all, percentiles] = held;
+  try {
+    await advance(store, all, kept.raw);
+    const outcome = await removeKinds(options, kept, percentiles.cursor, createRenewal(options));
+    if (outcome === "complete") await advance(store, percentiles, kept.hours);
+    return outcome;
+  } finally {
+    for (const lease of held) await store.leases.release(lease);
+  }
+}
+
+async function acquireLeases({
+  store,
+  holder,
+}: RetentionOptions): Promise<readonly [Lease, Lease] | undefined> {
+  const now = await store.now();
+  const all = await store.leases.acquire(RETENTION_LEASE, holder, now, LEASE_TTL_MS);
+  if (!all) return undefined;
+  const percentiles = await store.leases.acquire(PERCENTILES_LEASE, holder, now, LEASE_TTL_MS);
+  return percentiles && [all, percentiles];
+}
+
+/** The settings may have become longer: what is gone stays gone. */
+async function advance(store: Store, lease: Lease, cursor: number): Promise<void> {
+  if (cursor > (lease.cursor ?? 0)) await store.leases.advance(lease, cursor);
+}
+
+/** Whether to go on: no signal, and still the holder of the leases, which it renews. */
+function createRenewal(options: RemovalOptions): () => Promise<boolean> {
+  const { clock, signal } = options;
+  let renewed = clock.monotonic();
+  return async () => {
+    if (signal.aborted) return false;
+    if (clock.monotonic() - renewed < RENEW_AFTER_MS) return true;
+    renewed = clock.monotonic();
+    return (await acquireLeases(options)) !== undefined;
+  };
+}
+
+async function removeKinds(
+  options: RemovalOptions,
+  kept: KeptFrom,
+  doneBefore: number | null,
+  goesOn: () => Promise<boolean>,
+): Promise<"complete" | "stopped"> {
+  for (const kind of EXPIRING_KINDS) {
+    const removal = removeKind(options, { kind, kept, doneBefore }, goesOn);
+    const { rows, isComplete } = await removal;
+    options.onRemoved({
+      kind,
+      rows,
+      oldestKept: await options.store.retention.oldestKept(kind, kept),
+    });
+    if (!isComplete) return "stopped";
+  }
+  return "complete";
+}
+
+interface Removal extends Pick<Batch, "kept" | "doneBefore"> {
+  readonly kind: ExpiringKind;
+}
+
+async function removeKind(
+  { store, clock, dryRun = false }: RemovalOptions,
+  { kind, ...removal }: Removal,
+  goesOn: () => Promise<boolean>,
+): Promise<{ readonly rows: number; readonly isComplete: boolean }> {
+  let batch: Batch = { ...removal, dryRun, after: undefined, limit: nextBatch() };
+  let rows = 0;
+  while (await goesOn()) {
+    const began = clock.monotonic();
+    const removed = await store.retention.remove(kind, batch);
+    const ms = clock.monotonic() - began;
+    rows += removed.rows;
+    if (!removed.next) return { rows, isComplete: true };
+    batch = { ...batch, after: removed.next, limit: nextBatch({ rows: batch.limit, ms }) };
+    await pause(Math.min(Math.ceil(ms), LONGEST_PAUSE_MS));
+  }
+  return { rows, isComplete: false };
+}

@@ -1,0 +1,90 @@
+// What is kept for how long: from which instant on, and in batches of which size the rest goes.
+import { periodStart } from "./periods.ts";
+
+/** Of what the settings say, in whole days. */
+export interface RetentionDays {
+  /** Requests, responses and bodies of results. */
+  readonly details: number;
+  /** Results, of calls and of workflows. */
+  readonly raw: number;
+  /** Statistics by hour, and percentiles by day, week, month and year. */
+  readonly hours: number;
+  readonly audit: number;
+}
+
+/** By kind, midnights in UTC: what is of that time or later is kept. */
+export type KeptFrom = Readonly<Record<keyof RetentionDays, number>>;
+
+/** In the order in which they are removed: nothing refers to what has gone before it. */
+export const EXPIRING_KINDS = [
+  "details",
+  "workflow_results",
+  "results",
+  "hours",
+  "percentiles",
+  "audit",
+] as const;
+export type ExpiringKind = (typeof EXPIRING_KINDS)[number];
+
+/** The right to remove. Its cursor: results and statistics of earlier times may be gone. */
+export const RETENTION_LEASE = "retention";
+
+/** Where a batch ended, in the order of its kind; undefined: before the first row. */
+export type RemovalPlace = readonly (string | number)[] | undefined;
+
+/** The next rows to be removed. */
+export interface Batch {
+  readonly kept: KeptFrom;
+  readonly after: RemovalPlace;
+  /** How many rows it looks at; of percentiles, of how many statistics. */
+  readonly limit: number;
+  /** Counts what would be removed, and changes nothing. */
+  readonly dryRun?: boolean;
+  /** The percentiles of periods before this time have been removed. */
+  readonly doneBefore?: number | null;
+}
+
+export interface Removed {
+  /** Of percentiles, counters of their histograms. */
+  readonly rows: number;
+  /** Undefined: there are no more. */
+  readonly next: RemovalPlace;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * An insight still needs results and statistics of `neededSince` or later, so they stay. Details
+ * go with their results at the latest; statistics by hour lead to results, so they stay as long.
+ */
+export function keptFrom(days: RetentionDays, now: number, neededSince: number): KeptFrom {
+  const since = (kind: keyof RetentionDays): number => now - days[kind] * DAY_MS;
+  const midnight = (ms: number): number => periodStart("DAY", ms);
+  const raw = midnight(Math.min(since("raw"), neededSince));
+  return {
+    details: Math.max(midnight(since("details")), raw),
+    raw,
+    hours: Math.min(midnight(since("hours")), raw),
+    audit: midnight(since("audit")),
+  };
+}
+
+/**
+ * A call may start this long after the time in its result's id: a day of `run_delay`, and what it
+ * may be late; rounded up to whole days. Only a workflow with long delays between its calls takes
+ * longer: its results are looked at one by one.
+ */
+const ID_MARGIN_MS = 2 * DAY_MS;
+
+/** Results whose ids have an earlier time are expired, unless they started in time to be kept. */
+export const expiredIdsBefore = (kept: number): number => Math.max(0, kept - ID_MARGIN_MS);
+
+const [FIRST_BATCH, LEAST_BATCH, MOST_BATCH] = [100, 10, 5000];
+const BATCH_MS = 8;
+
+/** How many rows the next batch has, so that it takes 8 ms: SQLite blocks the process meanwhile. */
+export function nextBatch(last?: { readonly rows: number; readonly ms: number }): number {
+  if (!last) return FIRST_BATCH;
+  const change = Math.min(2, Math.max(0.25, BATCH_MS / Math.max(last.ms, 0.1)));
+  return Math.min(MOST_BATCH, Math.max(LEAST_BATCH, Math.round(last.rows * change)));
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { expiredIdsBefore, keptFrom, nextBatch } from "../../src/model/retention.ts";
+
+const DAY = 86_400_000;
+const now = Date.parse("2026-11-22T13:14:15.167Z");
+const days = { details: 14, raw: 90, hours: 400, audit: 300 };
+
+const datesOf = (kept: ReturnType<typeof keptFrom>) =>
+  Object.fromEntries(
+    Object.entries(kept).map(([kind, time]) => [kind, new Date(time).toISOString().slice(0, 16)]),
+  );
+
+describe("what is kept", () => {
+  it.each([
+    [
+      "is younger than the setting of its kind, from midnight on",
+      days,
+      now,
+      { details: "2026-11-08", raw: "2026-08-24", hours: "2025-10-18", audit: "2026-01-26" },
+    ],
+    [
+      "is what insights still need, but for details",
+      { details: 1, raw: 1, hours: 1, audit: 1 },
+      Date.parse("2026-10-26T00:00:00Z"),
+      { details: "2026-11-21", raw: "2026-10-26", hours: "2026-10-26", audit: "2026-11-21" },
+    ],
+    [
+      "is no detail of a result that has gone",
+      { ...days, details: 90, raw: 14 },
+      now,
+      { details: "2026-11-08", raw: "2026-11-08", hours: "2025-10-18", audit: "2026-01-26" },
+    ],
+    [
+      "is each hour that leads to a result",
+      { ...days, raw: 90, hours: 30 },
+      now,
+      { details: "2026-11-08", raw: "2026-08-24", hours: "2026-08-24", audit: "2026-01-26" },
+    ],
+    [
+      "is everything until the first insights",
+      days,
+      0,
+      { details: "2026-11-08", raw: "1970-01-01", hours: "1970-01-01", audit: "2026-01-26" },
+    ],
+  ])("%s", (_, settings, needed, dates) => {
+    const midnights = Object.entries(dates).map(([kind, date]) => [kind, `${date}T00:00`]);
+    expect(datesOf(keptFrom(settings, now, needed))).toEqual(Object.fromEntries(midnights));
+  });
+
+  it("is never removed by an id that is up to two days older than the start", () => {
+    expect(expiredIdsBefore(90 * DAY)).toBe(88 * DAY);
+    expect(expiredIdsBefore(DAY)).toBe(0);
+  });
+});
+
+describe("a batch", () => {
+  it.each([
+    ["begins small", undefined, 100],
+    ["grows to twice its size at most", { rows: 100, ms: 0.01 }, 200],
+    ["takes 8 ms", { rows: 1000, ms: 10 }, 800],
+    ["shrinks to a quarter at most", { rows: 1000, ms: 900 }, 250],
+    ["has ten rows at least", { rows: 10, ms: 900 }, 10],
+    ["has 5000 rows at most", { rows: 4000, ms: 1 }, 5000],
+  ])("%s", (_, last, rows) => {
+    expect(nextBatch(last)).toBe(rows);
+  });
+});
