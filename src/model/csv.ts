@@ -1,0 +1,66 @@
+// CSV by RFC 4180: records of the fields of JSON objects, as text that no spreadsheet runs.
+import type { TSchema } from "typebox";
+
+/** A column has the name of its field: `meta.result`. */
+export type Column = string;
+
+const END = "\r\n";
+
+/** The fields of objects of this schema, those of objects within them included. */
+export function columnsOf(schema: TSchema): Column[] {
+  const properties = propertiesOf(schema);
+  if (!properties) return [""];
+  return Object.entries(properties).flatMap(([name, inner]) =>
+    columnsOf(inner).map((column) => (column === "" ? name : `${name}.${column}`)),
+  );
+}
+
+type Properties = Readonly<Record<string, TSchema>>;
+
+/** Also of an object that may be null. */
+function propertiesOf(schema: TSchema): Properties | undefined {
+  const { properties, anyOf } = schema as {
+    readonly properties?: Properties;
+    readonly anyOf?: readonly TSchema[];
+  };
+  const others = anyOf?.filter(({ type }: { type?: unknown }) => type !== "null");
+  return others?.length === 1 ? propertiesOf(others[0] as TSchema) : properties;
+}
+
+export const csvHeader = (columns: readonly Column[]): string => columns.map(cell).join(",") + END;
+
+/** Makes the record of an object. A field that is absent or null is empty, a list is JSON. */
+export function csvRecords(columns: readonly Column[]): (row: object) => string {
+  const paths = columns.map((column) => column.split("."));
+  return (row) => paths.map((path) => cell(fieldOf(row, path))).join(",") + END;
+}
+
+function fieldOf(row: object, path: readonly string[]): unknown {
+  let value: unknown = row;
+  for (const name of path) {
+    if (value === null || value === undefined) return value;
+    value = (value as Readonly<Record<string, unknown>>)[name];
+  }
+  return value;
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return quoted(harmless(value));
+  return typeof value === "number" ? String(value) : quoted(JSON.stringify(value));
+}
+
+/** Empty text is quoted, so that it differs from no text. */
+const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$|^$/;
+
+const quoted = (text: string): string =>
+  NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+/**
+ * How a formula begins, after spaces that a spreadsheet may drop: also in full width, which some
+ * take for the same. https://owasp.org/www-community/attacks/CSV_Injection
+ */
+const FORMULA = /^(?:[\t\r\n]|[\s\p{Cc}\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
+
+/** An apostrophe in front makes it text. */
+const harmless = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);
