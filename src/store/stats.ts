@@ -116,7 +116,8 @@ async function rangesWith(
   direction: Direction,
   limit: number,
 ): Promise<TimeRange[]> {
-  if (codes.length > 1 && location_id === null) return [{ start: 0, end: Number.MAX_SAFE_INTEGER }];
+  const areMost = codes.length > 1 && codes.includes("COMPLETE") && location_id === null;
+  if (areMost) return [{ start: 0, end: Number.MAX_SAFE_INTEGER }];
   const { beyond, order } = ORDERS[direction];
   const hours = await statRows(database, { call_id, location_id, kind: "HOUR" })
     .select("period")
@@ -217,16 +218,8 @@ function toSummary(
   const phases = Object.fromEntries(
     PHASES.map((phase) => [phase, { count: row[`${phase}_count`], sum: row[`${phase}_sum`] }]),
   ) as Summary["phases"];
-  return {
-    count,
-    min,
-    max,
-    mean,
-    m2,
-    m3,
-    phases,
-    buckets: new Map(buckets.map((each) => [each.bucket, each.count])),
-  };
+  const counts = new Map(buckets.map((each) => [each.bucket, each.count]));
+  return { count, min, max, mean, m2, m3, phases, buckets: counts };
 }
 
 async function readRaw(database: Database, query: StatQuery, time: number): Promise<RawResult[]> {
