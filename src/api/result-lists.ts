@@ -1,7 +1,5 @@
 // Lists of results, of calls and of workflows alike: their order and filters, and the runs that
 // have no outcome yet.
-import { invalid } from "../model/errors.ts";
-import { formatInstant } from "../model/instant.ts";
 import { categoryOf, RESULT_CODES } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import { codesOfType, STAT_TYPES } from "../model/stat.ts";
@@ -10,14 +8,13 @@ import type { Store } from "../store/store.ts";
 import type { EndpointDeps } from "./http/endpoint.ts";
 import { listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
-import { choice, instant, LIST_PAGING, optional } from "./http/parameters.ts";
+import { assertRange, choice, instant, LIST_PAGING, optional } from "./http/parameters.ts";
 import type { Values } from "./http/parameters.ts";
 import { LOCATION_FILTER, locationToFilter } from "./requested-location.ts";
 
 const CATEGORIES = ["PASS", "WARNING", "FAIL", "NONE"] as const;
 
-export const RESULT_LIST = {
-  ...LIST_PAGING,
+export const RESULT_FILTERS = {
   order: choice("oldest (asc) or newest (desc) first", ["asc", "desc"], "asc"),
   type: optional(
     choice("only this result; ALL: of every call made (default: any)", STAT_TYPES, "ALL"),
@@ -32,7 +29,11 @@ export const RESULT_LIST = {
   to: instant("only results before this time, which is excluded; as `from`"),
 };
 
+export const RESULT_LIST = { ...LIST_PAGING, ...RESULT_FILTERS };
+
 type Query = Values<typeof RESULT_LIST>;
+
+export type ResultFilter = Omit<ResultPage, "after" | "limit">;
 
 export interface ListedRuns<R> {
   readonly targetId: string;
@@ -65,10 +66,13 @@ export async function listResults<R extends { readonly id: string }>(
   });
 }
 
-async function filterOf(store: Store, query: Query): Promise<Omit<ResultPage, "after" | "limit">> {
+/** Throws `invalid`. */
+export async function filterOf(
+  store: Store,
+  query: Values<typeof RESULT_FILTERS>,
+): Promise<ResultFilter> {
   const { order, type, category, from, to } = query;
-  if (from !== undefined && to !== undefined && from > to)
-    throw invalid(`from: '${formatInstant(from)}' is later than to: '${formatInstant(to)}'`);
+  assertRange(query);
   const location_id = (await locationToFilter(store, query.location_id)) ?? undefined;
   return { order, codes: codesOf(type, category), location_id, from, to };
 }

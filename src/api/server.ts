@@ -10,6 +10,7 @@ import type { Store } from "../store/store.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { createBudgets } from "./budgets.ts";
 import type { Limits } from "./budgets.ts";
+import { createExports } from "./exports.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import {
   answerClientError,
@@ -30,6 +31,7 @@ import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
 import { deploymentEndpoints } from "./routes/deployments.ts";
 import { environmentEndpoints } from "./routes/environment.ts";
+import { exportEndpoints } from "./routes/exports.ts";
 import { insightEndpoints } from "./routes/insights.ts";
 import { locationEndpoints } from "./routes/locations.ts";
 import { reportEndpoints } from "./routes/reports.ts";
@@ -54,6 +56,8 @@ export interface ApiConfig {
   readonly maxConnections: number;
   /** Default: 25 s. */
   readonly requestTimeoutMs?: number;
+  /** How long a caller may take nothing of a streamed answer. Default: 60 s. */
+  readonly stalledAfterMs?: number;
   readonly limits: Limits;
 }
 
@@ -75,6 +79,7 @@ export interface Api extends Service {
 
 /** For a whole request to arrive; checked ten times as often. */
 const REQUEST_TIMEOUT_MS = 25_000;
+const STALLED_AFTER_MS = 60_000;
 const MAX_PARAM_LENGTH = 1024;
 
 /** Handlers validate, and answers are plain JSON: the compilers of fastify need not be loaded. */
@@ -87,6 +92,7 @@ export function createApi(deps: ApiDeps): Api {
   const { store, dispatcher, clock, log, config } = deps;
   const cursors = createCursors(config.cursorKey);
   const budgets = createBudgets(config.limits);
+  const exports = createExports(clock);
   const endpoints = [
     callEndpoints,
     callRunEndpoints,
@@ -99,10 +105,11 @@ export function createApi(deps: ApiDeps): Api {
     tokenEndpoints,
     environmentEndpoints,
     reportEndpoints,
+    exportEndpoints,
     insightEndpoints,
     locationEndpoints,
     apiKeyEndpoints,
-  ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets }));
+  ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets, exports }));
   const stopping = new AbortController();
   const app = createServer(deps, endpoints, stopping.signal);
   let address: string | undefined;
@@ -169,7 +176,9 @@ function createServer(
   const { tokenInQuery, limits } = config;
   const { requestsPerMinute } = limits;
   const authenticate = createAuthenticate({ store, clock, tokenInQuery, requestsPerMinute });
-  for (const endpoint of endpoints) serveEndpoint(app, endpoint, { store, authenticate, stopping });
+  const { stalledAfterMs = STALLED_AFTER_MS } = config;
+  const serving = { store, authenticate, stopping, log, stalledAfterMs };
+  for (const endpoint of endpoints) serveEndpoint(app, endpoint, serving);
   return app;
 }
 

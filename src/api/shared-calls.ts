@@ -2,6 +2,8 @@
 import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
+import { callIdsOf } from "../model/report.ts";
+import type { Report } from "../model/report.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
@@ -27,6 +29,27 @@ export async function callsSharing(
 ): Promise<ReadonlySet<string>> {
   const found = await store.documents.getMany("call", [...new Set(callIds)]);
   return new Set(found.filter((stored) => isOpen(part, principal, stored)).map(({ id }) => id));
+}
+
+/** Documents in memory at a time. */
+const PIECE = 500;
+
+/** The names, by id, of those of a report's calls whose part `principal` may read. */
+export async function callNames(
+  part: Part,
+  store: Store,
+  principal: Principal,
+  report: Report,
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  const ids = callIdsOf(report);
+  for (let at = 0; at < ids.length; at += PIECE) {
+    const found = await store.documents.getMany("call", ids.slice(at, at + PIECE));
+    for (const stored of found)
+      if (isOpen(part, principal, stored))
+        names.set(stored.id, (stored.document as Call).meta.name);
+  }
+  return names;
 }
 
 const isOpen = (part: Part, principal: Principal, stored: StoredDocument): boolean =>

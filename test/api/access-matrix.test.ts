@@ -102,6 +102,12 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   listStatsSince: [read("call")],
   listStatsBefore: [read("call"), read("call", { query: "?kind=RAW" })],
   listResultsOfCall: [read("call", { shows: ["result", "its readers"] })],
+  exportResults: [
+    read("call", { shows: ["result", "its readers"] }),
+    read("call", { query: "?format=ndjson", shows: ["result", "its readers"] }),
+  ],
+  exportStats: [read("call"), read("call", { query: "?kind=RAW&format=ndjson" })],
+  exportReport: [read("report", { shows: ["call", "its readers"] })],
   getResult: [read("result")],
   getResultContent: [read("result")],
   createWorkflow: [

@@ -7,8 +7,10 @@ import type { Dispatcher } from "../../dispatch/dispatch.ts";
 import type { Store } from "../../store/store.ts";
 import type { Budgets } from "../budgets.ts";
 import type { Audit } from "../change.ts";
+import type { Exports } from "../exports.ts";
 import type { Cursors } from "./paging.ts";
 import type { Parameters, Values } from "./parameters.ts";
+import type { Media } from "./streamed-answer.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
@@ -19,6 +21,7 @@ export interface EndpointDeps {
   readonly clock: Clock;
   readonly cursors: Cursors;
   readonly budgets: Budgets;
+  readonly exports: Exports;
 }
 
 /** The names behind the colons of a path. */
@@ -76,6 +79,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   /** "of the answer": the handler returns a `Reply`. */
   readonly status?: 200 | 201 | "of the answer";
   readonly answer: TSchema;
+  /** By type; absent: JSON. The handler returns a `StreamedAnswer` of objects like `answer`. */
+  readonly media?: Readonly<Record<string, Media>>;
   /** The answer carries an ETag. */
   readonly versioned?: boolean;
   /** Honours `If-Match`. */

@@ -2,7 +2,7 @@
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
 import { dateTime, EXAMPLE } from "../../model/fields.ts";
-import { parseInstant } from "../../model/instant.ts";
+import { formatInstant, parseInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
 
@@ -94,6 +94,18 @@ export const instant = (description: string): Parameter<number | undefined> => (
     throw invalid(`${name}: ${show(given)} is not an ISO 8601 date or date-time`);
   },
 });
+
+/** Throws `invalid` where `from` is later than `to`. */
+export function assertRange({
+  from = -Infinity,
+  to = Infinity,
+}: {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}): void {
+  if (from > to)
+    throw invalid(`from: '${formatInstant(from)}' is later than to: '${formatInstant(to)}'`);
+}
 
 const TRUE = ["true", "t", "1"];
 

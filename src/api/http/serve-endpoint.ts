@@ -4,12 +4,15 @@ import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, notFound } from "../../model/errors.ts";
 import type { Principal } from "../../model/access.ts";
+import type { Logger } from "../../runtime/logger.ts";
 import type { Store } from "../../store/store.ts";
 import type { Authenticate } from "../authenticate.ts";
 import { carryOut } from "../change.ts";
 import { forget, isRepeatable, toRepeatable } from "../idempotency.ts";
 import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
 import { readParameters } from "./parameters.ts";
+import { sendStreamed } from "./streamed-answer.ts";
+import type { StreamedAnswer } from "./streamed-answer.ts";
 
 export const API_PREFIX = "/api/2";
 
@@ -25,6 +28,9 @@ export interface Serving {
   readonly authenticate: Authenticate;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
+  readonly log: Logger;
+  /** A caller who takes nothing of a streamed answer for so long loses it. Milliseconds. */
+  readonly stalledAfterMs: number;
 }
 
 /** Registers every method and path of the endpoint. */
@@ -40,7 +46,12 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         },
         async handler(request, reply) {
           const asked = toApiRequest(endpoint, request, reply, serving);
-          const { status, answer } = toReply(endpoint, await endpoint.handle(asked));
+          const handled = await endpoint.handle(asked);
+          if (endpoint.media) {
+            const { ended } = asked;
+            return sendStreamed(handled as StreamedAnswer, request, reply, { ...serving, ended });
+          }
+          const { status, answer } = toReply(endpoint, handled);
           const json = JSON.stringify(answer);
           if (endpoint.versioned) reply.header("etag", entityTag(json));
           return reply.code(status).type("application/json; charset=utf-8").send(json);

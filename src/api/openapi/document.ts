@@ -46,7 +46,7 @@ export function finishDocument(document: Document, endpoints: readonly Endpoint[
 }
 
 function finish(operation: Operation, endpoint: Endpoint): void {
-  const { operationId, body, answer, versioned } = endpoint;
+  const { operationId, body, answer, media, versioned } = endpoint;
   for (const parameter of operation.parameters ?? [])
     parameter.example ??= exampleOf(parameter.schema);
   if (operation.requestBody && body) {
@@ -62,6 +62,8 @@ function finish(operation: Operation, endpoint: Endpoint): void {
         response.content,
         isDone ? exampleOf(answer) : { error_msg: errors[status]?.example, error: status },
       );
+    for (const [type, { example }] of isDone ? Object.entries(media ?? {}) : [])
+      (response.content?.[type] ?? {}).example = example(exampleOf(answer));
     if (isDone && versioned) response.headers = { ETag: ETAG };
     if (status === 429 || status === 503) response.headers = { "Retry-After": RETRY_AFTER };
   }

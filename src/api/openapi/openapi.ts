@@ -130,9 +130,14 @@ function headersOf({ conditional }: Endpoint, method: Method): Pick<FastifySchem
 }
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {
-  const { status = 200, answer } = endpoint;
+  const { status = 200, answer, media } = endpoint;
   const statuses = status === "of the answer" ? [200, 201] : [status];
-  const done = { description: "Done", ...(referTo(answer) as object) };
+  const content = Object.entries(media ?? {}).map(([type, { schema }]) => [
+    type,
+    { schema: referTo(schema) },
+  ]);
+  const form = media ? { content: Object.fromEntries(content) } : (referTo(answer) as object);
+  const done = { description: "Done", ...form };
   const errors = Object.entries(errorsOf(endpoint)).flatMap(([code, words]) =>
     words ? [[code, { description: words.description, $ref: "Error#" }] as const] : [],
   );

@@ -20,7 +20,7 @@ const tag = "Results";
 
 /** Without the request, which may be large. */
 const { request: _request, ...LISTED } = ResultSchema.properties;
-export const ListedResultSchema = Type.Object(LISTED);
+export const ListedResultSchema = named("ResultWithoutRequest", Type.Object(LISTED));
 
 export const withoutRequest = ({ request: _request, ...rest }: Result): Omit<Result, "request"> =>
   rest;
@@ -38,7 +38,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     missing: "API Call",
     level: "VIEWER",
     query: RESULT_LIST,
-    answer: listOf(named("ResultWithoutRequest", ListedResultSchema)),
+    answer: listOf(ListedResultSchema),
     async handle(request) {
       const { principal, params } = request;
       const call = await callSharing("results", deps.store, principal, params.id);

@@ -75,7 +75,7 @@ const AdvancedStatSchema = named(
   }),
 );
 
-const RawSchema = named(
+export const RawSchema = named(
   "RawStat",
   Type.Object({
     result_id: Id,
@@ -85,6 +85,11 @@ const RawSchema = named(
     content_length: nullable(Type.Integer({ examples: [512] })),
   }),
 );
+
+/** A period in a list. */
+export const STAT_ENTRY = { ...stat, adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]) };
+
+export const StatEntrySchema = named("StatEntry", Type.Object(STAT_ENTRY));
 
 const about = {
   kind: Type.String({ examples: ["DAY"] }),
@@ -112,14 +117,6 @@ export const StatsSchema = named(
       min_time: PeriodTime,
       ...PageMetaSchema.properties,
     }),
-    stats: Type.Union([
-      Type.Array(
-        Type.Object({
-          ...stat,
-          adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
-        }),
-      ),
-      Type.Array(RawSchema),
-    ]),
+    stats: Type.Union([Type.Array(StatEntrySchema), Type.Array(RawSchema)]),
   }),
 );

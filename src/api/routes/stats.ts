@@ -6,7 +6,7 @@ import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
 import { advancedStatOf, codesOfType, statOf } from "../../model/stat.ts";
 import { Type } from "../../model/type.ts";
-import type { Direction, RawEntry, StatQuery } from "../../store/records.ts";
+import type { Direction, PeriodRow, RawEntry, StatQuery } from "../../store/records.ts";
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { toPage } from "../http/paging.ts";
@@ -129,12 +129,15 @@ async function periodStats(
       ...range(from, items.at(-1)?.time ?? from, formatPeriodTime),
       ...meta,
     },
-    stats: items.map(({ time, summaries }) => ({
-      ...statOf(summaries, type, time),
-      adv_stat: advancedStatOf(summaries, type),
-    })),
+    stats: items.map((row) => statEntry(row, type)),
   };
 }
+
+/** A period in a list. */
+export const statEntry = ({ time, summaries }: PeriodRow, type: string) => ({
+  ...statOf(summaries, type, time),
+  adv_stat: advancedStatOf(summaries, type),
+});
 
 async function rawStats(
   deps: EndpointDeps,
@@ -168,7 +171,7 @@ async function rawStats(
   };
 }
 
-const rawStat = ({ id, time, latency, http_code, content_length }: RawEntry) => ({
+export const rawStat = ({ id, time, latency, http_code, content_length }: RawEntry) => ({
   result_id: id,
   time: formatInstant(time),
   latency,

@@ -5,6 +5,7 @@ import { defineEndpoint } from "../../../src/api/http/endpoint.ts";
 import { serveEndpoint } from "../../../src/api/http/serve-endpoint.ts";
 import { Type } from "../../../src/model/type.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
+import { createLogger } from "../../../src/runtime/logger.ts";
 import { createTestDatabase } from "../../support/stores.ts";
 
 const OWNER = {
@@ -44,6 +45,8 @@ it("reports a caller who left before the handler looked", async () => {
     store,
     authenticate: async () => OWNER,
     stopping: new AbortController().signal,
+    log: createLogger("silent"),
+    stalledAfterMs: 60_000,
   });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
 

@@ -127,7 +127,7 @@ it("has an example for every parameter, body, answer and error", async () => {
         .filter(({ example }) => example === undefined)
         .map(({ name }) => `${operationId}: ${name}`),
       ...contents
-        .filter(([, content]) => !content?.["application/json"]?.example)
+        .filter(([, content]) => !Object.values(content ?? {}).every(({ example }) => example))
         .map(([what]) => `${operationId}: ${what}`),
     ];
   });

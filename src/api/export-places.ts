@@ -1,0 +1,29 @@
+// Limits how many exports a process makes at a time: for one owner, so that no owner's exports keep
+// others from theirs, and in all.
+import { TooManyError } from "../model/errors.ts";
+import { identityOf, ownedBy } from "../model/access.ts";
+import type { Actor } from "../model/access.ts";
+
+const IN_ALL = 8;
+const OF_AN_OWNER = 2;
+const RETRY_AFTER_SECONDS = 10;
+
+export type ExportPlaces = ReturnType<typeof createExportPlaces>;
+
+export function createExportPlaces() {
+  const held: string[] = [];
+  return {
+    /** Returns what gives the place back; call it once. Throws `too_many`. */
+    take(actor: Actor): () => void {
+      const owner = identityOf(ownedBy(actor));
+      const own = held.filter((each) => each === owner).length;
+      if (own >= OF_AN_OWNER) throw full(`${own} exports of yours are under way`);
+      if (held.length >= IN_ALL) throw full(`${held.length} exports are under way`);
+      held.push(owner);
+      return () => void held.splice(held.indexOf(owner), 1);
+    },
+  };
+}
+
+const full = (what: string): TooManyError =>
+  new TooManyError(`${what}, which is the most at a time`, RETRY_AFTER_SECONDS);

@@ -1,0 +1,89 @@
+// The recorded results of a call, page by page, in the order of their times.
+import { formatInstant } from "../model/instant.ts";
+import { RESULT_CODES } from "../model/result.ts";
+import type { Result, ResultCode } from "../model/result.ts";
+import type { Direction, RawEntry } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+import type { Pace } from "./exports.ts";
+import type { ResultFilter } from "./result-lists.ts";
+
+/** Each result once, also where a late one takes the place of MISSED meanwhile. */
+export async function* exportedResults(
+  store: Store,
+  call_id: string,
+  filter: ResultFilter,
+  pace: Pace,
+): AsyncGenerator<readonly Result[]> {
+  const { codes = RESULT_CODES, location_id = null, order, ...range } = filter;
+  const direction = order === "desc" ? "backwards" : "forwards";
+  const subject = { call_id, location_id, codes };
+  const isNew = onceEach();
+  for await (const entries of exportedEntries(store, subject, range, direction, pace)) {
+    const results = await store.results.getMany(entries.map(({ id }) => id));
+    const times = new Map(entries.map(({ id, time }) => [id, time]));
+    yield results.filter((result) => isNew(result, times.get(result.id) ?? 0));
+  }
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Remembers results that may come again, for an hour of their times: a late one is not later. */
+function onceEach(): (result: Result, time: number) => boolean {
+  const remembered = new Map<string, number>();
+  return ({ id, meta }, time) => {
+    if (remembered.has(id)) return false;
+    const wasReplaced = formatInstant(time) !== (meta.start_time ?? meta.due_time);
+    if (meta.result === "MISSED" || wasReplaced) remembered.set(id, time);
+    for (const [old, at] of remembered) {
+      if (Math.abs(time - at) < HOUR_MS) break;
+      remembered.delete(old);
+    }
+    return true;
+  };
+}
+
+export interface Range {
+  readonly from?: number | undefined;
+  /** Exclusive. */
+  readonly to?: number | undefined;
+}
+
+export interface EntrySubject {
+  readonly call_id: string;
+  /** Null: all locations together. */
+  readonly location_id: string | null;
+  readonly codes: readonly ResultCode[];
+}
+
+/** Entries of RAW statistics. */
+export async function* exportedEntries(
+  store: Store,
+  { codes, ...query }: EntrySubject,
+  { from = 0, to = Number.MAX_SAFE_INTEGER }: Range,
+  direction: Direction,
+  pace: Pace,
+): AsyncGenerator<readonly RawEntry[]> {
+  const first = await firstTime(store, query.call_id, from);
+  if (first === undefined) return;
+  let position = {
+    time: direction === "forwards" ? first : to - 1,
+    afterId: null as string | null,
+  };
+  for (;;) {
+    const { limit } = pace;
+    const found = await store.stats.raw(query, codes, position, direction, limit);
+    const entries = found.filter(({ time }) => from <= time && time < to);
+    yield entries;
+    const last = entries.at(-1);
+    if (!last || entries.length < limit) return;
+    position = { time: last.time, afterId: last.id };
+  }
+}
+
+/** Statistics tell where to look for a rare result, and outlive the results. */
+async function firstTime(store: Store, call_id: string, from: number): Promise<number | undefined> {
+  const query = { call_id, location_id: null };
+  const start = { time: from, afterId: null };
+  const [first] = await store.stats.raw(query, RESULT_CODES, start, "forwards", 1);
+  return first?.time;
+}

@@ -1,0 +1,31 @@
+// The statistics of a call, page by page, oldest first.
+import { partsOf, periodEnd, periodStart } from "../model/periods.ts";
+import { codesOfType } from "../model/stat.ts";
+import type { PeriodRow, StatQuery } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+import type { Range } from "./exported-results.ts";
+import type { Pace } from "./exports.ts";
+
+/** A kept period costs about as much to read as so many results. */
+const RESULTS_PER_PART = 8;
+
+/** The periods with calls of this type, from the one that contains `from` until before `to`. */
+export async function* exportedPeriods(
+  store: Store,
+  query: StatQuery,
+  type: string,
+  { from = 0, to = Infinity }: Range,
+  pace: Pace,
+): AsyncGenerator<readonly PeriodRow[]> {
+  const { kind } = query;
+  let start = periodStart(kind, from);
+  for (;;) {
+    const limit = Math.ceil(pace.limit / RESULTS_PER_PART / partsOf(kind, start).length);
+    const found = await store.stats.periods(query, codesOfType(type), start, "forwards", limit);
+    const rows = found.filter(({ time }) => time < to);
+    yield rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < limit) return;
+    start = periodEnd(kind, last.time);
+  }
+}

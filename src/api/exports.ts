@@ -1,0 +1,95 @@
+// Exports: rows that are read in small pages, and sent as CSV or NDJSON while they are read.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { TSchema } from "typebox";
+import { csvHeader, csvRecords } from "../model/csv.ts";
+import type { Column } from "../model/csv.ts";
+import type { Principal } from "../model/access.ts";
+import { Type } from "../model/type.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { createExportPlaces } from "./export-places.ts";
+import { choice } from "./http/parameters.ts";
+import type { Media, StreamedAnswer } from "./http/streamed-answer.ts";
+
+const FORMATS = ["csv", "ndjson"] as const;
+export type ExportFormat = (typeof FORMATS)[number];
+
+export const FORMAT = choice("format of the answer", FORMATS, "csv");
+
+const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
+  csv: "text/csv; charset=utf-8; header=present",
+  ndjson: "application/x-ndjson",
+};
+
+/** How much to read at once: as many rows as take a few milliseconds. */
+export interface Pace {
+  readonly limit: number;
+}
+
+export interface Export {
+  readonly principal: Principal;
+  readonly format: ExportFormat;
+  /** Of the file, without its ending. Letters, digits and `-`. */
+  readonly name: string;
+  readonly columns: readonly Column[];
+  /** The rows, in pages of at most `limit`. Ends early when the caller leaves. */
+  readonly pages: (pace: Pace) => AsyncIterable<readonly object[]>;
+}
+
+export type Exports = ReturnType<typeof createExports>;
+
+export function createExports(clock: Clock) {
+  const places = createExportPlaces();
+  return {
+    stream: (made: Export): StreamedAnswer => ({
+      contentType: CONTENT_TYPES[made.format],
+      filename: `${made.name}.${made.format}`,
+      async *text() {
+        const release = places.take(made.principal);
+        try {
+          yield* textOf(made, clock);
+        } finally {
+          release();
+        }
+      },
+    }),
+  };
+}
+
+/** A page and its text keep the thread this long: the beat and other requests wait for it. */
+const TURN_MS = 5;
+const [FEWEST, FIRST, MOST] = [8, 32, 1024];
+
+async function* textOf({ format, columns, pages }: Export, clock: Clock): AsyncGenerator<string> {
+  const toLine =
+    format === "csv" ? csvRecords(columns) : (row: object) => JSON.stringify(row) + "\n";
+  const pace = { limit: FIRST };
+  let text = format === "csv" ? csvHeader(columns) : "";
+  let began = clock.monotonic();
+  for await (const page of pages(pace)) {
+    for (const row of page) text += toLine(row);
+    pace.limit = paced(pace.limit, clock.monotonic() - began);
+    if (text !== "") yield text;
+    text = "";
+    await nextTurn();
+    began = clock.monotonic();
+  }
+  if (text !== "") yield text;
+}
+
+/** At most twice or half as many: one page may have waited for others. */
+function paced(limit: number, tookMs: number): number {
+  const factor = Math.min(2, Math.max(0.5, TURN_MS / Math.max(tookMs, 0.01)));
+  return Math.round(Math.min(MOST, Math.max(FEWEST, limit * factor)));
+}
+
+/** The media types of an export of rows of this schema, for the OpenAPI document. */
+export const mediaOf = (
+  row: TSchema,
+  columns: readonly Column[],
+): Readonly<Record<string, Media>> => ({
+  "text/csv": {
+    schema: Type.String({ description: `the columns ${columns.join(", ")}` }),
+    example: (of: unknown) => csvHeader(columns) + csvRecords(columns)(of as object),
+  },
+  "application/x-ndjson": { schema: row, example: (of: unknown) => of },
+});

@@ -1,0 +1,61 @@
+// Sends an answer while it is made. Until its first part is there, a failure is an error answer;
+// after that it breaks the connection, so that no caller takes a part for the whole.
+import { once } from "node:events";
+import { addAbortSignal, Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { TSchema } from "typebox";
+import { isUnavailable } from "../../model/errors.ts";
+import type { Logger } from "../../runtime/logger.ts";
+
+/** An answer that is sent while it is made, as fast as the caller takes it. */
+export interface StreamedAnswer {
+  readonly contentType: string;
+  /** Letters, digits, `-` and `.`. */
+  readonly filename: string;
+  /** Ends early, with its `finally`, when the caller leaves or the server stops. */
+  readonly text: () => AsyncGenerator<string>;
+}
+
+/** One of the forms of a streamed answer. */
+export interface Media {
+  readonly schema: TSchema;
+  /** Made of an example of `answer`. */
+  readonly example: (of: unknown) => unknown;
+}
+
+export interface Sending {
+  readonly log: Logger;
+  /** Aborted when the caller leaves or the server stops. */
+  readonly ended: AbortSignal;
+  readonly stalledAfterMs: number;
+}
+
+export async function sendStreamed(
+  { contentType, filename, text }: StreamedAnswer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { log, ended, stalledAfterMs }: Sending,
+): Promise<FastifyReply> {
+  const stream = addAbortSignal(ended, Readable.from(text(), { objectMode: false }));
+  let isSent = false;
+  const { method, routeOptions } = request;
+  stream.on("error", (err: Error) => {
+    if (!isSent || ended.aborted) return;
+    const line = { err, method, route: routeOptions.url };
+    log[isUnavailable(err) ? "warn" : "error"](line, "answer broken off");
+  });
+  try {
+    await once(stream, "readable");
+  } catch (error) {
+    if (!ended.aborted) throw error;
+    reply.raw.destroy();
+    return reply.hijack();
+  }
+  if (stream.errored && !ended.aborted) throw stream.errored;
+  isSent = true;
+  reply.raw.setTimeout(stalledAfterMs, () => reply.raw.destroy());
+  reply.type(contentType).header("content-disposition", `attachment; filename="${filename}"`);
+  if (method !== "HEAD") return reply.send(stream);
+  stream.destroy();
+  return reply.send(Readable.from([]));
+}

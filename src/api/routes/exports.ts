@@ -1,0 +1,175 @@
+// Exports as files: a call's results and statistics, and the statistics of a report's rows.
+import { notFound } from "../../model/errors.ts";
+import { Id, LocationRef, Name } from "../../model/fields.ts";
+import { PERIOD_KINDS } from "../../model/periods.ts";
+import type { Report } from "../../model/report.ts";
+import { codesOfType, STAT_TYPES } from "../../model/stat.ts";
+import { columnsOf } from "../../model/csv.ts";
+import { Type } from "../../model/type.ts";
+import type { Store } from "../../store/store.ts";
+import { exportedEntries, exportedResults } from "../exported-results.ts";
+import type { Range } from "../exported-results.ts";
+import { exportedPeriods } from "../exported-stats.ts";
+import { FORMAT, mediaOf } from "../exports.ts";
+import type { Pace } from "../exports.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { assertRange, choice, instant } from "../http/parameters.ts";
+import { visible } from "../owned-documents.ts";
+import { LOCATION_FILTER, locationToFilter } from "../requested-location.ts";
+import { filterOf, RESULT_FILTERS } from "../result-lists.ts";
+import { callNames, callSharing } from "../shared-calls.ts";
+import { ListedResultSchema, withoutRequest } from "./results.ts";
+import { STAT_ENTRY, StatEntrySchema, RawSchema } from "./stat-schemas.ts";
+import { rawStat, statEntry } from "./stats.ts";
+
+const RESULT_COLUMNS = columnsOf(ListedResultSchema);
+const STAT_COLUMNS = columnsOf(StatEntrySchema);
+const RAW_COLUMNS = columnsOf(RawSchema);
+
+const ReportStatSchema = named(
+  "ReportStat",
+  Type.Object({ group: Name, call_id: Id, name: Name, location_id: LocationRef, ...STAT_ENTRY }),
+);
+const REPORT_COLUMNS = columnsOf(ReportStatSchema);
+
+const PERIODS = {
+  format: FORMAT,
+  from: instant("only from the period that contains it on; ISO 8601, UTC when it has no offset"),
+  to: instant("only periods that begin before this time, which is excluded; as `from`"),
+  type: choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL"),
+};
+
+const HOW =
+  "Sent while it is read; a failure breaks the connection. Each owner may have two exports under way.";
+
+export const exportEndpoints = (deps: EndpointDeps): Endpoint[] => [
+  resultExport(deps),
+  statExport(deps),
+  reportExport(deps),
+];
+
+const resultExport = ({ store, exports }: EndpointDeps): Endpoint =>
+  defineEndpoint({
+    operationId: "exportResults",
+    methods: ["GET"],
+    path: "/calls/:id/results/export",
+    tag: "Results",
+    summary: "Export the recorded results of an API Call",
+    description: `In the order of their times, without runs that have not ended. Filters combine. ${HOW} Open to those who may see the call's results.`,
+    missing: "API Call",
+    level: "VIEWER",
+    query: { format: FORMAT, ...RESULT_FILTERS },
+    answer: ListedResultSchema,
+    media: mediaOf(ListedResultSchema, RESULT_COLUMNS),
+    async handle({ principal, params, query }) {
+      const call = await callSharing("results", store, principal, params.id);
+      if (!call) throw notFound("API Call");
+      const filter = await filterOf(store, query);
+      return exports.stream({
+        principal,
+        format: query.format,
+        name: `results-${call.id}`,
+        columns: RESULT_COLUMNS,
+        async *pages(pace) {
+          for await (const page of exportedResults(store, call.id, filter, pace))
+            yield page.map(withoutRequest);
+        },
+      });
+    },
+  });
+
+const statExport = ({ store, exports }: EndpointDeps): Endpoint =>
+  defineEndpoint({
+    operationId: "exportStats",
+    methods: ["GET"],
+    path: "/calls/:id/stats/export",
+    tag: "Statistics",
+    summary: "Export the statistics of an API Call",
+    description: `Oldest first, only periods with such calls; with \`kind=RAW\`, single calls between \`from\` and \`to\`. ${HOW} Open to those who may see the call's statistics.`,
+    missing: "API Call",
+    level: "VIEWER",
+    query: {
+      ...PERIODS,
+      kind: choice("kind of period; RAW: single calls", [...PERIOD_KINDS, "RAW"], "DAY"),
+      location_id: LOCATION_FILTER,
+    },
+    answer: Type.Union([StatEntrySchema, RawSchema]),
+    media: mediaOf(Type.Union([StatEntrySchema, RawSchema]), STAT_COLUMNS),
+    async handle({ principal, params, query }) {
+      const { format, kind, type, ...range } = query;
+      const call = await callSharing("stats", store, principal, params.id);
+      if (!call) throw notFound("API Call");
+      assertRange(range);
+      const location_id = await locationToFilter(store, query.location_id);
+      const of = { call_id: call.id, location_id };
+      return exports.stream({
+        principal,
+        format,
+        name: `stats-${call.id}`,
+        columns: kind === "RAW" ? RAW_COLUMNS : STAT_COLUMNS,
+        async *pages(pace) {
+          if (kind === "RAW") {
+            const subject = { ...of, codes: codesOfType(type) };
+            for await (const page of exportedEntries(store, subject, range, "forwards", pace))
+              yield page.map(rawStat);
+          } else
+            for await (const page of exportedPeriods(store, { ...of, kind }, type, range, pace))
+              yield page.map((row) => statEntry(row, type));
+        },
+      });
+    },
+  });
+
+const reportExport = ({ store, exports }: EndpointDeps): Endpoint =>
+  defineEndpoint({
+    operationId: "exportReport",
+    methods: ["GET"],
+    path: "/reports/:id/export",
+    tag: "Reports",
+    summary: "Export the statistics of the rows of a report",
+    description: `Row by row, oldest first, only periods with such calls, and only rows of calls whose statistics you may see. ${HOW}`,
+    missing: "Report",
+    level: "VIEWER",
+    query: { ...PERIODS, kind: choice("kind of period", PERIOD_KINDS, "DAY") },
+    answer: ReportStatSchema,
+    media: mediaOf(ReportStatSchema, REPORT_COLUMNS),
+    async handle({ principal, params, query }) {
+      const stored = await store.documents.get("report", params.id);
+      const report = visible("Report", stored, principal).document as Report;
+      assertRange(query);
+      return exports.stream({
+        principal,
+        format: query.format,
+        name: `report-${report.id}`,
+        columns: REPORT_COLUMNS,
+        async *pages(pace) {
+          const names = await callNames("stats", store, principal, report);
+          yield* reportRows(store, report, names, query, pace);
+        },
+      });
+    },
+  });
+
+interface ReportQuery extends Range {
+  readonly kind: (typeof PERIOD_KINDS)[number];
+  readonly type: string;
+}
+
+/** `names` has those of the calls whose rows are shown. */
+async function* reportRows(
+  store: Store,
+  { groups }: Report,
+  names: ReadonlyMap<string, string>,
+  { kind, type, ...range }: ReportQuery,
+  pace: Pace,
+): AsyncGenerator<readonly object[]> {
+  for (const { name: group, rows } of groups)
+    for (const { call_id, location_id } of rows) {
+      const name = names.get(call_id);
+      if (name === undefined) continue;
+      const of = { call_id, location_id, kind };
+      for await (const page of exportedPeriods(store, of, type, range, pace))
+        yield page.map((row) => ({ group, call_id, name, location_id, ...statEntry(row, type) }));
+    }
+}

@@ -1,0 +1,148 @@
+// How exports are sent: over real connections, whole or not at all.
+import { once } from "node:events";
+import { get } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { DatabaseSync } from "node:sqlite";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { createCall, startApi } from "../support/api.ts";
+import type { Caller, TestApi } from "../support/api.ts";
+import { aReport, aRun, T0 } from "../support/runs.ts";
+
+/** More than connections hold on their way: 250 results of 64 KiB and more. */
+const RESULTS = 250;
+const header = { key: "X-Long", value: "x".repeat(64 * 1024) };
+
+/** A listening API, and a call whose export a caller must read on to get. */
+async function exporting(config: Parameters<typeof startApi>[0] = {}) {
+  const api = await startApi(config);
+  await api.api.start();
+  const { id } = await createCall(api);
+  const runs = Array.from({ length: RESULTS }, (_, n) =>
+    aRun({ target_id: id, due_time: T0 + n * 60_000 }),
+  );
+  await api.store.pendingRuns.insert(runs);
+  await api.store.results.record(
+    runs.map((run) => {
+      const report = aReport(run);
+      const response = { status_code: 200, status_string: "OK", headers: [header] };
+      return { ...report, results: report.results.map((result) => ({ ...result, response })) };
+    }),
+  );
+  return { api, path: `/calls/${id}/results/export?format=ndjson` };
+}
+
+/** Sends the request, and waits for the head of the answer. */
+async function begin(api: TestApi, path: string, as: Caller = api.ann): Promise<IncomingMessage> {
+  const headers = { authorization: `Bearer ${as.key}` };
+  const request = get(`${api.api.address()}/api/2${path}`, { headers, agent: false });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return response;
+}
+
+/** How the answer ends: its lines, or what broke it off. */
+const endOf = (response: IncomingMessage): Promise<number | string> =>
+  text(response).then(
+    (body) => body.split("\n").length - 1,
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  );
+
+const statusOf = async (api: TestApi, path: string): Promise<number> =>
+  (await api.send({ path, method: "HEAD" })).status;
+
+const brokenOff = (api: TestApi): string[] =>
+  api
+    .logged()
+    .split("\n")
+    .filter((line) => line.includes("answer broken off"));
+
+it("sends all of a large export, and waits for a caller who is slow", async () => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  const response = await begin(api, path);
+  // The API goes on answering while this export waits.
+  expect((await api.send({ path: "/calls/" })).status).toBe(200);
+  expect(await endOf(response)).toBe(RESULTS);
+  expect(brokenOff(api)).toEqual([]);
+});
+
+it("breaks the connection when it fails on the way, and logs why in a line", async () => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  const response = await begin(api, path);
+  renameTable(api, "results", "moved");
+  expect(await endOf(response)).toBe("ECONNRESET");
+  expect(brokenOff(api)).toHaveLength(1);
+  expect(brokenOff(api)[0]).toContain("no such table: results");
+});
+
+it("answers with an error when it fails before the first row", async () => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  renameTable(api, "results", "moved");
+  const response = await begin(api, path);
+  expect([response.statusCode, response.headers["content-disposition"]]).toEqual([500, undefined]);
+  expect(JSON.parse(await text(response))).toEqual({ error_msg: "Internal error", error: 500 });
+});
+
+function renameTable({ database }: TestApi, from: string, to: string): void {
+  const { location } = database;
+  const file = new DatabaseSync("file" in location ? location.file : "");
+  file.exec(`alter table ${from} rename to ${to}`);
+  file.close();
+}
+
+it("ends when the service stops, which does not wait for the caller", async () => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  const response = await begin(api, path);
+  await api.api.stop();
+  expect(await endOf(response)).toBe("ECONNRESET");
+  expect(brokenOff(api)).toEqual([]);
+});
+
+it("ends when a caller takes nothing for long", async () => {
+  const { api, path } = await exporting({ config: { stalledAfterMs: 50 } });
+  await using _ = api;
+  const responses = [await begin(api, path), await begin(api, path)];
+  await expect.poll(() => statusOf(api, path), { interval: 5 }).toBe(200);
+  for (const response of responses) expect(await endOf(response)).toBe("ECONNRESET");
+});
+
+it("lets an owner make two at a time, and gives the place of one who leaves to the next", async () => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  const [first, second] = [await begin(api, path), await begin(api, path)];
+  const refused = await api.send({ path });
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "10"]);
+  expect(refused.body["error_msg"]).toMatch(/^2 exports of yours are under way/);
+  first.destroy();
+  await expect.poll(() => statusOf(api, path), { interval: 5 }).toBe(200);
+  // Read to its end, the other gives its place back too.
+  expect(await endOf(second)).toBe(RESULTS);
+  const [third, fourth] = [await begin(api, path), await begin(api, path)];
+  expect([third.statusCode, fourth.statusCode]).toEqual([200, 200]);
+});
+
+it("makes eight at a time, of all owners", async () => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  const id = path.split("/")[2] ?? "";
+  const body = { access: { results: true } };
+  await api.send({ method: "PUT", path: `/calls/${id}/`, body });
+  for (let n = 0; n < 8; n += 1)
+    expect((await begin(api, path, await api.caller(`owner ${n}`))).statusCode).toBe(200);
+  const refused = await api.send({ path });
+  expect([refused.status, refused.body["error_msg"]]).toEqual([
+    429,
+    "8 exports are under way, which is the most at a time",
+  ]);
+});
+
+it("answers HEAD with the head alone", async () => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  const { status, text: body, headers } = await api.send({ path, method: "HEAD" });
+  expect([status, body, headers["content-length"]]).toEqual([200, "", undefined]);
+  expect(headers["content-type"]).toBe("application/x-ndjson");
+});
