@@ -20,17 +20,18 @@ export async function recordResults(
   reports: readonly RunReport[],
 ): Promise<void> {
   try {
-    await record(options, reports);
+    await recordBatch(options, reports);
   } catch (cause) {
     if (isUnavailable(cause)) throw cause;
     await recordOneByOne(options, reports);
   }
 }
 
-async function record(
+/** Rejects whatever the reason, with none of the batch recorded. */
+export async function recordBatch(
   { store, clock, log, metrics }: RecordResultsOptions,
   reports: readonly RunReport[],
-): Promise<void> {
+): Promise<Recorded> {
   const started = clock.monotonic();
   const recorded = await store.results.record(reports);
   const seconds = (clock.monotonic() - started) / 1000;
@@ -38,6 +39,7 @@ async function record(
   countOutcomes(metrics, recorded);
   const level = recorded.unknown > 0 ? "warn" : "debug";
   log[level]({ ...recorded, duration_ms: Math.round(seconds * 1000) }, "results recorded");
+  return recorded;
 }
 
 /** A report that the database rejects must not hold up the others; its run ends as MISSED. */
@@ -48,7 +50,7 @@ async function recordOneByOne(
   const { log, metrics } = options;
   for (const report of reports) {
     try {
-      await record(options, [report]);
+      await recordBatch(options, [report]);
     } catch (err) {
       if (isUnavailable(err)) throw err;
       metrics.results.inc({ outcome: "unusable" });
