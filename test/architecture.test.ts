@@ -67,6 +67,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: ["undici"],
   },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
+  "simulation/": { ours: [...ROLE, "simulation/", ...STORE], packages: [] },
   "config/": { ours: ["model/", "config/"], packages: ["fastest-levenshtein"] },
   "net/": {
     ours: [...ROLE, "net/"],

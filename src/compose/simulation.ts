@@ -1,0 +1,30 @@
+// Simulations of this program: recorded as the aggregator records results, but without its metrics,
+// which are about real ones.
+import { createAggregatorMetrics } from "../aggregator/metrics.ts";
+import { recordBatch } from "../aggregator/record-results.ts";
+import { slotOf } from "../model/slots.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { Registry } from "../runtime/metrics.ts";
+import type { FillOptions } from "../simulation/fill-store.ts";
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** What a simulation shares with all others. */
+export function simulationOn({
+  log,
+}: {
+  readonly log: Logger;
+}): Pick<FillOptions, "clock" | "record"> {
+  const metrics = createAggregatorMetrics(new Registry());
+  return {
+    clock: systemClock,
+    record: (store, reports) => recordBatch({ store, clock: systemClock, log, metrics }, reports),
+  };
+}
+
+/** So many weeks, up to the last minute that is over. */
+export const weeksUpTo = (now: number, weeks: number): Pick<FillOptions, "from" | "until"> => {
+  const until = slotOf(now);
+  return { from: until - weeks * WEEK_MS, until };
+};

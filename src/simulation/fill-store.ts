@@ -1,0 +1,192 @@
+// Fills a store with the results of a simulation, through the ledger: each run is ordered and its
+// report recorded in one transaction, so that nothing is left half done.
+import { callResource } from "../model/call.ts";
+import { periodStart } from "../model/periods.ts";
+import { RESULT_CODES } from "../model/result.ts";
+import type { RunReport } from "../model/result.ts";
+import { MINUTE_MS } from "../model/slots.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { NewDocument, Recorded } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+import { seriesOf, SIMULATED_TAG } from "./plan.ts";
+import type { Plan, Series, SimulatedCall } from "./plan.ts";
+import { simulatedRun, triggersOf } from "./simulated-run.ts";
+
+export interface FillOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly plan: Plan;
+  /** The runs triggered from then (inclusive), epoch milliseconds. */
+  readonly from: number;
+  /** The runs triggered before then, epoch milliseconds. All of them must have ended by now. */
+  readonly until: number;
+  /** Of the audit trail, for the calls that it creates. */
+  readonly actor: string;
+  /** Records the reports in the transaction `within`. */
+  readonly record: (within: Store, reports: readonly RunReport[]) => Promise<Recorded>;
+  /** The most results in one transaction. */
+  readonly batch: number;
+  /**
+   * The pause after a transaction, as a multiple of the time that it took: others who write to the
+   * same file come in between.
+   */
+  readonly pause: number;
+  readonly signal?: AbortSignal;
+  /** Called with the number of runs that have an outcome since the last time. */
+  readonly onProgress?: (runs: number) => void;
+}
+
+const DAY_MS = 1440 * MINUTE_MS;
+const CALLS_AT_ONCE = 50;
+
+/**
+ * Resolves to the number of results that are new. Repeat it after an interruption, or at a later
+ * time: each run counts once. Rejects with the signal's reason.
+ */
+export async function fillStore(options: FillOptions): Promise<number> {
+  const { plan, onProgress, from, until } = options;
+  await insertLocations(options);
+  for (let at = 0; at < plan.calls.length; at += CALLS_AT_ONCE)
+    await insertCalls(options, plan.calls.slice(at, at + CALLS_AT_ONCE));
+  let recorded = 0;
+  for (const [start, end] of windowsOf(options))
+    for (const series of seriesOf(plan)) {
+      const triggers = triggersOf(plan, Math.max(start, from), Math.min(end, until));
+      recorded += await fillWindow(options, series, [start, end], triggers);
+      onProgress?.(triggers.length);
+    }
+  return recorded;
+}
+
+/** How many runs the simulation has. */
+export const runsIn = ({
+  plan,
+  from,
+  until,
+}: Pick<FillOptions, "plan" | "from" | "until">): number =>
+  plan.calls.length * plan.locations.length * triggersOf(plan, from, until).length;
+
+/** Never the first location of the store: that is the default one, and no agent is at these. */
+async function insertLocations({ store, plan }: FillOptions): Promise<void> {
+  const created = (await store.now()) + 1;
+  for (const { id, label, region } of plan.locations)
+    await store.locations.insert({ id, label, region, created });
+}
+
+const insertCalls = (
+  { store, plan, actor }: FillOptions,
+  calls: readonly SimulatedCall[],
+): Promise<void> =>
+  store.transaction(async (within) => {
+    const time = await within.now();
+    const { owner, owner_org } = plan;
+    for (const call of calls) {
+      const isNew = await within.documents.insert(documentOf(call, plan, time));
+      if (!isNew) continue;
+      await within.audit.record({
+        time,
+        actor,
+        owner,
+        org: owner_org,
+        address: null,
+        action: "create",
+        kind: "call",
+        object_id: call.id,
+        fields: [],
+      });
+    }
+  });
+
+function documentOf(
+  { id, name, method, url }: SimulatedCall,
+  { owner, owner_org }: Plan,
+  now: number,
+): NewDocument {
+  const body = {
+    meta: {
+      name,
+      tags: [SIMULATED_TAG],
+      description: "Simulated: its results were made up, and nothing ever calls its URL",
+    },
+    request: { method, url },
+  };
+  const document = callResource.create(body, { id, owner, now });
+  return {
+    id,
+    kind: "call",
+    owner,
+    owner_org,
+    document,
+    filters: callResource.filters(document),
+    ...callResource.sharing(document),
+  };
+}
+
+type Window = readonly [start: number, end: number];
+
+/** Whole days, so many that a series has about a batch of runs in them. */
+function* windowsOf({ plan, from, until, batch }: FillOptions): Generator<Window> {
+  const length = Math.max(1, Math.floor((plan.frequency * batch) / 1440)) * DAY_MS;
+  for (let start = periodStart("DAY", from); start < until; start += length)
+    yield [start, start + length];
+}
+
+async function fillWindow(
+  options: FillOptions,
+  series: Series,
+  window: Window,
+  triggers: readonly number[],
+): Promise<number> {
+  const pruned = await prunedDays(options.store, series, window);
+  const left = triggers.filter((trigger) => !pruned.has(periodStart("DAY", trigger)));
+  let recorded = 0;
+  for (let at = 0; at < left.length; at += options.batch)
+    recorded += await recordRuns(options, series, left.slice(at, at + options.batch));
+  return recorded;
+}
+
+/**
+ * The days of which retention has removed results: their statistics still count these, and would
+ * count them again.
+ */
+async function prunedDays(
+  { stats }: Store,
+  { call, location }: Series,
+  [start, end]: Window,
+): Promise<ReadonlySet<number>> {
+  const query = { call_id: call.id, kind: "DAY", location_id: location.id } as const;
+  const days = Math.round((end - start) / DAY_MS);
+  const found = await stats.periods(query, RESULT_CODES, start, "forwards", days);
+  const pruned = new Set<number>();
+  for (const { time, summaries } of found.filter((day) => day.time < end)) {
+    const counted = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
+    const raw = await stats.rawOfPeriod(query, time);
+    if (raw.length < counted) pruned.add(time);
+  }
+  return pruned;
+}
+
+/** Resolves to the number of results that are new. */
+async function recordRuns(
+  { store, clock, record, pause, signal }: FillOptions,
+  series: Series,
+  triggers: readonly number[],
+): Promise<number> {
+  signal?.throwIfAborted();
+  const runs = triggers.map((trigger) => simulatedRun(series, trigger));
+  const started = clock.monotonic();
+  const count = await store.transaction(async (within) => {
+    const ordered = await within.pendingRuns.insert(runs.map(({ run }) => run));
+    const open = new Set(ordered.map(({ result_id }) => result_id));
+    if (open.size === 0) return 0;
+    const reports = runs.flatMap(({ report }) => (open.has(report.run_id) ? [report] : []));
+    const { recorded } = await record(within, reports);
+    if (recorded !== open.size)
+      throw new Error(
+        `${open.size - recorded} of ${open.size} simulated results were not recorded`,
+      );
+    return recorded;
+  });
+  if (pause > 0) await clock.pause((clock.monotonic() - started) * pause, signal);
+  return count;
+}

@@ -1,0 +1,108 @@
+// What a simulation consists of. Everything in it follows from its seed: simulating again, for
+// longer or at a later time, adds to the same calls, and gives every run the same outcome.
+import type { Ownership } from "../model/access.ts";
+import { derivedId } from "../runtime/ids.ts";
+import { simulatedService } from "./kinds.ts";
+import type { Kind } from "./kinds.ts";
+import { simulatedLocation } from "./locations.ts";
+import type { SimulatedLocation } from "./locations.ts";
+import { keyOf } from "./random.ts";
+
+export const SIMULATED_TAG = "sonde-simulated";
+
+/** The weeks from one troubled week of a call to the next. */
+export const TROUBLED_EVERY = 8;
+
+export interface PlanOptions extends Ownership {
+  readonly seed: number;
+  readonly calls: number;
+  readonly locations: number;
+  /** Of the runs, in minutes. */
+  readonly frequency: number;
+  /** A troubled week, by `weekOf`; by default, each call has its own. */
+  readonly troubledWeek?: number;
+}
+
+export interface SimulatedCall {
+  readonly id: string;
+  readonly key: number;
+  readonly name: string;
+  readonly method: string;
+  readonly url: string;
+  readonly domain: string;
+  readonly kind: Kind;
+  /** The remainder of its troubled weeks, divided by how often they come. */
+  readonly troubledWeek: number;
+}
+
+/** The runs of one call at one location. */
+export interface Series extends Ownership {
+  readonly key: number;
+  readonly call: SimulatedCall;
+  readonly location: SimulatedLocation;
+  readonly locationKey: number;
+  /** Of a deployment that does not exist: nothing ever calls the targets. */
+  readonly deploymentId: string;
+  readonly frequency: number;
+}
+
+export interface Plan extends Ownership {
+  readonly seed: number;
+  readonly frequency: number;
+  readonly calls: readonly SimulatedCall[];
+  readonly locations: readonly SimulatedLocation[];
+}
+
+export function planOf(options: PlanOptions): Plan {
+  const { seed, frequency, owner, owner_org } = options;
+  const locations = Array.from({ length: options.locations }, (_, n) => simulatedLocation(n));
+  const calls = Array.from({ length: options.calls }, (_, n) => plannedCall(options, n));
+  return { seed, frequency, owner, owner_org, calls, locations };
+}
+
+/** One for each call and location, in their order. There may be a million. */
+export function* seriesOf(plan: Plan): Generator<Series> {
+  const { seed, frequency, owner, owner_org } = plan;
+  for (const call of plan.calls)
+    for (const location of plan.locations)
+      yield {
+        owner,
+        owner_org,
+        call,
+        location,
+        frequency,
+        key: keyOf(seed, "series", call.key, location.id),
+        locationKey: keyOf(seed, "location", location.id),
+        deploymentId: idOf(plan, "deployment", call.id, location.id),
+      };
+}
+
+function plannedCall(options: PlanOptions, n: number): SimulatedCall {
+  const { name, method, host, path, kind } = simulatedService(n);
+  const key = keyOf(options.seed, "call", n);
+  return {
+    id: idOf(options, "call", String(n)),
+    key,
+    name: `Simulated: ${name}`,
+    method,
+    url: `https://${host}${path}`,
+    domain: host,
+    kind,
+    troubledWeek: (options.troubledWeek ?? key) % TROUBLED_EVERY,
+  };
+}
+
+/** Each owner has its own simulations. Its time is the epoch: it has to be the same every time. */
+const idOf = (
+  { seed, owner, owner_org }: Ownership & { readonly seed: number },
+  ...parts: readonly [string, ...string[]]
+): string =>
+  derivedId(
+    0,
+    "simulation",
+    owner,
+    String(owner_org !== null),
+    owner_org ?? "",
+    `${seed}`,
+    ...parts,
+  );

@@ -1,0 +1,55 @@
+// Random numbers that follow from a key: the same key gives the same numbers. Not for secrets.
+
+export interface Random {
+  /** Evenly from 0 to below 1. */
+  next(): number;
+  chance(share: number): boolean;
+  between(low: number, high: number): number;
+  /** Of a normal distribution with mean 0 and deviation 1. */
+  normal(): number;
+  /** Of a log-normal distribution: half are below the median. */
+  logNormal(median: number, sigma: number): number;
+  pick<T>(items: readonly [T, ...T[]]): T;
+}
+
+/** FNV-1a over the parts, with the final mix of MurmurHash3: 32 bits. */
+export function keyOf(...parts: readonly (string | number)[]): number {
+  const text = parts.join("\0");
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return mixed(hash);
+}
+
+/** The key of the nth part of what `key` stands for; cheaper than `keyOf`. */
+export const partOfKey = (key: number, n: number): number =>
+  mixed(key ^ mixed(Math.imul(n, 0x9e3779b1)));
+
+function mixed(hash: number): number {
+  let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+/** The generator is mulberry32, by Tommy Ettinger, in the public domain. */
+export function createRandom(key: number): Random {
+  let state = key | 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+  // Box and Muller (1958).
+  const normal = (): number =>
+    Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
+  return {
+    next,
+    normal,
+    chance: (share) => next() < share,
+    between: (low, high) => low + (high - low) * next(),
+    logNormal: (median, sigma) => median * Math.exp(sigma * normal()),
+    pick: <T>(items: readonly [T, ...T[]]): T =>
+      items[Math.floor(next() * items.length)] ?? items[0],
+  };
+}

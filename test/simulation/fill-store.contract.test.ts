@@ -1,0 +1,173 @@
+// Filling a store with simulated results.
+import { describe, expect, it } from "vitest";
+import { simulationOn } from "../../src/compose/simulation.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { fillStore, runsIn } from "../../src/simulation/fill-store.ts";
+import type { FillOptions } from "../../src/simulation/fill-store.ts";
+import { planOf, seriesOf } from "../../src/simulation/plan.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { expectStatisticsOfRows } from "../support/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 9, 14, 12);
+const ALL = { after: "", limit: 100_000 };
+const ANN = { owner: "ann", org: null };
+const CALLS = 2;
+const DAYS = 3;
+const RUNS = CALLS * 2 * DAYS * 24;
+const size = { calls: CALLS, locations: 2, frequency: 60 };
+const plan = planOf({ owner: "ann", owner_org: null, seed: 7, ...size });
+
+const optionsFor = (store: Store, change: Partial<FillOptions> = {}): FillOptions => ({
+  ...simulationOn({ log: createLogger("silent") }),
+  store,
+  plan,
+  from: NOW - DAYS * DAY,
+  until: NOW,
+  actor: "test",
+  batch: 30,
+  pause: 0,
+  ...change,
+});
+
+const resultsIn = async (store: Store) =>
+  (await Promise.all(plan.calls.map(({ id }) => store.results.listOfCall(id, ALL)))).flat();
+
+const pendingIn = async (store: Store) =>
+  (await Promise.all(plan.calls.map(({ id }) => store.pendingRuns.listOfTarget(id, ALL)))).flat();
+
+/** Each due run once, nothing pending, and statistics of exactly these. */
+async function expectWhole(store: Store, from: number, until: number): Promise<void> {
+  const results = await resultsIn(store);
+  const due = [...seriesOf(plan)].flatMap(({ deploymentId }) =>
+    Array.from(
+      { length: (until - from) / 3_600_000 },
+      (_, hour) => `${deploymentId} ${from + hour * 3_600_000}`,
+    ),
+  );
+  expect(
+    results.map(({ meta }) => `${meta.deployment_id} ${Date.parse(meta.due_time)}`).toSorted(),
+  ).toEqual(due.toSorted());
+  expect(await pendingIn(store)).toEqual([]);
+  await expectStatisticsOfRows(store, { results, pending: [] });
+}
+
+async function removeResults({ location }: TestDatabase, before: number): Promise<void> {
+  const database =
+    "url" in location
+      ? openPostgres({ url: location.url })
+      : openSqlite({ path: location.file, clock: systemClock });
+  await using kysely = database.kysely;
+  await kysely.deleteFrom("results").where("time", "<", before).execute();
+}
+
+describe.each(storeKinds)("a simulation in %s", (kind) => {
+  it("has every result once, in the statistics too, however often it is repeated", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    const options = optionsFor(store);
+    let runs = 0;
+    const onProgress = (more: number): void => void (runs += more);
+    expect(await fillStore({ ...options, onProgress })).toBe(RUNS);
+    expect([runs, runsIn(options)]).toEqual([RUNS, RUNS]);
+    await expectWhole(store, NOW - DAYS * DAY, NOW);
+    expect(await fillStore({ ...options, batch: 7, until: NOW - DAY })).toBe(0);
+
+    const [from, until] = [NOW - DAY, NOW + DAY];
+    expect(await fillStore(optionsFor(store, { from, until }))).toBe(RUNS / DAYS);
+    await expectWhole(store, NOW - DAYS * DAY, NOW + DAY);
+  });
+
+  it("is marked, and nothing will ever run its calls", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    await store.locations.insert({ id: "zurich", label: "", region: "", created: NOW });
+    await fillStore(optionsFor(store, { from: NOW - DAY }));
+    const calls = await store.documents.list("call", ANN, {}, ALL);
+    expect(calls).toHaveLength(CALLS);
+    for (const { document } of calls)
+      expect(document).toMatchObject({
+        meta: {
+          name: expect.stringMatching(/^Simulated: /),
+          tags: ["sonde-simulated"],
+          domain: expect.stringMatching(/\.example$/),
+          owner: "ann",
+        },
+      });
+    expect(await store.locations.list()).toMatchObject([
+      { id: "zurich" },
+      { id: "sim-frankfurt", label: "Simulated: Frankfurt", region: "Simulated" },
+      { id: "sim-virginia", label: "Simulated: Virginia", region: "Simulated" },
+    ]);
+    const agents = new Set((await resultsIn(store)).map(({ meta }) => meta.agent_id));
+    expect(agents).toEqual(new Set(["simulation"]));
+    expect(await store.documents.listKind("deployment", ALL)).toEqual([]);
+    const audit = await store.audit.list({ limit: 100 });
+    expect(audit.map(({ action, object_id }) => [action, object_id])).toEqual(
+      plan.calls.map(({ id }) => ["create", id]),
+    );
+  });
+
+  it("completes what was interrupted, between transactions and within one", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    const controller = new AbortController();
+    const onProgress = (): void => controller.abort(new Error("interrupted"));
+    await expect(
+      fillStore(optionsFor(store, { onProgress, signal: controller.signal })),
+    ).rejects.toThrow("interrupted");
+    const some = (await resultsIn(store)).length;
+    expect(some).toBeGreaterThan(0);
+
+    const { record } = simulationOn({ log: createLogger("silent") });
+    const failing = optionsFor(store, {
+      async record(within, reports) {
+        await record(within, reports);
+        throw new Error("killed");
+      },
+    });
+    await expect(fillStore(failing)).rejects.toThrow("killed");
+    expect([(await resultsIn(store)).length, await pendingIn(store)]).toEqual([some, []]);
+
+    expect(await fillStore(optionsFor(store))).toBe(RUNS - some);
+    await expectWhole(store, NOW - DAYS * DAY, NOW);
+  });
+
+  it("does not count again what retention has removed", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    await fillStore(optionsFor(store));
+    const query = { call_id: plan.calls[0]!.id, kind: "MONTH", location_id: null } as const;
+    const before = await store.stats.period(query, Date.UTC(2026, 9, 1));
+    await removeResults(database, NOW - DAY);
+    const left = (await resultsIn(store)).length;
+    expect(left).toBeLessThan(RUNS / 2);
+    expect(await fillStore(optionsFor(store))).toBe(0);
+    expect(await store.stats.period(query, Date.UTC(2026, 9, 1))).toEqual(before);
+    expect(await resultsIn(store)).toHaveLength(left);
+  });
+
+  it("asks for the insights of the closed weeks and months", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    await fillStore(
+      optionsFor(store, {
+        from: NOW - 21 * DAY,
+        plan: planOf({ ...plan, ...size, seed: 7, frequency: 1440 }),
+      }),
+    );
+    const stale = await store.insights.listStale(NOW, undefined, 100);
+    const WEEKS = [Date.UTC(2026, 8, 21), Date.UTC(2026, 8, 28), Date.UTC(2026, 9, 5)];
+    expect(stale.map(({ start, call_id }) => `${start} ${call_id}`).toSorted()).toEqual(
+      [...WEEKS, Date.UTC(2026, 8, 1)]
+        .flatMap((start) => plan.calls.map(({ id }) => `${start} ${id}`))
+        .toSorted(),
+    );
+  });
+});
