@@ -26,6 +26,9 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
   sonde retention run [--dry-run]
                                 remove what has expired, as the service does hourly
+  sonde simulate --calls N --locations N --weeks N [--frequency MINUTES] [--seed N]
+      [--owner NAME [--org NAME]]
+                                fill the store with made-up results: see docs/simulation.md
   sonde config print            print the effective settings, without secrets
 
 Settings are environment variables, SONDE_*: see docs/configuration.md.
@@ -55,6 +58,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "locations env": printAgentEnvironment,
   "audit list": listAudit,
   "retention run": runRetention,
+  simulate: {
+    options: ["calls", "locations", "weeks", "seed", "frequency", "owner", "org"],
+    async run(input) {
+      // Likewise.
+      const { simulate } = await import("./simulate.ts");
+      await simulate(input);
+    },
+  },
   "config print": {
     run: async ({ config, print }) => print(renderConfig(config)),
   },

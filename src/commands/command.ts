@@ -24,6 +24,11 @@ const OPTIONS = {
   to: { type: "string" },
   call: { type: "string" },
   "dry-run": { type: "boolean" },
+  calls: { type: "string" },
+  locations: { type: "string" },
+  weeks: { type: "string" },
+  seed: { type: "string" },
+  frequency: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;

@@ -1,0 +1,128 @@
+// `sonde simulate`, as its user meets it.
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it, vi } from "vitest";
+import { runCommand } from "../../src/commands/command-line.ts";
+import { httpClient } from "../support/client.ts";
+import { makeFolder, runSonde, startSonde } from "../support/process.ts";
+import { until } from "../support/until.ts";
+
+const SIZE = ["--calls", "4", "--locations", "2", "--weeks", "1", "--frequency", "10"];
+const RUNS = 4 * 2 * 7 * 144;
+const KEY = "0123456789abcdefghijABCDEFGHIJ01";
+
+interface Counts {
+  readonly results: number;
+  readonly counted: number;
+  readonly pending: number;
+}
+
+const countsIn = (dataDir: string): Counts => {
+  using database = new DatabaseSync(join(dataDir, "sonde.db"));
+  return database
+    .prepare(
+      `select (select count(*) from results) as results,
+        (select count(*) from pending_runs) as pending,
+        (select sum(count) from stats join names on names.id = kind where name = 'DAY') as counted`,
+    )
+    .get() as unknown as Counts;
+};
+
+describe("sonde simulate", { timeout: 60_000 }, () => {
+  it("prints what it made, and shows its progress apart from that", async () => {
+    using folder = makeFolder();
+    const { path, dataDir } = folder;
+    const { code, stdout, stderr } = await runSonde(
+      ["simulate", "--calls", "2", "--locations", "1", "--weeks", "1", "--frequency", "60"],
+      { folder: path },
+    );
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      {
+        calls: 2,
+        locations: 1,
+        seed: 1,
+        results: 336,
+        from: expect.stringMatching(/:00Z$/),
+        to: expect.stringMatching(/:00Z$/),
+        seconds: expect.any(Number),
+        rows_per_second: expect.any(Number),
+      },
+    ]);
+    expect(stderr).toMatch(/^simulating 100 %, 336 of 336 results, \d+\/s\n$/);
+    expect(countsIn(dataDir)).toEqual({ results: 336, counted: 336, pending: 0 });
+    const { stdout: locations } = await runSonde(["locations", "list"], { folder: path });
+    expect(locations.split("\n").map((line) => line && JSON.parse(line).id)).toEqual([
+      "local",
+      "sim-frankfurt",
+      "",
+    ]);
+  });
+
+  it("completes a killed one, while the service uses the same file", async () => {
+    using folder = makeFolder();
+    const options = { folder: folder.path, env: { SONDE_BOOTSTRAP_KEY: KEY } };
+    await using sonde = startSonde(["serve"], options);
+    await sonde.ready();
+    {
+      await using killed = startSonde(["simulate", ...SIZE], options);
+      await until(() => expect(countsIn(folder.dataDir).results).toBeGreaterThan(500));
+      await killed.kill9();
+    }
+    const { results, counted, pending } = countsIn(folder.dataDir);
+    expect([counted, pending]).toEqual([results, 0]);
+    expect(results).toBeLessThan(RUNS);
+
+    const stopped = startSonde(["simulate", ...SIZE], options);
+    await until(() => expect(countsIn(folder.dataDir).results).toBeGreaterThan(results + 500));
+    stopped.signal("SIGINT");
+    expect(await stopped.exited).toEqual({ code: 1, signal: null });
+    expect(stopped.stderr()).toMatch(
+      /\nsonde: ended by SIGINT before it was complete: run the same command to complete it\n$/,
+    );
+
+    const { code } = await runSonde(["simulate", ...SIZE], options);
+    expect(code).toBe(0);
+    const whole = countsIn(folder.dataDir);
+    // Minutes may have passed since the first.
+    expect(whole.results).toBeGreaterThanOrEqual(RUNS);
+    expect(whole.results).toBeLessThanOrEqual(RUNS + 8);
+    expect([whole.counted, whole.pending]).toEqual([whole.results, 0]);
+    const client = httpClient(await sonde.api(), KEY);
+    const { results: calls } = await client.send<{ results: unknown[] }>("GET", "/calls/");
+    expect(calls).toHaveLength(4);
+    expect(sonde.log().filter(({ level }) => level !== "info")).toEqual([]);
+  });
+
+  it.each([
+    [[], "simulate needs --calls: a whole number from 1 to 10000"],
+    [["--calls", "0"], "--calls: '0' is not a whole number from 1 to 10000"],
+    [["--calls", "10001"], "--calls: '10001' is not a whole number from 1 to 10000"],
+    [["--calls", "1"], "simulate needs --locations: a whole number from 1 to 100"],
+    [
+      ["--calls", "1", "--locations", "1e1"],
+      "--locations: '1e1' is not a whole number from 1 to 100",
+    ],
+    [
+      ["--calls", "1", "--locations", "1", "--weeks", "521"],
+      "--weeks: '521' is not a whole number from 1 to 520",
+    ],
+    [["--seed=-1"], "--seed: '-1' is not a whole number from 0 to 4294967295"],
+    [
+      [...SIZE, "--frequency", "7"],
+      "--frequency: '7' is not one of 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440 minutes",
+    ],
+    [
+      [...SIZE, "--org", "acme"],
+      "--org 'acme' needs --owner: each owner is in one organization, or in none",
+    ],
+  ])("rejects %j with one line, and makes nothing", async (args, message) => {
+    using folder = makeFolder();
+    const print = vi.fn<(text: string) => void>();
+    const environment = { SONDE_DATA_DIR: folder.dataDir };
+    await expect(runCommand(["simulate", ...args], environment, print)).rejects.toThrow(
+      expect.objectContaining({ message }),
+    );
+    expect(print).not.toHaveBeenCalled();
+  });
+});
