@@ -23,9 +23,21 @@ export interface InsightKey {
   readonly start: number;
 }
 
-export interface Insight extends InsightKey, Omit<Score, "parts" | "locations"> {
+/** A report without what explains it. */
+export interface InsightSummary extends InsightKey, Omit<Score, "parts" | "locations"> {
   /** 1 is the best; −1 without a score. */
   readonly rank: number;
+}
+
+/** As a list shows it, with the name and the domain of its call. */
+export interface ListedInsight extends InsightSummary {
+  /** Its place in lists. */
+  readonly number: number;
+  readonly name: string;
+  readonly domain: string;
+}
+
+export interface Insight extends InsightSummary {
   readonly details: InsightDetails;
 }
 

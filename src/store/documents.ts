@@ -9,6 +9,7 @@ import { chunksOf, isAmong } from "./database.ts";
 import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
 import type { Row } from "./document-rows.ts";
 import { isNotOf, isOf, isOutside } from "./identity.ts";
+import { removeInsights, shareInsights } from "./insight-sharing.ts";
 import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
 import { DUE_WHEN_WRITTEN, renewTokensOf } from "./renewals.ts";
 import type { Schema } from "./schema.ts";
@@ -63,6 +64,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     async remove(kind: ResourceKind, id: string): Promise<void> {
       await removeCallIds(database, id);
       await countReplaced(database, id);
+      if (kind === "call") await removeInsights(database, id);
       const documents = database.kysely.deleteFrom("documents");
       await documents.where("kind", "=", kind).where("id", "=", id).execute();
     },
@@ -140,6 +142,7 @@ async function replaceDocument(database: Database, document: NewDocument): Promi
     .where("kind", "=", kind)
     .execute();
   if (kind === "auth_setting") await renewTokensOf(database, id);
+  if (kind === "call") await shareInsights(database, document);
   if (document.callIds === undefined) return;
   await removeCallIds(database, id);
   await insertCallIds(database, document);

@@ -108,6 +108,9 @@ export interface InsightsTable {
   /** Of the call, when the report was made. */
   owner: string;
   owner_org: string | null;
+  /** Whether the organization may see the call's statistics, and everybody. Follow the call. */
+  shared_org: number;
+  shared_community: number;
   made: number;
   passed: number;
   outliers: number;
