@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { onCore } from "./support/children.ts";
 import { parseOptions } from "./support/options.ts";
 
-const BENCHMARKS = ["accuracy", "service", "agent", "aggregator", "beat", "api", "start"];
+const BENCHMARKS = ["accuracy", "service", "agent", "aggregator", "beat", "api", "stats", "start"];
 
 const args = process.argv.slice(2);
 const { names } = readOptions();

@@ -14,7 +14,7 @@ export interface PhaseSum {
 }
 
 /** Latencies are whole milliseconds. `min` and `max` are 0 when `count` is 0. */
-export interface Summary {
+export interface Moments {
   readonly count: number;
   readonly min: number;
   readonly max: number;
@@ -22,6 +22,9 @@ export interface Summary {
   /** Sums of the second and third powers of the differences from the mean. */
   readonly m2: number;
   readonly m3: number;
+}
+
+export interface Summary extends Moments {
   /** How many latencies are in each bucket, by `bucketOf`. */
   readonly buckets: ReadonlyMap<number, number>;
   readonly phases: Readonly<Record<Phase, PhaseSum>>;
@@ -33,17 +36,14 @@ export interface Sample {
   readonly phases: Readonly<Record<Phase, number | null>>;
 }
 
-const NO_PHASES = Object.fromEntries(
+export const NO_PHASES = Object.fromEntries(
   PHASES.map((phase) => [phase, { count: 0, sum: 0 }]),
 ) as Record<Phase, PhaseSum>;
 
+export const NO_MOMENTS: Moments = { count: 0, min: 0, max: 0, mean: 0, m2: 0, m3: 0 };
+
 export const EMPTY_SUMMARY: Summary = {
-  count: 0,
-  min: 0,
-  max: 0,
-  mean: 0,
-  m2: 0,
-  m3: 0,
+  ...NO_MOMENTS,
   buckets: new Map(),
   phases: NO_PHASES,
 };
@@ -107,21 +107,10 @@ const addPhase = (to: PhaseSum, us: number | null): PhaseSum =>
 export function mergeSummaries(a: Summary, b: Summary): Summary {
   if (a.count === 0) return b;
   if (b.count === 0) return a;
-  const count = a.count + b.count;
-  if (count === 0) return EMPTY_SUMMARY;
-  const delta = b.mean - a.mean;
-  const [shareA, shareB] = [a.count / count, b.count / count];
+  const moments = mergeMoments(a, b);
+  if (moments.count === 0) return EMPTY_SUMMARY;
   return {
-    count,
-    min: Math.min(a.min, b.min),
-    max: Math.max(a.max, b.max),
-    mean: a.mean + delta * shareB,
-    m2: a.m2 + b.m2 + delta * delta * a.count * shareB,
-    m3:
-      a.m3 +
-      b.m3 +
-      delta ** 3 * a.count * shareB * (shareA - shareB) +
-      3 * delta * (shareA * b.m2 - shareB * a.m2),
+    ...moments,
     buckets: mergeBuckets(a.buckets, b.buckets),
     phases: Object.fromEntries(
       PHASES.map((phase) => [
@@ -139,6 +128,27 @@ function mergeBuckets(a: Summary["buckets"], b: Summary["buckets"]): Summary["bu
   const merged = new Map(a);
   for (const [bucket, count] of b) merged.set(bucket, (merged.get(bucket) ?? 0) + count);
   return merged;
+}
+
+export function mergeMoments(a: Moments, b: Moments): Moments {
+  if (a.count === 0) return b;
+  if (b.count === 0) return a;
+  const count = a.count + b.count;
+  if (count === 0) return NO_MOMENTS;
+  const delta = b.mean - a.mean;
+  const [shareA, shareB] = [a.count / count, b.count / count];
+  return {
+    count,
+    min: Math.min(a.min, b.min),
+    max: Math.max(a.max, b.max),
+    mean: a.mean + delta * shareB,
+    m2: a.m2 + b.m2 + delta * delta * a.count * shareB,
+    m3:
+      a.m3 +
+      b.m3 +
+      delta ** 3 * a.count * shareB * (shareA - shareB) +
+      3 * delta * (shareA * b.m2 - shareB * a.m2),
+  };
 }
 
 /** Population standard deviation, in milliseconds. */

@@ -1,17 +1,18 @@
 // Statistics by period, and the single results behind them. Locations and result codes are merged
 // when they are read.
-import type { Selectable } from "kysely";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { PARTS, partsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
 import type { RawResult, ResultCode } from "../model/result.ts";
 import type { PeriodSummaries } from "../model/stat.ts";
-import { EMPTY_SUMMARY, mergeSummaries, PHASES } from "../model/summary.ts";
+import { PHASES } from "../model/summary.ts";
 import type { Sample, Summary } from "../model/summary.ts";
 import type { Database } from "./database.ts";
-import { isAmong } from "./database.ts";
+import { chunksOf, isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
 import type { Direction, PeriodRow, RawEntry, StatQuery } from "./records.ts";
-import type { Schema } from "./schema.ts";
+import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
+import type { SummaryRow } from "./summary-rows.ts";
 
 export type StatStore = ReturnType<typeof createStatStore>;
 
@@ -40,8 +41,8 @@ export const createStatStore = (database: Database) => ({
       .orderBy("period", order)
       .limit(limit * MOST_PARTS[query.kind])
       .execute();
-    const times = found.map(({ period }) => periodStart(query.kind, period));
-    return readPeriods(database, query, [...new Set(times)].slice(0, limit));
+    const times = new Set(found.map(({ period }) => periodStart(query.kind, period)));
+    return readPeriods(database, query, [...times].slice(0, limit));
   },
   /**
    * Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from`
@@ -168,59 +169,38 @@ function resultRows(database: Database, { call_id, location_id }: Omit<StatQuery
     : query.where("location", "=", numberOf(database, location_id));
 }
 
+/** In one statement, which blocks the process where the database is embedded. */
+const PARTS_AT_ONCE = 12;
+
 async function readPeriods(
   database: Database,
   query: StatQuery,
   times: readonly number[],
 ): Promise<PeriodRow[]> {
-  const parts = times.flatMap((time) => partsOf(query.kind, time));
-  const rows = await readRows(database, query, parts);
-  const byPeriod = Map.groupBy(rows, ({ period }) => periodStart(query.kind, period));
-  return times.map((time) => ({ time, summaries: mergeRows(byPeriod.get(time) ?? []) }));
+  const periods: PeriodRow[] = [];
+  for (const some of chunksOf(times, Math.floor(PARTS_AT_ONCE / MOST_PARTS[query.kind]))) {
+    const parts = some.flatMap((time) => partsOf(query.kind, time));
+    const rows = await readRows(database, query, parts);
+    const byPeriod = Map.groupBy(rows, ({ period }) => periodStart(query.kind, period));
+    for (const time of some) periods.push({ time, summaries: mergeRows(byPeriod.get(time) ?? []) });
+    await nextTurn();
+  }
+  return periods;
 }
 
-interface StatRow {
-  readonly period: number;
-  readonly code: ResultCode;
-  readonly summary: Summary;
-}
+type StatRow = SummaryRow & { readonly period: number; readonly code: string };
 
 /** Of the parts that start at these times, and no others: between them may lie years. */
-async function readRows(
+const readRows = (
   database: Database,
   query: StatQuery,
   parts: readonly number[],
-): Promise<StatRow[]> {
-  const rows = await statRows(database, query)
-    .selectAll("stats")
-    .select("codes.name as code")
+): Promise<StatRow[]> =>
+  statRows(database, query)
+    .select(["period", "codes.name as code", ...SUMMARY_COLUMNS])
+    .select(bucketsOfRow(database).as("buckets"))
     .where(isAmong(database, "period", parts))
     .execute();
-  const ids = rows.map(({ id }) => id);
-  const buckets = await database.kysely
-    .selectFrom("stat_buckets")
-    .selectAll()
-    .where(isAmong(database, "stat_id", ids))
-    .execute();
-  const byStat = Map.groupBy(buckets, ({ stat_id }) => stat_id);
-  return rows.map(({ id, period, code, ...row }) => ({
-    period,
-    code: code as ResultCode,
-    summary: toSummary(row, byStat.get(id) ?? []),
-  }));
-}
-
-function toSummary(
-  row: Omit<Selectable<Schema["stats"]>, "id" | "period">,
-  buckets: readonly Selectable<Schema["stat_buckets"]>[],
-): Summary {
-  const { count, min, max, mean, m2, m3 } = row;
-  const phases = Object.fromEntries(
-    PHASES.map((phase) => [phase, { count: row[`${phase}_count`], sum: row[`${phase}_sum`] }]),
-  ) as Summary["phases"];
-  const counts = new Map(buckets.map((each) => [each.bucket, each.count]));
-  return { count, min, max, mean, m2, m3, phases, buckets: counts };
-}
 
 async function readRaw(database: Database, query: StatQuery, time: number): Promise<RawResult[]> {
   const rows = await resultRows(database, query)
@@ -235,9 +215,10 @@ async function readRaw(database: Database, query: StatQuery, time: number): Prom
   }));
 }
 
-function mergeRows(rows: readonly StatRow[]): Map<ResultCode, Summary> {
-  const merged = new Map<ResultCode, Summary>();
-  for (const { code, summary } of rows)
-    merged.set(code, mergeSummaries(merged.get(code) ?? EMPTY_SUMMARY, summary));
-  return merged;
-}
+const mergeRows = (rows: readonly StatRow[]): Map<ResultCode, Summary> =>
+  new Map(
+    [...Map.groupBy(rows, ({ code }) => code as ResultCode)].map(([code, ofCode]) => [
+      code,
+      summaryOfRows(ofCode),
+    ]),
+  );

@@ -37,7 +37,7 @@ async function runBench(...args: readonly string[]) {
 }
 
 describe("npm run bench", () => {
-  it.each(["accuracy", "service", "agent", "aggregator", "beat", "api", "start"])(
+  it.each(["accuracy", "service", "agent", "aggregator", "beat", "api", "stats", "start"])(
     "%s prints a table and writes JSON with the versions of everything",
     async (name) => {
       const { code, stdout, stderr } = await runBench(name, "--smoke");
