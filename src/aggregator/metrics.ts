@@ -1,5 +1,5 @@
 // The aggregator's metrics.
-import { Counter, Histogram } from "../runtime/metrics.ts";
+import { Counter, Gauge, Histogram } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
 export type AggregatorMetrics = ReturnType<typeof createAggregatorMetrics>;
@@ -23,6 +23,31 @@ export function createAggregatorMetrics(registry: Registry) {
       name: "sonde_aggregator_removed_rows_total",
       help: "Rows removed because they had expired, by kind.",
       labelNames: ["kind"],
+      registers,
+    }),
+  };
+}
+
+export type InsightMetrics = ReturnType<typeof createInsightMetrics>;
+
+export function createInsightMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    reports: new Counter({
+      name: "sonde_aggregator_insights_total",
+      help: "Insights reports that were due, by outcome: stored, call deleted, results removed, nothing ran, superseded or failed.",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    seconds: new Histogram({
+      name: "sonde_aggregator_insight_duration_seconds",
+      help: "Time to compute an insights report and store it.",
+      buckets: [0.005, 0.02, 0.05, 0.1, 0.5, 2, 10],
+      registers,
+    }),
+    failing: new Gauge({
+      name: "sonde_aggregator_insights_failing",
+      help: "Insights reports that could not be computed and wait for another try.",
       registers,
     }),
   };

@@ -2,7 +2,8 @@
 import { createHmac } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { createAggregator } from "../aggregator/aggregator.ts";
-import { createAggregatorMetrics } from "../aggregator/metrics.ts";
+import { createInsightsService } from "../aggregator/insights.ts";
+import { createAggregatorMetrics, createInsightMetrics } from "../aggregator/metrics.ts";
 import { createRetention } from "../aggregator/retention.ts";
 import { createAnswerPruning } from "../api/idempotency.ts";
 import { createApiMetrics } from "../api/metrics.ts";
@@ -40,7 +41,7 @@ export interface RoleParts {
   readonly store: Store | undefined;
   readonly bus: Bus;
   readonly registry: Registry;
-  /** Holds the scheduler's lease. */
+  /** Holds this process's leases. */
   readonly holder: string;
   readonly own: WatchedNetwork;
   /** One for each agent; empty: the agent, if this process has one, runs on the main thread. */
@@ -107,7 +108,12 @@ function aggregatorOf(parts: HubParts): Service[] {
     metrics: createAggregatorMetrics(parts.registry),
   };
   const days = retentionOf(config);
-  return [createAggregator({ ...options, bus }), createRetention({ ...options, days, holder })];
+  const metrics = createInsightMetrics(parts.registry);
+  return [
+    createAggregator({ ...options, bus }),
+    createInsightsService({ ...options, metrics, holder }),
+    createRetention({ ...options, days, holder }),
+  ];
 }
 
 /** Agents stop together: one after another, their runs in flight would exceed the deadline. */

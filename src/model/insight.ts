@@ -1,4 +1,5 @@
 // An insights report: the score of a call over one closed week or month, and what explains it.
+import type { Ownership } from "./access.ts";
 import { periodEnd, periodStart } from "./periods.ts";
 import type { AdvancedStat } from "./stat.ts";
 import type { LocationSpread, Score, ScoreParts } from "./score.ts";
@@ -16,11 +17,23 @@ export const kindOf = (reportType: number): InsightKind =>
 /** Results may take as long to arrive after a period has closed. */
 export const INSIGHT_DELAY_MS = 10 * 60_000;
 
-/** Which report. `start` is that of its period, in epoch milliseconds. */
-export interface InsightKey {
-  readonly call_id: string;
+/** Of the process that computes reports. Its cursor: all periods that ended by then are marked. */
+export const INSIGHTS_LEASE = "insights";
+
+/** A week or a month, by its start in epoch milliseconds. */
+export interface InsightPeriod {
   readonly kind: InsightKind;
   readonly start: number;
+}
+
+/** Which report. */
+export interface InsightKey extends InsightPeriod {
+  readonly call_id: string;
+}
+
+/** A report that is to be computed. `version` tells whether its mark has been renewed since. */
+export interface StaleInsight extends InsightKey {
+  readonly version: number;
 }
 
 /** A report without what explains it. */
@@ -41,6 +54,9 @@ export interface Insight extends InsightSummary {
   readonly details: InsightDetails;
 }
 
+/** A report without its rank, which follows from the others of its owner. */
+export type NewInsight = Omit<Insight, "rank"> & Ownership;
+
 /** What explains a score. Times are epoch milliseconds. */
 export interface InsightDetails {
   readonly parts: ScoreParts;
@@ -48,7 +64,7 @@ export interface InsightDetails {
   readonly phases: AdvancedStat["phases"];
   readonly missed: number;
   readonly locations: readonly LocationInsight[];
-  /** Results other than COMPLETE, the most frequent first. */
+  /** Of the results other than COMPLETE, MISSED included, the most frequent first. */
   readonly failures: readonly { readonly result: ResultCode; readonly count: number }[];
   /** At most five, the worst first. */
   readonly worst_hours: readonly HourInsight[];
@@ -56,10 +72,10 @@ export interface InsightDetails {
   readonly outliers: readonly Outlier[];
 }
 
+/** Where no call passed, all but `made` is 0. */
 export interface LocationInsight extends LocationSpread {
   readonly made: number;
   readonly pass_percent: number;
-  readonly mean_test_length: number;
 }
 
 export interface HourInsight {
@@ -97,7 +113,7 @@ export function parseInsightId(id: string): InsightKey | undefined {
 export function closedBetween(
   from: number,
   until: number,
-): { readonly kind: InsightKind; readonly start: number; readonly end: number }[] {
+): (InsightPeriod & { readonly end: number })[] {
   return INSIGHT_KINDS.flatMap((kind) => {
     const closed = [];
     for (let start = periodStart(kind, from); periodEnd(kind, start) <= until;) {

@@ -29,6 +29,8 @@ export interface LocationSpread extends Quartiles {
   /** A latency from here on, in milliseconds, is an outlier. */
   readonly outlier_from: number;
   readonly outliers: number;
+  /** Of the calls that passed, outliers included, in milliseconds. */
+  readonly mean_test_length: number;
   /** Of the latencies that are no outliers: population standard deviation ÷ mean. */
   readonly variation: number;
 }
@@ -127,6 +129,7 @@ function spreadOf(location_id: string, passed: readonly LatencyCount[]): Locatio
     q3,
     outlier_from,
     outliers: countOf(passed) - countOf(usual),
+    mean_test_length: meanOf(passed),
     variation: mean === 0 ? 0 : deviationOf(usual, mean) / mean,
   };
 }

@@ -2,8 +2,8 @@
 // The index of results by time covers the former: no row of a result is read.
 import { sql } from "kysely";
 import type { Outlier } from "../model/insight.ts";
-import type { ResultCode } from "../model/result.ts";
-import type { LatencyCount } from "../model/score.ts";
+import type { CountedLatency, HourResults } from "../model/insight-report.ts";
+import type { LocationSpread } from "../model/score.ts";
 import type { Database } from "./database.ts";
 import { numberOf } from "./names.ts";
 
@@ -14,27 +14,8 @@ export interface ResultRange {
   readonly to: number;
 }
 
-/** How many results at a location ended with this code and took this long. */
-export interface CountedLatency extends LatencyCount {
-  readonly location_id: string;
-  readonly result: ResultCode;
-}
-
-/** Latencies at a location, in milliseconds, that are outliers. */
-export interface Fence {
-  readonly location_id: string;
-  readonly outlier_from: number;
-}
-
-/** How the calls of an hour ended that had this result. */
-export interface HourResults {
-  /** Start of the hour. */
-  readonly time: number;
-  readonly result: ResultCode;
-  readonly count: number;
-  /** Of their latencies, in milliseconds. */
-  readonly mean: number;
-}
+/** Where outliers begin at a location. */
+export type Fence = Pick<LocationSpread, "location_id" | "outlier_from">;
 
 export const createInsightInputs = (database: Database) => ({
   /** Results other than COMPLETE have a latency of 0 here. */

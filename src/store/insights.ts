@@ -1,7 +1,12 @@
 // Insights reports. A rank follows from the others of its owner, when it is read.
-import type { Ownership } from "../model/access.ts";
 import { kindOf, REPORT_TYPES } from "../model/insight.ts";
-import type { Insight, InsightDetails, InsightKey } from "../model/insight.ts";
+import type {
+  Insight,
+  InsightDetails,
+  InsightKey,
+  NewInsight,
+  StaleInsight,
+} from "../model/insight.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
@@ -11,12 +16,11 @@ import { createInsightInputs } from "./insight-inputs.ts";
 import { createInsightLists, MEASURES } from "./insight-lists.ts";
 import { withRanks } from "./insight-ranks.ts";
 import { sharingOf } from "./insight-sharing.ts";
-import { numberNames } from "./names.ts";
+import { numberNames, numberOf } from "./names.ts";
 import { createInsightMarks, unmark } from "./stale-insights.ts";
-import type { StaleInsight } from "./stale-insights.ts";
 
-/** A report without its rank, which follows from the others of its owner. */
-export type NewInsight = Omit<Insight, "rank"> & Ownership;
+/** What becomes of a report that was to be computed. */
+export type Settlement = NewInsight | "keep" | "remove";
 
 export type InsightStore = ReturnType<typeof createInsightStore>;
 
@@ -25,14 +29,16 @@ export const createInsightStore = (database: Database) => ({
   ...createInsightInputs(database),
   ...createInsightLists(database),
   /**
-   * Stores the report, if there is one to store and its call has not been deleted, and takes its
-   * mark away, unless the mark has been renewed since it was read: then the report is computed once
-   * more.
+   * Settles a report and takes its mark away: both or neither. Returns false and does nothing
+   * where the mark has changed or gone since it was read: another process was faster, or there are
+   * results that this report does not count. Nothing is stored of a call that has been deleted.
    */
-  settle: (stale: StaleInsight, report: NewInsight | undefined): Promise<void> =>
+  settle: (stale: StaleInsight, settlement: Settlement): Promise<boolean> =>
     inTransaction(database, async (transaction) => {
-      if (report) await save(transaction, report);
-      await unmark(transaction, stale);
+      if (!(await unmark(transaction, stale))) return false;
+      if (settlement === "remove") await remove(transaction, stale);
+      else if (settlement !== "keep") await save(transaction, settlement);
+      return true;
     }),
   get: (key: InsightKey): Promise<Insight | undefined> =>
     readInsight(database, reportsOf(database, key).where("start", "=", key.start)),
@@ -55,6 +61,15 @@ async function save(database: Database, insight: NewInsight): Promise<void> {
     details: pack(details),
   };
   await insertRows(database, INSERT, [row]);
+}
+
+async function remove(database: Database, { call_id, kind, start }: InsightKey): Promise<void> {
+  await database.kysely
+    .deleteFrom("insights")
+    .where("call", "=", numberOf(database, call_id))
+    .where("report_type", "=", REPORT_TYPES[kind])
+    .where("start", "=", start)
+    .execute();
 }
 
 const VALUES = {

@@ -2,43 +2,46 @@
 // and when results change one that has closed.
 import { sql } from "kysely";
 import type { Selectable } from "kysely";
-import { closedBetween, INSIGHT_KINDS, kindOf, REPORT_TYPES } from "../model/insight.ts";
-import type { InsightKey, InsightKind } from "../model/insight.ts";
-import { periodEnd, periodStart } from "../model/periods.ts";
+import { INSIGHT_KINDS, INSIGHTS_LEASE, kindOf, REPORT_TYPES } from "../model/insight.ts";
+import type { InsightKey, InsightPeriod, StaleInsight } from "../model/insight.ts";
+import { PARTS, partsOf, periodEnd, periodStart } from "../model/periods.ts";
 import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, insertRows, isAmong } from "./database.ts";
 import type { CountedPlace } from "./fold.ts";
-import { createLeaseStore } from "./leases.ts";
-import { numberOf } from "./names.ts";
-import type { Lease } from "./records.ts";
+import { numberNames, numberOf } from "./names.ts";
 import type { Schema } from "./schema.ts";
 
-/** Its cursor: all periods that had closed by then have been marked. */
-export const INSIGHTS_LEASE = "insights";
-
-/** A report that is to be computed. `version` tells whether the mark was renewed since. */
-export interface StaleInsight extends InsightKey {
-  readonly version: number;
+/** How far the marking of a period has come: a part of it, and the last call in that. */
+export interface MarkPlace {
+  readonly part: number;
+  readonly call: number;
 }
 
 export const createInsightMarks = (database: Database) => ({
   /**
-   * Marks the reports of all periods that closed after the lease's cursor and up to `until`, for
-   * the calls that ran in them, and moves the cursor there: both or neither. Returns how many
-   * periods; undefined where the lease has been lost.
+   * Marks the reports of this period, for at most `limit` calls that ran in it and come after the
+   * place. Returns where to go on; undefined at the end. A mark that is there stays as it is.
    */
-  markClosed: (lease: Lease, until: number): Promise<number | undefined> =>
-    inTransaction(database, (transaction) => markClosed(transaction, lease, until)),
-  /** Marks the reports of these periods: of one call, or of all that ran in them. */
-  markPeriods: (from: number, until: number, callId?: string): Promise<number> =>
-    inTransaction(database, (transaction) => markPeriods(transaction, from, until, callId)),
+  mark: (
+    period: InsightPeriod,
+    after: MarkPlace | undefined,
+    limit: number,
+  ): Promise<MarkPlace | undefined> => markPage(database, period, after, limit),
+  /** Marks the report, or renews its mark. */
+  renewMark: (key: InsightKey): Promise<StaleInsight> =>
+    inTransaction(database, (transaction) => renewMark(transaction, key)),
+  /** The calls that ran in the period, in the order of their ids: one, or all of them. */
+  callsIn: (period: InsightPeriod, callId?: string): Promise<string[]> =>
+    readCalls(database, period, callId),
   /** Marked reports of periods that closed by `until`, oldest first; those beyond `after` only. */
   listStale: (
     until: number,
     after: StaleInsight | undefined,
     limit: number,
   ): Promise<StaleInsight[]> => listStale(database, until, after, limit),
+  /** The first day with a result; undefined without any. */
+  firstDay: (): Promise<number | undefined> => firstDay(database),
   /** Results and statistics of this time or later are still needed for reports. */
   neededSince: (): Promise<number> => neededSince(database),
 });
@@ -46,7 +49,7 @@ export const createInsightMarks = (database: Database) => ({
 /**
  * Marks the reports of the closed periods in which results are recorded or replaced, in the
  * transaction that records them. Nothing has to be marked before a period has closed: then all of
- * it is.
+ * it is. Where the clock was ahead, periods have been marked that are still open.
  */
 export async function markLate(
   database: Database,
@@ -54,87 +57,104 @@ export async function markLate(
   callNumberOf: (callId: string) => number,
 ): Promise<void> {
   const now = await database.timeOf(database.kysely);
-  const newest = Math.max(...INSIGHT_KINDS.map((kind) => periodStart(kind, now)));
+  const marked = Math.max(now, (await cursorOf(database)) ?? now);
+  const newest = Math.max(...INSIGHT_KINDS.map((kind) => periodStart(kind, marked)));
   const late = places.filter(({ time }) => time < newest);
-  if (late.length === 0) return;
   const rows = new Map<string, StaleRow>();
   for (const { call_id, time } of late)
     for (const kind of INSIGHT_KINDS)
-      if (periodEnd(kind, time) <= now) {
-        const row = toStaleRow({ kind, start: periodStart(kind, time) }, callNumberOf(call_id));
+      if (periodEnd(kind, time) <= marked) {
+        const period = { kind, start: periodStart(kind, time) };
+        const row = toStaleRow(period, callNumberOf(call_id), now);
         rows.set(`${row.start}|${row.report_type}|${row.call}`, row);
       }
-  // In one order everywhere: transactions that mark the same reports then do not deadlock.
-  const ordered = [...rows.values()].toSorted(
-    (a, b) => a.start - b.start || a.report_type - b.report_type || a.call - b.call,
-  );
-  await insertRows(database, MARK, ordered);
+  await insertRows(database, RENEW, inOrder([...rows.values()]));
 }
 
 type StaleRow = Selectable<Schema["stale_insights"]>;
 
-const toStaleRow = ({ kind, start }: Omit<InsightKey, "call_id">, call: number): StaleRow => ({
+/** A mark that is made again after it was taken away has another version. */
+const toStaleRow = ({ kind, start }: InsightPeriod, call: number, now: number): StaleRow => ({
   start,
   report_type: REPORT_TYPES[kind],
   call,
-  version: 0,
+  version: now,
 });
+
+/** In one order everywhere: transactions that mark the same reports then do not deadlock. */
+const inOrder = (rows: readonly StaleRow[]): StaleRow[] =>
+  rows.toSorted((a, b) => a.start - b.start || a.report_type - b.report_type || a.call - b.call);
 
 const MARK: BulkInsert<keyof StaleRow> = {
   into: "stale_insights",
   columns: { start: "bigint", report_type: "integer", call: "integer", version: "bigint" },
+  onConflict: "on conflict (start, report_type, call) do nothing",
+};
+
+const RENEW: BulkInsert<keyof StaleRow> = {
+  ...MARK,
   onConflict: `on conflict (start, report_type, call)
     do update set version = stale_insights.version + 1`,
 };
 
-async function markClosed(
+/** Of the statistics that make up the period. */
+const statsOf = (database: Database, { kind }: InsightPeriod) =>
+  database.kysely.selectFrom("stats").where("kind", "=", numberOf(database, PARTS[kind]));
+
+async function markPage(
   database: Database,
-  lease: Lease,
-  until: number,
-): Promise<number | undefined> {
-  const from = lease.cursor ?? (await oldestDay(database)) ?? until;
-  const isHeld = await createLeaseStore(database).advance(lease, Math.max(from, until));
-  return isHeld ? markPeriods(database, from, until) : undefined;
+  period: InsightPeriod,
+  after: MarkPlace | undefined,
+  limit: number,
+): Promise<MarkPlace | undefined> {
+  const parts = partsOf(period.kind, period.start);
+  const part = after?.part ?? period.start;
+  const found = await statsOf(database, period)
+    .select("call")
+    .distinct()
+    .where("period", "=", part)
+    .where("call", ">", after?.call ?? 0)
+    .orderBy("call")
+    .limit(limit)
+    .execute();
+  const now = await database.timeOf(database.kysely);
+  const rows = found.map(({ call }) => toStaleRow(period, call, now));
+  await inTransaction(database, (transaction) => insertRows(transaction, MARK, rows));
+  if (found.length === limit) return { part, call: found.at(-1)?.call ?? 0 };
+  const next = parts[parts.indexOf(part) + 1];
+  return next === undefined ? undefined : { part: next, call: 0 };
 }
 
-async function oldestDay(database: Database): Promise<number | undefined> {
-  const row = await database.kysely
-    .selectFrom("stats")
-    .select("period")
-    .where("kind", "=", numberOf(database, "DAY"))
-    .orderBy("period")
-    .limit(1)
-    .executeTakeFirst();
-  return row?.period;
+async function renewMark(database: Database, key: InsightKey): Promise<StaleInsight> {
+  const callNumberOf = await numberNames(database, [key.call_id]);
+  const now = await database.timeOf(database.kysely);
+  const { version } = await database.kysely
+    .insertInto("stale_insights")
+    .values(toStaleRow(key, callNumberOf(key.call_id), now))
+    .onConflict((conflict) =>
+      conflict
+        .columns(["start", "report_type", "call"])
+        .doUpdateSet((eb) => ({ version: eb("stale_insights.version", "+", 1) })),
+    )
+    .returning("version")
+    .executeTakeFirstOrThrow();
+  return { ...key, version };
 }
 
-async function markPeriods(
+async function readCalls(
   database: Database,
-  from: number,
-  until: number,
-  callId?: string,
-): Promise<number> {
-  const closed = closedBetween(from, until);
-  for (const { kind, start } of closed) {
-    const days = isAmong(database, "period", daysOf(kind, start));
-    const ofCall = callId === undefined ? sql`` : sql`and call = ${numberOf(database, callId)}`;
-    await sql`
-      insert into stale_insights (start, report_type, call, version)
-      select distinct ${sql.lit(start)}, ${sql.lit(REPORT_TYPES[kind])}, call, 0 from stats
-      where kind = ${numberOf(database, "DAY")} and ${days} and count > 0 ${ofCall}
-      on conflict (start, report_type, call)
-        do update set version = stale_insights.version + 1`.execute(database.kysely);
-  }
-  return closed.length;
+  period: InsightPeriod,
+  callId: string | undefined,
+): Promise<string[]> {
+  let query = statsOf(database, period)
+    .innerJoin("names as calls", "calls.id", "stats.call")
+    .select("calls.name as call_id")
+    .distinct()
+    .where(isAmong(database, "period", partsOf(period.kind, period.start)))
+    .orderBy("calls.name");
+  if (callId !== undefined) query = query.where("call", "=", numberOf(database, callId));
+  return (await query.execute()).map(({ call_id }) => call_id);
 }
-
-const DAY_MS = 24 * 3_600_000;
-
-const daysOf = (kind: InsightKind, start: number): number[] =>
-  Array.from(
-    { length: (periodEnd(kind, start) - start) / DAY_MS },
-    (_, day) => start + day * DAY_MS,
-  );
 
 async function listStale(
   database: Database,
@@ -169,33 +189,45 @@ const isBeyond = (database: Database, { start, kind, call_id }: InsightKey) =>
   sql<boolean>`(start, report_type, call) >
     (${start}, ${REPORT_TYPES[kind]}, ${numberOf(database, call_id)})`;
 
-/** Unless the mark has been renewed since it was read. */
+/** False where the mark has been renewed since it was read, or taken away. */
 export async function unmark(
-  { kysely, ...database }: Database,
+  database: Database,
   { start, kind, call_id, version }: StaleInsight,
-): Promise<void> {
-  await kysely
+): Promise<boolean> {
+  const { numDeletedRows } = await database.kysely
     .deleteFrom("stale_insights")
     .where("start", "=", start)
     .where("report_type", "=", REPORT_TYPES[kind])
-    .where("call", "=", numberOf({ kysely, ...database }, call_id))
+    .where("call", "=", numberOf(database, call_id))
     .where("version", "=", version)
-    .execute();
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
+}
+
+async function firstDay(database: Database): Promise<number | undefined> {
+  const row = await database.kysely
+    .selectFrom("stats")
+    .select("period")
+    .where("kind", "=", numberOf(database, "DAY"))
+    .orderBy("period")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.period;
+}
+
+async function cursorOf({ kysely }: Database): Promise<number | null | undefined> {
+  const leases = kysely.selectFrom("leases").select("cursor");
+  return (await leases.where("name", "=", INSIGHTS_LEASE).executeTakeFirst())?.cursor;
 }
 
 async function neededSince(database: Database): Promise<number> {
-  const lease = await database.kysely
-    .selectFrom("leases")
-    .select("cursor")
-    .where("name", "=", INSIGHTS_LEASE)
-    .executeTakeFirst();
+  const cursor = (await cursorOf(database)) ?? 0;
   const stale = await database.kysely
     .selectFrom("stale_insights")
     .select("start")
     .orderBy("start")
     .limit(1)
     .executeTakeFirst();
-  const cursor = lease?.cursor ?? 0;
   const open = INSIGHT_KINDS.map((kind) => periodStart(kind, cursor));
   return Math.min(...open, stale?.start ?? Infinity);
 }

@@ -6,7 +6,7 @@ import type { RunReport } from "../../src/model/result.ts";
 import { advancedStatOf, statOf } from "../../src/model/stat.ts";
 import { newId, scheduledRunId, stepIds } from "../../src/runtime/ids.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import { INSIGHTS_LEASE } from "../../src/store/stale-insights.ts";
+import { INSIGHTS_LEASE } from "../../src/model/insight.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
@@ -38,9 +38,9 @@ describe.each(storeKinds)("retention on %s", (kind) => {
   /** Every report on insights has been made. */
   const settleInsights = async (until = NOW): Promise<void> => {
     const lease = await store.leases.acquire(INSIGHTS_LEASE, "test", NOW, 1);
-    await store.insights.markClosed(lease!, until);
+    await store.leases.advance(lease!, until);
     for (const stale of await store.insights.listStale(NOW, undefined, 10_000))
-      await store.insights.settle(stale, undefined);
+      await store.insights.settle(stale, "keep");
   };
   const remove = async (change: Partial<RemovalOptions> = {}) => {
     const removed: RemovedKind[] = [];

@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun } from "../support/runs.ts";
@@ -14,9 +15,11 @@ const NOW = Date.UTC(2026, 9, 8, 12);
 
 const record = async (
   store: Store,
-  outcomes: readonly (Outcome & { readonly start: number })[],
+  outcomes: readonly (Outcome & { readonly start: number; readonly target_id?: string })[],
 ) => {
-  const runs = outcomes.map(({ start }) => aRun({ due_time: start }));
+  const runs = outcomes.map(({ start, target_id = "call" }) =>
+    aRun({ due_time: start, target_id }),
+  );
   await store.pendingRuns.insert(runs);
   await store.results.record(runs.map((run, n) => aReport(run, outcomes[n])));
 };
@@ -34,13 +37,40 @@ describe.each(storeKinds)("insights in %s", (kind) => {
       ["WEEK", WEEK],
     ]);
     expect(await store.insights.listStale(NOW, marked[1], 1)).toEqual(marked.slice(2, 3));
-    for (const stale of marked) await store.insights.settle(stale, undefined);
+    for (const stale of marked) expect(await store.insights.settle(stale, "keep")).toBe(true);
     expect(await store.insights.listStale(NOW, undefined, 10)).toEqual([]);
+  });
 
+  it("marks all calls that ran in a period, page by page", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    const calls = ["a", "b", "c"];
+    await record(store, [
+      ...calls.map((target_id) => ({ start: NOW, target_id })),
+      { start: NOW + DAY, target_id: "d" },
+      { start: NOW + 7 * DAY, target_id: "e" },
+    ]);
+    const period = { kind: "WEEK", start: periodStart("WEEK", NOW) } as const;
+    let place = await store.insights.mark(period, undefined, 2);
+    for (; place; place = await store.insights.mark(period, place, 2));
+    const marked = await store.insights.listStale(periodEnd("WEEK", NOW), undefined, 10);
+    expect(marked.map(({ call_id, start }) => [call_id, start])).toEqual(
+      [...calls, "d"].map((call) => [call, period.start]),
+    );
+    expect(await store.insights.callsIn(period)).toEqual([...calls, "d"]);
+    expect(await store.insights.callsIn(period, "e")).toEqual([]);
+    await store.insights.mark(period, undefined, 10);
+    expect(await store.insights.listStale(periodEnd("WEEK", NOW), undefined, 10)).toEqual(marked);
+  });
+
+  it("needs what is in open periods, and in those whose reports are to be computed", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    expect(await store.insights.neededSince()).toBeLessThanOrEqual(0);
     const lease = await store.leases.acquire("insights", "me", NOW, 60_000);
-    expect(await store.insights.markClosed(lease!, NOW)).toBeGreaterThan(8);
-    expect(await store.insights.markClosed(lease!, NOW)).toBeUndefined();
-    expect(await store.insights.listStale(NOW, undefined, 10)).toHaveLength(4);
+    await store.leases.advance(lease!, Date.UTC(2026, 9, 5));
+    expect(await store.insights.neededSince()).toBe(Date.UTC(2026, 9, 1));
+    await record(store, [{ start: WEEK - 60 * DAY }]);
     expect(await store.insights.neededSince()).toBe(Date.UTC(2026, 6, 1));
   });
 
@@ -50,9 +80,22 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     await record(store, [{ start: WEEK }]);
     const [month, week] = await store.insights.listStale(NOW, undefined, 10);
     await record(store, [{ start: WEEK + DAY }]);
-    await store.insights.settle(week!, undefined);
-    await store.insights.settle(month!, undefined);
+    expect(await store.insights.settle(week!, "remove")).toBe(false);
+    expect(await store.insights.settle(month!, "remove")).toBe(false);
     expect(await store.insights.listStale(NOW, undefined, 10)).toHaveLength(2);
+  });
+
+  it("does not take a mark for one that was taken away and made again", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    await record(store, [{ start: WEEK }]);
+    const [, mark] = await store.insights.listStale(NOW, undefined, 10);
+    expect(await store.insights.settle(mark!, "keep")).toBe(true);
+    const settled = Date.now();
+    await vi.waitUntil(() => Date.now() > settled, { interval: 1 });
+    const again = await store.insights.renewMark(mark!);
+    expect(await store.insights.settle(mark!, "keep")).toBe(false);
+    expect(await store.insights.settle(again, "keep")).toBe(true);
   });
 
   it("counts latencies, and finds the outliers that are certain", async () => {

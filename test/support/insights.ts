@@ -54,29 +54,25 @@ export async function storeInsight(
     { location_id: "local", passed: latencies },
   ]);
   const key = { call_id, kind, start };
-  await store.insights.settle(
-    { ...key, version: 0 },
-    {
-      ...key,
-      ...ownedBy(of),
-      ...score,
-      details: {
-        parts,
-        percentiles: { p50: 100, p75: 100, p90: 100, p95: 100, p99: 100 },
-        phases: NO_PHASES,
-        missed: 0,
-        locations: locations.map((spread) => ({
-          ...spread,
-          made,
-          pass_percent: score.pass_percent,
-          mean_test_length: score.mean_test_length,
-        })),
-        failures: failed > 0 ? [{ result: "HTTP_SERVER_ERROR", count: failed }] : [],
-        worst_hours: [],
-        outliers: [],
-        ...details,
-      },
+  await store.insights.settle(await store.insights.renewMark(key), {
+    ...key,
+    ...ownedBy(of),
+    ...score,
+    details: {
+      parts,
+      percentiles: { p50: 100, p75: 100, p90: 100, p95: 100, p99: 100 },
+      phases: NO_PHASES,
+      missed: 0,
+      locations: locations.map((spread) => ({
+        ...spread,
+        made,
+        pass_percent: score.pass_percent,
+      })),
+      failures: failed > 0 ? [{ result: "HTTP_SERVER_ERROR", count: failed }] : [],
+      worst_hours: [],
+      outliers: [],
+      ...details,
     },
-  );
+  });
   return insightId(key);
 }

@@ -1,4 +1,4 @@
-// Reads stored document rows, and damages the secrets in them.
+// Connects to a test database; reads its document rows, and damages the secrets in them.
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
@@ -7,7 +7,7 @@ import type { TestDatabase } from "./stores.ts";
 
 type Stored = Pick<TestDatabase, "location">;
 
-const connect = ({ location }: Stored): Database =>
+export const connect = ({ location }: Stored): Database =>
   "url" in location
     ? openPostgres({ url: location.url })
     : openSqlite({ path: location.file, clock: systemClock });

@@ -1,0 +1,116 @@
+// Computes one marked insights report from what the store holds of its period, and settles it.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Ownership } from "../model/access.ts";
+import type { InsightKey, NewInsight, Outlier, StaleInsight } from "../model/insight.ts";
+import {
+  createLatencyCounts,
+  madeIn,
+  reportOf,
+  scoreOfLocations,
+} from "../model/insight-report.ts";
+import { periodEnd } from "../model/periods.ts";
+import type { Score } from "../model/score.ts";
+import type { PeriodSummaries } from "../model/stat.ts";
+import type { Store } from "../store/store.ts";
+
+/**
+ * What became of a report. Where single results have been removed, what is stored can no longer be
+ * computed, and is kept. `superseded`: the mark has changed or gone meanwhile.
+ */
+export type Settled = "stored" | "call deleted" | "results removed" | "nothing ran" | "superseded";
+
+/** Rejects with the reason of the signal, if it aborts meanwhile. */
+export async function settleInsight(
+  store: Store,
+  stale: StaleInsight,
+  signal?: AbortSignal,
+): Promise<Settled> {
+  const computed = await computeInsight(store, stale, signal);
+  const isReport = typeof computed === "object";
+  const settlement = isReport ? computed : computed === "nothing ran" ? "remove" : "keep";
+  if (!(await store.insights.settle(stale, settlement))) return "superseded";
+  return isReport ? "stored" : computed;
+}
+
+/** Without a report: why. */
+export type Computed = NewInsight | "call deleted" | "nothing ran" | "results removed";
+
+const MOST_OUTLIERS = 20;
+
+/** A statement reads so many: the database in the process is blocked for a few milliseconds. */
+const RESULTS_READ = 2000;
+
+/** Rejects with the reason of the signal, if it aborts meanwhile. */
+export async function computeInsight(
+  store: Store,
+  { call_id, kind, start }: InsightKey,
+  signal?: AbortSignal,
+): Promise<Computed> {
+  const call = await store.documents.get("call", call_id);
+  if (!call) return "call deleted";
+  // Before the results: those that arrive meanwhile must not seem to be missing.
+  const summaries = await store.stats.period({ call_id, kind, location_id: null }, start);
+  if ([...summaries.values()].every(({ count }) => count === 0)) return "nothing ran";
+  const pieces = piecesOf({ call_id, from: start, to: periodEnd(kind, start) }, summaries);
+  const read = await readLatencies(store, pieces, signal);
+  if (read.score.made < madeIn(summaries)) return "results removed";
+  const outliers = await readOutliers(store, pieces, read.score, signal);
+  const hours = await store.insights.hours({ call_id, from: start, to: periodEnd(kind, start) });
+  const report = reportOf({ call_id, kind, start }, { ...read, summaries, hours, outliers });
+  return { ...report, ...ownerOf(call) };
+}
+
+interface Range {
+  readonly call_id: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Of equal length: runs are spread over a period. */
+function piecesOf({ call_id, from, to }: Range, summaries: PeriodSummaries): Range[] {
+  const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
+  const pieces = Math.ceil(results / RESULTS_READ);
+  const at = (n: number): number => from + Math.round(((to - from) * n) / pieces);
+  return Array.from({ length: pieces }, (_, n) => ({ call_id, from: at(n), to: at(n + 1) }));
+}
+
+async function readLatencies(
+  store: Store,
+  pieces: readonly Range[],
+  signal: AbortSignal | undefined,
+) {
+  const counts = createLatencyCounts();
+  for (const piece of pieces) {
+    counts.add(await store.insights.latencies(piece));
+    await breathe(signal);
+  }
+  const locations = counts.locations();
+  return { locations, score: scoreOfLocations(locations) };
+}
+
+/** The slowest first. */
+async function readOutliers(
+  store: Store,
+  pieces: readonly Range[],
+  score: Score,
+  signal: AbortSignal | undefined,
+): Promise<Outlier[]> {
+  const fences = score.locations.filter(({ outliers }) => outliers > 0);
+  if (fences.length === 0) return [];
+  const found: Outlier[] = [];
+  for (const piece of pieces) {
+    found.push(...(await store.insights.outliers(piece, fences, MOST_OUTLIERS)));
+    await breathe(signal);
+  }
+  return found
+    .toSorted((a, b) => b.latency - a.latency || (a.result_id < b.result_id ? -1 : 1))
+    .slice(0, MOST_OUTLIERS);
+}
+
+/** Lets others use the thread. Rejects with the reason of the signal once that has aborted. */
+export async function breathe(signal: AbortSignal | undefined): Promise<void> {
+  await nextTurn();
+  signal?.throwIfAborted();
+}
+
+const ownerOf = ({ owner, owner_org }: Ownership): Ownership => ({ owner, owner_org });

@@ -1,0 +1,172 @@
+// Computes the insights reports of weeks and months that have closed, and of those that results
+// changed later. One process works at a time, and goes on where another one stopped.
+import { isUnavailable } from "../model/errors.ts";
+import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE, insightId } from "../model/insight.ts";
+import type { InsightPeriod, StaleInsight } from "../model/insight.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { createCron } from "../runtime/cron.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Lease } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+import { breathe, settleInsight } from "./compute-insight.ts";
+import type { Settled } from "./compute-insight.ts";
+import type { InsightMetrics } from "./metrics.ts";
+
+export interface InsightsOptions {
+  readonly store: Store;
+  /** Identifies this process among those that compute insights. */
+  readonly holder: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: InsightMetrics;
+}
+
+/** Between the steps of which the lease is renewed. */
+const LEASE_TTL_MS = 120_000;
+const REPORTS_A_STEP = 20;
+const CALLS_A_STEP = 500;
+
+/** Until a report that could not be computed is tried again. */
+const RETRY_MS = 3_600_000;
+
+export function createInsightsService(options: InsightsOptions): Service {
+  const insights = createInsights(options);
+  const cron = createCron({
+    name: "insights",
+    expression: "20 * * * * *",
+    log: options.log,
+    work: (signal) => insights.run(signal),
+  });
+  return {
+    name: cron.name,
+    start: () => cron.start(),
+    async stop() {
+      await cron.stop();
+      await insights.resign();
+    },
+  };
+}
+
+type Renew = () => Promise<{ readonly lease: Lease; readonly now: number } | undefined>;
+
+export function createInsights(options: InsightsOptions) {
+  const { store, holder, clock, log, metrics } = options;
+  /** When to try again, on the monotonic clock, by the ids of reports. */
+  const failed = new Map<string, number>();
+  let held: Lease | undefined;
+
+  const acquire = async (): ReturnType<Renew> => {
+    const now = await store.now();
+    held = await store.leases.acquire(INSIGHTS_LEASE, holder, now, LEASE_TTL_MS);
+    return held && { lease: held, now };
+  };
+
+  const settle = async (stale: StaleInsight, signal: AbortSignal | undefined) => {
+    const id = insightId(stale);
+    if ((failed.get(id) ?? 0) > clock.monotonic()) return undefined;
+    const started = clock.monotonic();
+    try {
+      const settled = await settleInsight(store, stale, signal);
+      failed.delete(id);
+      metrics.seconds.observe((clock.monotonic() - started) / 1000);
+      if (settled !== "stored") log.debug({ insight: id, reason: settled }, "insight not stored");
+      return settled;
+    } catch (err) {
+      if (signal?.aborted) throw err;
+      // A statement of one report may fail while the database serves all the others.
+      if (isUnavailable(err)) await store.ping();
+      failed.set(id, clock.monotonic() + RETRY_MS);
+      log.error(
+        { err, insight: id },
+        "insight could not be computed; it is tried again in an hour",
+      );
+      return "failed" as const;
+    }
+  };
+
+  return {
+    /** Does what is due. Does nothing while another process holds the lease. */
+    async run(signal?: AbortSignal): Promise<void> {
+      const started = clock.monotonic();
+      if (!(await markClosed(store, acquire, signal))) return;
+      const counts = await settleMarked(store, acquire, signal, settle);
+      // What was due has been tried again, or is not marked any more.
+      for (const [id, retry] of failed) if (retry <= started) failed.delete(id);
+      metrics.failing.set(failed.size);
+      for (const [outcome, count] of Object.entries(counts))
+        metrics.reports.inc({ outcome }, count);
+      if (Object.keys(counts).length === 0) return;
+      const duration_ms = Math.round(clock.monotonic() - started);
+      log.info({ ...counts, duration_ms }, "insights computed");
+    },
+    /** Leaves the lease to the next process. */
+    async resign(): Promise<void> {
+      if (held) await store.leases.release(held);
+      held = undefined;
+    },
+  };
+}
+
+/**
+ * Marks the reports of every period that has closed since the lease's cursor, and moves that from
+ * one closing to the next. What is marked before the cursor moves may be marked again. False where
+ * the lease is another's.
+ */
+async function markClosed(
+  store: Store,
+  acquire: Renew,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  for (;;) {
+    const acquired = await acquire();
+    if (!acquired) return false;
+    const { lease, now } = acquired;
+    const until = now - INSIGHT_DELAY_MS;
+    const from = lease.cursor ?? (await store.insights.firstDay()) ?? until;
+    const closed = closedBetween(from, until);
+    const end = closed[0]?.end;
+    if (end === undefined && lease.cursor !== null) return true;
+    for (const period of closed.filter((each) => each.end === end))
+      await markPeriod(store, period, signal);
+    if (!(await store.leases.advance(lease, end ?? until))) return false;
+  }
+}
+
+async function markPeriod(
+  store: Store,
+  period: InsightPeriod,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let place = await store.insights.mark(period, undefined, CALLS_A_STEP);
+  while (place) {
+    await breathe(signal);
+    place = await store.insights.mark(period, place, CALLS_A_STEP);
+  }
+}
+
+type Outcome = Settled | "failed";
+
+/** Returns how many reports had each outcome. */
+async function settleMarked(
+  store: Store,
+  acquire: Renew,
+  signal: AbortSignal | undefined,
+  settle: (stale: StaleInsight, signal?: AbortSignal) => Promise<Outcome | undefined>,
+): Promise<Partial<Record<Outcome, number>>> {
+  const counts: Partial<Record<Outcome, number>> = {};
+  let after: StaleInsight | undefined;
+  for (;;) {
+    const acquired = await acquire();
+    if (!acquired) return counts;
+    const until = acquired.now - INSIGHT_DELAY_MS;
+    const page = await store.insights.listStale(until, after, REPORTS_A_STEP);
+    for (const stale of page) {
+      const outcome = await settle(stale, signal);
+      if (outcome) counts[outcome] = (counts[outcome] ?? 0) + 1;
+    }
+    after = page.at(-1);
+    if (page.length < REPORTS_A_STEP) return counts;
+    await breathe(signal);
+  }
+}
