@@ -34,6 +34,7 @@ import { environmentEndpoints } from "./routes/environment.ts";
 import { exportEndpoints } from "./routes/exports.ts";
 import { insightEndpoints } from "./routes/insights.ts";
 import { locationEndpoints } from "./routes/locations.ts";
+import { reportStatEndpoints } from "./routes/report-stats.ts";
 import { reportEndpoints } from "./routes/reports.ts";
 import { resultEndpoints } from "./routes/results.ts";
 import { callRunEndpoints } from "./routes/runs.ts";
@@ -105,6 +106,7 @@ export function createApi(deps: ApiDeps): Api {
     tokenEndpoints,
     environmentEndpoints,
     reportEndpoints,
+    reportStatEndpoints,
     exportEndpoints,
     insightEndpoints,
     locationEndpoints,

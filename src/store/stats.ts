@@ -44,6 +44,9 @@ export const createStatStore = (database: Database) => ({
     const times = new Set(found.map(({ period }) => periodStart(query.kind, period)));
     return readPeriods(database, query, [...times].slice(0, limit));
   },
+  /** The periods that start at these times, with or without calls. */
+  periodsAt: (query: StatQuery, times: readonly number[]): Promise<PeriodRow[]> =>
+    readPeriods(database, query, times),
   /**
    * Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from`
    * up to that id.

@@ -107,6 +107,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     read("call", { query: "?format=ndjson", shows: ["result", "its readers"] }),
   ],
   exportStats: [read("call"), read("call", { query: "?kind=RAW&format=ndjson" })],
+  getReportStats: [read("report", { shows: ["call", "its readers"] })],
   exportReport: [read("report", { shows: ["call", "its readers"] })],
   getResult: [read("result")],
   getResultContent: [read("result")],

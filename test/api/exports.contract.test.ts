@@ -221,17 +221,17 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
 
   it("have what is left where old results are gone, but not their statistics", async () => {
     const call = (await createCall(api)).id;
-    for (let hour = 0; hour < 30; hour += 1)
+    for (let hour = 0; hour < 60; hour += 1)
       await record(call, { start: T0 + hour * HOUR, result: "HTTP_SERVER_ERROR" });
     const query = { call_id: call, location_id: null };
     const left = await api.store.stats.raw(
       query,
       ["HTTP_SERVER_ERROR"],
-      { time: T0 + 25 * HOUR, afterId: null },
+      { time: T0 + 50 * HOUR, afterId: null },
       "forwards",
       10,
     );
-    await removeResultsBefore(api, T0 + 25 * HOUR);
+    await removeResultsBefore(api, T0 + 50 * HOUR);
     for (const order of ["asc", "desc"]) {
       const path = `/calls/${call}/results/export?format=ndjson&category=FAIL&order=${order}`;
       const expected = left.map((entry) => entry.id);

@@ -101,7 +101,8 @@ const NOT_JSON = {
   example: "Content-Type 'text/plain' is not supported; send application/json",
 };
 const TOO_MANY = {
-  description: "Too many requests with the key or with wrong keys, or too many unfinished runs",
+  description:
+    "Too many requests with the key or with wrong keys, too many unfinished runs, or too many exports",
   example: "Too many requests with a wrong API key",
 };
 const UNAVAILABLE = {

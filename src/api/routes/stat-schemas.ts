@@ -47,7 +47,7 @@ export const STATS_PARAMETERS = {
 
 const Count = Type.Integer({ minimum: 0, examples: [12] });
 const Ms = nullable(Type.Number({ description: "milliseconds", examples: [120] }));
-const PeriodTime = dateTime(Type.String({ examples: ["2026-10-01T00:00:00Z"] }));
+export const PeriodTime = dateTime(Type.String({ examples: ["2026-10-01T00:00:00Z"] }));
 
 const stat = {
   time: mark(PeriodTime, { description: "start of the period" }),
@@ -99,13 +99,15 @@ const about = {
   name: mark(Name, { description: "name of the call" }),
 };
 
+/** One period. */
+export const PERIOD_STAT = {
+  stat: Type.Union([named("Stat", Type.Object(stat)), Type.Null()]),
+  adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
+};
+
 export const PeriodStatSchema = named(
   "PeriodStat",
-  Type.Object({
-    meta: Type.Object({ ...about, time: PeriodTime }),
-    stat: Type.Union([named("Stat", Type.Object(stat)), Type.Null()]),
-    adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
-  }),
+  Type.Object({ meta: Type.Object({ ...about, time: PeriodTime }), ...PERIOD_STAT }),
 );
 
 export const StatsSchema = named(

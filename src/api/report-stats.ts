@@ -1,0 +1,104 @@
+// The statistics of a report's rows, read group by group.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { invalid } from "../model/errors.ts";
+import { partsOf } from "../model/periods.ts";
+import type { PeriodKind } from "../model/periods.ts";
+import type { Report, ReportRow } from "../model/report.ts";
+import { mergePeriods } from "../model/report-stats.ts";
+import { advancedStatOf, statOf } from "../model/stat.ts";
+import type { PeriodSummaries } from "../model/stat.ts";
+import { show } from "../model/validate.ts";
+import type { Store } from "../store/store.ts";
+
+/** Rows × periods of a page: the largest group fits with the default number of periods. */
+export const MOST_ENTRIES = 5000;
+
+interface Row extends ReportRow {
+  /** Of the call. */
+  readonly name: string;
+}
+
+export interface Group {
+  readonly name: string;
+  readonly rows: readonly Row[];
+}
+
+/** With the rows of the calls that `names` has. */
+export const groupsOf = ({ groups }: Report, names: ReadonlyMap<string, string>): Group[] =>
+  groups.map(({ name: group, rows }) => ({
+    name: group,
+    rows: rows.flatMap((row) => {
+      const name = names.get(row.call_id);
+      return name === undefined ? [] : [{ ...row, name }];
+    }),
+  }));
+
+/** The index of the first group beyond the page. Throws `invalid` where a group fits on no page. */
+export function endOfPage(groups: readonly Group[], first: number, periods: number): number {
+  for (const { name, rows } of groups)
+    if (rows.length * periods > MOST_ENTRIES)
+      throw invalid(
+        `limit: ${periods} periods of the ${rows.length} rows of the group ${show(name)} are more than ${MOST_ENTRIES} entries; at most ${Math.floor(MOST_ENTRIES / rows.length)} periods fit`,
+      );
+  let [end, entries] = [first, 0];
+  for (; end < groups.length; end += 1) {
+    entries += (groups[end]?.rows.length ?? 0) * periods;
+    if (entries > MOST_ENTRIES) break;
+  }
+  return end;
+}
+
+export interface Reader {
+  readonly store: Store;
+  readonly kind: PeriodKind;
+  readonly type: string;
+  /** Starts of the periods. */
+  readonly times: readonly number[];
+}
+
+export async function groupStats(reader: Reader, { name, rows }: Group): Promise<unknown> {
+  const { type, times } = reader;
+  const read = new Map<string, unknown[]>();
+  let totals: readonly PeriodSummaries[] = times.map(() => new Map());
+  const entriesOf = (periods: readonly PeriodSummaries[]) =>
+    periods.map((summaries, n) => ({
+      stat: statOf(summaries, type, times[n] ?? 0),
+      adv_stat: advancedStatOf(summaries, type),
+    }));
+  for (const { call_id, location_id } of rows) {
+    const key = JSON.stringify([call_id, location_id]);
+    if (read.has(key)) continue;
+    const periods = await readRow(reader, call_id, location_id);
+    read.set(key, entriesOf(periods));
+    totals = totals.map((total, n) => mergePeriods(total, periods[n] ?? new Map()));
+  }
+  return {
+    name,
+    rows: rows.map(({ call_id, name: call, location_id }) => ({
+      call_id,
+      name: call,
+      location_id,
+      stats: read.get(JSON.stringify([call_id, location_id])),
+    })),
+    totals: entriesOf(totals),
+  };
+}
+
+/** Kept periods that are read at once, in a few milliseconds. */
+const PARTS_AT_ONCE = 48;
+
+async function readRow(
+  { store, kind, times }: Reader,
+  call_id: string,
+  location_id: string,
+): Promise<PeriodSummaries[]> {
+  const atOnce = Math.ceil(PARTS_AT_ONCE / partsOf(kind, times[0] ?? 0).length);
+  const found: PeriodSummaries[] = [];
+  for (let at = 0; at < times.length; at += atOnce) {
+    const piece = times.slice(at, at + atOnce);
+    const rows = await store.stats.periodsAt({ call_id, kind, location_id }, piece);
+    found.push(...rows.map(({ summaries }) => summaries));
+    await nextTurn();
+  }
+  return found;
+}
