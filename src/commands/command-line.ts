@@ -2,6 +2,7 @@
 import { listAudit } from "./audit.ts";
 import { findCommand, parse, refuseForeign, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
+import { computeInsights } from "./insights.ts";
 import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
 import { addLocation, listLocations, printAgentEnvironment } from "./locations.ts";
 import { runRetention } from "./retention.ts";
@@ -24,6 +25,8 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde locations list
   sonde locations env ID        print the environment of the location's agents
   sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
+  sonde insights compute --from TIME --to TIME [--call ID]
+                                compute the reports of closed weeks and months again
   sonde retention run [--dry-run]
                                 remove what has expired, as the service does hourly
   sonde simulate --calls N --locations N --weeks N [--frequency MINUTES] [--seed N]
@@ -57,6 +60,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "locations list": listLocations,
   "locations env": printAgentEnvironment,
   "audit list": listAudit,
+  "insights compute": computeInsights,
   "retention run": runRetention,
   simulate: {
     options: ["calls", "locations", "weeks", "seed", "frequency", "owner", "org"],

@@ -124,3 +124,11 @@ export function closedBetween(
     return closed;
   }).toSorted((a, b) => a.end - b.end);
 }
+
+/** Of these, the periods that have a part between `from` and `to`. */
+export const closedWithin = (
+  from: number,
+  to: number,
+  until: number,
+): (InsightPeriod & { readonly end: number })[] =>
+  closedBetween(from, until).filter(({ start }) => start < to);

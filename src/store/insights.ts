@@ -22,6 +22,8 @@ import { createInsightMarks, unmark } from "./stale-insights.ts";
 /** What becomes of a report that was to be computed. */
 export type Settlement = NewInsight | "keep" | "remove";
 
+export type InsightMeasures = Pick<Insight, (typeof MEASURES)[number]>;
+
 export type InsightStore = ReturnType<typeof createInsightStore>;
 
 export const createInsightStore = (database: Database) => ({
@@ -42,6 +44,15 @@ export const createInsightStore = (database: Database) => ({
     }),
   get: (key: InsightKey): Promise<Insight | undefined> =>
     readInsight(database, reportsOf(database, key).where("start", "=", key.start)),
+  /** Its numbers alone, by which it can be compared. */
+  measures: (key: InsightKey): Promise<InsightMeasures | undefined> =>
+    database.kysely
+      .selectFrom("insights")
+      .select(MEASURES)
+      .where("call", "=", numberOf(database, key.call_id))
+      .where("report_type", "=", REPORT_TYPES[key.kind])
+      .where("start", "=", key.start)
+      .executeTakeFirst(),
   /** That of the last period which has one. */
   latest: (call: Omit<InsightKey, "start">): Promise<Insight | undefined> =>
     readInsight(database, reportsOf(database, call).orderBy("start", "desc")),

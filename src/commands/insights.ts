@@ -1,0 +1,93 @@
+// `sonde insights compute`: computes the reports of closed weeks and months again, and prints one
+// JSON object for each report that changed.
+import { isDeepStrictEqual } from "node:util";
+import { invalid, isUnavailable, notFound } from "../model/errors.ts";
+import { closedWithin, INSIGHT_DELAY_MS, insightId } from "../model/insight.ts";
+import type { InsightKey } from "../model/insight.ts";
+import { formatPeriodTime, parseInstant } from "../model/instant.ts";
+import { show } from "../model/validate.ts";
+import type { Store } from "../store/store.ts";
+import { withStore } from "./command.ts";
+import type { Command, CommandInput } from "./command.ts";
+
+/**
+ * Those of every closed period of which some part lies from `from` (inclusive) to `to`
+ * (exclusive). The service may keep running: whoever computes a report last has counted all that
+ * the other did.
+ */
+export const computeInsights: Command = {
+  options: ["from", "to", "call"],
+  async run({ config, values, print }) {
+    const [from, to] = [timeOf("from", values.from), timeOf("to", values.to)];
+    if (from >= to)
+      throw invalid(`--from ${show(values.from)} is not before --to ${show(values.to)}`);
+    await withStore(config, async (store) => {
+      const keys = await keysOf(store, from, to, values.call);
+      const counts = await computeAll(store, keys, print);
+      const parts = Object.entries(counts).filter(([, count]) => count > 0);
+      const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
+      process.stderr.write(`${keys.length} reports: ${text === "" ? "no call ran" : text}\n`);
+      if (counts.failed > 0)
+        throw new Error(`${counts.failed} reports could not be computed; the service tries again`);
+    });
+  },
+};
+
+function timeOf(option: "from" | "to", text: string | undefined): number {
+  if (text === undefined)
+    throw invalid(`insights compute needs --${option} TIME, for example --${option} 2026-10-01`);
+  const time = parseInstant(text);
+  if (time !== undefined) return time;
+  throw invalid(`--${option}: ${show(text)} is not an ISO 8601 date or date-time`);
+}
+
+/** The oldest period first. */
+async function keysOf(
+  store: Store,
+  from: number,
+  to: number,
+  callId: string | undefined,
+): Promise<InsightKey[]> {
+  if (callId !== undefined && !(await store.documents.get("call", callId)))
+    throw notFound(`call ${show(callId)}`);
+  const until = (await store.now()) - INSIGHT_DELAY_MS;
+  const periods = closedWithin(from, to, until);
+  if (periods.length === 0)
+    throw invalid(
+      `no week or month between ${formatPeriodTime(from)} and ${formatPeriodTime(to)} closed before ${formatPeriodTime(until)}: a report is computed ten minutes after its period`,
+    );
+  const first = (await store.insights.firstDay()) ?? until;
+  const keys: InsightKey[] = [];
+  for (const { kind, start } of periods.filter(({ end }) => end > first))
+    for (const call_id of await store.insights.callsIn({ kind, start }, callId))
+      keys.push({ call_id, kind, start });
+  return keys;
+}
+
+async function computeAll(store: Store, keys: readonly InsightKey[], print: CommandInput["print"]) {
+  const { settleInsight } = await import("../aggregator/compute-insight.ts");
+  const { createProgress } = await import("./progress.ts");
+  const counts = { changed: 0, unchanged: 0, "kept, whose results or call are gone": 0, failed: 0 };
+  const progress = createProgress({ label: "insights", total: keys.length, unit: "reports" });
+  for (const key of keys) {
+    const before = await store.insights.measures(key);
+    try {
+      const settled = await settleInsight(store, await store.insights.renewMark(key));
+      const after = await store.insights.measures(key);
+      if (!isDeepStrictEqual(after, before)) {
+        counts.changed += 1;
+        const [score_before, score_after] = [before?.score ?? null, after?.score ?? null];
+        print(`${JSON.stringify({ id: insightId(key), score_before, score_after })}\n`);
+      } else if (settled === "call deleted" || settled === "results removed")
+        counts["kept, whose results or call are gone"] += 1;
+      else counts.unchanged += 1;
+    } catch (err) {
+      if (isUnavailable(err)) throw err;
+      counts.failed += 1;
+      process.stderr.write(`${insightId(key)}: ${(err as Error).message}\n`);
+    }
+    progress.advance(1);
+  }
+  progress.end();
+  return counts;
+}
