@@ -1,5 +1,4 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
-import { createDemo } from "../compose/demo.ts";
 import type { Demo } from "../compose/demo.ts";
 import { KEY_FILE } from "../compose/first-start.ts";
 import { compose } from "../compose/process.ts";
@@ -8,6 +7,7 @@ import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import { createLogger } from "../runtime/logger.ts";
+import type { Logger } from "../runtime/logger.ts";
 import { VERSION } from "../version.ts";
 import type { CommandInput } from "./command.ts";
 
@@ -22,8 +22,9 @@ export async function serve(
 ): Promise<void> {
   const log = createLogger(config.logLevel);
   const dataDir = openDataDir(config.dataDir);
-  const demo = values.demo ? createDemo(dataDir) : undefined;
+  const demo = values.demo ? (await import("../compose/demo.ts")).createDemo(dataDir) : undefined;
   let system: System | undefined;
+  let endHistory = async (): Promise<void> => undefined;
   const start = async (): Promise<void> => {
     system = await compose({ config, dataDir, log, ...(demo && { companion: demo }) });
     await system.lifecycle.start();
@@ -37,9 +38,11 @@ export async function serve(
       print(greeting(system, dataDir, demo));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
+      endHistory = startHistory(demo, system, log, print);
     }
     signal = await (system ? Promise.race([stop, system.failed]) : stop);
   } catch (cause) {
+    await endHistory();
     // A failed stop is logged; the caller needs to know what failed before.
     await system?.lifecycle.stop().catch(() => undefined);
     throw cause;
@@ -49,6 +52,7 @@ export async function serve(
     process.exit(0); // a pending connection would keep the process alive
   }
   log.info({ signal }, "stopping");
+  await endHistory();
   await system.lifecycle.stop();
   log.info("stopped");
 }
@@ -91,3 +95,38 @@ async function makeDemoCalls(
   if (!demo || !api || !store) return;
   await demo.ensureCalls(store, { apiUrl: api.address() ?? "", locationId });
 }
+
+/** Fills the demo's history in the background. Returns what ends that, complete or not. */
+function startHistory(
+  demo: Demo | undefined,
+  { api, store }: System,
+  log: Logger,
+  print: CommandInput["print"],
+): () => Promise<void> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const fill = async (): Promise<void> => {
+    if (!demo?.hasHistory() || !store) return;
+    try {
+      await demo.fillHistory({ store, log: log.child({ role: "demo" }), signal });
+      print(historyReady(api?.address() ?? ""));
+    } catch (err) {
+      if (!signal.aborted)
+        log.warn({ err }, "demo history incomplete: the next start completes it");
+    }
+  };
+  const filled = fill();
+  return async () => {
+    controller.abort();
+    await filled;
+  };
+}
+
+const historyReady = (apiUrl: string): string =>
+  [
+    "",
+    '  Nine weeks of simulated results are there: the calls named "Simulated: …". Their scores:',
+    `  curl -H 'Authorization: Bearer …' '${apiUrl}/api/2/insights/rank/?weekly=true&debug=1'`,
+    "",
+    "",
+  ].join("\n");

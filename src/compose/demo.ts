@@ -1,10 +1,12 @@
-// The demo of `sonde serve --demo`: its target, and the calls to it, created once. The data folder
-// keeps the target's port.
+// The demo of `sonde serve --demo`: its target, the calls to it, and in an empty store some history,
+// created once. The data folder keeps the target's port, and what is not complete.
 import { createDemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Store } from "../store/store.ts";
+import { fillHistory, historyStart } from "./demo-history.ts";
+import type { HistoryOptions } from "./demo-history.ts";
 import { FIRST_OWNER } from "./first-start.ts";
 import { issueKey, revokeKey } from "./issue-key.ts";
 import type { IssuedKey } from "./issue-key.ts";
@@ -16,6 +18,8 @@ interface Saved {
   readonly port: number;
   /** The id of the key that an unfinished seeding uses. */
   readonly seeding?: string;
+  /** Where an unfinished history begins, epoch milliseconds. */
+  readonly history?: number;
 }
 
 /** The target listens on the same port at each start, since stored calls name it. */
@@ -27,6 +31,10 @@ export interface Demo extends Companion {
     store: Store,
     options: { readonly apiUrl: string; readonly locationId: string },
   ): Promise<void>;
+  /** Whether there is a history to fill: at the first start on an empty store, until it is done. */
+  hasHistory(): boolean;
+  /** Fills it, or completes it. Rejects with the signal's reason. */
+  fillHistory(options: Omit<HistoryOptions, "from">): Promise<void>;
 }
 
 /** Its start rejects with one line for the operator if the demo's file is damaged. */
@@ -34,9 +42,9 @@ export function createDemo(dataDir: DataDir): Demo {
   const reset = `delete ${dataDir.path(FILE)} and the demo's calls to start over`;
   const target = createDemoTarget();
   let saved: Saved | undefined;
-  const save = (more: Pick<Saved, "seeding">): void => {
-    const port = Number(target.address().split(":")[1]);
-    dataDir.write(FILE, `${JSON.stringify({ port, ...more })}\n`);
+  const save = (more: Omit<Saved, "port">): void => {
+    saved = { port: Number(target.address().split(":")[1]), ...more };
+    dataDir.write(FILE, `${JSON.stringify(saved)}\n`);
   };
   return {
     name: "demo target",
@@ -48,14 +56,22 @@ export function createDemo(dataDir: DataDir): Demo {
     },
     stop: () => target.stop(),
     async ensureCalls(store, options) {
-      const interrupted = saved?.seeding;
+      const { seeding: interrupted, history: begun } = saved ?? {};
       if (interrupted) await revokeKey(store, "demo", interrupted);
       else if (await hasCalls(store, target.address())) return;
-      const key_id = newId(await store.now());
-      save({ seeding: key_id });
+      const now = await store.now();
+      const history = begun ?? ((await isEmpty(store)) ? historyStart(now) : undefined);
+      const key_id = newId(now);
+      save({ seeding: key_id, history });
       await withKey(store, key_id, (apiKey) =>
         seedDemo({ ...options, apiKey, target: target.address() }),
       );
+      save({ history });
+    },
+    hasHistory: () => saved?.history !== undefined,
+    async fillHistory(options) {
+      if (saved?.history === undefined) return;
+      await fillHistory({ ...options, from: saved.history });
       save({});
     },
   };
@@ -69,6 +85,9 @@ function readSaved(dataDir: DataDir, reset: string): Saved | undefined {
     throw new Error(`the demo's file is damaged: ${reset}`, { cause });
   }
 }
+
+const isEmpty = async (store: Store): Promise<boolean> =>
+  (await store.documents.listKind("call", { after: "", limit: 1 })).length === 0;
 
 async function hasCalls(store: Store, address: string): Promise<boolean> {
   const calls = await store.documents.listAll("call", "domain", "127.0.0.1");

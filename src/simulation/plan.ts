@@ -73,7 +73,7 @@ export function* seriesOf(plan: Plan): Generator<Series> {
         frequency,
         key: keyOf(seed, "series", call.key, location.id),
         locationKey: keyOf(seed, "location", location.id),
-        deploymentId: idOf(plan, "deployment", call.id, location.id),
+        deploymentId: idOf(plan, "deployment", 0, call.id, location.id),
       };
 }
 
@@ -81,7 +81,7 @@ function plannedCall(options: PlanOptions, n: number): SimulatedCall {
   const { name, method, host, path, kind } = simulatedService(n);
   const key = keyOf(options.seed, "call", n);
   return {
-    id: idOf(options, "call", String(n)),
+    id: idOf(options, "call", n, String(n)),
     key,
     name: `Simulated: ${name}`,
     method,
@@ -92,17 +92,14 @@ function plannedCall(options: PlanOptions, n: number): SimulatedCall {
   };
 }
 
-/** Each owner has its own simulations. Its time is the epoch: it has to be the same every time. */
+/**
+ * Each owner has its own simulations. The time of an id has to be the same every time: it is only
+ * the place among the others.
+ */
 const idOf = (
   { seed, owner, owner_org }: Ownership & { readonly seed: number },
-  ...parts: readonly [string, ...string[]]
+  what: "call" | "deployment",
+  place: number,
+  ...parts: readonly string[]
 ): string =>
-  derivedId(
-    0,
-    "simulation",
-    owner,
-    String(owner_org !== null),
-    owner_org ?? "",
-    `${seed}`,
-    ...parts,
-  );
+  derivedId(place, "simulation", owner, JSON.stringify(owner_org), `${seed}`, what, ...parts);

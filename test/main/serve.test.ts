@@ -105,6 +105,52 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     await expectWholeDemo(folder);
   });
 
+  it("has weeks of history soon, completed after a kill, beside the calls it makes", async () => {
+    using folder = await makeDemoFolder();
+    {
+      await using sonde = startSonde(["serve", "--demo"], { folder: folder.path });
+      const client = httpClient(await sonde.api(), await keyOf(sonde, folder));
+      await until(async () => expect(await weeksOfHistory(client)).toBeGreaterThan(1));
+      await sonde.kill9();
+      expect(sonde.stdout()).not.toMatch(HISTORY);
+      expect(demoFile(folder)).toContain("history");
+    }
+    await using again = startSonde(["serve", "--demo"], { folder: folder.path });
+    const client = httpClient(await again.api(), keyFile(folder.dataDir));
+    await until(() => expect(again.stdout()).toMatch(HISTORY));
+    expect(demoFile(folder)).not.toContain("history");
+    expect(await weeksOfHistory(client)).toBeGreaterThanOrEqual(9);
+    using database = new DatabaseSync(join(folder.dataDir, "sonde.db"));
+    const counts = database.prepare(
+      `select (select count(*) from pending_runs where location_id like 'sim-%') as pending,
+        (select count(distinct result.id) from results as result join names on names.id = agent
+          where name = 'simulation') as results,
+        (select sum(count) from stats join names as kinds on kinds.id = kind
+          join names as places on places.id = location
+          where kinds.name = 'MONTH' and places.name like 'sim-%') as counted`,
+    );
+    const { pending, results, counted } = counts.get() as Record<string, number>;
+    const [least, most] = [4 * 3 * 9 * 168, 4 * 3 * (9 * 168 + 1)];
+    expect([pending, counted]).toEqual([0, results]);
+    expect(results).toBeGreaterThanOrEqual(least);
+    expect(results).toBeLessThanOrEqual(most);
+    expect(again.log().filter(({ level }) => level !== "info")).toEqual([]);
+  });
+
+  it("has no history in a store with calls", async () => {
+    using folder = makeFolder();
+    const options = { folder: folder.path, env: { SONDE_BOOTSTRAP_KEY: KEY } };
+    {
+      await using sonde = startSonde(["serve"], options);
+      await httpClient(await sonde.api(), KEY).createCall("https://target.test/");
+    }
+    await using sonde = startSonde(["serve", "--demo"], options);
+    const client = httpClient(await sonde.api(), KEY);
+    await demoMade(folder, client);
+    expect(demoFile(folder)).not.toContain("history");
+    expect(await callsOf(client, "sonde-simulated")).toEqual([]);
+  });
+
   it("does not touch the demo of another process that runs in the folder", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path };
@@ -112,13 +158,13 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     await first.ready();
     const client = httpClient(await first.api(), keyFile(folder.dataDir));
     await demoMade(folder, client);
-    const before = demoFile(folder);
-    const { port } = JSON.parse(before) as { readonly port: number };
+    const { port } = JSON.parse(demoFile(folder)) as { readonly port: number };
     expect(first.stdout()).toContain(`http://127.0.0.1:${port}/steady`);
     await using second = startSonde(["serve", "--demo"], options);
     expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(second.stderr()).toBe(anotherAtWork(folder));
-    expect(demoFile(folder)).toBe(before);
+    expect(JSON.parse(demoFile(folder))).toMatchObject({ port });
+    expect(await callsOf(client)).toHaveLength(5);
   });
 
   it("starts no demo beside another process that has none", async () => {
@@ -184,9 +230,26 @@ const demoFile = ({ dataDir }: TestFolder): string =>
   readFileSync(join(dataDir, "demo.json"), "utf8");
 const anotherAtWork = ({ dataDir }: TestFolder): string =>
   `sonde: another sonde serve is running in ${dataDir}: stop it, or give this one its own folder with SONDE_DATA_DIR\n`;
+async function keyOf(sonde: SondeProcess, { dataDir }: TestFolder): Promise<string> {
+  await greeting(sonde);
+  return keyFile(dataDir);
+}
+
 const keyFile = (dataDir: string): string =>
   readFileSync(join(dataDir, "owner-key"), "utf8").trimEnd();
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
+
+const HISTORY = /weeks of simulated results/;
+
+/** How many weeks with results the last of the simulated calls has. */
+async function weeksOfHistory(client: Client): Promise<number> {
+  const call = (await callsOf(client, "sonde-simulated")).at(-1);
+  const { stats } = await client.send<{ stats: unknown[] }>(
+    "GET",
+    `/calls/${call?.id}/stats/before?kind=WEEK`,
+  );
+  return stats.length;
+}
 
 /** Waits for the printed greeting. */
 const greeting = (sonde: SondeProcess): Promise<void> =>
@@ -194,12 +257,13 @@ const greeting = (sonde: SondeProcess): Promise<void> =>
 
 interface ListedCall {
   readonly id: string;
-  readonly meta: { readonly name: string };
+  readonly meta: { readonly name: string; readonly tags: readonly string[] };
 }
 
-async function callsOf(client: Client): Promise<readonly ListedCall[]> {
+/** Those to the demo target, or with another tag. */
+async function callsOf(client: Client, tag = "sonde-demo"): Promise<readonly ListedCall[]> {
   const { results } = await client.send<{ results: ListedCall[] }>("GET", "/calls/");
-  return results;
+  return results.filter(({ meta }) => meta.tags.includes(tag));
 }
 
 describe("beside a serving process", { timeout: 60_000 }, () => {

@@ -1,0 +1,52 @@
+// The history of the demo: weeks of simulated results, so that insights and charts have something
+// to say from the start.
+import type { Logger } from "../runtime/logger.ts";
+import { weekOf } from "../simulation/conditions.ts";
+import { fillStore } from "../simulation/fill-store.ts";
+import { planOf } from "../simulation/plan.ts";
+import type { Store } from "../store/store.ts";
+import { FIRST_OWNER } from "./first-start.ts";
+import { simulationOn, weeksUpTo } from "./simulation.ts";
+
+/** Eight of them are whole. */
+const WEEKS = 9;
+/** Of a steady, a busy, a flaky and a recovering call; an hour apart, in whole milliseconds. */
+const SIZE = { seed: 1, calls: 4, locations: 3, frequency: 60 };
+/** Of the whole weeks, so that the recovering call has time to recover. */
+const TROUBLED_WEEK = 5;
+/** A few milliseconds of work each, with half as long for everything else in between. */
+const [BATCH, PAUSE] = [24, 0.5];
+
+export interface HistoryOptions {
+  readonly store: Store;
+  readonly log: Logger;
+  /** Of its first results, epoch milliseconds. */
+  readonly from: number;
+  readonly signal: AbortSignal;
+}
+
+/** Of the first results of a history that ends now. */
+export const historyStart = (now: number): number => weeksUpTo(now, WEEKS).from;
+
+/**
+ * Fills the history up to now, in small pieces beside the service. Rejects with the signal's
+ * reason; it is completed by doing it again.
+ */
+export async function fillHistory({ store, log, from, signal }: HistoryOptions): Promise<void> {
+  await fillStore({
+    ...simulationOn({ log }),
+    store,
+    plan: planOf({
+      ...SIZE,
+      owner: FIRST_OWNER,
+      owner_org: null,
+      troubledWeek: weekOf(from) + TROUBLED_WEEK,
+    }),
+    from,
+    until: weeksUpTo(await store.now(), 0).until,
+    actor: "demo",
+    batch: BATCH,
+    pause: PAUSE,
+    signal,
+  });
+}
