@@ -99,7 +99,7 @@ async function makeDemoCalls(
 /** Fills the demo's history in the background. Returns what ends that, complete or not. */
 function startHistory(
   demo: Demo | undefined,
-  { api, store }: System,
+  { api, store, holder }: System,
   log: Logger,
   print: CommandInput["print"],
 ): () => Promise<void> {
@@ -108,7 +108,7 @@ function startHistory(
   const fill = async (): Promise<void> => {
     if (!demo?.hasHistory() || !store) return;
     try {
-      await demo.fillHistory({ store, log: log.child({ role: "demo" }), signal });
+      await demo.fillHistory({ store, holder, log: log.child({ role: "demo" }), signal });
       print(historyReady(api?.address() ?? ""));
     } catch (err) {
       if (!signal.aborted)
@@ -125,7 +125,7 @@ function startHistory(
 const historyReady = (apiUrl: string): string =>
   [
     "",
-    '  Nine weeks of simulated results are there: the calls named "Simulated: …". Their scores:',
+    '  Nine weeks of simulated results are ready, of calls named "Simulated: …". Their scores:',
     `  curl -H 'Authorization: Bearer …' '${apiUrl}/api/2/insights/rank/?weekly=true&debug=1'`,
     "",
     "",

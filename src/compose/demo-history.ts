@@ -1,6 +1,10 @@
 // The history of the demo: weeks of simulated results, so that insights and charts have something
 // to say from the start.
+import { createInsights } from "../aggregator/insights.ts";
+import { createInsightMetrics } from "../aggregator/metrics.ts";
+import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
+import { Registry } from "../runtime/metrics.ts";
 import { weekOf } from "../simulation/conditions.ts";
 import { fillStore } from "../simulation/fill-store.ts";
 import { planOf } from "../simulation/plan.ts";
@@ -20,6 +24,8 @@ const [BATCH, PAUSE] = [24, 0.5];
 export interface HistoryOptions {
   readonly store: Store;
   readonly log: Logger;
+  /** Holds this process's leases. */
+  readonly holder: string;
   /** Of its first results, epoch milliseconds. */
   readonly from: number;
   readonly signal: AbortSignal;
@@ -29,10 +35,11 @@ export interface HistoryOptions {
 export const historyStart = (now: number): number => weeksUpTo(now, WEEKS).from;
 
 /**
- * Fills the history up to now, in small pieces beside the service. Rejects with the signal's
- * reason; it is completed by doing it again.
+ * Fills the history up to now, in small pieces beside the service, and computes its insights.
+ * Rejects with the signal's reason; it is completed by doing it again.
  */
-export async function fillHistory({ store, log, from, signal }: HistoryOptions): Promise<void> {
+export async function fillHistory(options: HistoryOptions): Promise<void> {
+  const { store, log, holder, from, signal } = options;
   await fillStore({
     ...simulationOn({ log }),
     store,
@@ -49,4 +56,7 @@ export async function fillHistory({ store, log, from, signal }: HistoryOptions):
     pause: PAUSE,
     signal,
   });
+  // The service would, within a minute.
+  const metrics = createInsightMetrics(new Registry());
+  await createInsights({ store, log, holder, metrics, clock: systemClock }).run(signal);
 }

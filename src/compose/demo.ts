@@ -1,5 +1,5 @@
-// The demo of `sonde serve --demo`: its target, the calls to it, and in an empty store some history,
-// created once. The data folder keeps the target's port, and what is not complete.
+// The demo of `sonde serve --demo`: its target, the calls to it, and in an empty store some
+// history, created once. The data folder keeps the target's port, and what is not complete.
 import { createDemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -31,7 +31,7 @@ export interface Demo extends Companion {
     store: Store,
     options: { readonly apiUrl: string; readonly locationId: string },
   ): Promise<void>;
-  /** Whether there is a history to fill: at the first start on an empty store, until it is done. */
+  /** Whether there is a history to fill: in a store that was empty, until it is done. */
   hasHistory(): boolean;
   /** Fills it, or completes it. Rejects with the signal's reason. */
   fillHistory(options: Omit<HistoryOptions, "from">): Promise<void>;

@@ -34,6 +34,8 @@ export interface System {
   readonly api: Api | undefined;
   /** Undefined when this process runs only an agent. */
   readonly store: Store | undefined;
+  /** Holds this process's leases. */
+  readonly holder: string;
   /** The store's first key, if this start generated it. */
   firstKey(): string | undefined;
   /** Rejects when a part ends that this process cannot do without. */
@@ -135,7 +137,7 @@ async function wire(
   opened: readonly Service[],
 ): Promise<System> {
   const { config, log, companion } = options;
-  const { store, bus } = connections;
+  const { store, bus, holder } = connections;
   const own = await openOwnNetwork(config, bus);
   const egressAllow = companion ? [companion.address()] : [];
   const parts = { ...options, ...connections, own, egressAllow };
@@ -147,7 +149,7 @@ async function wire(
   const lifecycle = createLifecycle([...opened, ...started], log, STOP_DEADLINE_MS);
   const failed = Promise.race(connections.agentThreads.map((thread) => thread.failed));
   failed.catch(() => undefined); // nobody awaits it before the start has ended
-  return { lifecycle, ops, api, store, firstKey: () => firstKey?.generated(), failed };
+  return { lifecycle, ops, api, store, holder, firstKey: () => firstKey?.generated(), failed };
 }
 
 /** Starts last: a ready process has a key, and a failed start leaves it to the next one to show. */

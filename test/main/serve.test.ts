@@ -127,11 +127,15 @@ describe("serve --demo", { timeout: 60_000 }, () => {
           where name = 'simulation') as results,
         (select sum(count) from stats join names as kinds on kinds.id = kind
           join names as places on places.id = location
-          where kinds.name = 'MONTH' and places.name like 'sim-%') as counted`,
+          where kinds.name = 'MONTH' and places.name like 'sim-%') as counted,
+        (select count(*) from insights where report_type = 1 and made > 490) as weeks,
+        (select count(*) from insights where report_type = 0 and made > 1900) as months`,
     );
-    const { pending, results, counted } = counts.get() as Record<string, number>;
+    const { pending, results, counted, weeks, months } = counts.get() as Record<string, number>;
     const [least, most] = [4 * 3 * 9 * 168, 4 * 3 * (9 * 168 + 1)];
     expect([pending, counted]).toEqual([0, results]);
+    expect(weeks).toBeGreaterThanOrEqual(4 * 7); // the last may have ended just now
+    expect(months).toBeGreaterThanOrEqual(4);
     expect(results).toBeGreaterThanOrEqual(least);
     expect(results).toBeLessThanOrEqual(most);
     expect(again.log().filter(({ level }) => level !== "info")).toEqual([]);

@@ -1,5 +1,5 @@
-// Checks the README's first command as a user would: starts the demo with npm, reads a result and a
-// statistic over HTTP, sends Ctrl-C and expects a clean exit.
+// Checks the README's first command as a user would: starts the demo with npm, reads a result, a
+// statistic and the history over HTTP, sends Ctrl-C and expects a clean exit.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -55,7 +55,16 @@ try {
   });
   const { stat } = await get<{ stat: { count: number } | null }>(`calls/${steady}/stats/?kind=DAY`);
   if (!stat || stat.count < 1) throw new Error("the statistic omits the result");
-  console.log(`read a scheduled result and a statistic of ${stat.count} calls; sending Ctrl-C`);
+  await until(START_WITHIN_MS, "the history did not appear", async () => {
+    const { results } = await get<List<{ id: string; meta: { name: string } }>>("calls/");
+    const simulated = results.find(({ meta }) => meta.name.startsWith("Simulated: "));
+    const path = `calls/${simulated?.id}/stats/before?kind=WEEK`;
+    const { stats } = await get<{ stats: readonly unknown[] }>(path);
+    return stats.length >= 9 ? simulated : undefined;
+  });
+  console.log(
+    `read a scheduled result and a statistic of ${stat.count} calls, and nine weeks of history; sending Ctrl-C`,
+  );
 } finally {
   signalAll("SIGINT");
 }
