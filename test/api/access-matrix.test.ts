@@ -1,6 +1,9 @@
 // Every endpoint for every kind of caller and sharing: the access rules as a table.
 import { StatementSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { insightId } from "../../src/model/insight.ts";
+import { periodStart } from "../../src/model/periods.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
 import type { AccessLevel } from "../../src/model/access.ts";
 import type { Endpoint } from "../../src/api/http/endpoint.ts";
@@ -75,6 +78,12 @@ const hidden = (row: Row): Row => {
 };
 
 let names = 0;
+
+/** The id of the report of a call for the last week that closed. */
+const lastWeekOf = (call_id: string): string => {
+  const thisWeek = periodStart("WEEK", systemClock.now());
+  return insightId({ call_id, kind: "WEEK", start: periodStart("WEEK", thisWeek - 1) });
+};
 
 const ROWS: Readonly<Record<string, readonly Row[]>> = {
   createCall: [
@@ -187,11 +196,16 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   deleteReport: [remove("report")],
   getReport: [read("report", { shows: ["call", "its readers"] })],
   listReports: [list(["report", "its readers"])],
-  listInsights: [list(undefined)],
-  rankInsights: [list(undefined)],
-  getLatestInsight: [read("call")],
-  // Nothing has been computed.
-  getInsight: [read("call", { right: "nobody" })],
+  listInsights: [
+    list(["call", "its readers"]),
+    list(["call", "its readers"], undefined, { query: "?weekly=1&limit=1000" }),
+  ],
+  rankInsights: [
+    list(["call", "its owner"], undefined, { query: "?weekly=true" }),
+    list(["call", "its runners"], undefined, { query: "?weekly=true&inc_org=true" }),
+  ],
+  getLatestInsight: [read("call"), read("call", { query: "?weekly=true" })],
+  getInsight: [{ ...read("call"), of: ({ call }) => lastWeekOf(call) }],
   listLocations: [list(undefined)],
   getLocationInfo: [list(undefined)],
   createApiKey: [make("everybody", () => ({}), { level: "OWNER" })],

@@ -1,7 +1,10 @@
 // One of everything that a caller can own, created through the API with a given sharing.
 import { create, createAuthSetting, createCall } from "./api.ts";
 import type { Caller, TestApi } from "./api.ts";
+import { storeInsight } from "./insights.ts";
 import { aReport, aWorkflowReport } from "./runs.ts";
+import { periodStart } from "../../src/model/periods.ts";
+import { ownerOf } from "../../src/model/access.ts";
 
 export type Sharing = "not shared" | "with the organization" | "with everyone";
 
@@ -71,6 +74,7 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
     access: { org, public: everyone },
     workflow: { call_ids: [call] },
   });
+  await insightOf(api, call);
   const key = await create(api, "/api_keys/", {}, as);
   made += 1;
   const variable = `variable_${made}`;
@@ -95,6 +99,14 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
     result: await resultOf(api, as, `/calls/${call}/run`),
     workflowResult: await resultOf(api, as, `/workflows/${workflow}/run`),
   };
+}
+
+/** A report of the last week that closed. */
+async function insightOf({ store }: TestApi, call_id: string): Promise<void> {
+  const stored = await store.documents.get("call", call_id);
+  if (!stored) throw new Error(`no call ${call_id}`);
+  const start = periodStart("WEEK", periodStart("WEEK", await store.now()) - 1);
+  await storeInsight(store, { call_id, start, of: ownerOf(stored) });
 }
 
 /** The id of a finished run's result, with response content. */

@@ -107,12 +107,24 @@ export function assertRange({
     throw invalid(`from: '${formatInstant(from)}' is later than to: '${formatInstant(to)}'`);
 }
 
-const TRUE = ["true", "t", "1"];
+const TRUTHS: Readonly<Record<string, boolean>> = {
+  true: true,
+  t: true,
+  "1": true,
+  false: false,
+  f: false,
+  "0": false,
+  "": false,
+};
 
-/** Any other value means false. */
+/** Read in any letter case. */
 export const truth = (description: string): Parameter<boolean> => ({
   schema: Type.String({ description: `${description}: true, t or 1`, examples: ["true"] }),
-  read: (given = "") => TRUE.includes(given.toLowerCase()),
+  read(given = "", name) {
+    const value = TRUTHS[given.toLowerCase()];
+    if (value !== undefined) return value;
+    throw invalid(`${name}: ${show(given)} is not one of ["true", "t", "1", "false", "f", "0"]`);
+  },
 });
 
 /** An empty value counts as absent. */

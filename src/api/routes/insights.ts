@@ -1,97 +1,56 @@
 // Insights: the weekly and monthly scores of calls.
+import type { Call } from "../../model/call.ts";
 import { notFound } from "../../model/errors.ts";
-import { EXAMPLE, Hostname, Id, Name, Timestamp, mark } from "../../model/fields.ts";
+import { parseInsightId } from "../../model/insight.ts";
+import type { InsightKind, ListedInsight } from "../../model/insight.ts";
 import { periodStart } from "../../model/periods.ts";
 import { Type } from "../../model/type.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf, listPage } from "../http/paging.ts";
-import { LIST_PAGING, truth } from "../http/parameters.ts";
+import { defineEndpoint } from "../http/endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { listOf, toPage } from "../http/paging.ts";
+import type { Values } from "../http/parameters.ts";
+import { entryOf, reportOf } from "../insight-answers.ts";
+import { rankCalls } from "../insight-rank.ts";
 import { callSharing } from "../shared-calls.ts";
+import {
+  InsightReportSchema,
+  InsightSchema,
+  LATEST_PARAMETERS,
+  LIST_PARAMETERS,
+  RANK_PARAMETERS,
+  RANKED_PERIODS,
+  RankSchema,
+} from "./insight-schemas.ts";
 
-const Score = Type.Integer({ minimum: 0, maximum: 999, examples: [874] });
-const ReportId = Type.String({ examples: [`${EXAMPLE.id}__2026-08-03__2026-08-10`] });
-const Url = Type.String({ examples: [EXAMPLE.url] });
-
-const measures = {
-  score: Score,
-  pass_percent: Type.Number({ examples: [99.5] }),
-  outlier_percent: Type.Number({ examples: [0.4] }),
-  mean_test_length: Type.Number({ description: "milliseconds", examples: [120] }),
-  sd_test_length: Type.Number({ description: "milliseconds", examples: [35] }),
-};
-
-const InsightSchema = named(
-  "Insight",
-  Type.Object({
-    id: ReportId,
-    call_id: Id,
-    domain: Hostname,
-    name: Name,
-    start_date: Timestamp,
-    end_date: Timestamp,
-    report_type: Type.Enum([0, 1], { description: "0: monthly, 1: weekly" }),
-    rank: Type.Integer({ description: "1: the best; -1: no score", examples: [1] }),
-    ...measures,
-    version: Type.Enum(["v4"]),
-  }),
-);
-
-const RankSchema = named(
-  "InsightRank",
-  Type.Object({
-    meta: Type.Object({
-      start: Type.String({ description: "date", examples: ["2026-08-03"] }),
-      period: Type.Enum(["weekly", "monthly"]),
-    }),
-    results: Type.Array(
-      Type.Object({
-        id: Id,
-        insights_id: ReportId,
-        api_name: Name,
-        api_url: Url,
-        url: Url,
-        ...measures,
-        results: Type.Array(Type.Tuple([Timestamp, Score])),
-        filenames: Type.Array(mark(ReportId, { description: "id of a report" })),
-        most_recent: Timestamp,
-      }),
-    ),
-  }),
-);
-
-const WEEKLY = truth("weekly reports; otherwise monthly ones");
-const RANKED_PERIODS = 8;
 const common = { methods: ["GET"], tag: "Insights", level: "VIEWER" } as const;
 
-export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
+export const insightEndpoints = (deps: EndpointDeps): Endpoint[] => [
   defineEndpoint({
     ...common,
     operationId: "listInsights",
     path: "/insights/",
     summary: "List the reports of the calls whose statistics you may see",
-    query: LIST_PAGING,
+    description: "In the order in which they were first made.",
+    query: LIST_PARAMETERS,
     answer: listOf(InsightSchema),
-    handle: (request) => listPage(cursors, request, async () => []),
+    handle: (request) => listInsights(deps, request),
   }),
   defineEndpoint({
     ...common,
     operationId: "rankInsights",
     path: "/insights/rank/",
     summary: `Rank calls by their scores of the previous ${RANKED_PERIODS} closed periods, best first`,
-    query: {
-      reverse: truth("worst first"),
-      inc_org: truth("also calls that are shared with the organization"),
-      weekly: WEEKLY,
-    },
+    description:
+      "By the most recent report of each call in these periods, which its score and measures are of; calls without a score come last. Only your own calls, and with `inc_org` those that others share with the organization.",
+    query: RANK_PARAMETERS,
     answer: RankSchema,
-    async handle({ query: { weekly } }) {
-      const start = rankedFrom(weekly, await store.now());
-      return {
-        meta: { start, period: weekly ? "weekly" : "monthly" },
-        results: [],
-      };
-    },
+    handle: ({ principal, query: { reverse, inc_org, weekly } }) =>
+      rankCalls(deps.store, principal, {
+        kind: kindOf(weekly),
+        periods: RANKED_PERIODS,
+        withShared: inc_org,
+        worstFirst: reverse,
+      }),
   }),
   defineEndpoint({
     ...common,
@@ -99,33 +58,65 @@ export const insightEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] =
     path: "/insights/call/:call_id/",
     summary: "The latest report of a call; `{}` if there is none",
     missing: "API Call",
-    query: { weekly: WEEKLY },
+    query: LATEST_PARAMETERS,
     answer: Type.Union([InsightSchema, Type.Object({})]),
-    async handle({ principal, params }) {
-      const call = await callSharing("stats", store, principal, params.call_id);
+    async handle({ principal, params: { call_id }, query: { weekly } }) {
+      const call = await callSharing("stats", deps.store, principal, call_id);
       if (!call) throw notFound("API Call");
-      return {};
+      const report = await deps.store.insights.latest({ call_id, kind: kindOf(weekly) });
+      return report ? entryOf(report, nameOf(call)) : {};
     },
   }),
   defineEndpoint({
     ...common,
     operationId: "getInsight",
     path: "/insights/:id/",
-    summary: "Get a report",
+    summary: "Get a report, with what explains its score",
+    description:
+      "The parts of the score with what each cost, the change from the period before, and where the time and the failures were.",
     missing: "Insights report",
-    answer: InsightSchema,
-    async handle() {
-      throw notFound("Insights report");
-    },
+    answer: InsightReportSchema,
+    handle: (request) => getInsight(deps, request),
   }),
 ];
 
-/**
- * The first day of the oldest ranked period. The current period does not count: it is not closed.
- */
-function rankedFrom(weekly: boolean, now: number): string {
-  const kind = weekly ? "WEEK" : "MONTH";
-  let start = periodStart(kind, now);
-  for (let n = 0; n < RANKED_PERIODS; n += 1) start = periodStart(kind, start - 1);
-  return new Date(start).toISOString().slice(0, 10);
+type ListRequest = ApiRequest & { readonly query: Values<typeof LIST_PARAMETERS> };
+
+async function listInsights({ store, cursors }: EndpointDeps, request: ListRequest) {
+  const { principal, scope } = request;
+  const { call_id, cursor, limit, weekly } = request.query;
+  const after = cursor === undefined ? 0 : Number(cursors.decode(scope, cursor)[0]);
+  const kind = weekly === undefined ? undefined : kindOf(weekly);
+  const page = { after, limit: limit + 1, kind };
+  const rows = await readPage(store, principal, call_id, page);
+  const { meta, items } = toPage(rows, limit, ({ number }) => cursors.encode(scope, [number]));
+  return { meta, results: items.map((report) => entryOf(report, report)) };
 }
+
+async function readPage(
+  store: EndpointDeps["store"],
+  principal: ApiRequest["principal"],
+  callId: string | undefined,
+  page: Parameters<EndpointDeps["store"]["insights"]["list"]>[1],
+): Promise<ListedInsight[]> {
+  if (callId === undefined) return store.insights.list(principal, page);
+  const call = await callSharing("stats", store, principal, callId);
+  return call ? store.insights.listOfCall(callId, page) : [];
+}
+
+async function getInsight(
+  { store }: EndpointDeps,
+  { principal, params }: ApiRequest<"/insights/:id/">,
+): Promise<unknown> {
+  const key = parseInsightId(params.id);
+  const call = key && (await callSharing("stats", store, principal, key.call_id));
+  const report = call && (await store.insights.get(key));
+  if (!report) throw notFound("Insights report");
+  const start = periodStart(key.kind, key.start - 1);
+  const before = await store.insights.get({ ...key, start });
+  return reportOf(report, before, nameOf(call));
+}
+
+const kindOf = (weekly: boolean): InsightKind => (weekly ? "WEEK" : "MONTH");
+
+const nameOf = ({ meta: { name, domain } }: Call) => ({ name, domain });
