@@ -2,7 +2,13 @@
 // each, so that results and the beat never wait for it.
 import { setTimeout as pause } from "node:timers/promises";
 import { EXPIRING_KINDS, keptFrom, nextBatch, RETENTION_LEASE } from "../model/retention.ts";
-import type { Batch, ExpiringKind, KeptFrom, RetentionDays } from "../model/retention.ts";
+import type {
+  Batch,
+  ExpiringKind,
+  KeptFrom,
+  RemovalPlace,
+  RetentionDays,
+} from "../model/retention.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -47,7 +53,7 @@ export function createRetention(
   options: RetentionOptions & { readonly log: Logger; readonly metrics: AggregatorMetrics },
 ): Service {
   const { log, metrics } = options;
-  return createCron({
+  const cron = createCron({
     name: "retention",
     expression: HOURLY,
     log,
@@ -61,6 +67,13 @@ export function createRetention(
         log.info(counts, "expired data removed");
     },
   });
+  return {
+    ...cron,
+    async start() {
+      await whileHeld(options, async () => undefined);
+      await cron.start();
+    },
+  };
 }
 
 /** Stopped by the signal, it has removed a part, and the next one goes on from there. */
@@ -71,23 +84,34 @@ export async function removeExpired(
   const needed = await store.insights.neededSince();
   const kept = keptFrom(days, await store.now(), needed);
   if (dryRun) return removeKinds(options, kept, null, async () => !options.signal.aborted);
-  const held = await acquireLeases(options);
-  if (!held) return "held elsewhere";
-  const [all, percentiles] = held;
-  try {
+  const outcome = await whileHeld(options, async ([all, percentiles]) => {
     await advance(store, all, kept.raw);
-    const outcome = await removeKinds(options, kept, percentiles.cursor, createRenewal(options));
-    if (outcome === "complete") await advance(store, percentiles, kept.hours);
-    return outcome;
+    const ended = await removeKinds(options, kept, percentiles.cursor, createRenewal(options));
+    if (ended === "complete") await advance(store, percentiles, kept.hours);
+    return ended;
+  });
+  return outcome ?? "held elsewhere";
+}
+
+type Leases = readonly [all: Lease, percentiles: Lease];
+
+/** Makes room for the next days' results, and works; undefined while another process does. */
+async function whileHeld<T>(
+  options: RetentionOptions,
+  work: (leases: Leases) => Promise<T>,
+): Promise<T | undefined> {
+  const { store } = options;
+  const held = await acquireLeases(options);
+  if (!held) return undefined;
+  try {
+    await store.retention.makeAhead(await store.now());
+    return await work(held);
   } finally {
     for (const lease of held) await store.leases.release(lease);
   }
 }
 
-async function acquireLeases({
-  store,
-  holder,
-}: RetentionOptions): Promise<readonly [Lease, Lease] | undefined> {
+async function acquireLeases({ store, holder }: RetentionOptions): Promise<Leases | undefined> {
   const now = await store.now();
   const all = await store.leases.acquire(RETENTION_LEASE, holder, now, LEASE_TTL_MS);
   if (!all) return undefined;
@@ -136,12 +160,14 @@ interface Removal extends Pick<Batch, "kept" | "doneBefore"> {
 }
 
 async function removeKind(
-  { store, clock, dryRun = false }: RemovalOptions,
-  { kind, ...removal }: Removal,
+  options: RemovalOptions,
+  removal: Removal,
   goesOn: () => Promise<boolean>,
 ): Promise<{ readonly rows: number; readonly isComplete: boolean }> {
-  let batch: Batch = { ...removal, dryRun, after: undefined, limit: nextBatch() };
-  let rows = 0;
+  const { store, clock, dryRun = false } = options;
+  const { kind, ...batches } = removal;
+  let rows = await dropDays(options, removal, goesOn);
+  let batch: Batch = { ...batches, dryRun, after: undefined, limit: nextBatch() };
   while (await goesOn()) {
     const began = clock.monotonic();
     const removed = await store.retention.remove(kind, batch);
@@ -152,4 +178,21 @@ async function removeKind(
     await pause(Math.min(Math.ceil(ms), LONGEST_PAUSE_MS));
   }
   return { rows, isComplete: false };
+}
+
+/** A day that is a table of its own goes in one piece, if nothing in it is kept. */
+async function dropDays(
+  { store, dryRun = false }: RemovalOptions,
+  { kind, kept }: Removal,
+  goesOn: () => Promise<boolean>,
+): Promise<number> {
+  let rows = 0;
+  let after: RemovalPlace;
+  do {
+    if (dryRun || !(await goesOn())) break;
+    const dropped = await store.retention.dropDay(kind, { kept, after });
+    rows += dropped.rows;
+    after = dropped.next;
+  } while (after);
+  return rows;
 }

@@ -6,6 +6,7 @@ import type { CountedLatency, HourResults } from "../model/insight-report.ts";
 import type { LocationSpread } from "../model/score.ts";
 import type { Database } from "./database.ts";
 import { numberOf } from "./names.ts";
+import { idsOfStarts } from "./result-days.ts";
 
 /** From `from` (inclusive) to `to` (exclusive), in epoch milliseconds. */
 export interface ResultRange {
@@ -33,8 +34,10 @@ const LATENCY = sql<number>`(coalesce(total, 0) + 500) / 1000`;
 /** As `isUncertain` in model/timing.ts. */
 const IS_UNCERTAIN = sql<boolean>`(uncertainty > 10000 and uncertainty * 10 > coalesce(total, 0))`;
 
-const inRange = (database: Database, { call_id, from, to }: ResultRange) =>
-  sql`call = ${numberOf(database, call_id)} and time >= ${from} and time < ${to}`;
+const inRange = async (database: Database, { call_id, from, to }: ResultRange) => {
+  const ids = await idsOfStarts(database, { start: from, end: to });
+  return sql`call = ${numberOf(database, call_id)} and time >= ${from} and time < ${to} and ${ids}`;
+};
 
 async function countLatencies(database: Database, range: ResultRange): Promise<CountedLatency[]> {
   const { rows } = await sql<CountedLatency>`
@@ -44,7 +47,7 @@ async function countLatencies(database: Database, range: ResultRange): Promise<C
         case when result = ${numberOf(database, "COMPLETE")} then ${LATENCY} else 0 end as latency,
         count(*) as count,
         sum(case when ${IS_UNCERTAIN} then 1 else 0 end) as uncertain
-      from results where ${inRange(database, range)}
+      from results where ${await inRange(database, range)}
       group by 1, 2, 3
     ) counted
       join names locations on locations.id = location
@@ -67,7 +70,7 @@ async function slowest(
   const { rows } = await sql<Outlier>`
     select results.id as result_id, time, locations.name as location_id, ${LATENCY} as latency
     from results join names locations on locations.id = location
-    where ${inRange(database, range)} and result = ${numberOf(database, "COMPLETE")}
+    where ${await inRange(database, range)} and result = ${numberOf(database, "COMPLETE")}
       and (${sql.join(beyond, sql` or `)})
       and not coalesce(${IS_UNCERTAIN}, ${sql.lit(false)})
     order by total desc, results.id limit ${limit}`.execute(database.kysely);

@@ -18,6 +18,7 @@ import * as agentIds from "./migrations/0012-agent-ids.ts";
 import * as agentAddresses from "./migrations/0013-agent-addresses.ts";
 import * as resultFilters from "./migrations/0014-result-filters.ts";
 import * as insights from "./migrations/0015-insights.ts";
+import * as resultsByDay from "./migrations/0016-results-by-day.ts";
 
 /** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -36,6 +37,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0013-agent-addresses": agentAddresses,
   "0014-result-filters": resultFilters,
   "0015-insights": insights,
+  "0016-results-by-day": resultsByDay,
 };
 
 /**

@@ -2,6 +2,7 @@
 import { UnavailableError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sealer } from "../runtime/secrets.ts";
+import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";
 import { hasTable, migrate } from "./migrate.ts";
@@ -43,7 +44,7 @@ export async function openStore({
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed
-    await migrate(database.kysely);
+    await migrateAt(location, database);
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();
@@ -56,6 +57,21 @@ export async function openStore({
 
 /** Where the database is a file, its packages are not loaded. */
 const loadPostgres = () => import("./postgres.ts");
+
+/** A large table takes its time: what a migration asks of a server has no time limit. */
+async function migrateAt(
+  location: StoreOptions["location"],
+  database: Pick<Database, "kysely">,
+): Promise<void> {
+  if ("file" in location) return void (await migrate(database.kysely));
+  const { openPostgres } = await loadPostgres();
+  const patient = openPostgres({ url: location.url, queryTimeoutMs: 0, maxConnections: 2 });
+  try {
+    await migrate(patient.kysely);
+  } finally {
+    await patient.kysely.destroy();
+  }
+}
 
 async function explained(cause: unknown, url: string): Promise<unknown> {
   const { addressOf, isRefused } = await loadPostgres();

@@ -12,6 +12,7 @@ import type { CountedPlace } from "./fold.ts";
 import { numberNames } from "./names.ts";
 import { lockPending } from "./pending-runs.ts";
 import type { PendingRun } from "./records.ts";
+import { noteSpans } from "./result-days.ts";
 import {
   INSERT_DETAILS,
   INSERT_RESULTS,
@@ -141,6 +142,7 @@ export async function storeOutcomes(
   ]);
   const rows = stored.map(({ owner, result }) => toRow(owner, result, numberOf));
   await insertRows(database, INSERT_RESULTS, rows);
+  await noteSpans(database, rows);
   const details = results.flatMap((result) => toDetailsRow(result) ?? []);
   await insertRows(database, INSERT_DETAILS, details);
   await insertRows(database, INSERT_WORKFLOW_RESULTS, outcomes.flatMap(toWorkflowRow));

@@ -13,6 +13,8 @@ export interface PostgresOptions {
   /** `postgres://…` */
   readonly url: string;
   readonly maxConnections?: number;
+  /** 0: none. */
+  readonly queryTimeoutMs?: number;
   /** Called when the pool loses an idle connection. */
   readonly onConnectionLost?: (error: Error) => void;
 }
@@ -23,13 +25,14 @@ const QUERY_TIMEOUT_MS = 30_000;
 export function openPostgres({
   url,
   maxConnections = 10,
+  queryTimeoutMs = QUERY_TIMEOUT_MS,
   onConnectionLost,
 }: PostgresOptions): Database {
   const pool = new Pool({
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+    query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: "sonde",
     types: { getTypeParser },

@@ -1,11 +1,13 @@
 // Pages of results, which three tables hold: those of calls, those of workflows, and pending runs.
 import { sql } from "kysely";
 import type { RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
-import type { ResultCode } from "../model/result.ts";
+import { periodEnd } from "../model/periods.ts";
+import { decodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
-import type { ResultPage } from "./records.ts";
+import type { Direction, ResultPage } from "./records.ts";
+import { expiredBefore, growingRanges, idsBetween, idsOfStarts } from "./result-days.ts";
 import type { Schema } from "./schema.ts";
 
 /** What a page asks of the ids and times in these columns. */
@@ -32,60 +34,105 @@ export async function idsOnPage(
   page: ResultPage,
 ): Promise<string[]> {
   const { order, limit, from, to } = page;
-  const inTime = from !== undefined || to !== undefined;
-  const queries = inTime
-    ? [timedQuery(database, callId, page)]
-    : chunksOf(await groupsOf(database, callId, page), MOST_GROUPS).map((groups) =>
-        groupedQuery(database, groups, page),
-      );
-  const found: string[] = [];
-  for (const query of queries) found.push(...(await query.execute()).map(({ id }) => id));
+  const found =
+    from !== undefined || to !== undefined
+      ? await idsInTime(database, callId, page)
+      : await idsOfGroups(database, callId, page);
   found.sort();
   return (order === "desc" ? found.toReversed() : found).slice(0, limit);
+}
+
+async function idsInTime(database: Database, callId: string, page: ResultPage): Promise<string[]> {
+  const { from: start = 0, to: end = Infinity } = page;
+  const query = timedQuery(database, callId, page, await idsOfStarts(database, { start, end }));
+  return idsOf(await query.execute());
+}
+
+async function idsOfGroups(
+  database: Database,
+  callId: string,
+  page: ResultPage,
+): Promise<string[]> {
+  const found: string[] = [];
+  const all = chunksOf(await groupsOf(database, callId, page), MOST_GROUPS);
+  for (const days of await daysOfPage(database, callId, page)) {
+    for (const groups of all) {
+      const query = groupedQuery(database, groups, page, days);
+      found.push(...idsOf(await query.execute()));
+    }
+    if (found.length >= page.limit) break;
+  }
+  return found;
+}
+
+const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
+
+/** Where the page may begin and go on to: in ranges of the times in ids, in its order. */
+async function daysOfPage(
+  database: Database,
+  callId: string,
+  { after, order }: ResultPage,
+): Promise<RawBuilder<boolean>[]> {
+  if (!database.rowLocks) return [sql<boolean>`true`];
+  const direction = order === "desc" ? "backwards" : "forwards";
+  const begins = after === "" ? await firstOnPage(database, callId, direction) : decodeTime(after);
+  const ranges = growingRanges(database, begins, direction);
+  return ranges.map(({ start, end }, at) => {
+    const isFirst = at === 0 && after === "";
+    if (direction === "forwards") return idsBetween(isFirst ? 0 : start, end);
+    return idsBetween(start, isFirst ? Infinity : end);
+  });
+}
+
+/** About the time in the first id: of the oldest or newest day of which the call has statistics. */
+async function firstOnPage(
+  database: Database,
+  callId: string,
+  direction: Direction,
+): Promise<number> {
+  const days = database.kysely
+    .selectFrom("stats")
+    .where("call", "=", numberOf(database, callId))
+    .where("kind", "=", numberOf(database, "DAY"))
+    .where("period", ">=", await expiredBefore(database));
+  const { first, last } = await days
+    .select(({ fn }) => [fn.min("period").as("first"), fn.max("period").as("last")])
+    .executeTakeFirstOrThrow();
+  return (direction === "forwards" ? first : last && periodEnd("DAY", last)) ?? 0;
 }
 
 /** Results of one call with one outcome at one location, by their numbers. */
 export type Group = Pick<Selectable<Schema["results"]>, "call" | "location" | "result">;
 
-/** Those that have results. Each takes a step in the index, however many results it has. */
+/** Those that have statistics: of some, all results may have been removed. */
 export async function groupsOf(
-  { kysely }: Database,
+  database: Database,
   callId: string,
   { codes, location_id }: ResultPage,
 ): Promise<Group[]> {
-  const { rows } = await sql<Group & { readonly at: string; readonly code: string }>`
-    with recursive
-      places (call, location) as (
-        select id, (select min(location) from results where call = names.id)
-        from names where name = ${callId}
-        union all
-        select call, (select min(r.location) from results r
-          where r.call = places.call and r.location > places.location)
-        from places where location is not null
-      ),
-      found (call, location, result) as (
-        select call, location, (select min(r.result) from results r
-          where r.call = places.call and r.location = places.location)
-        from places where location is not null
-        union all
-        select call, location, (select min(r.result) from results r
-          where r.call = found.call and r.location = found.location and r.result > found.result)
-        from found where result is not null
-      )
-    select call, location, result, locations.name as at, codes.name as code from found
-      join names locations on locations.id = location
-      join names codes on codes.id = result`.execute(kysely);
-  return rows
-    .filter(({ at }) => location_id === undefined || at === location_id)
-    .filter(({ code }) => !codes || codes.includes(code as ResultCode))
-    .map(({ call, location, result }) => ({ call, location, result }));
+  let groups = database.kysely
+    .selectFrom("stats")
+    .select(["call", "location", "result"])
+    .distinct()
+    .where("call", "=", numberOf(database, callId))
+    .where("kind", "=", numberOf(database, "MONTH"))
+    .where("count", ">", 0);
+  if (location_id !== undefined)
+    groups = groups.where("location", "=", numberOf(database, location_id));
+  if (codes) groups = groups.where("result", "in", numbersAmong(database, codes));
+  return groups.execute();
 }
 
 /** An index has each group in the order of its ids. */
-export function groupedQuery({ kysely }: Database, groups: readonly Group[], page: ResultPage) {
+export function groupedQuery(
+  { kysely }: Database,
+  groups: readonly Group[],
+  page: ResultPage,
+  days = ANY_DAY,
+) {
   const { order, limit } = page;
   const ofGroup = (group: Group) => {
-    let query = kysely.selectFrom("results").select("id");
+    let query = kysely.selectFrom("results").select("id").where(days);
     for (const [column, number] of Object.entries(group))
       query = query.where(column as keyof Group, "=", number);
     for (const condition of placeOnPage(page, RESULT_PLACE)) query = query.where(condition);
@@ -97,19 +144,23 @@ export function groupedQuery({ kysely }: Database, groups: readonly Group[], pag
 }
 
 /** Results in a range of time: an index has those of a call by time, of all groups. */
-export function timedQuery(database: Database, callId: string, page: ResultPage) {
+export function timedQuery(database: Database, callId: string, page: ResultPage, days = ANY_DAY) {
   const { order, limit, codes, location_id } = page;
   let query = database.kysely
     .selectFrom("results")
     .select("id")
-    .where("call", "=", numberOf(database, callId));
+    .where("call", "=", numberOf(database, callId))
+    .where(days);
   for (const condition of placeOnPage(page, RESULT_PLACE)) query = query.where(condition);
   // The sign keeps these from leading to the index of groups, which has all times.
   if (location_id !== undefined)
     query = query.where(sql`+location`, "=", numberOf(database, location_id));
   if (codes) query = query.where(sql`+result`, "in", numbersAmong(database, codes));
-  return query.orderBy("id", order).limit(limit);
+  // An expression keeps the order from leading to the index of ids.
+  return query.orderBy(database.rowLocks ? sql`id || ''` : "id", order).limit(limit);
 }
+
+const ANY_DAY = sql<boolean>`true`;
 
 const RESULT_PLACE = { id: "id", time: "time" };
 

@@ -44,6 +44,12 @@ export interface ResultsTable {
   uncertainty: number | null;
 }
 
+/** In milliseconds; in PostgreSQL only, with one row. */
+export interface ResultSpansTable {
+  late: number;
+  early: number;
+}
+
 /** Packed by details.ts. */
 export interface ResultDetailsTable {
   result_id: string;

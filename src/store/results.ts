@@ -1,4 +1,5 @@
 // The outcomes of runs: recorded once each, and read.
+import { sql } from "kysely";
 import type { Content } from "../model/content.ts";
 import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
 import { stepIds } from "../runtime/ids.ts";
@@ -16,19 +17,25 @@ import { numbersIn, toContent, toResult } from "./result-row.ts";
 export type ResultStore = ReturnType<typeof createResultStore>;
 
 export function createResultStore(database: Database) {
-  const rows = () =>
+  const rows = (ids: readonly string[]) =>
     database.kysely
       .selectFrom("results")
-      .leftJoin("result_details", "result_details.result_id", "results.id")
+      .leftJoin("result_details", (join) =>
+        join
+          .onRef("result_details.result_id", "=", "results.id")
+          // Of the days of these ids only.
+          .on(database.rowLocks ? isAmong(database, "result_id", ids) : sql<boolean>`true`),
+      )
       .selectAll("results")
-      .select("result_details.details");
+      .select("result_details.details")
+      .where(isAmong(database, "results.id", ids));
   const read = async (query: ReturnType<typeof rows>): Promise<Result[]> => {
     const found = await query.execute();
     const nameOf = await namesOf(database, numbersIn(found));
     return found.map((row) => toResult(row, nameOf));
   };
   const getMany = async (ids: readonly string[]): Promise<Result[]> => {
-    const results = await read(rows().where(isAmong(database, "id", ids)));
+    const results = await read(rows(ids));
     const found = new Map(results.map((result) => [result.id, result]));
     return ids.flatMap((id) => found.get(id) ?? []);
   };
@@ -43,7 +50,7 @@ export function createResultStore(database: Database) {
     recordMissed: (runs: readonly MissedRun[]): Promise<number> =>
       inTransaction(database, (transaction) => recordMissed(transaction, runs)),
     async get(id: string): Promise<Result | undefined> {
-      const [result] = await read(rows().where("id", "=", id));
+      const [result] = await read(rows([id]));
       return result;
     },
     /** The body of the response; undefined where none was kept. */

@@ -1,13 +1,17 @@
 // Removes what has expired, the oldest first, in batches that their caller sizes and paces.
 import { sql } from "kysely";
-import type { RawBuilder } from "kysely";
-import { expiredIdsBefore, RETENTION_LEASE } from "../model/retention.ts";
+import type { Kysely, RawBuilder } from "kysely";
+import { expiredIdsBefore } from "../model/retention.ts";
 import type { Batch, ExpiringKind, KeptFrom, Removed } from "../model/retention.ts";
 import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, isAmong } from "./database.ts";
 import { removeHours, removePercentiles } from "./expired-stats.ts";
 import { numberOf } from "./names.ts";
+import { dropPartition, makePartitions, partitionsOf } from "./partitions.ts";
+import type { DividedTable, Partition } from "./partitions.ts";
+import { completeSince } from "./result-days.ts";
+import type { Schema } from "./schema.ts";
 
 export type RetentionStore = ReturnType<typeof createRetentionStore>;
 
@@ -15,12 +19,13 @@ export const createRetentionStore = (database: Database) => ({
   /** Removes one batch, in one transaction. */
   remove: (kind: ExpiringKind, batch: Batch): Promise<Removed> =>
     inTransaction(database, (transaction) => REMOVALS[kind](transaction, batch)),
+  /** Makes room for the results of the days to come. */
+  makeAhead: (now: number): Promise<void> => makePartitions(database, now),
+  /** Drops the oldest day after a place in one piece, if all of it has expired. */
+  dropDay: (kind: ExpiringKind, batch: Pick<Batch, "kept" | "after">): Promise<Removed> =>
+    dropDay(database, kind, batch),
   /** All results that started then or later are there: none of them has been removed. */
-  async completeSince(): Promise<number> {
-    const leases = database.kysely.selectFrom("leases").select("cursor");
-    const lease = await leases.where("name", "=", RETENTION_LEASE).executeTakeFirst();
-    return lease?.cursor ?? 0;
-  },
+  completeSince: (): Promise<number> => completeSince(database),
   /** The time of the oldest row that is not expired; null where there is none. */
   async oldestKept(kind: ExpiringKind, kept: KeptFrom): Promise<number | null> {
     const { rows } = await OLDEST[kind](database, kept).execute(database.kysely);
@@ -31,7 +36,7 @@ export const createRetentionStore = (database: Database) => ({
 
 /** A table whose key begins with a time. */
 interface TableById {
-  readonly table: string;
+  readonly table: DividedTable | "workflow_results";
   readonly id: string;
   readonly keptFrom: (kept: KeptFrom) => number;
   /** Of a row: it started before. */
@@ -67,28 +72,91 @@ const REMOVALS: Readonly<
 
 async function removeByIds(
   { kysely }: Database,
-  { table, id, keptFrom, startedBefore }: TableById,
+  ofTable: TableById,
   { kept, after = [""], limit, dryRun = false }: Batch,
 ): Promise<Removed> {
-  const from = keptFrom(kept);
-  const [rows, key] = [sql.table(table), sql.ref(id)];
-  const isAfter = sql`${key} > ${after[0]}`;
-  const { rows: seen } = await sql<{ last: string | null; count: number }>`
-    select max(id) as last, count(*) as count from (
-      select ${key} as id from ${rows}
-      where ${isAfter} and ${key} < ${encodeTime(expiredIdsBefore(from))}
-      order by ${key} limit ${limit}
-    ) as expired`.execute(kysely);
-  const { last = null, count = 0 } = seen[0] ?? {};
+  const from = ofTable.keptFrom(kept);
+  const page = { after: String(after[0]), until: encodeTime(expiredIdsBefore(from)), limit };
+  const { last, count } = await readPage(kysely, ofTable, page);
   if (last === null) return { rows: 0, next: undefined };
   const next = count < limit ? undefined : [last];
-  const chosen = sql`from ${rows} where ${isAfter} and ${key} <= ${last} and ${startedBefore(from)}`;
-  if (dryRun) {
-    const counted = await sql<{ rows: number }>`select count(*) as rows ${chosen}`.execute(kysely);
-    return { rows: counted.rows[0]?.rows ?? 0, next };
-  }
-  const { numAffectedRows = 0n } = await sql`delete ${chosen}`.execute(kysely);
+  const expired = expiredRows(ofTable, page.after, last, from);
+  if (dryRun) return { rows: await countRows(kysely, expired), next };
+  const { numAffectedRows = 0n } = await sql`delete ${expired}`.execute(kysely);
   return { rows: Number(numAffectedRows), next };
+}
+
+/** The last id on a page after an id, before another, and how many are on it. */
+async function readPage(
+  kysely: Kysely<Schema>,
+  { table, id }: TableById,
+  {
+    after,
+    until,
+    limit,
+  }: { readonly after: string; readonly until: string; readonly limit: number },
+): Promise<{ readonly last: string | null; readonly count: number }> {
+  const key = sql.ref(id);
+  const { rows } = await sql<{ last: string | null; count: number }>`
+    select max(id) as last, count(*) as count from (
+      select ${key} as id from ${sql.table(table)}
+      where ${key} > ${after} and ${key} < ${until} order by ${key} limit ${limit}
+    ) as page`.execute(kysely);
+  return rows[0] ?? { last: null, count: 0 };
+}
+
+const expiredRows = (
+  { table, id, startedBefore }: TableById,
+  after: string,
+  last: string,
+  kept: number,
+): RawBuilder<unknown> => {
+  const key = sql.ref(id);
+  return sql`from ${sql.table(table)}
+    where ${key} > ${after} and ${key} <= ${last} and ${startedBefore(kept)}`;
+};
+
+async function countRows(kysely: Kysely<Schema>, from: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count ${from}`.execute(kysely);
+  return rows[0]?.count ?? 0;
+}
+
+/** Rows of a day that are looked at in one statement. */
+const PAGE = 20_000;
+
+async function dropDay(
+  database: Database,
+  kind: ExpiringKind,
+  { kept, after = [""] }: Pick<Batch, "kept" | "after">,
+): Promise<Removed> {
+  const ofTable = kind === "results" ? RESULTS : kind === "details" ? DETAILS : undefined;
+  if (!ofTable) return { rows: 0, next: undefined };
+  const from = ofTable.keptFrom(kept);
+  const until = encodeTime(expiredIdsBefore(from));
+  const days = await partitionsOf(database, ofTable.table as DividedTable);
+  const day = days.find(({ to }) => to > String(after[0]) && to <= until);
+  if (!day) return { rows: 0, next: undefined };
+  const rows = await countExpired(database, ofTable, day, from);
+  const isDropped = rows !== undefined && (await dropPartition(database, day));
+  return { rows: isDropped ? rows : 0, next: [day.to] };
+}
+
+/** The rows of a day; undefined where one of them has not expired. */
+async function countExpired(
+  { kysely }: Database,
+  ofTable: TableById,
+  day: Partition,
+  kept: number,
+): Promise<number | undefined> {
+  let total = 0;
+  for (let after = day.from; ;) {
+    const { last, count } = await readPage(kysely, ofTable, { after, until: day.to, limit: PAGE });
+    if (last === null) return total;
+    const expired = await countRows(kysely, expiredRows(ofTable, after, last, kept));
+    if (expired < count) return undefined;
+    total += count;
+    after = last;
+  }
 }
 
 async function removeAudit(

@@ -5,6 +5,7 @@ import type {
   InsightsTable,
   NamesTable,
   ResultDetailsTable,
+  ResultSpansTable,
   ResultsTable,
   StaleInsightsTable,
   StatBucketsTable,
@@ -152,6 +153,7 @@ export interface Schema {
   names: NamesTable;
   results: ResultsTable;
   result_details: ResultDetailsTable;
+  result_spans: ResultSpansTable;
   workflow_results: WorkflowResultsTable;
   stats: StatsTable;
   stat_buckets: StatBucketsTable;

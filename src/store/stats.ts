@@ -11,6 +11,8 @@ import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
 import type { Direction, PeriodRow, RawEntry, StatQuery } from "./records.ts";
+import { expiredBefore, growingRanges, idsOfStarts } from "./result-days.ts";
+import type { TimeRange } from "./result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 import type { SummaryRow } from "./summary-rows.ts";
 
@@ -63,7 +65,8 @@ export const createStatStore = (database: Database) => ({
     for (const range of await rangesWith(database, query, codes, from.time, direction, limit)) {
       const left = limit - found.length;
       const rows = rawQuery(database, query, codes, { ...from, ...range }, direction, left);
-      for (const { total, ...row } of await rows.execute())
+      const near = await idsOfStarts(database, range);
+      for (const { total, ...row } of await rows.where(near).execute())
         found.push({ ...row, latency: latencyOf(total) });
       if (found.length >= limit) break;
     }
@@ -77,12 +80,6 @@ export const createStatStore = (database: Database) => ({
 export interface RawStart {
   readonly time: number;
   readonly afterId: string | null;
-}
-
-interface TimeRange {
-  readonly start: number;
-  /** Exclusive. */
-  readonly end: number;
 }
 
 export function rawQuery(
@@ -121,13 +118,14 @@ async function rangesWith(
   limit: number,
 ): Promise<TimeRange[]> {
   const areMost = codes.length > 1 && codes.includes("COMPLETE") && location_id === null;
-  if (areMost) return [{ start: 0, end: Number.MAX_SAFE_INTEGER }];
+  if (areMost) return growingRanges(database, from, direction);
   const { beyond, order } = ORDERS[direction];
   const hours = await statRows(database, { call_id, location_id, kind: "HOUR" })
     .select("period")
     .distinct()
     .where("codes.name", "in", codes)
     .where("period", beyond, periodStart("HOUR", from))
+    .where("period", ">=", await expiredBefore(database))
     .orderBy("period", order)
     .limit(limit + 1) // of the first, all results may be beyond `from`
     .execute();
@@ -206,10 +204,12 @@ const readRows = (
     .execute();
 
 async function readRaw(database: Database, query: StatQuery, time: number): Promise<RawResult[]> {
+  const end = periodEnd(query.kind, time);
   const rows = await resultRows(database, query)
     .select(["codes.name as code", "total", ...PHASES])
+    .where(await idsOfStarts(database, { start: time, end }))
     .where("time", ">=", time)
-    .where("time", "<", periodEnd(query.kind, time))
+    .where("time", "<", end)
     .execute();
   return rows.map(({ code, total, ...phases }) => ({
     result: code as ResultCode,

@@ -17,6 +17,7 @@ const [HOUR, DAY] = [3_600_000, 86_400_000];
 const NOW = Date.parse("2026-11-22T13:00:00Z");
 /** With 90 days: results that started then or later are kept, and ids of two days before. */
 const KEPT = Date.parse("2026-08-24T00:00:00Z");
+const START = { time: 0, afterId: null };
 const DAYS = { details: 14, raw: 90, hours: 400, audit: 400 };
 
 describe.each(storeKinds)("retention on %s", (kind) => {
@@ -93,6 +94,10 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     for (const [at, run] of runs.entries())
       expect((await store.results.content(run.result_id)) !== undefined).toBe(at >= 6);
     expect(await statsAt(target_id, times)).toEqual(before);
+    // Hours of removed results lead nowhere.
+    const local = { call_id: target_id, location_id: "local" };
+    const first = await store.stats.raw(local, ["COMPLETE"], START, "forwards", 2);
+    expect(first.map(({ id }) => id)).toEqual(left.slice(0, 2).map((run) => run.result_id));
   });
 
   it("keeps a result until its days are over, however early its run was triggered", async () => {

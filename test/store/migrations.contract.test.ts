@@ -7,8 +7,10 @@ import { identityOf } from "../../src/model/access.ts";
 import type { Ownership } from "../../src/model/access.ts";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { percentiles } from "../../src/model/summary.ts";
-import { newId } from "../../src/runtime/ids.ts";
+import { newId, scheduledRunId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { pack } from "../../src/store/details.ts";
+import type { PendingRun } from "../../src/store/records.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
@@ -227,9 +229,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
       timing: { ...result.timing, uncertainty: null },
       hops: result.hops.map((hop) => ({ ...hop, timing: { ...hop.timing, uncertainty: null } })),
     });
-    expect(await store.results.listOfCall(call, { after: "", limit: 2000 })).toEqual(
-      results.slice(1).map(shown),
-    );
+    expect(await store.results.getMany(ids)).toEqual(results.map(shown));
     expect(JSON.stringify(await store.results.get(first))).toBe(JSON.stringify(shown(results[0]!)));
     expect(await store.results.content(first)).toEqual(body);
     expect(await store.results.content(ids[1]!)).toBeUndefined();
@@ -237,6 +237,53 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     const due_time = Date.parse("2026-10-01T12:00:30Z");
     const run = aRun({ result_id: ids[1]!, target_id: call, location_id: "paris", due_time });
     expect(await store.results.record([aReport(run)])).toMatchObject({ recorded: 1, late: 1 });
+  });
+
+  it("keeps its results where they are, beside those of the days to come", async () => {
+    await using database = await createTestDatabase(kind);
+    const [call, DAY] = [newId(T0), 86_400_000];
+    const runOf = (due_time: number) =>
+      aRun({ result_id: scheduledRunId(due_time, newId(T0)), target_id: call, due_time });
+    const now = Math.floor(Date.now() / DAY) * DAY;
+    // The newest by a clock that was ahead; the oldest started nine days after its trigger.
+    const runs = [now - 40 * DAY, now - 39 * DAY, now + 5 * DAY].map(runOf);
+    const [long] = runs as [PendingRun];
+    const start = long.due_time + 9 * DAY;
+    await fillBefore(database, "0016-results-by-day", async (kysely) => {
+      const names = ["ann", call, "local", "SCHEDULE", "COMPLETE", "HOUR", "DAY", "MONTH"];
+      for (const name of names) await kysely.insertInto("names").values({ name }).execute();
+      const numbers = { owner: 1, call: 2, location: 3, trigger: 4, result: 5, domain: 3 };
+      const rows = runs.map(({ result_id: id, due_time }, n) => ({
+        ...numbers,
+        id,
+        trigger_time: due_time,
+        due_time,
+        time: n === 0 ? start : due_time,
+        started: 1,
+        redirects: 0,
+        is_late: 0,
+      }));
+      await kysely.insertInto("results").values(rows).execute();
+      const shown = { url: "", request: null, response: null, hops: [], certificate: null };
+      const details = runs.map((run) => ({ result_id: run.result_id, details: pack(shown) }));
+      await kysely.insertInto("result_details").values(details).execute();
+    });
+
+    const { results, pendingRuns, stats, retention } = await database.open();
+
+    await retention.makeAhead(now + 6 * DAY);
+    const added = [runOf(now + 4 * DAY), runOf(now + 6 * DAY)];
+    await pendingRuns.insert(added);
+    await results.record(added.map((run) => aReport(run)));
+    const ids = [...runs, ...added].map(({ result_id }) => result_id);
+    expect((await results.getMany(ids)).map(({ id }) => id)).toEqual(ids);
+    const { duplicate } = await results.record(runs.map((run) => aReport(run)));
+    expect(duplicate).toBe(3);
+    // Found by its time, far from that in its id.
+    const page = { after: "", limit: 9, from: start, to: start + 1 };
+    expect((await results.listOfCall(call, page)).map(({ id }) => id)).toEqual([long.result_id]);
+    const query = { call_id: call, kind: "HOUR", location_id: null } as const;
+    expect(await stats.rawOfPeriod(query, periodStart("HOUR", start))).toHaveLength(1);
   });
 
   it("says of each schedule, run and audit entry whose it is", async () => {

@@ -1,0 +1,111 @@
+// The tables of days, of which results and their details consist on PostgreSQL: made ahead, and
+// dropped whole. SQLite has none.
+import { setTimeout as pause } from "node:timers/promises";
+import { sql } from "kysely";
+import type { RawBuilder } from "kysely";
+import { formatInstant } from "../model/instant.ts";
+import { periodEnd, periodStart } from "../model/periods.ts";
+import { decodeTime, encodeTime } from "../runtime/ids.ts";
+import type { Database } from "./database.ts";
+
+const DAY_MS = 86_400_000;
+const DAYS_AHEAD = 3;
+
+/** Whoever comes later waits behind this lock too: it is tried again rather than waited for. */
+const LOCK_TIMEOUT = "50ms";
+const LOCK_ATTEMPTS = 5;
+const LOCK_PAUSE_MS = 100;
+
+export type DividedTable = "results" | "result_details";
+const ID_COLUMNS = { results: "id", result_details: "result_id" } as const;
+
+export interface Partition {
+  readonly name: string;
+  /** Of ids: inclusive, exclusive. `from` is "" for what was there before there were days. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Those of days, oldest first. */
+export async function partitionsOf(
+  { kysely, rowLocks }: Database,
+  table: DividedTable,
+): Promise<readonly Partition[]> {
+  if (!rowLocks) return [];
+  const { rows } = await sql<{ name: string; bound: string }>`
+    select relname as name, pg_get_expr(relpartbound, oid) as bound
+    from pg_class join pg_inherits on inhrelid = oid
+    where inhparent = ${table}::regclass`.execute(kysely);
+  return rows
+    .flatMap(({ name, bound }) => {
+      const [, from = "", to] = /FROM \((?:MINVALUE|'(\w*)')\) TO \('(\w+)'\)/.exec(bound) ?? [];
+      return to === undefined ? [] : [{ name, from, to }];
+    })
+    .toSorted((a, b) => (a.to < b.to ? -1 : 1));
+}
+
+/**
+ * Makes the tables of today and the next three days. Without one, results go into a table for all
+ * other ids, from which expired rows are removed one by one.
+ */
+export async function makePartitions(database: Database, now: number): Promise<void> {
+  if (!database.rowLocks) return;
+  for (const table of ["results", "result_details"] as const) {
+    const newest = (await partitionsOf(database, table)).at(-1);
+    const start = Math.max(newest ? decodeTime(newest.to) : 0, periodStart("DAY", now));
+    for (let day = start; day <= now + DAYS_AHEAD * DAY_MS; day = periodEnd("DAY", day))
+      await makeDay(database, table, day);
+  }
+}
+
+/** Locks the parent table for a moment only against other changes of its parts. */
+async function makeDay(database: Database, table: DividedTable, day: number): Promise<void> {
+  const [from, to] = [encodeTime(day), encodeTime(periodEnd("DAY", day))];
+  const id = sql.ref(ID_COLUMNS[table]);
+  const others = sql.table(`${table}_default`);
+  const [made, parent] = [sql.table(partitionName(table, day)), sql.table(table)];
+  await withLock(database, async (run) => {
+    const { rows } = await run(
+      sql`select 1 from ${others} where ${id} >= ${from} and ${id} < ${to} limit 1`,
+    );
+    if (rows.length > 0) return;
+    await run(sql`create table ${made} (like ${parent})`);
+    await run(sql`
+      alter table ${parent} attach partition ${made}
+      for values from (${sql.lit(from)}) to (${sql.lit(to)})`);
+  });
+}
+
+const partitionName = (table: DividedTable, day: number): string =>
+  `${table}_${formatInstant(day).slice(0, 10).replaceAll("-", "")}`;
+
+/** False where other transactions use the table all the time. */
+export const dropPartition = (database: Database, { name }: Partition): Promise<boolean> =>
+  // `detach … concurrently` does not work beside a partition for all other values.
+  withLock(database, async (run) => void (await run(sql`drop table ${sql.table(name)}`)));
+
+type Run = (statement: RawBuilder<unknown>) => Promise<{ readonly rows: readonly unknown[] }>;
+
+/** In one transaction; false when each attempt to lock a table took too long. */
+async function withLock({ kysely }: Database, work: (run: Run) => Promise<void>): Promise<boolean> {
+  for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt += 1) {
+    try {
+      await kysely.transaction().execute(async (transaction) => {
+        await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT)}`.execute(transaction);
+        await work((statement) => statement.execute(transaction));
+      });
+      return true;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      await pause(LOCK_PAUSE_MS);
+    }
+  }
+  return false;
+}
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html: lock_not_available */
+const isLockTimeout = (error: unknown): boolean =>
+  error instanceof Error && (codeOf(error) === "55P03" || codeOf(error.cause) === "55P03");
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined;

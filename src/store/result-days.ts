@@ -1,0 +1,101 @@
+// On PostgreSQL, a day of results is a table, by the time in their ids. A query that says which ids
+// it wants opens only the tables of those days: planning for all of them takes longer than most
+// queries.
+import { sql } from "kysely";
+import type { RawBuilder } from "kysely";
+import { expiredIdsBefore, RETENTION_LEASE } from "../model/retention.ts";
+import { decodeTime, encodeTime } from "../runtime/ids.ts";
+import type { BulkRow } from "./bulk.ts";
+import type { Database } from "./database.ts";
+import type { Direction } from "./records.ts";
+
+const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
+
+export interface TimeRange {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+/** How far the start of a call may be from the time in its result's id, in milliseconds. */
+interface Spans {
+  readonly late: number;
+  readonly early: number;
+}
+
+/** Of almost all results: a day's delay, and clocks that differ. Others are noted in the store. */
+const USUAL: Spans = { late: 25 * HOUR_MS, early: HOUR_MS };
+
+/** In the transaction that stores the results: from now on, queries look that far around. */
+export async function noteSpans(
+  { kysely, rowLocks }: Database,
+  results: readonly BulkRow<"id" | "time">[],
+): Promise<void> {
+  if (!rowLocks) return;
+  let { late, early } = USUAL;
+  for (const { id, time } of results) {
+    const after = Number(time) - decodeTime(String(id));
+    late = Math.max(late, after);
+    early = Math.max(early, -after);
+  }
+  if (late === USUAL.late && early === USUAL.early) return;
+  await kysely
+    .updateTable("result_spans")
+    .set({ late: sql`greatest(late, ${late})`, early: sql`greatest(early, ${early})` })
+    .where((eb) => eb.or([eb("late", "<", late), eb("early", "<", early)]))
+    .execute();
+}
+
+/** A condition that holds for all results that started in the range. */
+export async function idsOfStarts(
+  { kysely, rowLocks }: Database,
+  { start, end }: TimeRange,
+): Promise<RawBuilder<boolean>> {
+  if (!rowLocks) return sql<boolean>`true`;
+  const noted = await kysely.selectFrom("result_spans").selectAll().executeTakeFirstOrThrow();
+  const late = Math.max(noted.late, USUAL.late);
+  const early = Math.max(noted.early, USUAL.early);
+  return idsBetween(start - late, end + early);
+}
+
+/** For the times in ids, from `from` (inclusive) to `to` (exclusive). */
+export function idsBetween(from: number, to: number): RawBuilder<boolean> {
+  const isFrom = from > 0 ? sql<boolean>`results.id >= ${encodeTime(from)}` : sql<boolean>`true`;
+  if (to > LAST_TIME) return isFrom;
+  return sql<boolean>`${isFrom} and results.id < ${encodeTime(Math.max(to, 0))}`;
+}
+
+/** The year 10000. */
+const LAST_TIME = 253_402_300_800_000;
+
+const ALL_TIMES: TimeRange = { start: 0, end: Number.MAX_SAFE_INTEGER };
+const WINDOWS_MS = [2 * DAY_MS, 8 * DAY_MS, 32 * DAY_MS];
+
+/**
+ * All times from `from` on, which counts, in ranges that grow: a page that fills in the first opens
+ * few tables.
+ */
+export function growingRanges(
+  { rowLocks }: Database,
+  from: number,
+  direction: Direction,
+): TimeRange[] {
+  if (!rowLocks) return [ALL_TIMES];
+  return [0, ...WINDOWS_MS].map((near, at) => {
+    const far = WINDOWS_MS[at] ?? Infinity;
+    return direction === "forwards"
+      ? { start: from + near, end: Math.min(from + far, ALL_TIMES.end) }
+      : { start: Math.max(from + 1 - far, 0), end: Math.max(from + 1 - near, 0) };
+  });
+}
+
+/** All results that started then or later are there: none of them has been removed. */
+export async function completeSince({ kysely }: Database): Promise<number> {
+  const leases = kysely.selectFrom("leases").select("cursor");
+  const lease = await leases.where("name", "=", RETENTION_LEASE).executeTakeFirst();
+  return lease?.cursor ?? 0;
+}
+
+/** Of results that started earlier, hardly one is left: a period before has statistics only. */
+export const expiredBefore = async (database: Database): Promise<number> =>
+  expiredIdsBefore(await completeSince(database));

@@ -1,0 +1,185 @@
+import { sql } from "kysely";
+import type { Kysely } from "kysely";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { keptFrom } from "../../src/model/retention.ts";
+import { encodeTime, newId, scheduledRunId } from "../../src/runtime/ids.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import type { PendingRun } from "../../src/store/records.ts";
+import type { Schema } from "../../src/store/schema.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aReport, aRun } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const DAY = 86_400_000;
+const TODAY = Math.floor(Date.now() / DAY) * DAY;
+const DAYS = { details: 10, raw: 10, hours: 400, audit: 400 };
+
+// SQLite has one table, in which rows lie in the order of their ids.
+describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreSQL", () => {
+  let database: TestDatabase;
+  let store: Store;
+  let raw: Kysely<Schema>;
+  beforeEach(async () => {
+    database = await createTestDatabase("postgres");
+    store = await database.open();
+    raw = openPostgres({ url: (database.location as { url: string }).url }).kysely;
+  });
+  afterEach(async () => {
+    await raw.destroy();
+    await database[Symbol.asyncDispose]();
+  });
+
+  const tables = async (of = "results"): Promise<string[]> => {
+    const { rows } = await sql<{ name: string }>`
+      select relname as name from pg_class join pg_inherits on inhrelid = oid
+      where inhparent = ${of}::regclass order by 1`.execute(raw);
+    return rows.map(({ name }) => name);
+  };
+  const tableOf = async (id: string): Promise<string | undefined> => {
+    const { rows } = await sql<{ name: string }>`
+      select tableoid::regclass::text as name from results where id = ${id}`.execute(raw);
+    return rows[0]?.name;
+  };
+  const dayName = (day: number, of = "results"): string =>
+    `${of}_${new Date(day).toISOString().slice(0, 10).replaceAll("-", "")}`;
+  const record = async (...runs: readonly PendingRun[]): Promise<void> => {
+    await store.pendingRuns.insert(runs);
+    await store.results.record(runs.map((run) => aReport(run)));
+  };
+  /** Room for results of the days from so many on, as if there had been a service ever since. */
+  const drop = async (now: number) => {
+    const kept = keptFrom(DAYS, now, Infinity);
+    const dropped: number[] = [];
+    for (let after; ;) {
+      const { rows, next } = await store.retention.dropDay("results", { kept, after });
+      if (!next) return dropped;
+      dropped.push(rows);
+      after = next;
+    }
+  };
+
+  it("are made ahead, for four days and all other ids", async () => {
+    await store.retention.makeAhead(TODAY + DAY);
+    await store.retention.makeAhead(TODAY + DAY);
+    const days = [1, 2, 3, 4].map((n) => TODAY + n * DAY);
+    for (const of of ["results", "result_details"])
+      expect(await tables(of)).toEqual([
+        ...days.map((day) => dayName(day, of)),
+        `${of}_before`,
+        `${of}_default`,
+      ]);
+    const times = [TODAY, TODAY + DAY, TODAY + 5 * DAY - 1, TODAY + 5 * DAY];
+    const runs = times.map((due_time) => runAt({ due_time }));
+    await record(...runs);
+    const ids = runs.map(({ result_id }) => result_id);
+    expect(await Promise.all(ids.map(tableOf))).toEqual([
+      "results_before",
+      dayName(TODAY + DAY),
+      dayName(TODAY + 4 * DAY),
+      "results_default",
+    ]);
+    expect((await store.results.getMany(ids)).map(({ id }) => id)).toEqual(ids);
+    const { duplicate } = await store.results.record(runs.map((run) => aReport(run)));
+    expect(duplicate).toBe(4);
+  });
+
+  it("leave a day to the table of other ids that has results of it already", async () => {
+    const early = runAt({ due_time: TODAY + 2 * DAY });
+    await record(early);
+    await store.retention.makeAhead(TODAY + DAY);
+    expect(await tables()).not.toContain(dayName(TODAY + 2 * DAY));
+    expect(await tables()).toContain(dayName(TODAY + 3 * DAY));
+    expect(await tableOf(early.result_id)).toBe("results_default");
+  });
+
+  it("are dropped whole, but for a day of which a result is kept", async () => {
+    await store.retention.makeAhead(TODAY + DAY);
+    const [first, second, third] = [1, 2, 3].map((n) => TODAY + n * DAY) as [
+      number,
+      number,
+      number,
+    ];
+    const late = runAt({ due_time: second });
+    await record(
+      runAt({ due_time: first }),
+      runAt({ due_time: first + 1 }),
+      runAt({ due_time: third }),
+    );
+    await store.pendingRuns.insert([late]);
+    await store.results.record([aReport(late, { start: second + 20 * DAY })]);
+    // The first three days have expired by their ids.
+    expect(await drop(third + 13 * DAY)).toEqual([0, 2, 0, 1]);
+    expect(await tables()).toEqual([dayName(second), dayName(TODAY + 4 * DAY), "results_default"]);
+    expect(await store.results.get(late.result_id)).toBeDefined();
+  });
+
+  it("stay where a transaction reads them, until it has ended", async () => {
+    await record(runAt({ due_time: TODAY - 30 * DAY }));
+    await raw.transaction().execute(async (reading) => {
+      await sql`select count(*) from results`.execute(reading);
+      expect(await drop(TODAY + 14 * DAY)).toEqual([0]);
+    });
+    expect(await drop(TODAY + 14 * DAY)).toEqual([1]);
+  });
+
+  it("are the only tables that a query of some ids opens", async () => {
+    await store.retention.makeAhead(TODAY + DAY);
+    const id = runAt({ due_time: TODAY + 2 * DAY }).result_id;
+    const planOf = async (where: ReturnType<typeof sql>): Promise<string> => {
+      const { rows } = await sql`explain select * from results where ${where}`.execute(raw);
+      return JSON.stringify(rows);
+    };
+    const one = [dayName(TODAY + 2 * DAY)];
+    const named = (plan: string) => [...new Set(plan.match(/results_(\d{8}|before|default)\b/g))];
+    expect(named(await planOf(sql`id = ${id}`))).toEqual(one);
+    expect(named(await planOf(sql`id = any(${[id, id]})`))).toEqual(one);
+  });
+
+  it("hide no result that started long after its trigger", async () => {
+    await store.retention.makeAhead(TODAY + DAY);
+    const target_id = newId(TODAY);
+    const usual = runAt({ target_id, due_time: TODAY + DAY });
+    const late = runAt({ target_id, due_time: TODAY - 9 * DAY });
+    const early = runAt({ target_id, due_time: TODAY + 4 * DAY });
+    await store.pendingRuns.insert([usual, late, early]);
+    const start = TODAY + DAY;
+    await store.results.record([
+      aReport(usual),
+      aReport(late, { start }),
+      aReport(early, { start }),
+    ]);
+    const ids = [late, usual, early].map(({ result_id }) => result_id);
+    const page = { after: "", limit: 10, from: start, to: start + 1 };
+    const listed = await store.results.listOfCall(target_id, page);
+    expect(listed.map(({ id }) => id)).toEqual(ids);
+    const query = { call_id: target_id, location_id: null };
+    const from = { time: start, afterId: null };
+    for (const direction of ["forwards", "backwards"] as const) {
+      const found = await store.stats.raw(
+        query,
+        ["COMPLETE", "CONNECTION_ERROR"],
+        from,
+        direction,
+        9,
+      );
+      expect(found.map((row) => row.id).toSorted()).toEqual(ids);
+    }
+    const hour = await store.stats.rawOfPeriod({ ...query, kind: "HOUR" }, start);
+    expect(hour).toHaveLength(3);
+  });
+
+  it("compare ids byte by byte", async () => {
+    const { rows } = await sql<{ collation_name: string }>`
+      select collation_name from information_schema.columns
+      where (table_name, column_name) in (('results', 'id'), ('result_details', 'result_id'))`.execute(
+      raw,
+    );
+    expect(rows.map((row) => row.collation_name)).toEqual(["C", "C"]);
+    expect(encodeTime(TODAY) < encodeTime(TODAY + 1)).toBe(true);
+  });
+});
+
+/** Triggered at `due_time`, which its id says. */
+const runAt = (change: Partial<PendingRun> & { readonly due_time: number }): PendingRun =>
+  aRun({ result_id: scheduledRunId(change.due_time, newId(TODAY)), ...change });
