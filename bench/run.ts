@@ -5,7 +5,17 @@ import { fileURLToPath } from "node:url";
 import { onCore } from "./support/children.ts";
 import { parseOptions } from "./support/options.ts";
 
-const BENCHMARKS = ["accuracy", "service", "agent", "aggregator", "beat", "api", "stats", "start"];
+const BENCHMARKS = [
+  "accuracy",
+  "service",
+  "agent",
+  "aggregator",
+  "beat",
+  "api",
+  "stats",
+  "start",
+  "retention",
+];
 
 const args = process.argv.slice(2);
 const { names } = readOptions();

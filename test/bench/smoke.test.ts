@@ -37,37 +37,44 @@ async function runBench(...args: readonly string[]) {
 }
 
 describe("npm run bench", () => {
-  it.each(["accuracy", "service", "agent", "aggregator", "beat", "api", "stats", "start"])(
-    "%s prints a table and writes JSON with the versions of everything",
-    async (name) => {
-      const { code, stdout, stderr } = await runBench(name, "--smoke");
-      expect(code, stderr).toBe(0);
-      const path = stdout.trim().split("\n").at(-1) ?? "";
-      const { benchmark, versions, figures, skipped } = JSON.parse(
-        readFileSync(path, "utf8"),
-      ) as Document;
-      expect(benchmark).toBe(name);
-      expect(versions).toMatchObject({
-        node: process.versions.node,
-        date: expect.any(String) as string,
-        kernel: expect.any(String) as string,
-        machine: expect.any(String) as string,
-      });
-      // The peers that a benchmark cannot do without may be missing.
-      if (skipped.length === 0) expect(figures).not.toEqual([]);
-      for (const { what, unit, rounds } of figures) {
-        expect(stdout).toContain(`${what.trim()} `);
-        expect(unit).not.toBe("");
-        expect(rounds).toEqual([expect.any(Number)]);
-      }
-      for (const what of skipped) expect(stdout).toContain(`skipped: ${what}`);
-    },
-  );
+  it.each([
+    "accuracy",
+    "service",
+    "agent",
+    "aggregator",
+    "beat",
+    "api",
+    "stats",
+    "start",
+    "retention",
+  ])("%s prints a table and writes JSON with the versions of everything", async (name) => {
+    const { code, stdout, stderr } = await runBench(name, "--smoke");
+    expect(code, stderr).toBe(0);
+    const path = stdout.trim().split("\n").at(-1) ?? "";
+    const { benchmark, versions, figures, skipped } = JSON.parse(
+      readFileSync(path, "utf8"),
+    ) as Document;
+    expect(benchmark).toBe(name);
+    expect(versions).toMatchObject({
+      node: process.versions.node,
+      date: expect.any(String) as string,
+      kernel: expect.any(String) as string,
+      machine: expect.any(String) as string,
+    });
+    // The peers that a benchmark cannot do without may be missing.
+    if (skipped.length === 0) expect(figures).not.toEqual([]);
+    for (const { what, unit, rounds } of figures) {
+      expect(stdout).toContain(`${what.trim()} `);
+      expect(unit).not.toBe("");
+      expect(rounds).toEqual([expect.any(Number)]);
+    }
+    for (const what of skipped) expect(stdout).toContain(`skipped: ${what}`);
+  });
 
   it("names the benchmarks when it does not know one, and the option that is wrong", async () => {
     const unknown = await runBench("speed");
     expect(unknown).toMatchObject({ code: 1, stdout: "" });
-    expect(unknown.stderr).toMatch(/unknown benchmark speed: choose from accuracy, .*start\n$/);
+    expect(unknown.stderr).toMatch(/unknown benchmark speed: choose from accuracy, .*retention\n$/);
     const wrong = await runBench("--rounds", "many");
     expect(wrong).toMatchObject({ code: 1, stderr: '--rounds: "many" is not a number\n' });
   });

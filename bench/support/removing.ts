@@ -1,0 +1,94 @@
+// Removes expired results while a scheduler beats in the same thread, in a process of its own on the
+// measured core. Arguments: the store's location as JSON. Each message asks for a run: of so many
+// milliseconds without removing, or until everything expired is removed.
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { removeExpired } from "../../src/aggregator/retention.ts";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createCron } from "../../src/runtime/cron.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { Registry } from "../../src/runtime/metrics.ts";
+import { createBeat } from "../../src/scheduler/beat.ts";
+import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
+import type { Store } from "../../src/store/store.ts";
+import { forkChild, sleep, stopChild } from "./children.ts";
+import { openBenchStore } from "./database.ts";
+import type { Location } from "./database.ts";
+
+export interface Beats {
+  readonly ms: number;
+  readonly removed: number;
+  /** Of each beat, milliseconds after its second. */
+  readonly late: readonly number[];
+}
+
+export interface Remover extends AsyncDisposable {
+  /** Beats for so long, or, without a time, until everything that has expired is removed. */
+  run(ms?: number): Promise<Beats>;
+}
+
+export function startRemover(location: Location): Remover {
+  const program = fileURLToPath(import.meta.url);
+  const child = forkChild(program, [JSON.stringify(location)], "measured");
+  const ended = once(child, "exit").then(() => {
+    throw new Error("the removing process ended");
+  });
+  ended.catch(() => undefined);
+  return {
+    async run(ms = 0) {
+      child.send(ms);
+      const [beats] = (await Promise.race([once(child, "message"), ended])) as [Beats];
+      return beats;
+    },
+    [Symbol.asyncDispose]: () => stopChild(child),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const store = await openBenchStore(JSON.parse(process.argv[2] ?? "") as Location);
+  for (;;) {
+    const [ms] = (await once(process, "message")) as [number];
+    process.send?.(
+      await beatWhile(store, () => (ms > 0 ? sleep(ms).then(() => 0) : removeAll(store))),
+    );
+  }
+}
+
+/** The scheduler's own beat, on the one connection that the removal uses too. */
+async function beatWhile(store: Store, work: () => Promise<number>): Promise<Beats> {
+  const log = createLogger("silent");
+  const bus = createInProcessBus({ log, clock: systemClock });
+  const metrics = createSchedulerMetrics(new Registry());
+  const dispatcher = { store, bus, sealTick: undefined };
+  const beat = createBeat({ store, dispatcher, log, metrics, holder: "bench" });
+  const late: number[] = [];
+  const cron = createCron({
+    name: "beat",
+    expression: "* * * * * *",
+    log,
+    async work(signal) {
+      late.push(Date.now() % 1000);
+      await beat.run(signal);
+    },
+  });
+  await cron.start();
+  const began = performance.now();
+  const removed = await work();
+  const ms = performance.now() - began;
+  await cron.stop();
+  return { ms, removed, late };
+}
+
+async function removeAll(store: Store): Promise<number> {
+  let removed = 0;
+  await removeExpired({
+    store,
+    clock: systemClock,
+    days: { details: 1, raw: 1, hours: 1, audit: 1 },
+    holder: "bench",
+    signal: new AbortController().signal,
+    onRemoved: ({ rows }) => (removed += rows),
+  });
+  return removed;
+}
