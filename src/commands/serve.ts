@@ -38,7 +38,9 @@ export async function serve(
       print(greeting(system, dataDir, demo));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
-      endHistory = startHistory(demo, system, log, print);
+      endHistory = startHistory(demo, system, log, (apiUrl) =>
+        print(historyReady(apiUrl, dataDir)),
+      );
     }
     signal = await (system ? Promise.race([stop, system.failed]) : stop);
   } catch (cause) {
@@ -101,15 +103,15 @@ function startHistory(
   demo: Demo | undefined,
   { api, store, holder }: System,
   log: Logger,
-  print: CommandInput["print"],
+  ready: (apiUrl: string) => void,
 ): () => Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
   const fill = async (): Promise<void> => {
-    if (!demo?.hasHistory() || !store) return;
+    if (!demo?.hasHistory() || !api || !store) return;
     try {
       await demo.fillHistory({ store, holder, log: log.child({ role: "demo" }), signal });
-      print(historyReady(api?.address() ?? ""));
+      ready(api.address() ?? "");
     } catch (err) {
       if (!signal.aborted)
         log.warn({ err }, "demo history incomplete: the next start completes it");
@@ -122,11 +124,13 @@ function startHistory(
   };
 }
 
-const historyReady = (apiUrl: string): string =>
-  [
+function historyReady(apiUrl: string, dataDir: DataDir): string {
+  const key = dataDir.read(KEY_FILE) === undefined ? "…" : `$(cat ${dataDir.path(KEY_FILE)})`;
+  return [
     "",
     '  Nine weeks of simulated results are ready, of calls named "Simulated: …". Their scores:',
-    `  curl -H 'Authorization: Bearer …' '${apiUrl}/api/2/insights/rank/?weekly=true&debug=1'`,
+    `  curl -H "Authorization: Bearer ${key}" '${apiUrl}/api/2/insights/rank/?weekly=true&debug=1'`,
     "",
     "",
   ].join("\n");
+}

@@ -55,15 +55,13 @@ try {
   });
   const { stat } = await get<{ stat: { count: number } | null }>(`calls/${steady}/stats/?kind=DAY`);
   if (!stat || stat.count < 1) throw new Error("the statistic omits the result");
-  await until(START_WITHIN_MS, "the history did not appear", async () => {
-    const { results } = await get<List<{ id: string; meta: { name: string } }>>("calls/");
-    const simulated = results.find(({ meta }) => meta.name.startsWith("Simulated: "));
-    const path = `calls/${simulated?.id}/stats/before?kind=WEEK`;
-    const { stats } = await get<{ stats: readonly unknown[] }>(path);
-    return stats.length >= 9 ? simulated : undefined;
+  const ranked = await until(START_WITHIN_MS, "the history had no scores", async () => {
+    const path = "insights/rank/?weekly=true";
+    const { results } = await get<List<{ api_name: string; results: readonly unknown[] }>>(path);
+    return results.find(({ results: weeks }) => weeks.length >= 7)?.api_name;
   });
   console.log(
-    `read a scheduled result and a statistic of ${stat.count} calls, and nine weeks of history; sending Ctrl-C`,
+    `read a scheduled result and a statistic of ${stat.count} calls, and the weekly scores of ${ranked}; sending Ctrl-C`,
   );
 } finally {
   signalAll("SIGINT");
