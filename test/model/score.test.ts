@@ -1,4 +1,4 @@
-import { array, assert, double, integer, nat, property } from "fast-check";
+import { array, assert, double, integer, nat, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { partsOf, scoreOf, scoreOfParts } from "../../src/model/score.ts";
 import type { LatencyCount, LocationLatencies } from "../../src/model/score.ts";
@@ -45,6 +45,15 @@ describe("scoreOf", () => {
   });
 });
 
+it("has a consistency of 1 where all calls of a location take the same time", () => {
+  assert(
+    property(array(nat(3_600_000), { minLength: 1, maxLength: 5 }), nat(50), (latencies, more) => {
+      const locations = latencies.map((each, n) => at(`${n}`, times(more + 1, each)));
+      expect(scoreOf(1000, locations).parts.consistency).toBe(1);
+    }),
+  );
+});
+
 const Shares = double({ min: 0, max: 1, noNaN: true });
 
 it("never rises with more failures, more outliers or more variation", () => {
@@ -82,6 +91,36 @@ it("never rises with one more failure", () => {
       expect(after?.score).toBeLessThanOrEqual(before?.score ?? 0);
     }),
   );
+});
+
+/** Near one another, but for some; in ascending order. */
+const UsualLatencies = tuple(
+  array(integer({ min: 20, max: 60 }), { minLength: 20, maxLength: 60 }),
+  array(integer({ min: 60, max: 300 }), { maxLength: 6 }),
+).map(([near, far]) => [...near, ...far].toSorted((a, b) => a - b));
+
+it("never rises when a call that took a usual time becomes an outlier, within limits", () => {
+  let met = 0;
+  assert(
+    property(UsualLatencies, nat(), nat(9), nat(3000), (latencies, place, failed, beyond) => {
+      const before = scoreOf(latencies.length + failed, [at("a", latencies)]);
+      const [spread] = before.locations;
+      const usual = latencies.filter((latency) => latency < (spread?.outlier_from ?? 0));
+      const one = usual[place % usual.length] ?? 0;
+      const mean = usual.reduce((a, b) => a + b) / usual.length;
+      if (usual.length < 11 || one > 3.5 * mean) return;
+      const rest = latencies.toSpliced(latencies.indexOf(one), 1);
+      const slow = (spread?.outlier_from ?? 0) + beyond;
+      const after = scoreOf(latencies.length + failed, [at("a", [...rest, slow])]);
+      const [moved] = after.locations;
+      const isSame = (["q1", "median", "q3"] as const).every((q) => moved?.[q] === spread?.[q]);
+      if (!isSame || after.outliers !== before.outliers + 1) return;
+      met += 1;
+      expect(after.score).toBeLessThanOrEqual(before.score);
+    }),
+    { numRuns: 500 },
+  );
+  expect(met).toBeGreaterThan(50);
 });
 
 const withoutLocations = ({ locations: _locations, ...score }: ReturnType<typeof scoreOf>) => score;
