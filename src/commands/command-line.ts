@@ -27,6 +27,8 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
   sonde insights compute --from TIME --to TIME [--call ID]
                                 compute the reports of closed weeks and months again
+  sonde stats rebuild [--from TIME] [--to TIME] [--call ID]
+                                repair statistics that are not those of their results
   sonde retention run [--dry-run]
                                 remove what has expired, as the service does hourly
   sonde simulate --calls N --locations N --weeks N [--frequency MINUTES] [--seed N]
@@ -61,6 +63,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "locations env": printAgentEnvironment,
   "audit list": listAudit,
   "insights compute": computeInsights,
+  "stats rebuild": {
+    options: ["from", "to", "call"],
+    async run(input) {
+      // Likewise.
+      const { rebuild } = await import("./stats.ts");
+      await rebuild(input);
+    },
+  },
   "retention run": runRetention,
   simulate: {
     options: ["calls", "locations", "weeks", "seed", "frequency", "owner", "org"],

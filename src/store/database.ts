@@ -47,6 +47,19 @@ export async function inTransaction<T>(
   }
 }
 
+/** Reads as of one instant, and holds up nobody. */
+export const inSnapshot = <T>(
+  database: Database,
+  read: (snapshot: Database) => Promise<T>,
+): Promise<T> =>
+  database.kysely.isTransaction
+    ? read(database)
+    : database.kysely
+        .transaction()
+        .setIsolationLevel("repeatable read")
+        .setAccessMode("read only")
+        .execute((kysely) => read({ ...database, kysely }));
+
 const collided = (cause: unknown): Error =>
   unavailable(`the database is too busy: a transaction collided with others ${ATTEMPTS} times`, {
     part: "the database",

@@ -5,8 +5,9 @@ import { KEPT_KINDS, periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
 import { summarizeResults } from "../model/result.ts";
 import type { CountedResult } from "../model/result.ts";
-import { countOnly, mergeSummaries, PHASES } from "../model/summary.ts";
+import { countOnly, EMPTY_SUMMARY, mergeSummaries, PHASES } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
+import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { insertRows } from "./database.ts";
@@ -28,6 +29,41 @@ export async function foldResults(
   await insertRows(database, MERGE_STATS, changes.map(toRow));
   await insertRows(database, MERGE_BUCKETS, changes.flatMap(toBucketRows));
 }
+
+/** Locks a row of the statistics until the end of the transaction; adds it where it is missing. */
+export async function lockStat(
+  database: Database,
+  place: CountedPlace & { readonly kind: KeptKind },
+  numberOf: NumberOf,
+): Promise<void> {
+  const key = keyOf(place, place.kind, numberOf);
+  await insertRows(database, ADD_STAT, [toRow({ key, summary: EMPTY_SUMMARY })]);
+  if (database.rowLocks) await rowOf(database, key).forUpdate().execute();
+}
+
+/** Call it with the row locked. A row that counts nothing goes. */
+export async function replaceStat(
+  database: Database,
+  place: CountedPlace & { readonly kind: KeptKind },
+  summary: Summary,
+  numberOf: NumberOf,
+): Promise<void> {
+  const { kysely } = database;
+  const key = keyOf(place, place.kind, numberOf);
+  await kysely.deleteFrom("stat_buckets").where("stat_id", "in", rowOf(database, key)).execute();
+  if (summary.count === 0)
+    await kysely.deleteFrom("stats").where("id", "in", rowOf(database, key)).execute();
+  else {
+    await insertRows(database, REPLACE_STAT, [toRow({ key, summary })]);
+    await insertRows(database, MERGE_BUCKETS, toBucketRows({ key, summary }));
+  }
+}
+
+const rowOf = ({ kysely }: Database, key: Key) =>
+  KEY.reduce(
+    (query, column) => query.where(column, "=", key[column]),
+    kysely.selectFrom("stats").select("id"),
+  );
 
 type Key = Record<(typeof KEY)[number], number>;
 
@@ -148,7 +184,7 @@ const MERGED: Readonly<Record<(typeof MOMENTS)[number], string>> = {
       + 3 * ${DELTA} * (${BEFORE} * excluded.m2 - ${ADDED} * stats.m2) / ${TOTAL}, 0)`,
 };
 
-const MERGE_STATS: BulkInsert<StatColumn> = {
+const STATS = {
   into: "stats",
   columns: {
     ...KEY_TYPES,
@@ -163,7 +199,13 @@ const MERGE_STATS: BulkInsert<StatColumn> = {
       "bigint"
     >),
   },
-  onConflict: `on conflict (${KEY.join(", ")}) do update set ${[
+} as const;
+
+const ON_CONFLICT = `on conflict (${KEY.join(", ")})`;
+
+const MERGE_STATS: BulkInsert<StatColumn> = {
+  ...STATS,
+  onConflict: `${ON_CONFLICT} do update set ${[
     ...MOMENTS.map((column) => `${column} = ${MERGED[column]}`),
     ...PHASE_SUMS.map(sumOf),
   ].join(", ")}`,
@@ -179,4 +221,10 @@ const MERGE_BUCKETS: BulkInsert<keyof Key | "bucket" | "count"> = {
   },
   onConflict:
     "on conflict (stat_id, bucket) do update set count = stat_buckets.count + excluded.count",
+};
+
+const ADD_STAT: BulkInsert<StatColumn> = { ...STATS, onConflict: `${ON_CONFLICT} do nothing` };
+const REPLACE_STAT: BulkInsert<StatColumn> = {
+  ...STATS,
+  onConflict: `${ON_CONFLICT} do update set ${takeExcluded([...MOMENTS, ...PHASE_SUMS])}`,
 };

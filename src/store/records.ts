@@ -208,7 +208,10 @@ export interface AuditEntry {
   /** Of the request; null without one. */
   readonly address: string | null;
   readonly action: AuditAction;
-  /** A kind of resource, or `api_key`, `location`, `location_key`, `master_key`, `sign_in`. */
+  /**
+   * A kind of resource, or `api_key`, `location`, `location_key`, `master_key`, `sign_in`,
+   * `statistics`.
+   */
   readonly kind: string;
   readonly object_id: string;
   /** Whose the object is, where that is somebody else. */

@@ -16,6 +16,7 @@ import type {
   Driver,
   SqliteDatabase,
   SqliteDialectConfig,
+  TransactionSettings,
 } from "kysely";
 import type { Clock } from "../runtime/clock.ts";
 import { unavailable } from "../model/errors.ts";
@@ -106,8 +107,8 @@ class WholeMigrationsAdapter extends SqliteAdapter {
 }
 
 /**
- * Takes the write lock at the start: a transaction that reads before it writes must not collide in
- * between.
+ * Takes the write lock at the start, unless it only reads: a transaction that reads before it
+ * writes must not collide in between.
  */
 class ImmediateSqliteDriver extends SqliteDriver implements Driver {
   readonly #database: DatabaseSync;
@@ -117,8 +118,12 @@ class ImmediateSqliteDriver extends SqliteDriver implements Driver {
     this.#database = database;
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  override async beginTransaction(
+    connection: DatabaseConnection,
+    { accessMode }: TransactionSettings = {},
+  ): Promise<void> {
+    const begin = accessMode === "read only" ? "begin" : "begin immediate";
+    await connection.executeQuery(CompiledQuery.raw(begin));
   }
 
   /** On a full disk SQLite has rolled back already: a second rollback would hide its error. */

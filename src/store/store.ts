@@ -32,6 +32,8 @@ import { createSlotStore } from "./slots.ts";
 import type { SlotStore } from "./slots.ts";
 import { createUsageStore } from "./usage.ts";
 import type { UsageStore } from "./usage.ts";
+import { createStatCheckStore } from "./stat-checks.ts";
+import type { StatCheckStore } from "./stat-checks.ts";
 import { createStatStore } from "./stats.ts";
 import type { StatStore } from "./stats.ts";
 
@@ -44,6 +46,7 @@ export interface Store {
   readonly results: ResultStore;
   readonly workflowResults: WorkflowResultStore;
   readonly stats: StatStore;
+  readonly statChecks: StatCheckStore;
   readonly insights: InsightStore;
   readonly retention: RetentionStore;
   readonly apiKeys: ApiKeyStore;
@@ -103,6 +106,9 @@ function createParts(database: Database, sealing: Sealing): Parts {
     },
     get stats() {
       return createStatStore(database);
+    },
+    get statChecks() {
+      return createStatCheckStore(database);
     },
     get insights() {
       return createInsightStore(database);

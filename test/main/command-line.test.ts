@@ -64,6 +64,16 @@ describe("the command line", { timeout: 60_000 }, () => {
     [["keys", "create", "--level", "ROOT"], "--level: 'ROOT' is not one of VIEWER, EDITOR, OWNER"],
     [["keys", "revoke"], "keys revoke needs a key id; `sonde keys list` shows them"],
     [["keys", "revoke", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
+    [["stats", "rebuild", "--from", "x"], "--from: 'x' is not an ISO 8601 date or date-time"],
+    [["stats", "rebuild", "--to", ""], "--to: '' is not an ISO 8601 date or date-time"],
+    [
+      ["stats", "rebuild", "--from", "2026-10-02", "--to", "2026-10-01"],
+      "--to: '2026-10-01' is not after --from '2026-10-02'",
+    ],
+    [
+      ["stats", "rebuild", "--call", "nope"],
+      "--call: no call 'nope' has results or statistics; without --call, all are checked",
+    ],
     [["locations", "add"], "locations add needs an id, for example `sonde locations add paris`"],
     [["locations", "add", "a b"], "'a b' is not a location id (1 to 64 letters, digits, _ or -)"],
   ])("rejects %j with one line", async (args, message) => {

@@ -1,0 +1,61 @@
+// Finds statistics that are not those of the results behind them, and repairs them. The service may
+// keep running.
+import { KEPT_KINDS, periodEnd, periodStart } from "../model/periods.ts";
+import type { CheckedStats, Differences, StatPlace, TimeSpan } from "../model/stat-check.ts";
+import type { Store } from "../store/store.ts";
+
+export interface RebuildOptions {
+  readonly store: Store;
+  /** Only periods that lie within are looked at. */
+  readonly span: TimeSpan;
+  readonly callIds: readonly string[];
+  readonly onRepaired: (place: StatPlace, differences: Differences) => void;
+  /** Called after each day of a call. */
+  readonly onDay: () => void;
+}
+
+export interface Rebuilt {
+  /** Hours, days and months of calls. */
+  readonly checked: number;
+  readonly differed: number;
+}
+
+/** Statistics from before the time up to which results may have been removed stay as they are. */
+export async function rebuildStats(options: RebuildOptions): Promise<Rebuilt> {
+  const { store, callIds } = options;
+  let [checked, differed] = [0, 0];
+  for (const callId of callIds) {
+    const from = Math.max(options.span.from, await store.retention.completeSince());
+    const within = { ...options.span, from };
+    const days = await store.statChecks.days(callId, { ...within, from: periodStart("DAY", from) });
+    const add = async (found: CheckedStats): Promise<void> => {
+      checked += found.periods;
+      differed += await repair(options, found);
+    };
+    for (const day of days) {
+      await add(await store.statChecks.check(callId, "DAY", day, within));
+      options.onDay();
+    }
+    for (const month of new Set(days.map((day) => periodStart("MONTH", day))))
+      if (month >= from && periodEnd("MONTH", month) <= within.to)
+        await add(await store.statChecks.check(callId, "MONTH", month, within));
+  }
+  return { checked, differed };
+}
+
+/** Returns how many periods differed. */
+async function repair(
+  { store, onRepaired }: RebuildOptions,
+  { differing }: CheckedStats,
+): Promise<number> {
+  const periods = new Set<string>();
+  // A period is computed from the shorter ones.
+  for (const kind of KEPT_KINDS)
+    for (const place of differing.filter((each) => each.kind === kind)) {
+      const differences = await store.statChecks.repair(place);
+      if (!differences) continue;
+      periods.add(`${kind}|${place.time}`);
+      onRepaired(place, differences);
+    }
+  return periods.size;
+}

@@ -1,0 +1,78 @@
+// Where stored statistics differ from those of the results behind them.
+import type { KeptKind } from "./periods.ts";
+import type { ResultCode } from "./result.ts";
+import { PHASES, standardDeviation } from "./summary.ts";
+import type { Summary } from "./summary.ts";
+
+/** What one row of the stored statistics is about. */
+export interface StatPlace {
+  readonly kind: KeptKind;
+  /** The start of the period. */
+  readonly time: number;
+  readonly call_id: string;
+  readonly location_id: string;
+  readonly result: ResultCode;
+}
+
+export interface CheckedStats {
+  /** How many periods have results or statistics. */
+  readonly periods: number;
+  /** Where the statistics are not those of the results. */
+  readonly differing: readonly StatPlace[];
+}
+
+export interface TimeSpan {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+export interface Difference {
+  readonly stored: number;
+  readonly recomputed: number;
+}
+
+/** By the names of fields, such as `count`, `phases.dns.sum` or `buckets.120`. */
+export type Differences = Readonly<Record<string, Difference>>;
+
+/** Relative: the last digits of moments depend on the order in which results arrived. */
+const PRECISION = 1e-9;
+
+/** Empty where they agree. */
+export function differencesOf(stored: Summary, recomputed: Summary): Differences {
+  const [before, after] = [exactFieldsOf(stored), exactFieldsOf(recomputed)];
+  const exact = [...new Set([...before.keys(), ...after.keys()])].map(
+    (name) => [name, before.get(name) ?? 0, after.get(name) ?? 0, 0] as const,
+  );
+  const scales = scalesOf(recomputed);
+  const moments = (["mean", "m2", "m3"] as const).map(
+    (name) => [name, stored[name], recomputed[name], PRECISION * scales[name]] as const,
+  );
+  // A value that is not a number differs from every other.
+  const differing = [...exact, ...moments].filter(
+    ([, one, other, tolerance]) => !(Math.abs(one - other) <= tolerance),
+  );
+  return Object.fromEntries(
+    differing.map(([name, one, other]) => [name, { stored: one, recomputed: other }]),
+  );
+}
+
+function exactFieldsOf({ count, min, max, phases, buckets }: Summary): Map<string, number> {
+  const fields = new Map(Object.entries({ count, min, max }));
+  for (const phase of PHASES) {
+    fields.set(`phases.${phase}.count`, phases[phase].count);
+    fields.set(`phases.${phase}.sum`, phases[phase].sum);
+  }
+  for (const [bucket, some] of buckets) fields.set(`buckets.${bucket}`, some);
+  return fields;
+}
+
+/**
+ * What the precision of moments is relative to: values that are nearly equal leave rounding noise
+ * of the mean in their differences from it, and the terms of the third moment cancel each other.
+ */
+function scalesOf(summary: Summary): Readonly<Record<"mean" | "m2" | "m3", number>> {
+  const { count, mean, m3 } = summary;
+  const deviation = standardDeviation(summary) + PRECISION * mean;
+  return { mean, m2: count * deviation ** 2, m3: Math.abs(m3) + count * deviation ** 3 };
+}

@@ -1,0 +1,261 @@
+// Statistics are repaired from their results, while others are recorded.
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rebuildStats } from "../../src/aggregator/rebuild-stats.ts";
+import { formatPeriodTime } from "../../src/model/instant.ts";
+import { RETENTION_LEASE } from "../../src/model/retention.ts";
+import type { TimeSpan } from "../../src/model/stat-check.ts";
+import type { RunReport } from "../../src/model/result.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Database } from "../../src/store/database.ts";
+import { numbersOf } from "../../src/store/names.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+import { expectStatisticsOfRows, readLedger } from "../support/ledger.ts";
+import { aReport, aRun, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const HOUR = 3_600_000;
+const ALWAYS = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
+  let database: TestDatabase;
+  let store: Store;
+  let raw: Database;
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open();
+    const { location } = database;
+    raw =
+      "url" in location
+        ? openPostgres({ url: location.url })
+        : openSqlite({ path: location.file, clock: systemClock });
+  });
+  afterAll(async () => {
+    await raw.kysely.destroy();
+    await database[Symbol.asyncDispose]();
+  });
+
+  /** Orders runs of the call from `T0` on, one each half hour, and reports on them. */
+  const reportsOf = async (call: string, count: number, first = 0): Promise<RunReport[]> => {
+    const runs = Array.from({ length: count }, (_, n) =>
+      aRun({
+        target_id: call,
+        due_time: T0 + (first + n) * (HOUR / 2),
+        location_id: n % 3 === 0 ? "far" : "local",
+      }),
+    );
+    await store.pendingRuns.insert(runs);
+    return runs.map((run, n) =>
+      aReport(run, {
+        total: 100 + ((n * 37) % 50),
+        result: n % 5 === 4 ? "HTTP_SERVER_ERROR" : "COMPLETE",
+      }),
+    );
+  };
+  const measured = async (count: number): Promise<string> => {
+    const call = newId(T0);
+    await store.results.record(await reportsOf(call, count));
+    return call;
+  };
+  /** A row of the statistics, by the columns of its key. */
+  const row = async (call: string, period: string, time: number, location = "local") => {
+    const numbers = await numbersOf(raw, [call, period, location, "COMPLETE"]);
+    const of = { call: numbers.get(call)!, kind: numbers.get(period)!, period: time };
+    const key = {
+      ...of,
+      location: numbers.get(location)!,
+      result: numbers.get("COMPLETE")!,
+    };
+    const found = await raw.kysely
+      .selectFrom("stats")
+      .selectAll()
+      .where((eb) => eb.and(key))
+      .executeTakeFirst();
+    return { key, id: found?.id ?? 0 };
+  };
+  const change = async (id: number, values: Readonly<Record<string, number>>) =>
+    void (await raw.kysely.updateTable("stats").set(values).where("id", "=", id).execute());
+  const rebuild = async (callIds: readonly string[], span: TimeSpan = ALWAYS, by = store) => {
+    const repaired: string[] = [];
+    const outcome = await rebuildStats({
+      store: by,
+      span,
+      callIds,
+      onDay: () => undefined,
+      onRepaired: ({ kind, time, location_id }, fields) =>
+        void repaired.push(
+          `${kind} ${formatPeriodTime(time)} ${location_id}: ${Object.keys(fields).join(" ")}`,
+        ),
+    });
+    return { ...outcome, repaired };
+  };
+  const expectRight = async (call: string): Promise<void> => {
+    const schedule = { target_id: call } as Parameters<typeof readLedger>[1][number];
+    await expectStatisticsOfRows(store, await readLedger(store, [schedule]));
+  };
+
+  /** How many queries wait for a lock. The embedded database has no other connection. */
+  const waiting = async (): Promise<number> =>
+    (
+      await sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(raw.kysely)
+    ).rows.length;
+
+  it("finds nothing where all is well, and changes nothing", async () => {
+    const call = await measured(60);
+    const { id } = await row(call, "MONTH", Date.UTC(2026, 9, 1));
+    // Other last digits, as another order of results leaves them.
+    await raw.kysely
+      .updateTable("stats")
+      .set((eb) => ({ mean: eb("mean", "*", 1 + 1e-13) }))
+      .where("id", "=", id)
+      .execute();
+    const moments = () =>
+      raw.kysely.selectFrom("stats").select(["mean", "m2"]).where("id", "=", id).execute();
+    const before = await moments();
+    expect(await rebuild([call])).toEqual({ checked: 30 + 2 + 1, differed: 0, repaired: [] });
+    expect(await moments()).toEqual(before);
+  });
+
+  it("repairs exactly what differs, and says what: each kind of damage", async () => {
+    const call = await measured(60);
+    const [hour, day] = [(n: number) => T0 + n * HOUR, Date.UTC(2026, 9, 1)];
+    const damaged = await Promise.all([0, 1, 2, 3, 4].map((n) => row(call, "HOUR", hour(n))));
+    const [counted, moved, slower, counters, gone] = damaged.map(({ id }) => id) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    await change(counted, { count: 9 });
+    await change(moved, { mean: 1, m2: 5 });
+    await change(slower, { max: 7, dns_count: 1, tcp_sum: 2 });
+    await raw.kysely
+      .updateTable("stat_buckets")
+      .set({ count: 3 })
+      .where("stat_id", "=", counters)
+      .execute();
+    await raw.kysely.deleteFrom("stats").where("id", "=", gone).execute();
+    await change((await row(call, "DAY", day)).id, { count: 0, m3: 1e9 });
+    await change((await row(call, "MONTH", day)).id, { min: -1 });
+    const { key } = await row(call, "HOUR", hour(5));
+    const { id: _, ...columns } = await raw.kysely
+      .selectFrom("stats")
+      .selectAll()
+      .where((eb) => eb.and(key))
+      .executeTakeFirstOrThrow();
+    // One that no result is behind.
+    await raw.kysely
+      .insertInto("stats")
+      .values({ ...columns, period: hour(40) })
+      .execute();
+    const { differed, repaired } = await rebuild([call]);
+    expect(repaired.map((line) => line.replace(/(phases\.\w+|buckets)\.\w+/g, "$1"))).toEqual([
+      expect.stringMatching(/^HOUR 2026-10-01T12:00:00Z local: count$/),
+      expect.stringMatching(/^HOUR 2026-10-01T13:00:00Z local: mean m2$/),
+      expect.stringMatching(/^HOUR 2026-10-01T14:00:00Z local: max phases.dns phases.tcp$/),
+      expect.stringMatching(/^HOUR 2026-10-01T15:00:00Z local: buckets( buckets)*$/),
+      expect.stringMatching(/^HOUR 2026-10-01T16:00:00Z local: count min max .*buckets.* mean/),
+      expect.stringMatching(/^DAY 2026-10-01T00:00:00Z local: count m3$/),
+      expect.stringMatching(/^HOUR 2026-10-03T04:00:00Z local: count min max /),
+      expect.stringMatching(/^MONTH 2026-10-01T00:00:00Z local: min$/),
+    ]);
+    expect(differed).toBe(8);
+    expect((await row(call, "HOUR", hour(40))).id).toBe(0);
+    await expectRight(call);
+    expect(await rebuild([call])).toMatchObject({ differed: 0, repaired: [] });
+  });
+
+  it("leaves all right while results are recorded in the same periods", async () => {
+    const call = await measured(20);
+    const reports = await reportsOf(call, 40, 20);
+    const [other, third] =
+      kind === "sqlite" ? [store, store] : [await database.open(), await database.open()];
+    const damage = async (n: number): Promise<void> => {
+      for (const [period, time] of [
+        ["HOUR", T0 + HOUR * (n % 20)],
+        ["DAY", Date.UTC(2026, 9, 1)],
+        ["MONTH", Date.UTC(2026, 9, 1)],
+      ] as const)
+        await change((await row(call, period, time)).id, { count: 1000 + n, m2: 1 });
+    };
+    const record = async (by: Store, from: number): Promise<void> => {
+      for (let n = from; n < reports.length; n += 2) await by.results.record([reports[n]!]);
+    };
+    const repair = async (): Promise<void> => {
+      for (let n = 0; n < 4; n += 1) {
+        if (kind === "postgres") await damage(n);
+        await rebuild([call], ALWAYS, third);
+      }
+    };
+    await Promise.all([record(store, 0), record(other, 1), repair()]);
+    await rebuild([call]);
+    await expectRight(call);
+  });
+
+  it("waits for a result that is being recorded in the row that it repairs", async () => {
+    const call = await measured(2);
+    const [report] = await reportsOf(call, 1);
+    await change((await row(call, "HOUR", T0, report!.location_id)).id, { count: 77 });
+    const [recorded, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const recording = store.transaction(async (inner) => {
+      await inner.results.record([report!]);
+      recorded.resolve();
+      await finish.promise;
+    });
+    await recorded.promise;
+    const repairing = rebuild([call], ALWAYS, kind === "sqlite" ? store : await database.open());
+    if (kind === "postgres") await expect.poll(waiting).toBe(1);
+    finish.resolve();
+    await Promise.all([recording, repairing]);
+    expect((await repairing).repaired).toEqual([expect.stringContaining("HOUR")]);
+    await expectRight(call);
+  });
+
+  it("looks at one call, and at the periods within a span", async () => {
+    const [call, other] = [await measured(60), await measured(3)];
+    const day = Date.UTC(2026, 9, 1);
+    const places = [
+      ["HOUR", T0],
+      ["HOUR", T0 + HOUR],
+      ["DAY", day],
+      ["MONTH", day],
+    ] as const;
+    for (const each of [call, other])
+      for (const [period, time] of places)
+        await change((await row(each, period, time)).id, { max: 1 });
+    const kinds = async (span: Partial<TimeSpan>) =>
+      (await rebuild([call], { ...ALWAYS, ...span })).repaired.map((line) => line.split(" ")[0]);
+    expect(await kinds({ from: T0 + 1, to: T0 + 2 * HOUR - 1 })).toEqual([]);
+    expect(await kinds({ from: T0 + HOUR, to: T0 + 2 * HOUR })).toEqual(["HOUR"]);
+    expect(await kinds({ to: day + 24 * HOUR })).toEqual(["HOUR", "DAY"]);
+    expect(await kinds({ from: day })).toEqual(["MONTH"]);
+    expect((await rebuild([other])).repaired).toHaveLength(4);
+    expect(await store.statChecks.calls()).toEqual(expect.arrayContaining([call, other]));
+  });
+
+  it("leaves statistics alone whose results may have been removed", async () => {
+    const call = await measured(60);
+    const until = Date.UTC(2026, 9, 2);
+    await raw.kysely
+      .deleteFrom("results")
+      .where("time", "<", until - HOUR)
+      .execute();
+    const later = await row(call, "HOUR", until + HOUR);
+    await change(later.id, { count: 5 });
+    const count = async () =>
+      (await store.stats.period({ call_id: call, kind: "MONTH", location_id: null }, until)).get(
+        "COMPLETE",
+      )?.count;
+    const lease = (await store.leases.acquire(RETENTION_LEASE, "test", await store.now(), 1000))!;
+    await store.leases.advance(lease, until);
+    expect((await rebuild([call])).repaired).toEqual([expect.stringContaining("HOUR 2026-10-02")]);
+    expect(await count()).toBe(48);
+    await store.leases.release(lease);
+  });
+});
