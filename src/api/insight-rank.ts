@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Principal } from "../model/access.ts";
 import { bandOf } from "../model/insight-explanation.ts";
 import { insightId } from "../model/insight.ts";
-import type { InsightKind, InsightSummary } from "../model/insight.ts";
+import type { InsightKind } from "../model/insight.ts";
 import { formatInstant } from "../model/instant.ts";
 import { periodStart } from "../model/periods.ts";
 import type { Store } from "../store/store.ts";
@@ -18,43 +18,73 @@ export interface RankQuery {
   readonly worstFirst: boolean;
 }
 
-type PeriodReport = Omit<InsightSummary, "rank">;
-
-/** A call with its reports, the oldest first. */
+/** A call by its latest report, with the scores of all, the oldest first. */
 interface Ranked {
-  readonly name: string;
-  readonly url: string;
-  readonly reports: readonly PeriodReport[];
-  readonly last: PeriodReport;
+  readonly last: Awaited<ReturnType<Store["insights"]["ofNumbers"]>>[number];
+  readonly scores: readonly PeriodScore[];
+}
+
+interface PeriodScore {
+  readonly start: number;
+  readonly score: number;
+  /** Of the report. */
+  readonly number: number;
 }
 
 export async function rankCalls(store: Store, reader: Principal, query: RankQuery) {
   const starts = closedStarts(query, await store.now());
-  const sides = query.withShared && reader.org !== null ? BOTH : OWN;
-  const reports: PeriodReport[] = [];
-  for (const start of starts) {
-    for (const of of sides)
-      reports.push(...(await store.insights.listPeriod(reader, query.kind, start, of)));
-    // On SQLite, each period is a piece of work on the main thread.
-    await nextTurn();
-  }
-  const byCall = Map.groupBy(reports, ({ call_id }) => call_id);
-  const calls = await store.insights.callNames([...byCall.keys()]);
-  const ranked = calls.map(({ id, name, url }): Ranked => {
-    const own = byCall.get(id) as [PeriodReport, ...PeriodReport[]];
-    return { name, url, reports: own, last: own.at(-1) ?? own[0] };
-  });
+  const ranked = await readRanked(store, await readScores(store, reader, query, starts));
+  const textsOf = createTexts(query.kind);
   return {
     meta: {
       start: formatInstant(starts[0] as number).slice(0, "yyyy-mm-dd".length),
       period: query.kind === "WEEK" ? "weekly" : "monthly",
     },
-    results: inOrder(ranked, query.worstFirst).map(toEntry),
+    results: inOrder(ranked, query.worstFirst).map((call) => toEntry(call, textsOf)),
   };
+}
+
+/** By the call. On SQLite, each statement keeps the main thread busy: others run in between. */
+async function readScores(
+  store: Store,
+  reader: Principal,
+  { kind, withShared }: RankQuery,
+  starts: readonly number[],
+): Promise<ReadonlyMap<number, PeriodScore[]>> {
+  const sides = withShared && reader.org !== null ? BOTH : OWN;
+  const scores = new Map<number, PeriodScore[]>();
+  for (const start of starts)
+    for (const of of sides) {
+      const found = await store.insights.periodScores(reader, kind, start, of);
+      for (const { call, score, number } of found) {
+        const ofCall = scores.get(call);
+        if (ofCall) ofCall.push({ start, score, number });
+        else scores.set(call, [{ start, score, number }]);
+      }
+      await nextTurn();
+    }
+  return scores;
 }
 
 const OWN = ["own"] as const;
 const BOTH = ["own", "shared"] as const;
+
+const READ_AT_ONCE = 500;
+
+async function readRanked(
+  store: Store,
+  byCall: ReadonlyMap<number, PeriodScore[]>,
+): Promise<Ranked[]> {
+  const byNumber = new Map([...byCall.values()].map((scores) => [scores.at(-1)?.number, scores]));
+  const numbers = [...byNumber.keys()].filter((number) => number !== undefined);
+  const ranked: Ranked[] = [];
+  for (let n = 0; n < numbers.length; n += READ_AT_ONCE) {
+    const found = await store.insights.ofNumbers(numbers.slice(n, n + READ_AT_ONCE));
+    for (const last of found) ranked.push({ last, scores: byNumber.get(last.number) ?? [] });
+    await nextTurn();
+  }
+  return ranked;
+}
 
 /** The oldest first. The current period is not closed. */
 function closedStarts({ kind, periods }: RankQuery, now: number): number[] {
@@ -70,7 +100,7 @@ function inOrder(calls: readonly Ranked[], worstFirst: boolean): Ranked[] {
     (a, b) =>
       Number(isUnscored(a)) - Number(isUnscored(b)) ||
       sign * (b.last.score - a.last.score) ||
-      byText(a.name, b.name) ||
+      byText(a.last.name, b.last.name) ||
       byText(a.last.call_id, b.last.call_id),
   );
 }
@@ -82,14 +112,32 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-const toEntry = ({ name, url, reports, last }: Ranked) => ({
+interface Texts {
+  readonly time: string;
+  readonly id: (call_id: string) => string;
+}
+
+/** Of the few periods, once each. */
+function createTexts(kind: InsightKind): (start: number) => Texts {
+  const made = new Map<number, Texts>();
+  return (start) => {
+    const known = made.get(start);
+    if (known) return known;
+    const suffix = insightId({ call_id: "", kind, start });
+    const texts = { time: formatInstant(start), id: (call_id: string) => call_id + suffix };
+    made.set(start, texts);
+    return texts;
+  };
+}
+
+const toEntry = ({ last, scores }: Ranked, textsOf: (start: number) => Texts) => ({
   id: last.call_id,
-  insights_id: insightId(last),
-  api_name: name,
-  api_url: url,
-  url,
+  insights_id: textsOf(last.start).id(last.call_id),
+  api_name: last.name,
+  api_url: last.url,
+  url: last.url,
   ...measuresOf(last),
-  results: reports.map(({ start, score }) => [formatInstant(start), score] as const),
-  filenames: reports.map(insightId),
-  most_recent: formatInstant(last.start),
+  results: scores.map(({ start, score }) => [textsOf(start).time, score] as const),
+  filenames: scores.map(({ start }) => textsOf(start).id(last.call_id)),
+  most_recent: textsOf(last.start).time,
 });

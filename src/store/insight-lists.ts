@@ -4,7 +4,7 @@ import type { Actor } from "../model/access.ts";
 import { kindOf, REPORT_TYPES } from "../model/insight.ts";
 import type { InsightKind, InsightSummary, ListedInsight } from "../model/insight.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, isAmong, textAt } from "./database.ts";
+import { isAmong, textAt } from "./database.ts";
 import { isNotOf, isOf, isOutside } from "./identity.ts";
 import { withRanks } from "./insight-ranks.ts";
 import { numberOf } from "./names.ts";
@@ -18,10 +18,16 @@ export interface InsightPage {
   readonly kind: InsightKind | undefined;
 }
 
-type PeriodInsight = Omit<InsightSummary, "rank">;
+/** A report by its number, and its call by a number of its own. */
+interface PeriodScore {
+  readonly number: number;
+  readonly call: number;
+  readonly score: number;
+}
 
-interface CallName {
-  readonly id: string;
+/** A report without its rank, with the name and the URL of its call. */
+interface NamedInsight extends Omit<InsightSummary, "rank"> {
+  readonly number: number;
   readonly name: string;
   readonly url: string;
 }
@@ -33,15 +39,15 @@ export const createInsightLists = (database: Database) => ({
   /** Those of one call, in the same order, whoever may see them. */
   listOfCall: async (callId: string, page: InsightPage): Promise<ListedInsight[]> =>
     readListed(database, idsOfCall(database, callId, page)),
-  /** Those of the period: of the reader's own calls, or of those that its organization shares. */
-  listPeriod: (
+  /** The scores of a period: of the reader's own calls, or of what its organization shares. */
+  periodScores: (
     reader: Actor,
     kind: InsightKind,
     start: number,
     of: "own" | "shared",
-  ): Promise<PeriodInsight[]> => readPeriod(database, reader, kind, start, of),
-  /** Those calls that exist. */
-  callNames: (callIds: readonly string[]): Promise<CallName[]> => readCallNames(database, callIds),
+  ): Promise<PeriodScore[]> => readScores(database, reader, kind, start, of),
+  /** At most a few hundred, by their numbers. */
+  ofNumbers: (numbers: readonly number[]): Promise<NamedInsight[]> => readNamed(database, numbers),
 });
 
 /** The columns that every list shows. */
@@ -56,23 +62,16 @@ export const MEASURES = [
   "sd_test_length",
 ] as const;
 
-const pageOf = ({ kysely }: Database, { after, limit, kind }: InsightPage) =>
-  kysely
-    .selectFrom("insights")
-    .where("id", ">", after)
-    .$if(kind !== undefined, (rows) =>
-      rows.where("report_type", "=", REPORT_TYPES[kind as InsightKind]),
-    )
-    .orderBy("id")
-    .limit(limit);
+const pageOf = ({ kysely }: Database, { after, limit }: InsightPage) =>
+  kysely.selectFrom("insights").select("id").where("id", ">", after).orderBy("id").limit(limit);
 
 /**
- * One index range for each kind of access, each limited to the page's size: as the lists of
- * documents.
+ * One index range for each kind of report and of access, each limited to the page's size: as the
+ * lists of documents.
  */
 export function readableIds(database: Database, reader: Actor, page: InsightPage) {
-  const range = (access: "owner" | "org" | "community") => {
-    let rows = pageOf(database, page).select("id");
+  const range = (kind: InsightKind, access: "owner" | "org" | "community") => {
+    let rows = pageOf(database, page).where("report_type", "=", REPORT_TYPES[kind]);
     if (access === "owner") rows = rows.where(isOf(reader, "owner_org"));
     else rows = rows.where(isNotOf(reader, "owner_org"));
     if (access === "org")
@@ -85,14 +84,20 @@ export function readableIds(database: Database, reader: Actor, page: InsightPage
       );
     return database.kysely.selectFrom(rows.as("readable")).select("id");
   };
-  const open = range("owner").unionAll(range("community"));
-  const readable = reader.org === null ? open : open.unionAll(range("org"));
-  return readable.orderBy("id").limit(page.limit);
+  const readable = (kind: InsightKind) => {
+    const open = range(kind, "owner").unionAll(range(kind, "community"));
+    return reader.org === null ? open : open.unionAll(range(kind, "org"));
+  };
+  const found =
+    page.kind === undefined ? readable("WEEK").unionAll(readable("MONTH")) : readable(page.kind);
+  return found.orderBy("id").limit(page.limit);
 }
 
 const idsOfCall = (database: Database, callId: string, page: InsightPage) => {
+  const { kind } = page;
   const reports = pageOf(database, page).where("call", "=", numberOf(database, callId));
-  return database.kysely.selectFrom(reports.select("id").as("readable")).select("id");
+  const wanted = kind ? reports.where("report_type", "=", REPORT_TYPES[kind]) : reports;
+  return database.kysely.selectFrom(wanted.as("readable")).select("id");
 };
 
 async function readListed(
@@ -119,16 +124,16 @@ async function readListed(
   }));
 }
 
-async function readPeriod(
+async function readScores(
   { kysely }: Database,
   reader: Actor,
   kind: InsightKind,
   start: number,
   of: "own" | "shared",
-): Promise<PeriodInsight[]> {
+): Promise<PeriodScore[]> {
   const reports = kysely
     .selectFrom("insights")
-    .select(["call", "start", ...MEASURES])
+    .select(["id as number", "call", "score"])
     .where("report_type", "=", REPORT_TYPES[kind])
     .where("start", "=", start);
   const seen =
@@ -138,25 +143,23 @@ async function readPeriod(
           .where("owner_org", "=", reader.org)
           .where("shared_org", "=", sql.lit(1))
           .where(isNotOf(reader, "owner_org"));
-  const rows = await kysely
-    .selectFrom(seen.as("seen"))
-    .innerJoin("names as calls", "calls.id", "seen.call")
-    .select(["calls.name as call_id", "seen.start", ...MEASURES])
-    .execute();
-  return rows.map((row) => ({ ...row, kind }));
+  return seen.execute();
 }
 
-async function readCallNames(database: Database, callIds: readonly string[]): Promise<CallName[]> {
-  const calls: CallName[] = [];
-  for (const chunk of chunksOf(callIds)) {
-    const rows = await database.kysely
-      .selectFrom("documents")
-      .select("id")
-      .select(textAt(database, "document", ["meta", "name"]).as("name"))
-      .select(textAt(database, "document", ["request", "url"]).as("url"))
-      .where(isAmong(database, "id", chunk))
-      .execute();
-    for (const { id, name, url } of rows) calls.push({ id, name: name ?? "", url: url ?? "" });
-  }
-  return calls;
+async function readNamed(database: Database, numbers: readonly number[]): Promise<NamedInsight[]> {
+  const rows = await database.kysely
+    .selectFrom("insights")
+    .innerJoin("names as calls", "calls.id", "insights.call")
+    .innerJoin("documents", "documents.id", "calls.name")
+    .select(["insights.id as number", "calls.name as call_id", "report_type", "start", ...MEASURES])
+    .select(textAt(database, "documents.document", ["meta", "name"]).as("name"))
+    .select(textAt(database, "documents.document", ["request", "url"]).as("url"))
+    .where(isAmong(database, "insights.id", numbers))
+    .execute();
+  return rows.map(({ report_type, name, url, ...row }) => ({
+    ...row,
+    kind: kindOf(report_type),
+    name: name ?? "",
+    url: url ?? "",
+  }));
 }

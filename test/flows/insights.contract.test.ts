@@ -73,7 +73,7 @@ describe.each(storeKinds)("insights in %s", (storeKind) => {
     const [ranked] = (await get("/insights/rank/?weekly=1"))["results"] as unknown as Json[];
     const measures = { score, pass_percent, outlier_percent, mean_test_length, sd_test_length };
     expect(ranked).toMatchObject({ ...measures, insights_id: entry["id"] });
-    const full = await get(`/insights/${String(entry.id)}/`);
+    const full = await get(`/insights/${call}__2026-09-21__2026-09-28/`);
     expect(full).toMatchObject({
       ...entry,
       band: "fair",

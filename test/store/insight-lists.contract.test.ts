@@ -93,8 +93,13 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
     expect((await store.insights.latest({ call_id: one.call_id, kind: "WEEK" }))?.start).toBe(
       periodEnd("WEEK", WEEK),
     );
-    const own = await store.insights.listPeriod(of, "WEEK", WEEK, "own");
-    expect(own.map(({ score }) => score)).toHaveLength(6);
+    const own = await store.insights.periodScores(of, "WEEK", WEEK, "own");
+    expect(own.map(({ number }) => number)).toEqual(
+      expect.arrayContaining(
+        listed.filter(({ start }) => start === WEEK).map(({ number }) => number),
+      ),
+    );
+    expect(own).toHaveLength(6);
   });
 
   it("are read by indexes, whoever else has reports", async () => {

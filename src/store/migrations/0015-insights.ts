@@ -29,11 +29,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       details ${isSqlite ? "blob" : "bytea"} not null,
       unique (call, report_type, start)
     )`,
-    "create index insights_rank on insights (owner, report_type, start, score, owner_org)",
-    "create index insights_owner on insights (owner, owner_org, id)",
-    "create index insights_org on insights (owner_org, id) where shared_org = 1",
-    "create index insights_org_period on insights (owner_org, report_type, start) where shared_org = 1",
-    "create index insights_community on insights (id) where shared_community = 1",
+    `create index insights_rank
+      on insights (owner, report_type, start, score, owner_org, call)`,
+    "create index insights_owner on insights (owner, owner_org, report_type, id)",
+    `create index insights_org on insights (owner_org, report_type, id)
+      where shared_org = 1`,
+    `create index insights_org_period on insights (owner_org, report_type, start)
+      where shared_org = 1`,
+    `create index insights_community on insights (report_type, id)
+      where shared_community = 1`,
     `create table stale_insights (
       start bigint not null,
       report_type integer not null,
