@@ -13,6 +13,7 @@ const BENCHMARKS = [
   "beat",
   "api",
   "stats",
+  "insights",
   "start",
   "retention",
 ];

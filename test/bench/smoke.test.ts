@@ -45,6 +45,7 @@ describe("npm run bench", () => {
     "beat",
     "api",
     "stats",
+    "insights",
     "start",
     "retention",
   ])("%s prints a table and writes JSON with the versions of everything", async (name) => {

@@ -1,0 +1,95 @@
+// Calls with a week of results each, a result a minute: one call is recorded as usual, and copied in
+// the database, minute by minute over all calls, so that tables and indexes have the locality that
+// they would have.
+import { newId } from "../../src/runtime/ids.ts";
+import { MINUTE_MS } from "../../src/model/slots.ts";
+import type { ResultCode } from "../../src/model/result.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aCall, aReport, aRun } from "../../test/support/runs.ts";
+import type { BenchDatabase } from "./database.ts";
+import { BATCH } from "./results.ts";
+
+/** A Monday; the only period that closes in the week after it is its own. */
+export const WEEK_START = Date.UTC(2026, 9, 5);
+export const RESULTS_OF_WEEK = 10_080;
+
+const TEMPLATE = "template";
+
+/** The first so many results of the week, of a call that is copied later. */
+export async function recordTemplate(store: Store, results: number): Promise<void> {
+  await insertCalls(store, [TEMPLATE]);
+  for (let from = 0; from < results; from += BATCH) {
+    const minutes = Array.from({ length: Math.min(BATCH, results - from) }, (_, n) => from + n);
+    const runs = minutes.map((minute) =>
+      aRun({ target_id: TEMPLATE, due_time: WEEK_START + minute * MINUTE_MS }),
+    );
+    await store.pendingRuns.insert(runs);
+    await store.results.record(runs.map((run, n) => aReport(run, outcomeOf(minutes[n] ?? 0))));
+  }
+}
+
+/** Spread over some hundred milliseconds; one in a thousand fails, one in five hundred is slow. */
+function outcomeOf(minute: number): { readonly total: number; readonly result: ResultCode } {
+  const spread = ((minute * 7919) % 1009) / 1009;
+  const total =
+    minute % 500 === 7 ? 2000 + minute / 10 : 60 + 120 * spread ** 2 + (minute % 90) / 3;
+  return { total, result: minute % 1000 === 13 ? "HTTP_SERVER_ERROR" : "COMPLETE" };
+}
+
+async function insertCalls(store: Store, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await store.documents.insert(aCall({ id }));
+}
+
+/** So many more calls with the results and statistics of the first. */
+export async function copyTemplate(
+  store: Store,
+  database: BenchDatabase,
+  calls: number,
+): Promise<void> {
+  if (calls === 0) return;
+  const ids = Array.from({ length: calls }, () => newId(WEEK_START));
+  await insertCalls(store, ids);
+  const values = ids.map((id) => `('${id}')`).join(", ");
+  await database.query(`insert into names (name) values ${values}`);
+  const copies = `(select id, name from names where name in (${ids.map((id) => `'${id}'`).join(", ")}))`;
+  const template = `(select id from names where name = '${TEMPLATE}')`;
+  await copyRows(
+    database,
+    "results",
+    { id: "source.id || copies.name", call: "copies.id" },
+    `source cross join ${copies} copies where source.call = ${template}
+      order by source.time, copies.id`,
+  );
+  await copyRows(
+    database,
+    "stats",
+    { id: undefined, call: "copies.id" },
+    `source cross join ${copies} copies where source.call = ${template}
+      order by source.period, copies.id`,
+  );
+  await database.query(`
+    insert into stat_buckets (stat_id, bucket, count)
+    select copied.id, bucket, stat_buckets.count from stat_buckets
+      join stats source on source.id = stat_id and source.call = ${template}
+      join stats copied on copied.kind = source.kind and copied.period = source.period
+        and copied.location = source.location and copied.result = source.result
+      join ${copies} copies on copies.id = copied.call`);
+  await database.query("analyze");
+}
+
+/** All columns as they are, but for those that have another value, or none. */
+async function copyRows(
+  database: BenchDatabase,
+  table: string,
+  changed: Readonly<Record<string, string | undefined>>,
+  from: string,
+): Promise<void> {
+  const [row] = await database.query(`select * from ${table} limit 1`);
+  const columns = Object.keys(row ?? {}).filter(
+    (column) => !(column in changed) || changed[column] !== undefined,
+  );
+  const values = columns.map((column) => changed[column] ?? `source.${column}`);
+  await database.query(
+    `insert into ${table} (${columns.join(", ")}) select ${values.join(", ")} from ${table} ${from}`,
+  );
+}
