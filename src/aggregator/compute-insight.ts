@@ -10,7 +10,6 @@ import {
 } from "../model/insight-report.ts";
 import { periodEnd } from "../model/periods.ts";
 import type { Score } from "../model/score.ts";
-import type { PeriodSummaries } from "../model/stat.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -37,8 +36,9 @@ export type Computed = NewInsight | "call deleted" | "nothing ran" | "results re
 
 const MOST_OUTLIERS = 20;
 
-/** A statement reads so many: the database in the process is blocked for a few milliseconds. */
-const RESULTS_READ = 2000;
+/** As many results as SQLite counts, or searches, in a few milliseconds: it blocks the process. */
+const COUNTED_AT_ONCE = 4000;
+const SEARCHED_AT_ONCE = 20_000;
 
 /** Rejects with the reason of the signal, if it aborts meanwhile. */
 export async function computeInsight(
@@ -51,11 +51,13 @@ export async function computeInsight(
   // Before the results: those that arrive meanwhile must not seem to be missing.
   const summaries = await store.stats.period({ call_id, kind, location_id: null }, start);
   if ([...summaries.values()].every(({ count }) => count === 0)) return "nothing ran";
-  const pieces = piecesOf({ call_id, from: start, to: periodEnd(kind, start) }, summaries);
-  const read = await readLatencies(store, pieces, signal);
+  const range = { call_id, from: start, to: periodEnd(kind, start) };
+  const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
+  const read = await readLatencies(store, piecesOf(range, results / COUNTED_AT_ONCE), signal);
   if (read.score.made < madeIn(summaries)) return "results removed";
-  const outliers = await readOutliers(store, pieces, read.score, signal);
-  const hours = await store.insights.hours({ call_id, from: start, to: periodEnd(kind, start) });
+  const searched = piecesOf(range, results / SEARCHED_AT_ONCE);
+  const outliers = await readOutliers(store, searched, read.score, signal);
+  const hours = await store.insights.hours(range);
   const report = reportOf({ call_id, kind, start }, { ...read, summaries, hours, outliers });
   return { ...report, ...ownerOf(call) };
 }
@@ -66,10 +68,9 @@ interface Range {
   readonly to: number;
 }
 
-/** Of equal length: runs are spread over a period. */
-function piecesOf({ call_id, from, to }: Range, summaries: PeriodSummaries): Range[] {
-  const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
-  const pieces = Math.ceil(results / RESULTS_READ);
+/** So many at least, of equal length: runs are spread over a period. */
+function piecesOf({ call_id, from, to }: Range, least: number): Range[] {
+  const pieces = Math.ceil(least);
   const at = (n: number): number => from + Math.round(((to - from) * n) / pieces);
   return Array.from({ length: pieces }, (_, n) => ({ call_id, from: at(n), to: at(n + 1) }));
 }
