@@ -37,6 +37,8 @@ export type Differences = Readonly<Record<string, Difference>>;
 
 /** Relative: the last digits of moments depend on the order in which results arrived. */
 const PRECISION = 1e-9;
+/** How far a mean may be off, as a share of itself: it shows in moments of nearly equal values. */
+const NOISE = 1e-12;
 
 /** Empty where they agree. */
 export function differencesOf(stored: Summary, recomputed: Summary): Differences {
@@ -44,9 +46,9 @@ export function differencesOf(stored: Summary, recomputed: Summary): Differences
   const exact = [...new Set([...before.keys(), ...after.keys()])].map(
     (name) => [name, before.get(name) ?? 0, after.get(name) ?? 0, 0] as const,
   );
-  const scales = scalesOf(recomputed);
+  const tolerances = tolerancesOf(recomputed);
   const moments = (["mean", "m2", "m3"] as const).map(
-    (name) => [name, stored[name], recomputed[name], PRECISION * scales[name]] as const,
+    (name) => [name, stored[name], recomputed[name], tolerances[name]] as const,
   );
   // A value that is not a number differs from every other.
   const differing = [...exact, ...moments].filter(
@@ -67,12 +69,15 @@ function exactFieldsOf({ count, min, max, phases, buckets }: Summary): Map<strin
   return fields;
 }
 
-/**
- * What the precision of moments is relative to: values that are nearly equal leave rounding noise
- * of the mean in their differences from it, and the terms of the third moment cancel each other.
- */
-function scalesOf(summary: Summary): Readonly<Record<"mean" | "m2" | "m3", number>> {
-  const { count, mean, m3 } = summary;
-  const deviation = standardDeviation(summary) + PRECISION * mean;
-  return { mean, m2: count * deviation ** 2, m3: Math.abs(m3) + count * deviation ** 3 };
+/** The terms of the third moment cancel each other: it is as precise as they are. */
+function tolerancesOf(summary: Summary): Readonly<Record<"mean" | "m2" | "m3", number>> {
+  const { count, mean, m2, m3 } = summary;
+  const [deviation, noise] = [standardDeviation(summary), NOISE * mean];
+  return {
+    mean: PRECISION * mean,
+    m2: PRECISION * m2 + count * noise * (2 * deviation + noise),
+    m3:
+      PRECISION * (Math.abs(m3) + count * deviation ** 3) +
+      count * noise * (3 * deviation ** 2 + noise ** 2),
+  };
 }
