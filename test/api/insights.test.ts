@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { StatementSync } from "node:sqlite";
+import { expect, it, vi } from "vitest";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Caller, Json, TestApi } from "../support/api.ts";
 import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
@@ -73,6 +74,27 @@ it("lists reports in the order in which they were first made, page by page", asy
   expect(await ids(`?call_id=${a}&weekly=true`)).toEqual(all.slice(0, 1));
   expect(await ids("?weekly=f")).toEqual(all.slice(1, 2));
   expect(await ids("?call_id=none")).toEqual([]);
+});
+
+it("reads a page in as many statements, however many reports and periods it has", async () => {
+  await using on = await startAt(NOW);
+  const count = async (path: string): Promise<number> => {
+    const statements = vi.spyOn(StatementSync.prototype, "all");
+    await get(on, path);
+    const { length } = statements.mock.calls;
+    statements.mockRestore();
+    return length;
+  };
+  const counts = async (): Promise<number[]> => [
+    await count("/insights/"),
+    await count("/insights/rank/?weekly=1"),
+  ];
+  await reported(on, "a", { start: WEEK });
+  const few = await counts();
+  for (let n = 0; n < 6; n += 1)
+    await reported(on, `b${n}`, { start: WEEK - n * WEEK_MS }, { start: WEEK + WEEK_MS });
+  expect(await counts()).toEqual(few);
+  expect(Math.min(...few)).toBeGreaterThan(0);
 });
 
 it.each(["/insights/", "/insights/rank/", "/insights/call/none/"])(
