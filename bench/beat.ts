@@ -7,9 +7,9 @@ import { deploy, openSlotsBefore } from "./support/deployments.ts";
 import type { Group } from "./support/deployments.ts";
 import { prepareGround } from "./support/hub.ts";
 import type { Ground } from "./support/hub.ts";
+import { watchPauses } from "./support/pauses.ts";
 import { lastPublished, takeTicks } from "./support/published.ts";
 import { startSonde } from "./support/sonde.ts";
-import type { Sonde } from "./support/sonde.ts";
 import { peakMemoryMb } from "./support/usage.ts";
 
 const DEPLOYMENTS = 1_000_000;
@@ -107,27 +107,6 @@ async function measure(ground: Ground, due: number, isSmoke: boolean): Promise<B
   const ticks = await takeTicks(natsUrl);
   if (ticks < due) throw new Error(`${ticks} of ${due} ticks were published`);
   return { openS, publishedS, pauseMs, cpuS, memory };
-}
-
-/** The metric holds the longest pause since it was last read. */
-function watchPauses(scheduler: Sonde) {
-  const read = (): Promise<number> => scheduler.metric("nodejs_eventloop_lag_max_seconds");
-  let [longest, isOver] = [0, false];
-  const reading = (async () => {
-    await read(); // the start of the process
-    while (!isOver) {
-      await sleep(POLL_MS);
-      longest = Math.max(longest, await read());
-    }
-  })();
-  return {
-    /** Milliseconds; ends the watch. */
-    async longest(): Promise<number> {
-      isOver = true;
-      await reading;
-      return longest * 1000;
-    },
-  };
 }
 
 /** The smoke does not wait for the minute: it opens the running one. */

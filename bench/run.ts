@@ -14,6 +14,7 @@ const BENCHMARKS = [
   "api",
   "stats",
   "insights",
+  "export",
   "start",
   "retention",
 ];

@@ -161,7 +161,7 @@ const renamed = (column: string, ids: readonly string[]): string =>
     column,
   );
 
-async function columnsOf(database: BenchDatabase, table: string): Promise<string[]> {
+export async function columnsOf(database: BenchDatabase, table: string): Promise<string[]> {
   const rows = await database.query(
     database.file === undefined
       ? `select column_name as name from information_schema.columns

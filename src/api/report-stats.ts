@@ -1,7 +1,5 @@
 // The statistics of a report's rows, read group by group.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { invalid } from "../model/errors.ts";
-import { partsOf } from "../model/periods.ts";
 import type { PeriodKind } from "../model/periods.ts";
 import type { Report, ReportRow } from "../model/report.ts";
 import { mergePeriods } from "../model/report-stats.ts";
@@ -56,8 +54,10 @@ export interface Reader {
   readonly times: readonly number[];
 }
 
-export async function groupStats(reader: Reader, { name, rows }: Group): Promise<unknown> {
-  const { type, times } = reader;
+export async function groupStats(
+  { store, kind, type, times }: Reader,
+  { name, rows }: Group,
+): Promise<unknown> {
   const read = new Map<string, unknown[]>();
   let totals: readonly PeriodSummaries[] = times.map(() => new Map());
   const entriesOf = (periods: readonly PeriodSummaries[]) =>
@@ -68,9 +68,10 @@ export async function groupStats(reader: Reader, { name, rows }: Group): Promise
   for (const { call_id, location_id } of rows) {
     const key = JSON.stringify([call_id, location_id]);
     if (read.has(key)) continue;
-    const periods = await readRow(reader, call_id, location_id);
-    read.set(key, entriesOf(periods));
-    totals = totals.map((total, n) => mergePeriods(total, periods[n] ?? new Map()));
+    const periods = await store.stats.periodsAt({ call_id, kind, location_id }, times);
+    const summaries = periods.map((period) => period.summaries);
+    read.set(key, entriesOf(summaries));
+    totals = totals.map((total, n) => mergePeriods(total, summaries[n] ?? new Map()));
   }
   return {
     name,
@@ -82,23 +83,4 @@ export async function groupStats(reader: Reader, { name, rows }: Group): Promise
     })),
     totals: entriesOf(totals),
   };
-}
-
-/** Kept periods that are read at once, in a few milliseconds. */
-const PARTS_AT_ONCE = 48;
-
-async function readRow(
-  { store, kind, times }: Reader,
-  call_id: string,
-  location_id: string,
-): Promise<PeriodSummaries[]> {
-  const atOnce = Math.ceil(PARTS_AT_ONCE / partsOf(kind, times[0] ?? 0).length);
-  const found: PeriodSummaries[] = [];
-  for (let at = 0; at < times.length; at += atOnce) {
-    const piece = times.slice(at, at + atOnce);
-    const rows = await store.stats.periodsAt({ call_id, kind, location_id }, piece);
-    found.push(...rows.map(({ summaries }) => summaries));
-    await nextTurn();
-  }
-  return found;
 }

@@ -46,6 +46,7 @@ describe("npm run bench", () => {
     "api",
     "stats",
     "insights",
+    "export",
     "start",
     "retention",
   ])("%s prints a table and writes JSON with the versions of everything", async (name) => {
