@@ -44,6 +44,20 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await marks(store)).toEqual([]);
   });
 
+  it("are those of every call, however many there are", async () => {
+    await using insights = await startInsights(kind, DUE);
+    const { store } = insights;
+    const calls = Array.from({ length: 22 }, (_, n) => `call-${n}`);
+    for (const call of calls) await insertCall(store, call);
+    await record(
+      store,
+      calls.map((call) => ({ due: MONDAY - HOUR, call })),
+    );
+    await insights.run();
+    expect(insights.lines().at(-1)).toMatchObject({ msg: "insights computed", stored: 44 });
+    expect(await marks(store)).toEqual([]);
+  });
+
   it("count a result on Monday 00:00, and on the first, in the period that begins", async () => {
     await using insights = await startInsights(kind, MONDAY + WEEK + HOUR);
     const { store } = insights;
