@@ -69,7 +69,7 @@ export const FEWEST_CALLS = 24;
 /** `made` counts the calls at all locations, passed or not. */
 export function scoreOf(made: number, latencies: readonly LocationLatencies[]): Score {
   const locations = latencies
-    .map(({ location_id, passed }) => ({ location_id, passed: inOrder(passed) }))
+    .map(({ location_id, passed }) => ({ location_id, passed: mergeCounts(passed) }))
     .filter(({ passed }) => passed.length > 0)
     .map(({ location_id, passed }) => spreadOf(location_id, passed));
   const all = mergeCounts(latencies.flatMap(({ passed }) => passed));
