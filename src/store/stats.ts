@@ -90,13 +90,14 @@ export function rawQuery(
   direction: Direction,
   limit: number,
 ) {
-  const { beyond, strictly, order } = ORDERS[direction];
+  const { strictly, order } = ORDERS[direction];
+  // One bound on each side: SQLite would seek by the first, and read up to the other.
+  const isForwards = direction === "forwards";
   return resultRows(database, query)
     .select(["results.id", "time", "total", "http_code", "response_size as content_length"])
     .where("codes.name", "in", codes)
-    .where("time", ">=", start)
-    .where("time", "<", end)
-    .where("time", beyond, time)
+    .where("time", ">=", isForwards ? Math.max(start, time) : start)
+    .where("time", "<", isForwards ? end : Math.min(end, time + 1))
     .$if(afterId !== null, (rows) =>
       rows.where((eb) => eb.or([eb("time", strictly, time), eb("results.id", strictly, afterId)])),
     )

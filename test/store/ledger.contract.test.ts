@@ -593,6 +593,9 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       "forwards",
       2,
     ).compile();
+    // Of two lower bounds, SQLite would seek by the first, and read all up to the other.
+    expect(text.match(/"time" >= /g)).toHaveLength(1);
+    expect(parameters).toContain(T0 + 5 * HOUR);
     const { rows } = await raw.kysely.executeQuery(
       CompiledQuery.raw(`${kind === "postgres" ? "explain" : "explain query plan"} ${text}`, [
         ...parameters,
