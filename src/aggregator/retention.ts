@@ -175,9 +175,19 @@ async function removeKind(
     rows += removed.rows;
     if (!removed.next) return { rows, isComplete: true };
     batch = { ...batch, after: removed.next, limit: nextBatch({ rows: batch.limit, ms }) };
-    await pause(Math.min(Math.ceil(ms), LONGEST_PAUSE_MS));
+    await breathe(ms);
+    if (!dryRun) await writeBack(options);
   }
   return { rows, isComplete: false };
+}
+
+/** At least as long as what was done. */
+const breathe = (ms: number): Promise<void> => pause(Math.min(Math.ceil(ms), LONGEST_PAUSE_MS));
+
+async function writeBack({ store, clock }: RemovalOptions): Promise<void> {
+  const began = clock.monotonic();
+  await store.retention.writeBack();
+  await breathe(clock.monotonic() - began);
 }
 
 /** A day that is a table of its own goes in one piece, if nothing in it is kept. */

@@ -19,6 +19,13 @@ export const createRetentionStore = (database: Database) => ({
   /** Removes one batch, in one transaction. */
   remove: (kind: ExpiringKind, batch: Batch): Promise<Removed> =>
     inTransaction(database, (transaction) => REMOVALS[kind](transaction, batch)),
+  /**
+   * Writes back the pages of a batch: SQLite would wait for those of many, and then hold up the
+   * process for long.
+   */
+  async writeBack(): Promise<void> {
+    if (!database.rowLocks) await sql`pragma wal_checkpoint(passive)`.execute(database.kysely);
+  },
   /** Makes room for the results of the days to come. */
   makeAhead: (now: number): Promise<void> => makePartitions(database, now),
   /** Drops the oldest day after a place in one piece, if all of it has expired. */
