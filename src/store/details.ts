@@ -69,6 +69,8 @@ const DICTIONARY = Buffer.from(
 const FORMAT = { dictionary: DICTIONARY };
 // Measured: a higher level is slower and saves nothing, a larger output is allocated for each call.
 const DEFLATE = { ...FORMAT, level: 3, windowBits: 13, memLevel: 5, chunkSize: 1024 };
+/** Room for most details: the default would take 16 KiB for each result that is read. */
+const INFLATE = { ...FORMAT, chunkSize: 2048 };
 
 export function pack(value: object): Uint8Array {
   const json = Buffer.from(JSON.stringify(value));
@@ -77,7 +79,7 @@ export function pack(value: object): Uint8Array {
 
 /** What `pack` packed. Throws where the bytes are damaged. */
 export function unpack(bytes: Uint8Array): unknown {
-  const json = bytes[0] === OPENING_BRACE ? Buffer.from(bytes) : inflateSync(bytes, FORMAT);
+  const json = bytes[0] === OPENING_BRACE ? Buffer.from(bytes) : inflateSync(bytes, INFLATE);
   return JSON.parse(json.toString());
 }
 
