@@ -20,14 +20,25 @@ export interface Rebuilt {
   readonly differed: number;
 }
 
+/** How many days of calls have statistics to look at; of all calls by default. */
+export async function daysToCheck(store: Store, span: TimeSpan, callId?: string): Promise<number> {
+  const { from } = await completeWithin(store, span);
+  return store.statChecks.countDays({ ...span, from: periodStart("DAY", from) }, callId);
+}
+
 /** Statistics from before the time up to which results may have been removed stay as they are. */
+const completeWithin = async ({ retention }: Store, { from, to }: TimeSpan): Promise<TimeSpan> => ({
+  from: Math.max(from, await retention.completeSince()),
+  to,
+});
+
 export async function rebuildStats(options: RebuildOptions): Promise<Rebuilt> {
   const { store, callIds } = options;
   let [checked, differed] = [0, 0];
   for (const callId of callIds) {
-    const from = Math.max(options.span.from, await store.retention.completeSince());
-    const within = { ...options.span, from };
-    const days = await store.statChecks.days(callId, { ...within, from: periodStart("DAY", from) });
+    const within = await completeWithin(store, options.span);
+    const from = periodStart("DAY", within.from);
+    const days = await store.statChecks.days(callId, { ...within, from });
     const add = async (found: CheckedStats): Promise<void> => {
       checked += found.periods;
       differed += await repair(options, found);
@@ -37,7 +48,7 @@ export async function rebuildStats(options: RebuildOptions): Promise<Rebuilt> {
       options.onDay();
     }
     for (const month of new Set(days.map((day) => periodStart("MONTH", day))))
-      if (month >= from && periodEnd("MONTH", month) <= within.to)
+      if (month >= within.from && periodEnd("MONTH", month) <= within.to)
         await add(await store.statChecks.check(callId, "MONTH", month, within));
   }
   return { checked, differed };

@@ -1,8 +1,8 @@
 // `sonde audit list`: prints the audit trail, one JSON object per line, oldest first.
 import { invalid } from "../model/errors.ts";
-import { formatInstant, parseInstant } from "../model/instant.ts";
+import { formatInstant } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
-import { actorIn, withStore } from "./command.ts";
+import { actorIn, timeIn, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
 
 const DEFAULT_LIMIT = "100";
@@ -11,11 +11,8 @@ const MAX_LIMIT = 100_000;
 export const listAudit: Command = {
   options: ["since", "owner", "org", "limit"],
   async run({ config, values, print }) {
-    const { since: text = "1970-01-01" } = values;
     const of = actorIn(values);
-    const since = parseInstant(text);
-    if (since === undefined)
-      throw invalid(`--since: ${show(text)} is not an ISO 8601 date or date-time`);
+    const since = timeIn(values, "since") ?? 0;
     const limit = parseLimit(values.limit);
     await withStore(config, async (store) => {
       for (const { time, ...entry } of await store.audit.list({ since, of, limit }))

@@ -4,6 +4,8 @@ import { parseArgs } from "node:util";
 import type { Config } from "../config/config.ts";
 import type { Actor } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
+import { parseInstant } from "../model/instant.ts";
+import type { TimeSpan } from "../model/stat-check.ts";
 import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import { createLogger } from "../runtime/logger.ts";
@@ -112,6 +114,24 @@ export function actorIn({ owner, org }: Values): Actor | undefined {
   if (owner !== undefined) return { owner, org: org ?? null };
   if (org === undefined) return undefined;
   throw invalid(`--org ${show(org)} needs --owner: each owner is in one organization, or in none`);
+}
+
+/** The time that an option gives, if any. Throws for what is no time. */
+export function timeIn(values: Values, option: "since" | "from" | "to"): number | undefined {
+  const text = values[option];
+  const time = text === undefined ? undefined : parseInstant(text);
+  if (text === undefined || time !== undefined) return time;
+  throw invalid(`--${option}: ${show(text)} is not an ISO 8601 date or date-time`);
+}
+
+/** From --from to --to; everything by default. Throws for what is no time, or no span. */
+export function spanIn(values: Values): TimeSpan {
+  const from = timeIn(values, "from") ?? 0;
+  const to = timeIn(values, "to") ?? Number.MAX_SAFE_INTEGER;
+  if (from < to) return { from, to };
+  throw invalid(
+    `--to: ${show(values.to)} is not after --from ${show(values.from ?? "1970-01-01")}`,
+  );
 }
 
 /** Opens the configured store, migrates its schema, and closes it when the work is done. */

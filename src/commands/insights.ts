@@ -4,10 +4,11 @@ import { isDeepStrictEqual } from "node:util";
 import { invalid, isUnavailable, notFound } from "../model/errors.ts";
 import { closedWithin, INSIGHT_DELAY_MS, insightId } from "../model/insight.ts";
 import type { InsightKey } from "../model/insight.ts";
-import { formatPeriodTime, parseInstant } from "../model/instant.ts";
+import { formatPeriodTime } from "../model/instant.ts";
+import type { TimeSpan } from "../model/stat-check.ts";
 import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
-import { withStore } from "./command.ts";
+import { spanIn, withStore } from "./command.ts";
 import type { Command, CommandInput } from "./command.ts";
 
 /**
@@ -18,11 +19,14 @@ import type { Command, CommandInput } from "./command.ts";
 export const computeInsights: Command = {
   options: ["from", "to", "call"],
   async run({ config, values, print }) {
-    const [from, to] = [timeOf("from", values.from), timeOf("to", values.to)];
-    if (from >= to)
-      throw invalid(`--from ${show(values.from)} is not before --to ${show(values.to)}`);
+    for (const option of ["from", "to"] as const)
+      if (values[option] === undefined)
+        throw invalid(
+          `insights compute needs --${option} TIME, for example --${option} 2026-10-01`,
+        );
+    const span = spanIn(values);
     await withStore(config, async (store) => {
-      const keys = await keysOf(store, from, to, values.call);
+      const keys = await keysOf(store, span, values.call);
       const counts = await computeAll(store, keys, print);
       const parts = Object.entries(counts).filter(([, count]) => count > 0);
       const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
@@ -33,19 +37,10 @@ export const computeInsights: Command = {
   },
 };
 
-function timeOf(option: "from" | "to", text: string | undefined): number {
-  if (text === undefined)
-    throw invalid(`insights compute needs --${option} TIME, for example --${option} 2026-10-01`);
-  const time = parseInstant(text);
-  if (time !== undefined) return time;
-  throw invalid(`--${option}: ${show(text)} is not an ISO 8601 date or date-time`);
-}
-
 /** The oldest period first. */
 async function keysOf(
   store: Store,
-  from: number,
-  to: number,
+  { from, to }: TimeSpan,
   callId: string | undefined,
 ): Promise<InsightKey[]> {
   if (callId !== undefined && !(await store.documents.get("call", callId)))

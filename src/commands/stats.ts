@@ -1,12 +1,11 @@
 // `sonde stats rebuild`: repairs statistics that are not those of their results, and prints each
 // that differed as a JSON object.
-import { rebuildStats } from "../aggregator/rebuild-stats.ts";
+import { daysToCheck, rebuildStats } from "../aggregator/rebuild-stats.ts";
 import { invalid } from "../model/errors.ts";
-import { formatPeriodTime, parseInstant } from "../model/instant.ts";
-import type { TimeSpan } from "../model/stat-check.ts";
+import { formatPeriodTime } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
-import { audit, withStore } from "./command.ts";
+import { audit, spanIn, withStore } from "./command.ts";
 import type { CommandInput } from "./command.ts";
 import { createProgress } from "./progress.ts";
 
@@ -17,7 +16,7 @@ export async function rebuild({ config, values, print }: CommandInput): Promise<
     const callIds = await callsFor(store, values.call);
     const object_id = values.call ?? "";
     await audit(store, { action: "update", kind: "statistics", object_id });
-    const total = await store.statChecks.countDays(span, values.call);
+    const total = await daysToCheck(store, span, values.call);
     const progress = createProgress({ label: "checking", total, unit: "days" });
     const { checked, differed } = await rebuildStats({
       store,
@@ -40,18 +39,4 @@ async function callsFor(store: Store, call: string | undefined): Promise<string[
       `--call: no call ${show(call)} has results or statistics; without --call, all are checked`,
     );
   return [call];
-}
-
-/** From --from to --to; everything by default. Throws for what is no time, or no span. */
-function spanIn({ from: start, to: end }: CommandInput["values"]): TimeSpan {
-  const from = start === undefined ? 0 : instantIn("from", start);
-  const to = end === undefined ? Number.MAX_SAFE_INTEGER : instantIn("to", end);
-  if (from < to) return { from, to };
-  throw invalid(`--to: ${show(end)} is not after --from ${show(start ?? "1970-01-01")}`);
-}
-
-function instantIn(option: string, text: string): number {
-  const time = parseInstant(text);
-  if (time !== undefined) return time;
-  throw invalid(`--${option}: ${show(text)} is not an ISO 8601 date or date-time`);
 }

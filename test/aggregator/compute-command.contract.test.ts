@@ -85,7 +85,7 @@ describe.each(storeKinds)("sonde insights compute on %s", (kind) => {
     ],
     [
       ["--from", "2026-06-01", "--to", "2026-06-01"],
-      "--from '2026-06-01' is not before --to '2026-06-01'",
+      "--to: '2026-06-01' is not after --from '2026-06-01'",
     ],
     [["--from", "2026-06-01", "--to", "2026-06-02", "--call", "nope"], "call 'nope' not found"],
     [

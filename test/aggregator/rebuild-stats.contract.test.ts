@@ -1,7 +1,9 @@
 // Statistics are repaired from their results, while others are recorded.
+import { dirname } from "node:path";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { rebuildStats } from "../../src/aggregator/rebuild-stats.ts";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { daysToCheck, rebuildStats } from "../../src/aggregator/rebuild-stats.ts";
+import { runCommand } from "../../src/commands/command-line.ts";
 import { formatPeriodTime } from "../../src/model/instant.ts";
 import { RETENTION_LEASE } from "../../src/model/retention.ts";
 import type { TimeSpan } from "../../src/model/stat-check.ts";
@@ -14,6 +16,7 @@ import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { expectStatisticsOfRows, readLedger } from "../support/ledger.ts";
+import { makeFolder } from "../support/process.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
@@ -81,17 +84,18 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     void (await raw.kysely.updateTable("stats").set(values).where("id", "=", id).execute());
   const rebuild = async (callIds: readonly string[], span: TimeSpan = ALWAYS, by = store) => {
     const repaired: string[] = [];
+    let days = 0;
     const outcome = await rebuildStats({
       store: by,
       span,
       callIds,
-      onDay: () => undefined,
+      onDay: () => void (days += 1),
       onRepaired: ({ kind, time, location_id }, fields) =>
         void repaired.push(
           `${kind} ${formatPeriodTime(time)} ${location_id}: ${Object.keys(fields).join(" ")}`,
         ),
     });
-    return { ...outcome, repaired };
+    return { ...outcome, repaired, days };
   };
   const expectRight = async (call: string): Promise<void> => {
     const schedule = { target_id: call } as Parameters<typeof readLedger>[1][number];
@@ -117,7 +121,12 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     const moments = () =>
       raw.kysely.selectFrom("stats").select(["mean", "m2"]).where("id", "=", id).execute();
     const before = await moments();
-    expect(await rebuild([call])).toEqual({ checked: 30 + 2 + 1, differed: 0, repaired: [] });
+    expect(await rebuild([call])).toEqual({
+      checked: 30 + 2 + 1,
+      differed: 0,
+      repaired: [],
+      days: 2,
+    });
     expect(await moments()).toEqual(before);
   });
 
@@ -217,6 +226,30 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     await expectRight(call);
   });
 
+  it("is a command, which prints what differed as JSON", async () => {
+    const call = await measured(3);
+    await change((await row(call, "HOUR", T0)).id, { max: 1 });
+    using folder = makeFolder();
+    const { location } = database;
+    const environment =
+      "url" in location
+        ? { SONDE_DATABASE_URL: location.url, SONDE_DATA_DIR: folder.dataDir }
+        : { SONDE_DATA_DIR: dirname(location.file) };
+    const print = vi.fn<(text: string) => void>();
+    await runCommand(["stats", "rebuild", "--call", call], environment, print);
+    await runCommand(["stats", "rebuild", "--call", call], environment, print);
+    expect(print.mock.calls.map(([text]) => JSON.parse(text) as unknown)).toEqual([
+      {
+        kind: "HOUR",
+        time: formatPeriodTime(T0),
+        call_id: call,
+        location_id: "local",
+        type: "COMPLETE",
+        fields: { max: { stored: 1, recomputed: 137 } },
+      },
+    ]);
+  });
+
   it("looks at one call, and at the periods within a span", async () => {
     const [call, other] = [await measured(60), await measured(3)];
     const day = Date.UTC(2026, 9, 1);
@@ -254,7 +287,9 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
       )?.count;
     const lease = (await store.leases.acquire(RETENTION_LEASE, "test", await store.now(), 1000))!;
     await store.leases.advance(lease, until);
-    expect((await rebuild([call])).repaired).toEqual([expect.stringContaining("HOUR 2026-10-02")]);
+    const { repaired, days } = await rebuild([call]);
+    expect(repaired).toEqual([expect.stringContaining("HOUR 2026-10-02")]);
+    expect([days, await daysToCheck(store, ALWAYS, call)]).toEqual([1, 1]);
     expect(await count()).toBe(48);
     await store.leases.release(lease);
   });
