@@ -1,11 +1,11 @@
-// One simulated exchange of a call with its service: how long each phase takes, and how it ends.
+// One simulated exchange of a call with its service: how it ends, and how long each phase takes.
 import type { ResultCode } from "../model/result.ts";
 import { NO_TIMING } from "../model/timing.ts";
 import type { Timing } from "../model/timing.ts";
 import type { Conditions } from "./conditions.ts";
-import type { Failure } from "./kinds.ts";
 import type { Series } from "./plan.ts";
 import type { Random } from "./random.ts";
+import type { Failure } from "./services.ts";
 
 export interface Exchange {
   readonly result: ResultCode;
@@ -16,41 +16,55 @@ export interface Exchange {
 }
 
 const DEADLINE_MS = 30_000;
-/** Results whose time says little about the target: the agent was busy. */
+/** The share of results whose time says little about the target: the agent was busy. */
 const UNCERTAIN = 0.002;
 const UNCACHED_NAME = 0.03;
 
-const RESPONSES: Partial<Record<Failure, readonly [result: ResultCode, status: number]>> = {
-  unavailable: ["HTTP_SERVER_ERROR", 503],
-  broken: ["HTTP_SERVER_ERROR", 500],
-  not_found: ["HTTP_CLIENT_ERROR", 404],
-};
+const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
 
-export function exchange(series: Series, conditions: Conditions, random: Random): Exchange {
-  const { kind } = series.call;
-  const failure = random.chance(conditions.failing) ? random.pick(kind.failures) : undefined;
-  const times = phases(series, conditions, random);
-  if (failure === undefined)
-    return times.processing < DEADLINE_MS ? answered(times, "COMPLETE", 200) : noAnswer(times);
-  const [result, status] = RESPONSES[failure] ?? [];
-  if (result && status) {
-    // An error is found sooner than an answer.
-    const processing = times.processing * random.between(0.2, 0.9);
-    return answered({ ...times, processing }, result, status);
-  }
-  if (failure === "no_answer") return noAnswer(times);
-  return failure === "refused" ? refused(series, times) : reset(times, random);
+interface Ending extends Omit<Exchange, "timing"> {
+  /** How many of the phases were reached. */
+  readonly reached: number;
 }
 
-type Times = Readonly<
-  Record<"dns" | "tcp" | "handshake" | "upload" | "processing" | "download" | "uncertainty", number>
->;
+const ENDINGS: Readonly<Record<Failure | "passed", Ending>> = {
+  passed: { result: "COMPLETE", message: null, status: 200, reached: 6 },
+  unavailable: { result: "HTTP_SERVER_ERROR", message: null, status: 503, reached: 6 },
+  broken: { result: "HTTP_SERVER_ERROR", message: null, status: 500, reached: 6 },
+  timeout: withoutResponse("timeout: the call was not complete within 30 s", 4),
+  reset: withoutResponse("reset: the connection was closed before a response came", 4),
+  refused: withoutResponse("connect_refused: the service refused the connection", 1),
+};
 
-function phases({ call, location }: Series, conditions: Conditions, random: Random): Times {
-  const { kind } = call;
+function withoutResponse(message: string, reached: number): Ending {
+  return { result: "CONNECTION_ERROR", message, status: null, reached };
+}
+
+export function exchange(series: Series, conditions: Conditions, random: Random): Exchange {
+  const { call, location } = series;
+  const isFailing = random.chance(conditions.failing);
+  const planned = isFailing ? random.pick(call.service.failures) : "passed";
+  const times = timesOf(series, conditions, random);
+  const ending = times.processing < DEADLINE_MS ? planned : "timeout";
+  const { reached, ...outcome } = ENDINGS[ending];
+  const timing = { ...NO_TIMING, uncertainty: toThree(times.uncertainty), total: 0 };
+  for (const phase of PHASES.slice(0, reached)) {
+    timing[phase] = toThree(times[phase]);
+    timing.total += timing[phase];
+  }
+  if (ending === "timeout") timing.total = DEADLINE_MS + 1;
+  if (ending === "reset") timing.total += random.between(1, 40);
+  if (ending === "refused") timing.total += location.distance;
+  return { ...outcome, timing: { ...timing, total: toThree(timing.total) } };
+}
+
+type Times = Readonly<Record<(typeof PHASES)[number] | "uncertainty", number>>;
+
+function timesOf({ call, location }: Series, { slowness }: Conditions, random: Random): Times {
+  const { work: median, spread, tail } = call.service;
   const { distance } = location;
-  const tail = random.chance(kind.tail) ? 3 / Math.sqrt(random.between(0.02, 1)) : 1; // Pareto
-  const work = random.logNormal(kind.work * conditions.slowness, kind.spread) * tail;
+  const stretch = random.chance(tail) ? 3 / Math.sqrt(random.between(0.02, 1)) : 1; // Pareto
+  const work = random.logNormal(median * slowness, spread) * stretch;
   const busy = random.chance(UNCERTAIN) ? Math.max(12, work * random.between(0.2, 0.6)) : 0;
   return {
     dns: random.chance(UNCACHED_NAME) ? random.between(12, 50) : random.logNormal(0.8, 0.4),
@@ -63,50 +77,5 @@ function phases({ call, location }: Series, conditions: Conditions, random: Rand
   };
 }
 
-const SUM = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
-
-/** The phases that were reached, to three decimals, and what they add up to. */
-function timingOf(reached: Partial<Times>, more = 0): Timing {
-  const rounded = Object.fromEntries(
-    Object.entries(reached).map(([phase, ms]) => [phase, toThree(ms)]),
-  );
-  const total = SUM.reduce((sum, phase) => sum + (rounded[phase] ?? 0), more);
-  return { ...NO_TIMING, ...rounded, total: toThree(total) };
-}
-
 /** Milliseconds, to three decimals. */
-export const toThree = (ms: number): number => Math.round(ms * 1000) / 1000;
-
-const answered = (times: Times, result: ResultCode, status: number): Exchange => ({
-  result,
-  message: null,
-  status,
-  timing: timingOf(times),
-});
-
-const unanswered = (message: string, timing: Timing): Exchange => ({
-  result: "CONNECTION_ERROR",
-  message,
-  status: null,
-  timing,
-});
-
-function noAnswer({ dns, tcp, handshake, upload, uncertainty }: Times): Exchange {
-  const reached = { dns, tcp, handshake, upload, uncertainty };
-  const waited = DEADLINE_MS + 1 - dns - tcp - handshake - upload;
-  return unanswered("timeout: the call was not complete within 30 s", timingOf(reached, waited));
-}
-
-const refused = ({ call, location }: Series, { dns, uncertainty }: Times): Exchange =>
-  unanswered(
-    `connect_refused: ${call.domain} refused the connection`,
-    timingOf({ dns, uncertainty }, location.distance),
-  );
-
-function reset({ dns, tcp, handshake, upload, uncertainty }: Times, random: Random): Exchange {
-  const reached = { dns, tcp, handshake, upload, uncertainty };
-  return unanswered(
-    "reset: the connection was closed before a response came",
-    timingOf(reached, random.between(1, 40)),
-  );
-}
+const toThree = (ms: number): number => Math.round(ms * 1000) / 1000;

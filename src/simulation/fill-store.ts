@@ -2,7 +2,6 @@
 // report recorded in one transaction, so that nothing is left half done.
 import { callResource } from "../model/call.ts";
 import { periodStart } from "../model/periods.ts";
-import { RESULT_CODES } from "../model/result.ts";
 import type { RunReport } from "../model/result.ts";
 import { MINUTE_MS } from "../model/slots.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -44,17 +43,18 @@ const CALLS_AT_ONCE = 50;
  * time: each run counts once. Rejects with the signal's reason.
  */
 export async function fillStore(options: FillOptions): Promise<number> {
-  const { plan, onProgress, from, until } = options;
+  const { plan, from, until, onProgress } = options;
   await insertLocations(options);
   for (let at = 0; at < plan.calls.length; at += CALLS_AT_ONCE)
     await insertCalls(options, plan.calls.slice(at, at + CALLS_AT_ONCE));
   let recorded = 0;
-  for (const [start, end] of windowsOf(options))
+  for (let day = periodStart("DAY", from); day < until; day += DAY_MS) {
+    const triggers = triggersOf(plan, Math.max(day, from), Math.min(day + DAY_MS, until));
     for (const series of seriesOf(plan)) {
-      const triggers = triggersOf(plan, Math.max(start, from), Math.min(end, until));
-      recorded += await fillWindow(options, series, [start, end], triggers);
+      recorded += await fillDay(options, series, day, triggers);
       onProgress?.(triggers.length);
     }
+  }
   return recorded;
 }
 
@@ -98,7 +98,7 @@ const insertCalls = (
   });
 
 function documentOf(
-  { id, name, method, url }: SimulatedCall,
+  { id, name, url, service }: SimulatedCall,
   { owner, owner_org }: Plan,
   now: number,
 ): NewDocument {
@@ -108,7 +108,7 @@ function documentOf(
       tags: [SIMULATED_TAG],
       description: "Simulated: its results were made up, and nothing ever calls its URL",
     },
-    request: { method, url },
+    request: { method: service.method, url },
   };
   const document = callResource.create(body, { id, owner, now });
   return {
@@ -122,48 +122,32 @@ function documentOf(
   };
 }
 
-type Window = readonly [start: number, end: number];
-
-/** Whole days, so many that a series has about a batch of runs in them. */
-function* windowsOf({ plan, from, until, batch }: FillOptions): Generator<Window> {
-  const length = Math.max(1, Math.floor((plan.frequency * batch) / 1440)) * DAY_MS;
-  for (let start = periodStart("DAY", from); start < until; start += length)
-    yield [start, start + length];
-}
-
-async function fillWindow(
+async function fillDay(
   options: FillOptions,
   series: Series,
-  window: Window,
+  day: number,
   triggers: readonly number[],
 ): Promise<number> {
-  const pruned = await prunedDays(options.store, series, window);
-  const left = triggers.filter((trigger) => !pruned.has(periodStart("DAY", trigger)));
+  if (await isPruned(options.store, series, day)) return 0;
   let recorded = 0;
-  for (let at = 0; at < left.length; at += options.batch)
-    recorded += await recordRuns(options, series, left.slice(at, at + options.batch));
+  for (let at = 0; at < triggers.length; at += options.batch)
+    recorded += await recordRuns(options, series, triggers.slice(at, at + options.batch));
   return recorded;
 }
 
 /**
- * The days of which retention has removed results: their statistics still count these, and would
+ * Whether retention has removed results of the day: its statistics still count them, and would
  * count them again.
  */
-async function prunedDays(
+async function isPruned(
   { stats }: Store,
   { call, location }: Series,
-  [start, end]: Window,
-): Promise<ReadonlySet<number>> {
+  day: number,
+): Promise<boolean> {
   const query = { call_id: call.id, kind: "DAY", location_id: location.id } as const;
-  const days = Math.round((end - start) / DAY_MS);
-  const found = await stats.periods(query, RESULT_CODES, start, "forwards", days);
-  const pruned = new Set<number>();
-  for (const { time, summaries } of found.filter((day) => day.time < end)) {
-    const counted = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
-    const raw = await stats.rawOfPeriod(query, time);
-    if (raw.length < counted) pruned.add(time);
-  }
-  return pruned;
+  const summaries = [...(await stats.period(query, day)).values()];
+  const counted = summaries.reduce((sum, { count }) => sum + count, 0);
+  return counted > 0 && (await stats.rawOfPeriod(query, day)).length < counted;
 }
 
 /** Resolves to the number of results that are new. */

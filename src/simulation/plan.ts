@@ -2,11 +2,11 @@
 // longer or at a later time, adds to the same calls, and gives every run the same outcome.
 import type { Ownership } from "../model/access.ts";
 import { derivedId } from "../runtime/ids.ts";
-import { simulatedService } from "./kinds.ts";
-import type { Kind } from "./kinds.ts";
 import { simulatedLocation } from "./locations.ts";
 import type { SimulatedLocation } from "./locations.ts";
 import { keyOf } from "./random.ts";
+import { simulatedService } from "./services.ts";
+import type { Service } from "./services.ts";
 
 export const SIMULATED_TAG = "sonde-simulated";
 
@@ -27,67 +27,61 @@ export interface SimulatedCall {
   readonly id: string;
   readonly key: number;
   readonly name: string;
-  readonly method: string;
   readonly url: string;
-  readonly domain: string;
-  readonly kind: Kind;
+  readonly service: Service;
   /** The remainder of its troubled weeks, divided by how often they come. */
   readonly troubledWeek: number;
-}
-
-/** The runs of one call at one location. */
-export interface Series extends Ownership {
-  readonly key: number;
-  readonly call: SimulatedCall;
-  readonly location: SimulatedLocation;
-  readonly locationKey: number;
-  /** Of a deployment that does not exist: nothing ever calls the targets. */
-  readonly deploymentId: string;
-  readonly frequency: number;
 }
 
 export interface Plan extends Ownership {
   readonly seed: number;
   readonly frequency: number;
   readonly calls: readonly SimulatedCall[];
-  readonly locations: readonly SimulatedLocation[];
+  readonly locations: readonly (SimulatedLocation & { readonly key: number })[];
+}
+
+/** The runs of one call at one location. */
+export interface Series {
+  readonly plan: Plan;
+  readonly key: number;
+  readonly call: SimulatedCall;
+  readonly location: Plan["locations"][number];
+  /** Of a deployment that does not exist: nothing ever calls the targets. */
+  readonly deploymentId: string;
 }
 
 export function planOf(options: PlanOptions): Plan {
   const { seed, frequency, owner, owner_org } = options;
-  const locations = Array.from({ length: options.locations }, (_, n) => simulatedLocation(n));
   const calls = Array.from({ length: options.calls }, (_, n) => plannedCall(options, n));
+  const locations = Array.from({ length: options.locations }, (_, n) => {
+    const location = simulatedLocation(n);
+    return { ...location, key: keyOf(seed, "location", location.id) };
+  });
   return { seed, frequency, owner, owner_org, calls, locations };
 }
 
 /** One for each call and location, in their order. There may be a million. */
 export function* seriesOf(plan: Plan): Generator<Series> {
-  const { seed, frequency, owner, owner_org } = plan;
   for (const call of plan.calls)
     for (const location of plan.locations)
       yield {
-        owner,
-        owner_org,
+        plan,
         call,
         location,
-        frequency,
-        key: keyOf(seed, "series", call.key, location.id),
-        locationKey: keyOf(seed, "location", location.id),
-        deploymentId: idOf(plan, "deployment", 0, call.id, location.id),
+        key: keyOf(plan.seed, "series", call.key, location.id),
+        deploymentId: idOf(plan, 0, "deployment", call.id, location.id),
       };
 }
 
 function plannedCall(options: PlanOptions, n: number): SimulatedCall {
-  const { name, method, host, path, kind } = simulatedService(n);
+  const service = simulatedService(n);
   const key = keyOf(options.seed, "call", n);
   return {
-    id: idOf(options, "call", n, String(n)),
+    id: idOf(options, n, "call", String(n)),
     key,
-    name: `Simulated: ${name}`,
-    method,
-    url: `https://${host}${path}`,
-    domain: host,
-    kind,
+    name: `Simulated: ${service.name}`,
+    url: `https://${service.host}${service.path}`,
+    service,
     troubledWeek: (options.troubledWeek ?? key) % TROUBLED_EVERY,
   };
 }
@@ -98,8 +92,6 @@ function plannedCall(options: PlanOptions, n: number): SimulatedCall {
  */
 const idOf = (
   { seed, owner, owner_org }: Ownership & { readonly seed: number },
-  what: "call" | "deployment",
   place: number,
   ...parts: readonly string[]
-): string =>
-  derivedId(place, "simulation", owner, JSON.stringify(owner_org), `${seed}`, what, ...parts);
+): string => derivedId(place, "simulation", owner, JSON.stringify(owner_org), `${seed}`, ...parts);
