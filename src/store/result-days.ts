@@ -46,17 +46,23 @@ export async function noteSpans(
     .execute();
 }
 
-/** A condition that holds for all results that started in the range. */
-export async function idsOfStarts(
-  { kysely, rowLocks }: Database,
-  { start, end }: TimeRange,
-): Promise<RawBuilder<boolean>> {
-  if (!rowLocks) return sql<boolean>`true`;
+/** Makes conditions that hold for all results that started in a range. */
+export async function nearStarts({
+  kysely,
+  rowLocks,
+}: Database): Promise<(range: TimeRange) => RawBuilder<boolean>> {
+  if (!rowLocks) return () => sql<boolean>`true`;
   const noted = await kysely.selectFrom("result_spans").selectAll().executeTakeFirstOrThrow();
   const late = Math.max(noted.late, USUAL.late);
   const early = Math.max(noted.early, USUAL.early);
-  return idsBetween(start - late, end + early);
+  return ({ start, end }) => idsBetween(start - late, end + early);
 }
+
+/** A condition that holds for all results that started in the range. */
+export const idsOfStarts = async (
+  database: Database,
+  range: TimeRange,
+): Promise<RawBuilder<boolean>> => (await nearStarts(database))(range);
 
 /** For the times in ids, from `from` (inclusive) to `to` (exclusive). */
 export function idsBetween(from: number, to: number): RawBuilder<boolean> {
@@ -69,7 +75,7 @@ export function idsBetween(from: number, to: number): RawBuilder<boolean> {
 const LAST_TIME = 253_402_300_800_000;
 
 const ALL_TIMES: TimeRange = { start: 0, end: Number.MAX_SAFE_INTEGER };
-const WINDOWS_MS = [2 * DAY_MS, 8 * DAY_MS, 32 * DAY_MS];
+const WINDOWS_MS = [2 * DAY_MS, 16 * DAY_MS];
 
 /**
  * All times from `from` on, which counts, in ranges that grow: a page that fills in the first opens

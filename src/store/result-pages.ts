@@ -1,6 +1,6 @@
 // Pages of results, which three tables hold: those of calls, those of workflows, and pending runs.
 import { sql } from "kysely";
-import type { RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
+import type { AliasableExpression, RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
 import { periodEnd } from "../model/periods.ts";
 import { decodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
@@ -55,6 +55,7 @@ async function idsOfGroups(
 ): Promise<string[]> {
   const found: string[] = [];
   const all = chunksOf(await groupsOf(database, callId, page), MOST_GROUPS);
+  if (all.length === 0) return found;
   for (const days of await daysOfPage(database, callId, page)) {
     for (const groups of all) {
       const query = groupedQuery(database, groups, page, days);
@@ -102,7 +103,7 @@ async function firstOnPage(
 }
 
 /** Results of one call with one outcome at one location, by their numbers. */
-export type Group = Pick<Selectable<Schema["results"]>, "call" | "location" | "result">;
+export type Group = Pick<Selectable<Schema["results"]>, (typeof GROUP_COLUMNS)[number]>;
 
 /** Those that have statistics: of some, all results may have been removed. */
 export async function groupsOf(
@@ -125,23 +126,34 @@ export async function groupsOf(
 
 /** An index has each group in the order of its ids. */
 export function groupedQuery(
-  { kysely }: Database,
+  { kysely, rowLocks }: Database,
   groups: readonly Group[],
   page: ResultPage,
   days = ANY_DAY,
-) {
+): Ids {
   const { order, limit } = page;
-  const ofGroup = (group: Group) => {
+  const ofGroup = (numberIn: (column: keyof Group) => number | RawBuilder<number>) => {
     let query = kysely.selectFrom("results").select("id").where(days);
-    for (const [column, number] of Object.entries(group))
-      query = query.where(column as keyof Group, "=", number);
+    for (const column of GROUP_COLUMNS) query = query.where(column, "=", numberIn(column));
     for (const condition of placeOnPage(page, RESULT_PLACE)) query = query.where(condition);
-    const ordered = query.orderBy("id", order).limit(limit);
-    return kysely.selectFrom(ordered.as("group")).selectAll();
+    return query.orderBy("id", order).limit(limit);
   };
-  const [first, ...others] = groups.map(ofGroup) as [Ids, ...Ids[]];
-  return others.reduce((all, query) => all.unionAll(query), first);
+  const select = (ids: AliasableExpression<{ id: string }>): Ids =>
+    kysely.selectFrom(ids.as("found")).selectAll();
+  if (!rowLocks)
+    return groups
+      .map((group) => select(ofGroup((column) => group[column])))
+      .reduce((all, query) => all.unionAll(query));
+  // Planned once for all groups: that takes longer than to read them.
+  const numbers = GROUP_COLUMNS.map((name) => sql`${groups.map((group) => group[name])}::int[]`);
+  return select(sql<{ id: string }>`(
+    select of_group.id from unnest(${sql.join(numbers)}) as given (call, location, result)
+      cross join lateral (${ofGroup((column) => sql.ref<number>(`given.${column}`))}) as of_group
+    order by of_group.id ${sql.raw(order ?? "asc")} limit ${limit}
+  )`);
 }
+
+const GROUP_COLUMNS = ["call", "location", "result"] as const;
 
 /** Results in a range of time: an index has those of a call by time, of all groups. */
 export function timedQuery(database: Database, callId: string, page: ResultPage, days = ANY_DAY) {

@@ -11,7 +11,7 @@ import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
 import type { Direction, PeriodRow, RawEntry, StatQuery } from "./records.ts";
-import { expiredBefore, growingRanges, idsOfStarts } from "./result-days.ts";
+import { expiredBefore, growingRanges, idsOfStarts, nearStarts } from "./result-days.ts";
 import type { TimeRange } from "./result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 import type { SummaryRow } from "./summary-rows.ts";
@@ -62,11 +62,11 @@ export const createStatStore = (database: Database) => ({
   ): Promise<RawEntry[]> {
     if (codes.length === 0) return [];
     const found: RawEntry[] = [];
+    const near = await nearStarts(database);
     for (const range of await rangesWith(database, query, codes, from.time, direction, limit)) {
       const left = limit - found.length;
       const rows = rawQuery(database, query, codes, { ...from, ...range }, direction, left);
-      const near = await idsOfStarts(database, range);
-      for (const { total, ...row } of await rows.where(near).execute())
+      for (const { total, ...row } of await rows.where(near(range)).execute())
         found.push({ ...row, latency: latencyOf(total) });
       if (found.length >= limit) break;
     }

@@ -1,10 +1,12 @@
-import { sql } from "kysely";
+import { CompiledQuery, sql } from "kysely";
 import type { Kysely } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { keptFrom } from "../../src/model/retention.ts";
 import { encodeTime, newId, scheduledRunId } from "../../src/runtime/ids.ts";
+import type { Database } from "../../src/store/database.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import type { PendingRun } from "../../src/store/records.ts";
+import { groupedQuery } from "../../src/store/result-pages.ts";
 import type { Schema } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun } from "../support/runs.ts";
@@ -19,11 +21,13 @@ const DAYS = { details: 10, raw: 10, hours: 400, audit: 400 };
 describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreSQL", () => {
   let database: TestDatabase;
   let store: Store;
+  let connection: Database;
   let raw: Kysely<Schema>;
   beforeEach(async () => {
     database = await createTestDatabase("postgres");
     store = await database.open();
-    raw = openPostgres({ url: (database.location as { url: string }).url }).kysely;
+    connection = openPostgres({ url: (database.location as { url: string }).url });
+    raw = connection.kysely;
   });
   afterEach(async () => {
     await raw.destroy();
@@ -134,6 +138,15 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     const named = (plan: string) => [...new Set(plan.match(/results_(\d{8}|before|default)\b/g))];
     expect(named(await planOf(sql`id = ${id}`))).toEqual(one);
     expect(named(await planOf(sql`id = any(${[id, id]})`))).toEqual(one);
+  });
+
+  it("are planned once for a list, however many locations and outcomes it has", async () => {
+    const groups = [1, 2, 3].map((location) => ({ call: 1, location, result: 1 }));
+    const query = groupedQuery(connection, groups, { after: "", limit: 10 }).compile();
+    const { rows } = await raw.executeQuery(
+      CompiledQuery.raw(`explain ${query.sql}`, [...query.parameters]),
+    );
+    expect(JSON.stringify(rows).match(/on results_default\b/g)).toHaveLength(1);
   });
 
   it("hide no result that started long after its trigger", async () => {
