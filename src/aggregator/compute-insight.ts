@@ -2,14 +2,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Ownership } from "../model/access.ts";
 import type { InsightKey, NewInsight, Outlier, StaleInsight } from "../model/insight.ts";
-import {
-  createLatencyCounts,
-  madeIn,
-  reportOf,
-  scoreOfLocations,
-} from "../model/insight-report.ts";
+import { createLatencyCounts, madeIn, reportOf } from "../model/insight-report.ts";
 import { periodEnd } from "../model/periods.ts";
-import type { Score } from "../model/score.ts";
+import { measureLocation, scoreOfMeasured } from "../model/score.ts";
+import type { MeasuredLocation, Score } from "../model/score.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -86,7 +82,13 @@ async function readLatencies(
     await breathe(signal);
   }
   const locations = counts.locations();
-  return { locations, score: scoreOfLocations(locations) };
+  const measured: MeasuredLocation[] = [];
+  for (const location of locations) {
+    measured.push(measureLocation(location));
+    await breathe(signal);
+  }
+  const made = locations.reduce((sum, location) => sum + location.made, 0);
+  return { locations, score: scoreOfMeasured(made, measured) };
 }
 
 /** The slowest first. */

@@ -10,7 +10,6 @@ import type {
 } from "./insight.ts";
 import { categoryOf } from "./result.ts";
 import type { ResultCode } from "./result.ts";
-import { scoreOf } from "./score.ts";
 import type { LatencyCount, LocationLatencies, LocationSpread, Score } from "./score.ts";
 import { advancedStatOf } from "./stat.ts";
 import type { AdvancedStat, PeriodSummaries } from "./stat.ts";
@@ -73,9 +72,6 @@ export function createLatencyCounts() {
 /** How many calls were made, passed or not. */
 export const madeIn = (summaries: PeriodSummaries): number =>
   sum([...summaries].map(([code, { count }]) => (categoryOf(code) === null ? 0 : count)));
-
-export const scoreOfLocations = (locations: readonly LocationCount[]): Score =>
-  scoreOf(sum(locations.map(({ made }) => made)), locations);
 
 export interface InsightParts {
   readonly score: Score;

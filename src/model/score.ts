@@ -66,18 +66,40 @@ export const HIGHEST_SCORE = 999;
 /** With fewer calls made, a period has no score and no rank. */
 export const FEWEST_CALLS = 24;
 
+/** A location by the calls that passed there. */
+export interface MeasuredLocation {
+  readonly spread: LocationSpread;
+  /** Of the latencies, in milliseconds. */
+  readonly sum: number;
+  /** Of the latencies' distances from their mean, squared. */
+  readonly squares: number;
+}
+
 /** `made` counts the calls at all locations, passed or not. */
-export function scoreOf(made: number, latencies: readonly LocationLatencies[]): Score {
-  const locations = latencies
-    .map(({ location_id, passed }) => ({ location_id, passed: mergeCounts(passed) }))
-    .filter(({ passed }) => passed.length > 0)
-    .map(({ location_id, passed }) => spreadOf(location_id, passed));
-  const all = mergeCounts(latencies.flatMap(({ passed }) => passed));
-  const passed = countOf(all);
+export const scoreOf = (made: number, latencies: readonly LocationLatencies[]): Score =>
+  scoreOfMeasured(made, latencies.map(measureLocation));
+
+/** Takes tens of milliseconds where a month of calls all took different times. */
+export function measureLocation({ location_id, passed }: LocationLatencies): MeasuredLocation {
+  const inOrder = passed.filter(({ count }) => count > 0).toSorted((a, b) => a.latency - b.latency);
+  const spread = spreadOf(location_id, inOrder);
+  return {
+    spread,
+    sum: sumOf(inOrder),
+    squares: squaresOf(inOrder, spread.mean_test_length),
+  };
+}
+
+export function scoreOfMeasured(made: number, measured: readonly MeasuredLocation[]): Score {
+  const locations = measured.map(({ spread }) => spread).filter(({ passed }) => passed > 0);
+  const passed = sum(locations.map((each) => each.passed));
   const outliers = sum(locations.map((each) => each.outliers));
   const [passShare, outlierShare] = [share(passed, made), share(outliers, passed)];
   const parts = partsOf(passShare, outlierShare, averageVariation(locations));
-  const mean = meanOf(all);
+  const mean = share(sum(measured.map((each) => each.sum)), passed);
+  const squares = measured.map(
+    ({ spread, squares: own }) => own + spread.passed * (spread.mean_test_length - mean) ** 2,
+  );
   return {
     made,
     passed,
@@ -86,7 +108,7 @@ export function scoreOf(made: number, latencies: readonly LocationLatencies[]): 
     pass_percent: 100 * passShare,
     outlier_percent: 100 * outlierShare,
     mean_test_length: mean,
-    sd_test_length: deviationOf(all, mean),
+    sd_test_length: Math.sqrt(share(sum(squares), passed)),
     parts,
     locations,
   };
@@ -111,6 +133,7 @@ export const scoreOfParts = ({ availability, outliers, consistency }: ScoreParts
 const FENCE_RANGES = 3;
 const LEAST_ABOVE_MEDIAN_MS = 10;
 
+/** Of latencies in ascending order. */
 function spreadOf(location_id: string, passed: readonly LatencyCount[]): LocationSpread {
   const { q1, median, q3 } = quartilesOf(passed);
   const fence = q3 + FENCE_RANGES * (q3 - q1);
@@ -160,33 +183,19 @@ const averageVariation = (locations: readonly LocationSpread[]): number =>
     sum(locations.map(({ passed, outliers }) => passed - outliers)),
   );
 
-const inOrder = (counts: readonly LatencyCount[]): LatencyCount[] =>
-  counts.filter(({ count }) => count > 0).toSorted((a, b) => a.latency - b.latency);
-
-/** Each latency once, in order: a sum then has the same rounding however the calls are spread. */
-function mergeCounts(counts: readonly LatencyCount[]): LatencyCount[] {
-  const merged = new Map<number, LatencyCount>();
-  for (const { latency, count, uncertain } of counts) {
-    const before = merged.get(latency) ?? { count: 0, uncertain: 0 };
-    merged.set(latency, {
-      latency,
-      count: before.count + count,
-      uncertain: before.uncertain + uncertain,
-    });
-  }
-  return inOrder([...merged.values()]);
-}
-
 const countOf = (counts: readonly LatencyCount[]): number => sum(counts.map(({ count }) => count));
 
-const meanOf = (counts: readonly LatencyCount[]): number =>
-  share(sum(counts.map(({ latency, count }) => latency * count)), countOf(counts));
+const sumOf = (counts: readonly LatencyCount[]): number =>
+  sum(counts.map(({ latency, count }) => latency * count));
+
+const meanOf = (counts: readonly LatencyCount[]): number => share(sumOf(counts), countOf(counts));
+
+const squaresOf = (counts: readonly LatencyCount[], mean: number): number =>
+  sum(counts.map(({ latency, count }) => count * (latency - mean) ** 2));
 
 /** Of the population. */
 const deviationOf = (counts: readonly LatencyCount[], mean: number): number =>
-  Math.sqrt(
-    share(sum(counts.map(({ latency, count }) => count * (latency - mean) ** 2)), countOf(counts)),
-  );
+  Math.sqrt(share(squaresOf(counts, mean), countOf(counts)));
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
