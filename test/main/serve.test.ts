@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
+import { slotOf } from "../../src/model/slots.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { freePort } from "../support/free-port.ts";
@@ -20,6 +21,7 @@ import { until } from "../support/until.ts";
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
 /** Less than what a clock that was set back would explain. */
 const LEASE_LEFT_MS = 55_000;
+const WEEK_MS = 7 * 86_400_000;
 const SHOWN_KEY = /^ {2}([A-Za-z0-9]{32})$/m;
 
 const statusOf = async (url: string, key: string): Promise<number> => {
@@ -105,39 +107,39 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     await expectWholeDemo(folder);
   });
 
-  it("has weeks of history soon, completed after a kill, beside the calls it makes", async () => {
+  it("has a history in an empty store, which ends with the process", async () => {
+    using folder = makeFolder();
+    await using sonde = startSonde(["serve", "--demo"], { folder: folder.path });
+    await until(() => expect(demoFile(folder)).toMatch(/"history":\d+/));
+    const { history } = JSON.parse(demoFile(folder)) as { readonly history: number };
+    const weeks = (systemClock.now() - history) / WEEK_MS;
+    expect(weeks).toBeGreaterThanOrEqual(9);
+    expect(weeks).toBeLessThan(9.01);
+    expect(await sonde.stop()).toEqual({ code: 0, signal: null });
+    expect(sonde.log().filter(({ level }) => level !== "info")).toEqual([]);
+  });
+
+  it("completes the history of a killed start, with its insights", async () => {
     using folder = await makeDemoFolder();
+    const port = await freePort();
+    const history = slotOf(systemClock.now()) - 2 * WEEK_MS;
+    writeFileSync(join(folder.dataDir, "demo.json"), JSON.stringify({ port, history }));
     {
       await using sonde = startSonde(["serve", "--demo"], { folder: folder.path });
-      const client = httpClient(await sonde.api(), await keyOf(sonde, folder));
-      await until(async () => expect(await weeksOfHistory(client)).toBeGreaterThan(1));
+      await until(() => expect(historyIn(folder).results).toBeGreaterThan(0));
       await sonde.kill9();
       expect(sonde.stdout()).not.toMatch(HISTORY);
       expect(demoFile(folder)).toContain("history");
     }
     await using again = startSonde(["serve", "--demo"], { folder: folder.path });
-    const client = httpClient(await again.api(), keyFile(folder.dataDir));
     await until(() => expect(again.stdout()).toMatch(HISTORY));
     expect(demoFile(folder)).not.toContain("history");
-    expect(await weeksOfHistory(client)).toBeGreaterThanOrEqual(9);
-    using database = new DatabaseSync(join(folder.dataDir, "sonde.db"));
-    const counts = database.prepare(
-      `select (select count(*) from pending_runs where location_id like 'sim-%') as pending,
-        (select count(distinct result.id) from results as result join names on names.id = agent
-          where name = 'simulation') as results,
-        (select sum(count) from stats join names as kinds on kinds.id = kind
-          join names as places on places.id = location
-          where kinds.name = 'MONTH' and places.name like 'sim-%') as counted,
-        (select count(*) from insights where report_type = 1 and made > 490) as weeks,
-        (select count(*) from insights where report_type = 0 and made > 1900) as months`,
-    );
-    const { pending, results, counted, weeks, months } = counts.get() as Record<string, number>;
-    const [least, most] = [4 * 3 * 9 * 168, 4 * 3 * (9 * 168 + 1)];
+    const { pending, results, counted, weeks } = historyIn(folder);
     expect([pending, counted]).toEqual([0, results]);
-    expect(weeks).toBeGreaterThanOrEqual(4 * 7); // the last may have ended just now
-    expect(months).toBeGreaterThanOrEqual(4);
-    expect(results).toBeGreaterThanOrEqual(least);
-    expect(results).toBeLessThanOrEqual(most);
+    expect(weeks).toBeGreaterThanOrEqual(4);
+    const series = 4 * 3;
+    expect(results).toBeGreaterThanOrEqual(series * 2 * 168);
+    expect(results).toBeLessThanOrEqual(series * (2 * 168 + 1));
     expect(again.log().filter(({ level }) => level !== "info")).toEqual([]);
   });
 
@@ -234,25 +236,28 @@ const demoFile = ({ dataDir }: TestFolder): string =>
   readFileSync(join(dataDir, "demo.json"), "utf8");
 const anotherAtWork = ({ dataDir }: TestFolder): string =>
   `sonde: another sonde serve is running in ${dataDir}: stop it, or give this one its own folder with SONDE_DATA_DIR\n`;
-async function keyOf(sonde: SondeProcess, { dataDir }: TestFolder): Promise<string> {
-  await greeting(sonde);
-  return keyFile(dataDir);
-}
-
 const keyFile = (dataDir: string): string =>
   readFileSync(join(dataDir, "owner-key"), "utf8").trimEnd();
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 const HISTORY = /weeks of simulated results/;
 
-/** How many weeks with results the last of the simulated calls has. */
-async function weeksOfHistory(client: Client): Promise<number> {
-  const call = (await callsOf(client, "sonde-simulated")).at(-1);
-  const { stats } = await client.send<{ stats: unknown[] }>(
-    "GET",
-    `/calls/${call?.id}/stats/before?kind=WEEK`,
-  );
-  return stats.length;
+/** Of the simulated calls: 0 results while there is no database. */
+function historyIn({ dataDir }: TestFolder): Record<string, number> {
+  const file = join(dataDir, "sonde.db");
+  if (!existsSync(file)) return { results: 0 };
+  using database = new DatabaseSync(file);
+  return database
+    .prepare(
+      `select (select count(*) from pending_runs where location_id like 'sim-%') as pending,
+        (select count(*) from results join names on names.id = agent
+          where name = 'simulation') as results,
+        (select sum(count) from stats join names as kinds on kinds.id = kind
+          join names as places on places.id = location
+          where kinds.name = 'MONTH' and places.name like 'sim-%') as counted,
+        (select count(*) from insights where report_type = 1 and made > 490) as weeks`,
+    )
+    .get() as Record<string, number>;
 }
 
 /** Waits for the printed greeting. */
