@@ -54,7 +54,8 @@ describe.each(storeKinds)("on %s", (storeKind) => {
       if (!("cursor" in query)) continue;
       const place = path
         .replaceAll(":id", objects.call)
-        .replace("/workflows/" + objects.call, `/workflows/${objects.workflow}`)
+        .replace(`/workflows/${objects.call}`, `/workflows/${objects.workflow}`)
+        .replace(`/reports/${objects.call}`, `/reports/${objects.report}`)
         .replaceAll(/:\w+/g, "x");
       const { status, body } = await api.send({
         path: `${place}?cursor=${"A".repeat(1_000_000)}`,
