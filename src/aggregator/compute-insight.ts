@@ -1,9 +1,16 @@
 // Computes one marked insights report from what the store holds of its period, and settles it.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Ownership } from "../model/access.ts";
-import type { InsightKey, NewInsight, Outlier, StaleInsight } from "../model/insight.ts";
+import type {
+  InsightKey,
+  InsightKind,
+  NewInsight,
+  Outlier,
+  StaleInsight,
+} from "../model/insight.ts";
 import { createLatencyCounts, madeIn, reportOf } from "../model/insight-report.ts";
-import { periodEnd } from "../model/periods.ts";
+import type { HourResults } from "../model/insight-report.ts";
+import { partsOf, periodEnd } from "../model/periods.ts";
 import { measureLocation, scoreOfMeasured } from "../model/score.ts";
 import type { MeasuredLocation, Score } from "../model/score.ts";
 import type { Store } from "../store/store.ts";
@@ -48,12 +55,11 @@ export async function computeInsight(
   const summaries = await store.stats.period({ call_id, kind, location_id: null }, start);
   if ([...summaries.values()].every(({ count }) => count === 0)) return "nothing ran";
   const range = { call_id, from: start, to: periodEnd(kind, start) };
-  const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
-  const read = await readLatencies(store, piecesOf(range, results / COUNTED_AT_ONCE), signal);
+  const hours = await readPieces(daysOf(call_id, kind, start), store.insights.hours, signal);
+  const read = await readLatencies(store, piecesOf(range, hours, COUNTED_AT_ONCE), signal);
   if (read.score.made < madeIn(summaries)) return "results removed";
-  const searched = piecesOf(range, results / SEARCHED_AT_ONCE);
+  const searched = piecesOf(range, hours, SEARCHED_AT_ONCE);
   const outliers = await readOutliers(store, searched, read.score, signal);
-  const hours = await store.insights.hours(range);
   const report = reportOf({ call_id, kind, start }, { ...read, summaries, hours, outliers });
   return { ...report, ...ownerOf(call) };
 }
@@ -64,11 +70,22 @@ interface Range {
   readonly to: number;
 }
 
-/** So many at least, of equal length: runs are spread over a period. */
-function piecesOf({ call_id, from, to }: Range, least: number): Range[] {
-  const pieces = Math.ceil(least);
-  const at = (n: number): number => from + Math.round(((to - from) * n) / pieces);
-  return Array.from({ length: pieces }, (_, n) => ({ call_id, from: at(n), to: at(n + 1) }));
+const daysOf = (call_id: string, kind: InsightKind, start: number): Range[] =>
+  partsOf(kind, start).map((from) => ({ call_id, from, to: periodEnd("DAY", from) }));
+
+/** Cut between hours, with at most so many results each, unless an hour has more. */
+function piecesOf(range: Range, hours: readonly HourResults[], most: number): Range[] {
+  const pieces: Range[] = [];
+  let [from, held] = [range.from, 0];
+  for (const [time, results] of Map.groupBy(hours, (each) => each.time)) {
+    const count = results.reduce((sum, each) => sum + each.count, 0);
+    if (held > 0 && held + count > most) {
+      pieces.push({ ...range, from, to: time });
+      [from, held] = [time, 0];
+    }
+    held += count;
+  }
+  return [...pieces, { ...range, from }];
 }
 
 async function readLatencies(
@@ -100,14 +117,23 @@ async function readOutliers(
 ): Promise<Outlier[]> {
   const fences = score.locations.filter(({ outliers }) => outliers > 0);
   if (fences.length === 0) return [];
-  const found: Outlier[] = [];
-  for (const piece of pieces) {
-    found.push(...(await store.insights.outliers(piece, fences, MOST_OUTLIERS)));
-    await breathe(signal);
-  }
-  return found
+  const search = (piece: Range) => store.insights.outliers(piece, fences, MOST_OUTLIERS);
+  return (await readPieces(pieces, search, signal))
     .toSorted((a, b) => b.latency - a.latency || (a.result_id < b.result_id ? -1 : 1))
     .slice(0, MOST_OUTLIERS);
+}
+
+async function readPieces<T>(
+  pieces: readonly Range[],
+  read: (piece: Range) => Promise<T[]>,
+  signal: AbortSignal | undefined,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (const piece of pieces) {
+    found.push(...(await read(piece)));
+    await breathe(signal);
+  }
+  return found;
 }
 
 /** Lets others use the thread. Rejects with the reason of the signal once that has aborted. */

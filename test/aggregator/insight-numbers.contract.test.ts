@@ -9,6 +9,7 @@ import {
   array,
 } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { computeInsight } from "../../src/aggregator/compute-insight.ts";
 import { categoryOf } from "../../src/model/result.ts";
 import type { ResultCode } from "../../src/model/result.ts";
 import { periodEnd } from "../../src/model/periods.ts";
@@ -90,7 +91,7 @@ describe.each(storeKinds)("the numbers of insights in %s", (kind) => {
     await using insights = await startInsights(kind, MONDAY + 8 * DAY);
     const { store } = insights;
     const totals = Array.from({ length: 5040 }, (_, n) => (n % 7 === 0 ? 900 : 100 + (n % 5)));
-    const called = totals.map((total, n) => ({ due: MONDAY + n * 2 * MINUTE, total }));
+    const called = totals.map((total, n) => ({ due: MONDAY + n * 20_000, total }));
     for (let n = 0; n < called.length; n += 1000) await record(store, called.slice(n, n + 1000));
     await insights.run();
     const [week] = await reportsOf(store, MONDAY);
@@ -104,6 +105,16 @@ describe.each(storeKinds)("the numbers of insights in %s", (kind) => {
     expect(week).toMatchObject({ made: 5040, score, passed, outliers });
     expect(outliers).toBe(720);
     expect(week?.details.outliers).toHaveLength(20);
+
+    const pieces: number[] = [];
+    const latencies: typeof store.insights.latencies = async (range) => {
+      const found = await store.insights.latencies(range);
+      pieces.push(found.reduce((sum, { count }) => sum + count, 0));
+      return found;
+    };
+    const watched = { ...store, insights: { ...store.insights, latencies } };
+    await computeInsight(watched, { call_id: "call", kind: "WEEK", start: MONDAY });
+    expect(pieces).toEqual([3960, 1080]);
   });
 
   it("come with what explains them", async () => {
