@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { formatInstant } from "../model/instant.ts";
 import { periodEnd, periodStart } from "../model/periods.ts";
-import { decodeTime, encodeTime } from "../runtime/ids.ts";
+import { encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 
 const DAY_MS = 86_400_000;
@@ -51,10 +51,12 @@ export async function partitionsOf(
 export async function makePartitions(database: Database, now: number): Promise<void> {
   if (!database.rowLocks) return;
   for (const table of ["results", "result_details"] as const) {
-    const newest = (await partitionsOf(database, table)).at(-1);
-    const start = Math.max(newest ? decodeTime(newest.to) : 0, periodStart("DAY", now));
-    for (let day = start; day <= now + DAYS_AHEAD * DAY_MS; day = periodEnd("DAY", day))
-      await makeDay(database, table, day);
+    const made = await partitionsOf(database, table);
+    const isMade = (first: string) => made.some(({ from, to }) => from <= first && first < to);
+    for (let ahead = 0; ahead <= DAYS_AHEAD; ahead += 1) {
+      const day = periodStart("DAY", now) + ahead * DAY_MS;
+      if (!isMade(encodeTime(day))) await makeDay(database, table, day);
+    }
   }
 }
 

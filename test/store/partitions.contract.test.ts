@@ -88,6 +88,13 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(duplicate).toBe(4);
   });
 
+  it("are made where a clock that was ahead has left a gap", async () => {
+    for (const now of [TODAY + 300 * DAY, TODAY + DAY, TODAY + 299 * DAY])
+      await store.retention.makeAhead(now);
+    const days = [1, 2, 3, 4, 299, 300, 301, 302, 303].map((n) => dayName(TODAY + n * DAY));
+    expect(await tables()).toEqual([...days, "results_before", "results_default"]);
+  });
+
   it("leave a day to the table of other ids that has results of it already", async () => {
     const early = runAt({ due_time: TODAY + 2 * DAY });
     await record(early);
