@@ -1,7 +1,14 @@
 // Removes what has expired: hourly, by one process at a time, in small batches with a pause after
 // each, so that results and the beat never wait for it.
 import { setTimeout as pause } from "node:timers/promises";
-import { EXPIRING_KINDS, keptFrom, nextBatch, RETENTION_LEASE } from "../model/retention.ts";
+import {
+  countedFrom,
+  COUNTING_LEASE,
+  EXPIRING_KINDS,
+  keptFrom,
+  nextBatch,
+  RETENTION_LEASE,
+} from "../model/retention.ts";
 import type {
   Batch,
   ExpiringKind,
@@ -82,9 +89,11 @@ export async function removeExpired(
 ): Promise<"complete" | "stopped" | "held elsewhere"> {
   const { store, days, dryRun = false } = options;
   const needed = await store.insights.neededSince();
-  const kept = keptFrom(days, await store.now(), needed);
+  const now = countedFrom(await store.now(), await store.retention.lastCountedFrom());
+  const kept = keptFrom(days, now, needed);
   if (dryRun) return removeKinds(options, kept, null, async () => !options.signal.aborted);
-  const outcome = await whileHeld(options, async ([all, percentiles]) => {
+  const outcome = await whileHeld(options, async ([all, percentiles, counting]) => {
+    await store.leases.advance(counting, now);
     await advance(store, all, kept.raw);
     const ended = await removeKinds(options, kept, percentiles.cursor, createRenewal(options));
     if (ended === "complete") await advance(store, percentiles, kept.hours);
@@ -93,7 +102,7 @@ export async function removeExpired(
   return outcome ?? "held elsewhere";
 }
 
-type Leases = readonly [all: Lease, percentiles: Lease];
+type Leases = readonly [all: Lease, percentiles: Lease, counting: Lease];
 
 /** Makes room for the next days' results, and works; undefined while another process does. */
 async function whileHeld<T>(
@@ -113,10 +122,11 @@ async function whileHeld<T>(
 
 async function acquireLeases({ store, holder }: RetentionOptions): Promise<Leases | undefined> {
   const now = await store.now();
-  const all = await store.leases.acquire(RETENTION_LEASE, holder, now, LEASE_TTL_MS);
-  if (!all) return undefined;
-  const percentiles = await store.leases.acquire(PERCENTILES_LEASE, holder, now, LEASE_TTL_MS);
-  return percentiles && [all, percentiles];
+  const acquire = (name: string) => store.leases.acquire(name, holder, now, LEASE_TTL_MS);
+  const all = await acquire(RETENTION_LEASE);
+  const percentiles = all && (await acquire(PERCENTILES_LEASE));
+  const counting = percentiles && (await acquire(COUNTING_LEASE));
+  return counting && [all, percentiles, counting];
 }
 
 /** The settings may have become longer: what is gone stays gone. */

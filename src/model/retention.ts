@@ -29,6 +29,9 @@ export type ExpiringKind = (typeof EXPIRING_KINDS)[number];
 /** The right to remove. Its cursor: results and statistics of earlier times may be gone. */
 export const RETENTION_LEASE = "retention";
 
+/** Its cursor: the time that the days of the last removal were counted back from. */
+export const COUNTING_LEASE = "retention's clock";
+
 /** Where a batch ended, in the order of its kind; undefined: before the first row. */
 export type RemovalPlace = readonly (string | number)[] | undefined;
 
@@ -68,6 +71,15 @@ export function keptFrom(days: RetentionDays, now: number, neededSince: number):
     audit: midnight(since("audit")),
   };
 }
+
+const MOST_AHEAD_MS = 6 * 3_600_000;
+
+/**
+ * The time to count back from: at most six hours after that of the removal before. Removals are
+ * hourly, so a clock that is set forward by mistake costs little before somebody notices.
+ */
+export const countedFrom = (now: number, before: number | null): number =>
+  before === null ? now : Math.min(now, before + MOST_AHEAD_MS);
 
 /**
  * A call may start this long after the time in its result's id: a day of `run_delay`, and what it

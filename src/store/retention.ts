@@ -1,7 +1,7 @@
 // Removes what has expired, the oldest first, in batches that their caller sizes and paces.
 import { sql } from "kysely";
 import type { Kysely, RawBuilder } from "kysely";
-import { expiredIdsBefore } from "../model/retention.ts";
+import { COUNTING_LEASE, expiredIdsBefore } from "../model/retention.ts";
 import type { Batch, ExpiringKind, KeptFrom, Removed } from "../model/retention.ts";
 import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
@@ -33,6 +33,11 @@ export const createRetentionStore = (database: Database) => ({
     dropDay(database, kind, batch),
   /** All results that started then or later are there: none of them has been removed. */
   completeSince: (): Promise<number> => completeSince(database),
+  /** The time that the days of the last removal were counted back from; null before the first. */
+  async lastCountedFrom(): Promise<number | null> {
+    const leases = database.kysely.selectFrom("leases").select("cursor");
+    return (await leases.where("name", "=", COUNTING_LEASE).executeTakeFirst())?.cursor ?? null;
+  },
   /** The time of the oldest row that is not expired; null where there is none. */
   async oldestKept(kind: ExpiringKind, kept: KeptFrom): Promise<number | null> {
     const { rows } = await OLDEST[kind](database, kept).execute(database.kysely);

@@ -263,6 +263,22 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(year.get("COMPLETE")?.count).toBe(600 + young.length);
   });
 
+  it("loses little by a clock that is a year ahead for hours", async () => {
+    const runs = [91, 88, 40, 1].map((age) => runAt({ due_time: NOW - age * DAY }));
+    await record(...runs);
+    await settleInsights(NOW + 366 * DAY);
+    await remove();
+    for (let hour = 1; hour <= 3; hour += 1) {
+      const ahead = { ...store, now: async () => NOW + 365 * DAY + hour * HOUR };
+      const dry = await remove({ store: ahead, dryRun: true });
+      expect(await remove({ store: ahead })).toEqual(dry);
+    }
+    expect(await idsLeft(runs)).toHaveLength(4);
+    expect(await store.retention.completeSince()).toBeLessThanOrEqual(KEPT + DAY);
+    await remove();
+    expect(await store.retention.lastCountedFrom()).toBe(NOW);
+  });
+
   it("is the work of one process at a time", async () => {
     const run = runAt({ due_time: NOW - 120 * DAY });
     await record(run);

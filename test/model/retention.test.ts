@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expiredIdsBefore, keptFrom, nextBatch } from "../../src/model/retention.ts";
+import { countedFrom, expiredIdsBefore, keptFrom, nextBatch } from "../../src/model/retention.ts";
 
 const DAY = 86_400_000;
 const now = Date.parse("2026-11-22T13:14:15.167Z");
@@ -63,5 +63,14 @@ describe("a batch", () => {
     ["has 5000 rows at most", { rows: 4000, ms: 1 }, 5000],
   ])("%s", (_, last, rows) => {
     expect(nextBatch(last)).toBe(rows);
+  });
+});
+
+describe("the time that days are counted back from", () => {
+  it("follows the clock, but for leaps forwards", () => {
+    expect(countedFrom(now, null)).toBe(now);
+    expect(countedFrom(now, now - DAY / 24)).toBe(now);
+    expect(countedFrom(now + 365 * DAY, now)).toBe(now + DAY / 4);
+    expect(countedFrom(now, now + 365 * DAY)).toBe(now);
   });
 });
