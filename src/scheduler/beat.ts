@@ -89,7 +89,7 @@ async function moveCursor(
   const isMoved = await store.transaction(async ({ leases, slots, schedules }) => {
     if (!(await leases.advance(lease, cursor))) return false;
     await slots.add(passed.flatMap((slot) => openingsOf(slot, now)));
-    const oldest = (await slots.list()).at(-1)?.slot ?? cursor;
+    const oldest = (await slots.oldest()) ?? cursor;
     await schedules.prune(oldest - SCHEDULES_KEPT_MS);
     return true;
   });

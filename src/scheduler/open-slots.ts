@@ -10,6 +10,9 @@ const PAGE = 1000;
 /** A beat spends at most this long on late runs, so that the next one is on time. */
 const LATE_MS = 700;
 
+/** Late slots in memory: an outage of weeks leaves tens of thousands. */
+const LATE_AT_ONCE = 100;
+
 /**
  * Orders the runs that can start, of the newest slot first. Returns the time by then; undefined
  * when the beat must end.
@@ -20,8 +23,8 @@ export async function openSlots(
   renew: Renew,
 ): Promise<number | undefined> {
   let now: number | undefined = start;
-  for (const opening of await options.store.slots.list())
-    if (!opening.late && now !== undefined) now = await open(options, opening, now, renew);
+  for (const opening of await options.store.slots.list({ late: false }))
+    if (now !== undefined) now = await open(options, opening, now, renew);
   return now;
 }
 
@@ -36,14 +39,16 @@ export async function recordLateRuns(
     // The clock may be set back.
     return now !== undefined && now >= start && now < start + LATE_MS ? now : undefined;
   };
-  const late = (await options.store.slots.list()).filter((opening) => opening.late);
-  options.metrics.lateSlots.set(late.length);
+  const { slots } = options.store;
+  let left = await slots.countLate();
+  options.metrics.lateSlots.set(left);
   let now: number | undefined = start;
-  for (const [n, opening] of late.entries()) {
-    now = await open(options, opening, now, renewInTime);
-    if (now === undefined) return;
-    options.metrics.lateSlots.set(late.length - n - 1);
-  }
+  for (let page; (page = await slots.list({ late: true, limit: LATE_AT_ONCE })).length > 0;)
+    for (const opening of page) {
+      now = await open(options, opening, now, renewInTime);
+      if (now === undefined) return;
+      options.metrics.lateSlots.set((left -= 1));
+    }
 }
 
 async function open(

@@ -9,6 +9,12 @@ import { toPendingRun } from "./pending-rows.ts";
 import type { PendingRow } from "./pending-rows.ts";
 import type { Opening, OpeningPage, PendingRun, Position } from "./records.ts";
 
+export interface OpeningFilter {
+  /** Only those of late runs, or only the others. */
+  readonly late?: boolean;
+  readonly limit?: number;
+}
+
 export type SlotStore = ReturnType<typeof createSlotStore>;
 
 export function createSlotStore(database: Database) {
@@ -29,11 +35,25 @@ export function createSlotStore(database: Database) {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
     },
-    /** The slots that are not open in full, newest first. */
-    async list(): Promise<Opening[]> {
-      const rows = kysely.selectFrom("opening_slots").select(["slot", "late", "opened"]);
+    /** Slots that are not open in full, newest first. After weeks of outage they are many. */
+    async list({ late, limit }: OpeningFilter = {}): Promise<Opening[]> {
+      let rows = kysely.selectFrom("opening_slots").select(["slot", "late", "opened"]);
+      if (late !== undefined) rows = rows.where("late", "=", Number(late));
+      if (limit !== undefined) rows = rows.limit(limit);
       const found = await rows.orderBy("slot", "desc").execute();
-      return found.map(({ late, ...slot }) => ({ ...slot, late: late === 1 }));
+      return found.map(({ slot, opened, late: isLate }) => ({ slot, opened, late: isLate === 1 }));
+    },
+    /** How many slots of late runs are not open in full. */
+    async countLate(): Promise<number> {
+      const count = kysely
+        .selectFrom("opening_slots")
+        .select((eb) => eb.fn.countAll<number>().as("n"));
+      return (await count.where("late", "=", 1).executeTakeFirstOrThrow()).n;
+    },
+    /** The oldest slot that is not open in full. */
+    async oldest(): Promise<number | undefined> {
+      const slots = kysely.selectFrom("opening_slots").select("slot").orderBy("slot").limit(1);
+      return (await slots.executeTakeFirst())?.slot;
     },
     /**
      * Moves on to the next schedules of the slot, at most `limit` deployments, and locks the

@@ -90,6 +90,26 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     expect(await store.slots.list()).toEqual([]);
   });
 
+  it("reads few of the many slots that an outage left", async () => {
+    const slots = Array.from({ length: 500 }, (_, n) => T0 + n * MINUTE_MS);
+    const opened = T0 + 500 * MINUTE_MS;
+    await store.slots.add(slots.map((slot) => ({ slot, late: true, opened })));
+    const present = { slot: opened, late: false, opened };
+    await store.slots.add([present]);
+    expect(await store.slots.list({ late: false })).toEqual([present]);
+    expect(await store.slots.countLate()).toBe(500);
+    expect(await store.slots.oldest()).toBe(T0);
+    const read: number[] = [];
+    const list: typeof store.slots.list = async (filter) => {
+      const found = await store.slots.list(filter);
+      read.push(found.length);
+      return found;
+    };
+    await newBeat({ ...store, slots: { ...store.slots, list } }).run();
+    expect(Math.max(...read)).toBeLessThanOrEqual(100);
+    expect(await store.slots.list()).toEqual([]);
+  });
+
   it("takes a run either for late or for one to order, by the time of the opening", async () => {
     const [soon, late] = [aSchedule({ frequency: 2 }), aSchedule()];
     for (const schedule of [soon, late]) await store.schedules.set(schedule);
