@@ -27,7 +27,7 @@ const LEASE_TTL_MS = 120_000;
 const REPORTS_A_STEP = 20;
 const CALLS_A_STEP = 500;
 
-/** Until a report that could not be computed is tried again. */
+/** Until the next attempt at a report that could not be computed. */
 const RETRY_MS = 3_600_000;
 
 export function createInsightsService(options: InsightsOptions): Service {
@@ -77,10 +77,7 @@ export function createInsights(options: InsightsOptions) {
       // A statement of one report may fail while the database serves all the others.
       if (isUnavailable(err)) await store.ping();
       failed.set(id, clock.monotonic() + RETRY_MS);
-      log.error(
-        { err, insight: id },
-        "insight could not be computed; it is tried again in an hour",
-      );
+      log.error({ err, insight: id }, "insight could not be computed; retrying in an hour");
       return "failed" as const;
     }
   };

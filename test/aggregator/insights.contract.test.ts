@@ -265,7 +265,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     ]);
   });
 
-  it("are not held up by one that cannot be computed, which is tried again after an hour", async () => {
+  it("are not held up by one that cannot be computed, which they retry after an hour", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock, database } = insights;
     await insertCall(store, "bad");
