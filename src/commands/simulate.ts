@@ -1,5 +1,4 @@
-// `sonde simulate`: fills the store with results that are made up, and prints how many as one JSON
-// object.
+// `sonde simulate`: fills the store with simulated results, and prints how many as one JSON object.
 import { ensureLocation, FIRST_OWNER } from "../compose/first-start.ts";
 import { simulationOn, weeksUpTo } from "../compose/simulation.ts";
 import { invalid } from "../model/errors.ts";
@@ -23,9 +22,9 @@ const LIMITS = {
 } as const;
 
 const DEFAULT_FREQUENCY = "5";
-const BATCH = 200;
-/** Beside a service on the same file, which waits for its turn to write. */
-const PAUSE_ON_FILE = 0.5;
+/** On a file, a service beside it waits its turn to write: for one transaction at most. */
+const ON_FILE = { batch: 24, pause: 0.5 };
+const ON_SERVER = { batch: 200, pause: 0 };
 
 /** Rejects with one line if an option is missing or not allowed, or a signal ends it. */
 export async function simulate({ config, values, print }: CommandInput): Promise<void> {
@@ -49,8 +48,7 @@ export async function simulate({ config, values, print }: CommandInput): Promise
       store,
       plan,
       actor: ACTOR,
-      batch: BATCH,
-      pause: config.databaseUrl ? 0 : PAUSE_ON_FILE,
+      ...(config.databaseUrl ? ON_SERVER : ON_FILE),
       signal: stop,
       onProgress: (runs) => progress.advance(runs),
     }).finally(() => progress.end());
