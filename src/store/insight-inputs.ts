@@ -1,5 +1,5 @@
 // What a report is computed from: a call's single results, counted in the database, and its hours.
-// The index of results by time covers the former: no row of a result is read.
+// An index covers the former, by time or, on PostgreSQL, of a day: no row of a result is read.
 import { sql } from "kysely";
 import type { Outlier } from "../model/insight.ts";
 import type { CountedLatency, HourResults } from "../model/insight-report.ts";

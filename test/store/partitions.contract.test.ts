@@ -147,6 +147,20 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(named(await planOf(sql`id = any(${[id, id]})`))).toEqual(one);
   });
 
+  it("hold all that a score asks for in an index", async () => {
+    const runs = Array.from({ length: 300 }, (_, n) =>
+      runAt({ due_time: TODAY - DAY + n * 60_000, target_id: `call ${n % 3}` }),
+    );
+    await record(...runs);
+    await sql`vacuum analyze results`.execute(raw);
+    const { rows } = await sql`explain select location, result, total, uncertainty, count(*)
+      from results where call = (select id from names where name = 'call 1')
+        and time >= ${TODAY - DAY} and time < ${TODAY} and id > '0' group by 1, 2, 3, 4`.execute(
+      raw,
+    );
+    expect(JSON.stringify(rows)).toMatch(/Index Only Scan using results_list_before/);
+  });
+
   it("are planned once for a list, however many locations and outcomes it has", async () => {
     const groups = [1, 2, 3].map((location) => ({ call: 1, location, result: 1 }));
     const query = groupedQuery(connection, groups, { after: "", limit: 10 }).compile();

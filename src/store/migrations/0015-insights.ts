@@ -1,5 +1,5 @@
-// Insights reports, and those that are to be computed. The index of a call's results by time covers
-// what a score asks for, so that it reads no rows.
+// Insights reports, and those that are to be computed. On SQLite, the index of a call's results by
+// time covers what a score asks for, so that it reads no rows.
 import { SqliteAdapter, sql } from "kysely";
 import type { Kysely } from "kysely";
 
@@ -45,11 +45,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       version bigint not null,
       primary key (start, report_type, call)
     ) ${isSqlite ? "without rowid" : ""}`,
-    "drop index results_time",
-    isSqlite
-      ? "create index results_time on results (call, time, location, result, total, uncertainty)"
-      : `create index results_time on results (call, time)
-          include (location, result, total, uncertainty)`,
+    ...(isSqlite ? COVERING : []),
   ];
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
+
+const COVERING = [
+  "drop index results_time",
+  "create index results_time on results (call, time, location, result, total, uncertainty)",
+];
