@@ -2,10 +2,12 @@
 // keep running.
 import { KEPT_KINDS, periodEnd, periodStart } from "../model/periods.ts";
 import type { CheckedStats, Differences, StatPlace, TimeSpan } from "../model/stat-check.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
 
 export interface RebuildOptions {
   readonly store: Store;
+  readonly clock: Clock;
   /** Only periods that lie within are looked at. */
   readonly span: TimeSpan;
   readonly callIds: readonly string[];
@@ -54,16 +56,24 @@ export async function rebuildStats(options: RebuildOptions): Promise<Rebuilt> {
   return { checked, differed };
 }
 
+/**
+ * How many times as long as a repair the pause after it takes: a repair locks all of an embedded
+ * database, and the service looks less and less often whether the lock is free.
+ */
+const PAUSES = 3;
+
 /** Returns how many periods differed. */
 async function repair(
-  { store, onRepaired }: RebuildOptions,
+  { store, clock, onRepaired }: RebuildOptions,
   { differing }: CheckedStats,
 ): Promise<number> {
   const periods = new Set<string>();
   // A period is computed from the shorter ones.
   for (const kind of KEPT_KINDS)
     for (const place of differing.filter((each) => each.kind === kind)) {
+      const began = clock.monotonic();
       const differences = await store.statChecks.repair(place);
+      await clock.pause(PAUSES * (clock.monotonic() - began));
       if (!differences) continue;
       periods.add(`${kind}|${place.time}`);
       onRepaired(place, differences);

@@ -4,6 +4,7 @@ import { daysToCheck, rebuildStats } from "../aggregator/rebuild-stats.ts";
 import { invalid } from "../model/errors.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
+import { systemClock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
 import { audit, spanIn, withStore } from "./command.ts";
 import type { CommandInput } from "./command.ts";
@@ -20,6 +21,7 @@ export async function rebuild({ config, values, print }: CommandInput): Promise<
     const progress = createProgress({ label: "checking", total, unit: "days" });
     const { checked, differed } = await rebuildStats({
       store,
+      clock: systemClock,
       span,
       callIds,
       onDay: () => progress.advance(1),

@@ -36,7 +36,7 @@ export async function lockStat(
   place: CountedPlace & { readonly kind: KeptKind },
   numberOf: NumberOf,
 ): Promise<void> {
-  const key = keyOf(place, place.kind, numberOf);
+  const key = keyOf(place, place.kind, place.time, numberOf);
   await insertRows(database, ADD_STAT, [toRow({ key, summary: EMPTY_SUMMARY })]);
   if (database.rowLocks) await rowOf(database, key).forUpdate().execute();
 }
@@ -49,7 +49,7 @@ export async function replaceStat(
   numberOf: NumberOf,
 ): Promise<void> {
   const { kysely } = database;
-  const key = keyOf(place, place.kind, numberOf);
+  const key = keyOf(place, place.kind, place.time, numberOf);
   await kysely.deleteFrom("stat_buckets").where("stat_id", "in", rowOf(database, key)).execute();
   if (summary.count === 0)
     await kysely.deleteFrom("stats").where("id", "in", rowOf(database, key)).execute();
@@ -88,7 +88,7 @@ function changesOf(
   const changes = new Map<string, Change>();
   const add = (place: CountedPlace, summary: Summary): void => {
     for (const kind of KEPT_KINDS) {
-      const key = keyOf(place, kind, numberOf);
+      const key = keyOf(place, kind, periodStart(kind, place.time), numberOf);
       const text = `${key.kind}|${key.period}|${key.call}|${key.location}|${key.result}`;
       const before = changes.get(text);
       const merged = before ? mergeSummaries(before.summary, summary) : summary;
@@ -103,12 +103,13 @@ function changesOf(
 }
 
 const keyOf = (
-  { call_id, location_id, result, time }: CountedPlace,
+  { call_id, location_id, result }: CountedPlace,
   kind: KeptKind,
+  period: number,
   numberOf: NumberOf,
 ): Key => ({
   kind: numberOf(kind),
-  period: periodStart(kind, time),
+  period,
   call: numberOf(call_id),
   location: numberOf(location_id),
   result: numberOf(result),

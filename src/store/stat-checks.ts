@@ -57,7 +57,10 @@ export const createStatCheckStore = (database: Database) => ({
       await lockStat(transaction, place, numberOf);
       const span = { call_id, location_id, result, from: time, to: periodEnd(kind, time) };
       const [stored] = await readStats(transaction, kind, span);
-      const [recomputed] = await RECOMPUTED[kind](transaction, span);
+      // Of a row that begins within a period, none.
+      const recomputed = (await RECOMPUTED[kind](transaction, span)).find(
+        (each) => each.place.time === time,
+      );
       // Last: results are removed behind this time only.
       if (time < (await createRetentionStore(transaction).completeSince())) return undefined;
       const summary = recomputed?.summary ?? EMPTY_SUMMARY;

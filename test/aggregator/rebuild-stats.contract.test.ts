@@ -84,9 +84,11 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     void (await raw.kysely.updateTable("stats").set(values).where("id", "=", id).execute());
   const rebuild = async (callIds: readonly string[], span: TimeSpan = ALWAYS, by = store) => {
     const repaired: string[] = [];
-    let days = 0;
+    let [days, pauses] = [0, 0];
+    const pause = async () => void (pauses += 1);
     const outcome = await rebuildStats({
       store: by,
+      clock: { ...systemClock, pause },
       span,
       callIds,
       onDay: () => void (days += 1),
@@ -95,7 +97,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
           `${kind} ${formatPeriodTime(time)} ${location_id}: ${Object.keys(fields).join(" ")}`,
         ),
     });
-    return { ...outcome, repaired, days };
+    return { ...outcome, repaired, days, pauses };
   };
   const expectRight = async (call: string): Promise<void> => {
     const schedule = { target_id: call } as Parameters<typeof readLedger>[1][number];
@@ -126,6 +128,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
       differed: 0,
       repaired: [],
       days: 2,
+      pauses: 0,
     });
     expect(await moments()).toEqual(before);
   });
@@ -158,23 +161,25 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
       .selectAll()
       .where((eb) => eb.and(key))
       .executeTakeFirstOrThrow();
-    // One that no result is behind.
+    // Some that no result is behind.
     await raw.kysely
       .insertInto("stats")
-      .values({ ...columns, period: hour(40) })
+      .values([hour(40), hour(5.5)].map((period) => ({ ...columns, period })))
       .execute();
-    const { differed, repaired } = await rebuild([call]);
-    expect(repaired.map((line) => line.replace(/(phases\.\w+|buckets)\.\w+/g, "$1"))).toEqual([
+    const { differed, repaired, pauses } = await rebuild([call]);
+    const lines = repaired.map((line) => line.replace(/(phases\.\w+|buckets)\.\w+/g, "$1"));
+    expect(lines.toSorted()).toEqual([
+      expect.stringMatching(/^DAY 2026-10-01T00:00:00Z local: count m3$/),
       expect.stringMatching(/^HOUR 2026-10-01T12:00:00Z local: count$/),
       expect.stringMatching(/^HOUR 2026-10-01T13:00:00Z local: mean m2$/),
       expect.stringMatching(/^HOUR 2026-10-01T14:00:00Z local: max phases.dns phases.tcp$/),
       expect.stringMatching(/^HOUR 2026-10-01T15:00:00Z local: buckets( buckets)*$/),
       expect.stringMatching(/^HOUR 2026-10-01T16:00:00Z local: count min max .*buckets.* mean/),
-      expect.stringMatching(/^DAY 2026-10-01T00:00:00Z local: count m3$/),
+      expect.stringMatching(/^HOUR 2026-10-01T17:30:00Z local: count min max /),
       expect.stringMatching(/^HOUR 2026-10-03T04:00:00Z local: count min max /),
       expect.stringMatching(/^MONTH 2026-10-01T00:00:00Z local: min$/),
     ]);
-    expect(differed).toBe(8);
+    expect([differed, pauses]).toEqual([9, 9]);
     expect((await row(call, "HOUR", hour(40))).id).toBe(0);
     await expectRight(call);
     expect(await rebuild([call])).toMatchObject({ differed: 0, repaired: [] });
