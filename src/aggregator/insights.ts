@@ -52,7 +52,7 @@ type Renew = () => Promise<{ readonly lease: Lease; readonly now: number } | und
 
 export function createInsights(options: InsightsOptions) {
   const { store, holder, clock, log, metrics } = options;
-  /** When to try again, on the monotonic clock, by the ids of reports. */
+  /** When to retry, on the monotonic clock, by the ids of reports. */
   const failed = new Map<string, number>();
   let held: Lease | undefined;
 
@@ -88,7 +88,7 @@ export function createInsights(options: InsightsOptions) {
       const started = clock.monotonic();
       if (!(await markClosed(store, acquire, signal))) return;
       const counts = await settleMarked(store, acquire, signal, settle);
-      // What was due has been tried again, or is not marked any more.
+      // What was due has been retried, or has lost its mark.
       for (const [id, retry] of failed) if (retry <= started) failed.delete(id);
       metrics.failing.set(failed.size);
       for (const [outcome, count] of Object.entries(counts))

@@ -1,5 +1,5 @@
-// `sonde stats rebuild`: repairs statistics that are not those of their results, and prints each
-// that differed as a JSON object.
+// `sonde stats rebuild`: repairs statistics that differ from their results, and prints each as a
+// JSON object.
 import { daysToCheck, rebuildStats } from "../aggregator/rebuild-stats.ts";
 import { invalid } from "../model/errors.ts";
 import { formatPeriodTime } from "../model/instant.ts";

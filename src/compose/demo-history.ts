@@ -1,5 +1,5 @@
 // The history of the demo: weeks of simulated results, so that insights and charts have something
-// to say from the start.
+// to show from the start.
 import { createInsights } from "../aggregator/insights.ts";
 import { createInsightMetrics } from "../aggregator/metrics.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -36,7 +36,7 @@ export const historyStart = (now: number): number => weeksUpTo(now, WEEKS).from;
 
 /**
  * Fills the history up to now, in small pieces beside the service, and computes its insights.
- * Rejects with the signal's reason; it is completed by doing it again.
+ * Rejects with the signal's reason; doing it again completes it.
  */
 export async function fillHistory(options: HistoryOptions): Promise<void> {
   const { store, log, holder, from, signal } = options;

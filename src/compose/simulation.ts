@@ -1,5 +1,5 @@
-// Simulations of this program: recorded as the aggregator records results, but without its metrics,
-// which are about real ones.
+// Records simulated results as the aggregator does, but without its metrics, which are about real
+// ones.
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { recordBatch } from "../aggregator/record-results.ts";
 import { slotOf } from "../model/slots.ts";
@@ -10,7 +10,7 @@ import type { FillOptions } from "../simulation/fill-store.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** What a simulation shares with all others. */
+/** The same for every simulation. */
 export function simulationOn({
   log,
 }: {

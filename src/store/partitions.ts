@@ -11,7 +11,7 @@ import type { Database } from "./database.ts";
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 3;
 
-/** Whoever comes later waits behind this lock too: it is tried again rather than waited for. */
+/** Whoever comes later waits behind this lock too: it retries rather than waits. */
 const LOCK_TIMEOUT = "50ms";
 const LOCK_ATTEMPTS = 5;
 const LOCK_PAUSE_MS = 100;
