@@ -1,4 +1,5 @@
 // Migrates a database's schema to this version. There are no down migrations.
+import { SqliteAdapter, sql } from "kysely";
 import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
 import type { Migration } from "kysely/migration";
@@ -45,11 +46,13 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
  * Sonde made the schema.
  */
 export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
+  const applied = await appliedMigrations(kysely);
+  refuseNewerSchema(applied);
+  if (applied.length === Object.keys(MIGRATIONS).length) return [];
   const migrator = new Migrator({
     db: kysely,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
   });
-  await refuseNewerSchema(kysely);
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error)
     throw new Error(
@@ -59,24 +62,29 @@ export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
   return results.map(({ migrationName }) => migrationName);
 }
 
+/** Kysely's introspection would read the columns of every table, also of each day of results. */
 export async function hasTable(kysely: Kysely<Schema>, table: string): Promise<boolean> {
-  const tables = await kysely.introspection.getTables({
-    withInternalKyselyTables: true,
-  });
-  return tables.some(({ name }) => name === table);
+  const isSqlite = kysely.getExecutor().adapter instanceof SqliteAdapter;
+  const found = isSqlite
+    ? sql`select 1 from sqlite_master where type = 'table' and name = ${table}`
+    : sql`select 1 where to_regclass(${table}) is not null`;
+  return (await found.execute(kysely)).rows.length > 0;
 }
 
-async function refuseNewerSchema(kysely: Kysely<Schema>): Promise<void> {
-  if (!(await hasTable(kysely, "kysely_migration"))) return;
+/** By name, in order. */
+async function appliedMigrations(kysely: Kysely<Schema>): Promise<string[]> {
+  if (!(await hasTable(kysely, "kysely_migration"))) return [];
   const applied = await kysely
     .withTables<{ kysely_migration: { name: string } }>()
     .selectFrom("kysely_migration")
     .select("name")
     .orderBy("name")
     .execute();
-  const unknown = applied
-    .map(({ name }) => name)
-    .filter((name) => !Object.hasOwn(MIGRATIONS, name));
+  return applied.map(({ name }) => name);
+}
+
+function refuseNewerSchema(applied: readonly string[]): void {
+  const unknown = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name));
   if (unknown.length === 0) return;
   const newest = Object.keys(MIGRATIONS).at(-1);
   throw new Error(
