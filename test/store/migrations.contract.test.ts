@@ -159,7 +159,7 @@ function oldStatRow(kind: string, period: number, call_id: string, latencies: re
 
 describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   it("makes each of its tokens that a call uses due for renewal", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const [used, alsoUsed, unused] = [aCall().id, aCall().id, aCall().id];
     const call = (token_id: string | null) => ({
       id: aCall().id,
@@ -196,7 +196,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   });
 
   it("keeps its results, with the bodies of responses", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const [call, other] = [newId(T0), newId(T0)];
     const ids = Array.from({ length: 1001 }, () => newId(T0));
     const results = ids.map((id, n) =>
@@ -240,7 +240,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   });
 
   it("keeps its results where they are, beside those of the days to come", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const [call, DAY] = [newId(T0), 86_400_000];
     const runOf = (due_time: number) =>
       aRun({ result_id: scheduledRunId(due_time, newId(T0)), target_id: call, due_time });
@@ -287,7 +287,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   });
 
   it("says of each schedule, run and audit entry whose it is", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const shared = { shared_org: 1, shared_community: 0, document: "{}" };
     const documents = [
       { ...shared, id: "call", kind: "call", owner: "ann", owner_org: "acme" },
@@ -360,7 +360,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   });
 
   it("takes each token as made for where its setting leads", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const url = "https://a.test/token";
     const row = (
       of: "auth_setting" | "token",
@@ -401,7 +401,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   });
 
   it("takes what was last seen of its agents as the first that is known", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const agent = {
       agent_id: "probe-1",
       location_id: "paris",
@@ -421,7 +421,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   });
 
   it("counts what each owner has", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const call = { kind: "call", shared_org: 0, shared_community: 0, document: '"é"' };
     await fillBefore(database, "0011-budgets", async (kysely) => {
       const rows = [
@@ -439,7 +439,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
   });
 
   it("keeps its statistics, to which new results are added", async () => {
-    await using database = await createTestDatabase(kind);
+    await using database = await createTestDatabase(kind, { empty: true });
     const call = newId(T0);
     const latencies = [12, 12, 300, 301, 40_000];
     const HOUR = 3_600_000;

@@ -91,13 +91,13 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
 
 let databases = 0;
 
-/** Creates an empty database on the server at `url` and returns its URL. */
-export async function createDatabase(url: string): Promise<string> {
+/** Creates a database on the server at `url`, empty or a copy of another one; returns its URL. */
+export async function createDatabase(url: string, template = "template1"): Promise<string> {
   databases += 1;
   const name = `test_${process.pid}_${databases}_${Math.random().toString(36).slice(2, 10)}`;
   const client = new Client(url);
   await client.connect();
-  await client.query(`create database ${name}`);
+  await client.query(`create database ${name} template ${template}`);
   await client.end();
   const database = new URL(url);
   database.pathname = `/${name}`;

@@ -1,6 +1,6 @@
 // Opens real stores on the adapters named by STORES.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
@@ -23,13 +23,56 @@ export interface TestDatabase extends AsyncDisposable {
   open(clock?: Clock): Promise<Store>;
 }
 
-export async function createTestDatabase(kind: StoreKind): Promise<TestDatabase> {
+/** Copies of one with the schema: migrating each would take longer than most tests. */
+const LOCATIONS: Readonly<
+  Record<StoreKind, (directory: string, empty: boolean) => Promise<StoreOptions["location"]>>
+> = {
+  async sqlite(directory, empty) {
+    const file = join(directory, "sonde.db");
+    if (!empty) writeFileSync(file, (sqliteTemplate ??= await migratedFile()));
+    return { file };
+  },
+  async postgres(_directory, empty) {
+    const server = inject("postgresUrl");
+    if (empty) return { url: await createDatabase(server) };
+    postgresTemplate ??= migratedDatabase(server);
+    return { url: await createDatabase(server, await postgresTemplate) };
+  },
+};
+
+let sqliteTemplate: Buffer | undefined;
+let postgresTemplate: Promise<string> | undefined;
+
+async function migratedFile(): Promise<Buffer> {
+  const directory = mkdtempSync(join(tmpdir(), "sonde-template-"));
+  const file = join(directory, "sonde.db");
+  await migrateOnly({ file });
+  const bytes = readFileSync(file);
+  rmSync(directory, { recursive: true });
+  return bytes;
+}
+
+/** Its name. */
+async function migratedDatabase(server: string): Promise<string> {
+  const url = await createDatabase(server);
+  await migrateOnly({ url });
+  return new URL(url).pathname.slice(1);
+}
+
+async function migrateOnly(location: StoreOptions["location"]): Promise<void> {
+  const sealer = createSealer({ current: randomBytes(32) });
+  const store = await openStore({ location, clock: systemClock, sealer, usesSecrets: false });
+  await store.close();
+}
+
+/** `empty`: without the schema. */
+export async function createTestDatabase(
+  kind: StoreKind,
+  { empty = false } = {},
+): Promise<TestDatabase> {
   const untrack = track(`${kind} database`);
   const directory = mkdtempSync(join(tmpdir(), "sonde-store-"));
-  const location =
-    kind === "sqlite"
-      ? { file: join(directory, "sonde.db") }
-      : { url: await createDatabase(inject("postgresUrl")) };
+  const location = await LOCATIONS[kind](directory, empty);
   const sealer = createSealer({ current: randomBytes(32) });
   const stores: Store[] = [];
   return {
