@@ -5,6 +5,7 @@ import { INSIGHT_KINDS } from "../../src/model/insight.ts";
 import type { Insight } from "../../src/model/insight.ts";
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
+import { newId, scheduledRunId } from "../../src/runtime/ids.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { captureLog } from "../runtime/log-lines.ts";
@@ -30,7 +31,12 @@ export interface Called extends Outcome {
 /** Records runs that ended like this; returns them. */
 export async function record(store: Store, called: readonly Called[]): Promise<PendingRun[]> {
   const runs = called.map(({ due, call = "call", location_id = "local" }) =>
-    aRun({ due_time: due, target_id: call, location_id }),
+    aRun({
+      result_id: scheduledRunId(due, newId(due)),
+      due_time: due,
+      target_id: call,
+      location_id,
+    }),
   );
   await store.pendingRuns.insert(runs);
   await store.results.record(runs.map((run, n) => aReport(run, called[n])));

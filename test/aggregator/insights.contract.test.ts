@@ -1,5 +1,6 @@
 // Insights reports: when they are computed, by whom, and what becomes of them.
 import { describe, expect, it } from "vitest";
+import { removeExpired } from "../../src/aggregator/retention.ts";
 import { insightId } from "../../src/model/insight.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport } from "../support/runs.ts";
@@ -204,22 +205,29 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(stored.filter((count) => count !== undefined)).toEqual([2]);
   });
 
-  it("stay as they are where results have been removed", async () => {
-    await using insights = await startInsights(kind, DUE);
-    const { store, database } = insights;
-    await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));
+  it("stay as they are where retention has removed results", async () => {
+    const now = MONDAY + 42 * DAY;
+    await using insights = await startInsights(kind, now);
+    const { store, clock } = insights;
+    await record(store, every(MONDAY, 42, DAY));
     await insights.run();
-    const before = await reportsOf(store, DUE);
-    await using raw = connect(database).kysely;
-    await raw
-      .deleteFrom("results")
-      .where("time", "<", MONDAY - 20 * HOUR)
-      .execute();
-    await record(store, [{ due: MONDAY - HOUR, total: 5000 }]);
+    const before = await reportsOf(store, now);
+    const days = { details: 1, raw: 1, hours: 1, audit: 1 };
+    const { signal } = new AbortController();
+    const onRemoved = () => undefined;
+    await removeExpired({ store, clock, days, holder: "one", signal, onRemoved });
+    // Needed for July, and two days before.
+    expect(await store.retention.completeSince()).toBe(MONDAY + 30 * DAY);
+    const late = MONDAY + 29 * DAY;
+    await record(store, [{ due: late, total: 5000 }]);
     await insights.run();
-    expect(await reportsOf(store, DUE)).toEqual(before);
-    expect(await marks(store)).toEqual([]);
-    expect(insights.lines().at(-1)).toMatchObject({ "results removed": 2 });
+    const after = await reportsOf(store, now);
+    expect(after.filter(({ start }) => start !== late - DAY)).toEqual(
+      before.filter(({ start }) => start !== late - DAY),
+    );
+    // Only those of periods that are still open.
+    expect((await marks(store)).filter(({ start }) => start <= late)).toEqual([]);
+    expect(insights.lines().at(-1)).toMatchObject({ stored: 1, "results removed": 1 });
   });
 
   it("leave calls alone that were deleted", async () => {
