@@ -28,7 +28,7 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde insights compute --from TIME --to TIME [--call ID]
                                 compute the reports of closed weeks and months again
   sonde stats rebuild [--from TIME] [--to TIME] [--call ID]
-                                repair statistics that are not those of their results
+                                repair statistics that differ from their results
   sonde retention run [--dry-run]
                                 remove what has expired, as the service does hourly
   sonde simulate --calls N --locations N --weeks N [--frequency MINUTES] [--seed N]
