@@ -53,9 +53,12 @@ export async function computeInsight(
   if (!call) return "call deleted";
   // Before the results: those that arrive meanwhile must not seem to be missing.
   const summaries = await store.stats.period({ call_id, kind, location_id: null }, start);
-  if ([...summaries.values()].every(({ count }) => count === 0)) return "nothing ran";
+  const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
+  if (results === 0) return "nothing ran";
   const range = { call_id, from: start, to: periodEnd(kind, start) };
-  const hours = await readPieces(daysOf(call_id, kind, start), store.insights.hours, signal);
+  // There are at most as many statistics.
+  const days = results > SEARCHED_AT_ONCE ? daysOf(call_id, kind, start) : [range];
+  const hours = await readPieces(days, store.insights.hours, signal);
   const read = await readLatencies(store, piecesOf(range, hours, COUNTED_AT_ONCE), signal);
   if (read.score.made < madeIn(summaries)) return "results removed";
   const searched = piecesOf(range, hours, SEARCHED_AT_ONCE);
