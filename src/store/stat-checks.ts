@@ -57,7 +57,7 @@ export const createStatCheckStore = (database: Database) => ({
       await lockStat(transaction, place, numberOf);
       const span = { call_id, location_id, result, from: time, to: periodEnd(kind, time) };
       const [stored] = await readStats(transaction, kind, span);
-      // Of a row that begins within a period, none.
+      // Nothing is behind a row that does not begin where a period does.
       const recomputed = (await RECOMPUTED[kind](transaction, span)).find(
         (each) => each.place.time === time,
       );
