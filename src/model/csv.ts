@@ -54,7 +54,7 @@ function cell(value: unknown): string {
 const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$|^$/;
 
 const quoted = (text: string): string =>
-  NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  NEEDS_QUOTES.test(text) ? `"${text.replaceAll(/"/g, '""')}"` : text;
 
 /**
  * How a formula begins, after spaces that a spreadsheet may drop: also in full width, which some
