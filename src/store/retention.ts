@@ -51,8 +51,8 @@ interface TableById {
   readonly table: DividedTable | "workflow_results";
   readonly id: string;
   readonly keptFrom: (kept: KeptFrom) => number;
-  /** Of a row: it started before. */
-  readonly startedBefore: (time: number) => RawBuilder<boolean>;
+  /** Of a row with an id beyond `after`, up to `last`: it started before. */
+  readonly startedBefore: (time: number, after: string, last: string) => RawBuilder<boolean>;
 }
 
 const RESULTS: TableById = {
@@ -66,8 +66,9 @@ const DETAILS: TableById = {
   table: "result_details",
   id: "result_id",
   keptFrom: ({ details }) => details,
-  startedBefore: (time) => sql`not exists (
+  startedBefore: (time, after, last) => sql`not exists (
     select 1 from results where results.id = result_details.result_id and results.time >= ${time}
+      and results.id > ${after} and results.id <= ${last}
   )`,
 };
 
@@ -125,7 +126,7 @@ const expiredRows = (
 ): RawBuilder<unknown> => {
   const key = sql.ref(id);
   return sql`from ${sql.table(table)}
-    where ${key} > ${after} and ${key} <= ${last} and ${startedBefore(kept)}`;
+    where ${key} > ${after} and ${key} <= ${last} and ${startedBefore(kept, after, last)}`;
 };
 
 async function countRows(kysely: Kysely<Schema>, from: RawBuilder<unknown>): Promise<number> {
