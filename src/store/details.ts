@@ -1,6 +1,7 @@
 // What a result shows beside its columns, packed: JSON, compressed where that pays. Both forms stay
 // readable for good: the first byte tells them apart.
-import { deflateSync, inflateSync } from "node:zlib";
+import { createInflate, deflateSync } from "node:zlib";
+import type { Inflate } from "node:zlib";
 
 /** Shorter JSON is kept as it is: compressing it costs more than it saves. Bytes. */
 const SHORT = 400;
@@ -69,18 +70,48 @@ const DICTIONARY = Buffer.from(
 const FORMAT = { dictionary: DICTIONARY };
 // Measured: a higher level is slower and saves nothing, a larger output is allocated for each call.
 const DEFLATE = { ...FORMAT, level: 3, windowBits: 13, memLevel: 5, chunkSize: 1024 };
-/** Room for most details: the default would take 16 KiB for each result that is read. */
-const INFLATE = { ...FORMAT, chunkSize: 2048 };
 
 export function pack(value: object): Uint8Array {
   const json = Buffer.from(JSON.stringify(value));
   return json.length < SHORT ? json : deflateSync(json, DEFLATE);
 }
 
-/** What `pack` packed. Throws where the bytes are damaged. */
-export function unpack(bytes: Uint8Array): unknown {
-  const json = bytes[0] === OPENING_BRACE ? Buffer.from(bytes) : inflateSync(bytes, INFLATE);
+/** What `pack` packed. Rejects where the bytes are damaged. */
+export async function unpack(bytes: Uint8Array): Promise<unknown> {
+  const json = bytes[0] === OPENING_BRACE ? Buffer.from(bytes) : await inflate(bytes);
   return JSON.parse(json.toString());
 }
 
 const OPENING_BRACE = 0x7b;
+
+const inflate = createInflater();
+
+/**
+ * Inflates one after another with the same stream: a stream for each would take more memory than
+ * what is read with it, and would be collected later.
+ */
+function createInflater(): (bytes: Uint8Array) => Promise<Buffer> {
+  let stream: Inflate | undefined;
+  let parts: Buffer[] = [];
+  let fail: (cause: Error) => void = () => undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const open = (): Inflate =>
+    createInflate(FORMAT)
+      .on("data", (part: Buffer) => parts.push(part))
+      .on("error", (cause) => {
+        stream = undefined;
+        fail(cause);
+      });
+  const inflateOne = (bytes: Uint8Array): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      [parts, fail] = [[], reject];
+      stream ??= open();
+      stream.reset();
+      stream.write(bytes, () => resolve(Buffer.concat(parts)));
+    });
+  return (bytes) => {
+    const inflated = last.then(() => inflateOne(bytes));
+    last = inflated.catch(() => undefined);
+    return inflated;
+  };
+}

@@ -125,12 +125,12 @@ export function toDetailsRow(
   };
 }
 
-export function toResult(
+export async function toResult(
   row: ResultRow & { readonly details: Uint8Array | null },
   nameOf: (number: number) => string,
-): Result {
+): Promise<Result> {
   const name = (number: number | null) => (number === null ? null : nameOf(number));
-  const { url, ...details } = row.details ? (unpack(row.details) as Details) : NO_DETAILS;
+  const { url, ...details } = row.details ? await unpackDetails(row.details) : NO_DETAILS;
   const result = nameOf(row.result) as ResultCode;
   return {
     id: row.id,
@@ -177,7 +177,10 @@ export function toResult(
   };
 }
 
-export const toContent = (packed: Uint8Array): Content => unpack(packed) as Content;
+const unpackDetails = (packed: Uint8Array): Promise<Details> => unpack(packed) as Promise<Details>;
+
+export const toContent = (packed: Uint8Array): Promise<Content> =>
+  unpack(packed) as Promise<Content>;
 
 const COLUMNS = {
   id: "text",

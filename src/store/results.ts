@@ -32,7 +32,7 @@ export function createResultStore(database: Database) {
   const read = async (query: ReturnType<typeof rows>): Promise<Result[]> => {
     const found = await query.execute();
     const nameOf = await namesOf(database, numbersIn(found));
-    return found.map((row) => toResult(row, nameOf));
+    return Promise.all(found.map((row) => toResult(row, nameOf)));
   };
   const getMany = async (ids: readonly string[]): Promise<Result[]> => {
     const results = await read(rows(ids));

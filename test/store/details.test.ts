@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { unpack } from "../../src/store/details.ts";
+import { pack, unpack } from "../../src/store/details.ts";
 
 const URL = "https://api.example.com/v1/orders?page=2";
 
 // Databases hold such bytes: a change of the dictionary would make their details unreadable.
-it("reads details that an earlier program packed", () => {
+it("reads details that an earlier program packed", async () => {
   const packed =
     "WGYpdb2+Q08q6KVwmaF+fhHIEvsCUE1khK84JkIvwUBCK1fRjCRYZBJdrpESqNiKIQMjcBkCLj8MsRcdlBcLyC0I5CII2oQgHLsAbYydKQ==";
-  expect(unpack(Buffer.from(packed, "base64"))).toEqual({
+  expect(await unpack(Buffer.from(packed, "base64"))).toEqual({
     url: URL,
     request: {
       url: URL,
@@ -30,4 +30,19 @@ it("reads details that an earlier program packed", () => {
     hops: [],
     certificate: null,
   });
+});
+
+it("reads many at once, each as it was packed, also after one that is damaged", async () => {
+  const values = Array.from({ length: 200 }, (_, n) => ({
+    url: URL,
+    body: `${n} `.repeat(n * 40),
+  }));
+  const packed = values.map(pack);
+  const damaged = packed.map((bytes, n) => (n === 100 ? bytes.map((byte) => byte ^ 0x55) : bytes));
+  const read = await Promise.allSettled(damaged.map(unpack));
+  const expected = values.map((value) => ({ status: "fulfilled", value }));
+  expect(read.toSpliced(100, 1)).toEqual(expected.toSpliced(100, 1));
+  expect(read[100]?.status).toBe("rejected");
+  await expect(unpack((packed[150] as Uint8Array).subarray(0, -10))).rejects.toThrow();
+  expect(await unpack(packed[150] as Uint8Array)).toEqual(values[150]);
 });
