@@ -106,7 +106,7 @@ function documentOf(
     meta: {
       name,
       tags: [SIMULATED_TAG],
-      description: "Simulated: its results were made up, and nothing ever calls its URL",
+      description: "Simulated: its results are generated, and its URL is never called",
     },
     request: { method: service.method, url },
   };
