@@ -6,7 +6,8 @@ import type { TestSpecification } from "vitest/node";
 // "embedded" needs no server: SQLite and the in-process bus. "contracts" runs the contract suites
 // again, on PostgreSQL and NATS: STORES and BUSES select the adapters. In both, files share
 // processes, since loading the program for each would take as long as its tests. "servers" starts
-// servers and child processes; each of its files has a process of its own.
+// servers and child processes; each of its files has a process of its own. "faults" holds the fault
+// tests that take minutes: `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
@@ -16,6 +17,7 @@ const shared = {
   // More workers than two processors serve: many files wait for servers and clocks.
   maxWorkers: 4,
 };
+const LONG = "test/faults/**/*.long.test.ts";
 const ownProcess = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
@@ -78,6 +80,17 @@ export default defineConfig({
           name: "servers",
           globalSetup: ["test/support/servers.ts"],
           include: ownProcess,
+          exclude: [LONG],
+          env: { STORES: "postgres", BUSES: "nats" },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "faults",
+          globalSetup: ["test/support/servers.ts"],
+          include: [LONG],
+          testTimeout: 6 * 60_000,
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },

@@ -1,5 +1,4 @@
-// The ledger holds although processes are killed at random moments under load. KILL_SEED=<number>
-// repeats the moments of a run.
+// The ledger holds although processes are killed at random moments under load.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
@@ -10,18 +9,16 @@ import { startNatsServer } from "../support/nats-server.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
+import { announcedSeed, randomOf } from "../support/seed.ts";
 import { startTarget } from "../support/target-server.ts";
 
 const DEPLOYMENTS = 60;
 const LOAD_MS = 65_000;
 const ANSWER_AFTER_MS = 300;
-const seed = Number(process.env["KILL_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
 
 describe.concurrent("under load, with processes killed and restarted", { timeout: 110_000 }, () => {
-  it("each due slot has one outcome, counted once: all roles in one process", async ({
-    annotate,
-  }) => {
-    await annotate(`KILL_SEED=${seed}`);
+  it("each due slot has one outcome, counted once: all roles in one process", async (test) => {
+    const random = randomOf(await announcedSeed(test));
     await using target = await startSlowTarget();
     using folder = makeFolder();
     mkdirSync(folder.dataDir);
@@ -36,7 +33,7 @@ describe.concurrent("under load, with processes killed and restarted", { timeout
 
     await using process = replaceable(start);
     const since = systemClock.now();
-    for (const at of moments(randomOf(seed), 4)) {
+    for (const at of moments(random, 4)) {
       await systemClock.waitUntil(since + at);
       await process.killAndReplace();
     }
@@ -50,10 +47,8 @@ describe.concurrent("under load, with processes killed and restarted", { timeout
     ).toEqual([]);
   });
 
-  it("each due slot has one outcome, counted once: scheduler, agent and aggregator apart", async ({
-    annotate,
-  }) => {
-    await annotate(`KILL_SEED=${seed}`);
+  it("each due slot has one outcome, counted once: scheduler, agent and aggregator apart", async (test) => {
+    const random = randomOf(await announcedSeed(test));
     await using target = await startSlowTarget();
     await using nats = await startNatsServer();
     const url = await createDatabase(inject("postgresUrl"));
@@ -70,7 +65,6 @@ describe.concurrent("under load, with processes killed and restarted", { timeout
       stack.use(replaceable(() => startSonde(["serve", "--roles", role], { env }))),
     );
     const since = systemClock.now();
-    const random = randomOf(seed + 1);
     for (const [n, at] of moments(random, 6).entries()) {
       await systemClock.waitUntil(since + at);
       const victim = n < processes.length ? n : Math.floor(random() * processes.length);
@@ -127,14 +121,3 @@ const moments = (random: () => number, count: number): number[] =>
   Array.from({ length: count }, () => 2000 + random() * (LOAD_MS - 12_000)).toSorted(
     (a, b) => a - b,
   );
-
-/** Mulberry32: a seeded generator of numbers from 0 to 1. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

@@ -46,11 +46,12 @@ export async function deployMany(
   return schedules;
 }
 
-/** Resolves when every run due before `due` has an outcome. */
+/** Resolves when every run due before `due` has an outcome; rejects after `withinMs`. */
 export const outcomesOf = (
   store: Store,
   schedules: readonly Schedule[],
   due: number,
+  withinMs = 25_000,
 ): Promise<void> =>
   vi.waitFor(
     async () => {
@@ -58,7 +59,7 @@ export const outcomesOf = (
       const open = pending.filter(({ due_time }) => due_time < due);
       expect(open.map((run) => `${run.deployment_id} ${run.due_time}`)).toEqual([]);
     },
-    { timeout: 25_000, interval: 200 },
+    { timeout: withinMs, interval: 200 },
   );
 
 /** Expects a correct ledger and returns it. */

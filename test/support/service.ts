@@ -1,0 +1,103 @@
+// The whole service as its operator runs it: real processes on NATS and PostgreSQL, with calls due
+// every minute, and the check that its ledger holds.
+import { expect, inject } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Schedule } from "../../src/store/records.ts";
+import { deployMany, expectLedger, openDisposable, outcomesOf } from "./deployments.ts";
+import { readLedger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import { startNatsServer } from "./nats-server.ts";
+import type { NatsServer, NatsServerOptions } from "./nats-server.ts";
+import { createDatabase } from "./postgres.ts";
+import { runSonde, startSonde } from "./process.ts";
+import type { SondeProcess } from "./process.ts";
+import { startTarget } from "./target-server.ts";
+import type { HttpTarget } from "./target-server.ts";
+import { until } from "./until.ts";
+
+export interface ServiceOptions {
+  /** Calls that are due every minute; default 60. */
+  readonly deployments?: number;
+  /** Default: an empty database of the tests' server. */
+  readonly databaseUrl?: string;
+  readonly nats?: NatsServerOptions;
+}
+
+export interface TestService extends AsyncDisposable {
+  readonly nats: NatsServer;
+  readonly target: HttpTarget;
+  readonly store: Store;
+  readonly schedules: readonly Schedule[];
+  /** Starts a process with these roles. */
+  start(roles: string, settings?: Readonly<Record<string, string>>): SondeProcess;
+  ledger(): Promise<Ledger>;
+  /** Resolves when a run due after `ms` is complete. */
+  completes(ms?: number): Promise<void>;
+  /**
+   * Waits for the outcome of every run that is due by now, at most `withinMs`, and stops all
+   * processes. Expects one outcome for each due slot, and statistics that count each once: by the
+   * tests' own sums, and by `sonde stats rebuild`.
+   */
+  expectLedgerHolds(withinMs?: number): Promise<Ledger>;
+}
+
+const ANSWER_AFTER_MS = 300;
+
+export async function startService(options: ServiceOptions = {}): Promise<TestService> {
+  await using stack = new AsyncDisposableStack();
+  const target = stack.use(
+    await startTarget((_, response) => {
+      setTimeout(() => response.end("ok"), ANSWER_AFTER_MS);
+    }),
+  );
+  const nats = stack.use(await startNatsServer(options.nats));
+  const url = options.databaseUrl ?? (await createDatabase(inject("postgresUrl")));
+  const store = stack.use(await openDisposable({ url }));
+  const schedules = await deployMany(store, target.url, options.deployments ?? 60);
+  const env = {
+    SONDE_DATABASE_URL: url,
+    SONDE_MASTER_KEY: "5a".repeat(32),
+    SONDE_NATS_URL: nats.url,
+    SONDE_EGRESS_ALLOW: target.authority,
+  };
+  const processes: SondeProcess[] = [];
+  const running = stack.move();
+  const ledger = () => readLedger(store, schedules);
+  return {
+    nats,
+    target,
+    store,
+    schedules,
+    ledger,
+    start(roles, settings = {}) {
+      const started = startSonde(["serve", "--roles", roles], { env: { ...env, ...settings } });
+      processes.push(running.use(started));
+      return started;
+    },
+    completes: (ms = 0) =>
+      until(async () => {
+        const { results } = await ledger();
+        expect(
+          results.some((result) => isComplete(result) && dueOf(result) > ms),
+          "a complete run",
+        ).toBe(true);
+      }),
+    async expectLedgerHolds(withinMs) {
+      await outcomesOf(store, schedules, systemClock.now(), withinMs);
+      await Promise.all(processes.map((each) => each.stop()));
+      const held = await expectLedger(store, schedules);
+      const rebuilt = await runSonde(["stats", "rebuild"], { env });
+      expect(rebuilt).toMatchObject({ code: 0, stdout: "" });
+      return held;
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+type Result = Ledger["results"][number];
+
+export const isComplete = ({ meta }: Result): boolean => meta.result === "COMPLETE";
+
+/** In epoch milliseconds. */
+export const dueOf = ({ meta }: Result): number => Date.parse(meta.due_time);
