@@ -23,6 +23,7 @@ const ownProcess = [
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
   "test/web/**/*.test.ts",
+  "test/deploy/**/*.test.ts",
   "test/bench/smoke.test.ts",
   // Replaces a Node module.
   "test/agent/http/self-connection.test.ts",

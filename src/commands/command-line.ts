@@ -2,6 +2,7 @@
 import { listAudit } from "./audit.ts";
 import { findCommand, parse, refuseForeign, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
+import { checkHealth } from "./health.ts";
 import { computeInsights } from "./insights.ts";
 import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
 import { addLocation, listLocations, printAgentEnvironment } from "./locations.ts";
@@ -16,6 +17,7 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
 
   sonde serve [--roles api,scheduler,agent,aggregator] [--demo]
                                 run the roles until a signal ends them
+  sonde health                  ask the process with these settings whether it is ready
   sonde migrate                 bring the database schema up to date
   sonde keys create [--level VIEWER|EDITOR|OWNER] [--owner NAME [--org NAME]]
   sonde keys list
@@ -49,6 +51,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       await serve(input, stop);
     },
   },
+  health: checkHealth,
   migrate: {
     // Opening a store migrates it.
     run: ({ config, print }) =>

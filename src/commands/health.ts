@@ -1,0 +1,44 @@
+// `sonde health`: asks the process with the same settings whether it is ready. For the health
+// checks of container platforms, which have no HTTP client in the image.
+import type { Config } from "../config/config.ts";
+import { invalid } from "../model/errors.ts";
+import type { Command } from "./command.ts";
+
+const ANSWER_WITHIN_MS = 4_000;
+
+export const checkHealth: Command = {
+  /** Rejects unless the process is ready. */
+  async run({ config, print }) {
+    const url = readinessUrl(config);
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).catch(
+      (cause: Error) => {
+        throw new Error(`no answer from ${url} (${reasonOf(cause)}): is \`sonde serve\` running?`, {
+          cause,
+        });
+      },
+    );
+    const text = (await response.text()).trimEnd();
+    if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text}`);
+    print("ready\n");
+  },
+};
+
+/** Throws if the port is not known in advance. */
+function readinessUrl({ opsHost, opsPort }: Config): string {
+  if (opsPort === 0)
+    throw invalid("health needs a fixed port: set SONDE_OPS_PORT to that of `sonde serve`");
+  return `http://${reachable(opsHost)}:${opsPort}/readyz`;
+}
+
+/** The host of a URL that reaches a listener on `host` from this machine. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** What fetch itself says about a failed connection is always "fetch failed". */
+const reasonOf = (error: Error): string =>
+  error.cause instanceof Error
+    ? ((error.cause as NodeJS.ErrnoException).code ?? error.cause.message)
+    : error.message;
