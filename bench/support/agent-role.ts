@@ -48,7 +48,7 @@ function createRuns(bus: Bus, url: string) {
         if (left === 0) onDone.resolve();
       });
       // The agent asks for the time before it starts.
-      await bus.consumeHeartbeats(async (_, answer) => answer(systemClock.now()));
+      await bus.consumeHeartbeats(async (_, answer) => answer({ now: systemClock.now() }));
     },
     /** Resolves when every report has arrived. */
     async make(calls: number): Promise<void> {

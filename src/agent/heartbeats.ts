@@ -43,7 +43,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
     try {
       const sent = clock.monotonic();
       const seenAt = bus.seenAt();
-      const hubTime = await bus.sendHeartbeat({
+      const answer = await bus.sendHeartbeat({
         agent_id: agentId,
         location_id: locationId,
         version,
@@ -53,8 +53,8 @@ export function createHeartbeats(settings: HeartbeatSettings) {
         ...(isPublicAddress(seenAt) && { remote_addr: seenAt }),
         ...(offset !== undefined && { clock_offset_ms: offset }),
       });
-      if (hubTime === null) return;
-      clock.learn({ sent, hubTime, received: clock.monotonic() });
+      if (answer === null) return;
+      clock.learn({ sent, hubTime: answer.now, received: clock.monotonic() });
       note(clock.offset());
     } catch (cause) {
       log.debug({ err: cause }, "heartbeat not sent");

@@ -16,7 +16,7 @@ export function createAggregator(options: RecordResultsOptions & { readonly bus:
         await bus.consumeHeartbeats(async (heartbeat, answer) => {
           try {
             const now = await store.now();
-            answer(now);
+            answer({ now });
             await store.locations.recordHeartbeat(heartbeat, now);
           } catch (err) {
             log.debug({ err, agent_id: heartbeat.agent_id }, "heartbeat not stored");

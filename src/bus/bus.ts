@@ -3,7 +3,7 @@ import { AppError } from "../model/errors.ts";
 import type { Tick } from "../model/tick.ts";
 import type { RunReport } from "../model/result.ts";
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
-import type { Heartbeat } from "../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
 
 /** The bus can never carry these runs. */
 export class TooLargeError extends AppError {
@@ -24,8 +24,8 @@ export interface Consumer {
 /** May answer once; its work may go on after the answer. */
 export type QuestionHandler<Q, A> = (question: Q, answer: (content: A) => void) => Promise<void>;
 
-/** Answers with the hub's time, in epoch milliseconds; the sooner, the more exact. */
-export type HeartbeatHandler = QuestionHandler<Heartbeat, number>;
+/** The sooner after its `now` it answers, the more exact is the agent's time. */
+export type HeartbeatHandler = QuestionHandler<Heartbeat, HeartbeatAnswer>;
 
 export type CredentialsHandler = QuestionHandler<CredentialsRequest, CallCredentials>;
 
@@ -77,10 +77,10 @@ export interface Bus {
   reportsSafe(): Promise<void>;
 
   /**
-   * Resolves with the hub's time, in epoch milliseconds, or with null when nobody answers within
-   * `ANSWER_MS`. Best effort: a heartbeat without a consumer is lost.
+   * Resolves with the hub's answer, or with null when nobody answers within `ANSWER_MS`. Best
+   * effort: a heartbeat without a consumer is lost.
    */
-  sendHeartbeat(heartbeat: Heartbeat): Promise<number | null>;
+  sendHeartbeat(heartbeat: Heartbeat): Promise<HeartbeatAnswer | null>;
   /** Each heartbeat goes to one of the consumers. */
   consumeHeartbeats(handler: HeartbeatHandler): Promise<Consumer>;
 

@@ -1,7 +1,7 @@
 // Questions of agents to the hub: best effort, neither kept nor redelivered. One consumer gets
 // each, and may answer.
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
-import type { Heartbeat } from "../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
 import type { Bus, Consumer, QuestionHandler } from "./bus.ts";
 import { ANSWER_MS } from "./bus.ts";
 import type { MessageKind, Observer } from "./delivery.ts";
@@ -36,7 +36,7 @@ type Asking =
 
 /** Connects those who ask and those who answer within this process. */
 export function createQuestionLines(observer: Observer): Pick<Bus, Asking | "close"> {
-  const heartbeats = createQuestionLine<Heartbeat, number>("heartbeat", observer);
+  const heartbeats = createQuestionLine<Heartbeat, HeartbeatAnswer>("heartbeat", observer);
   const credentials = createQuestionLine<CredentialsRequest, CallCredentials>(
     "credentials request",
     observer,

@@ -4,7 +4,7 @@ import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { MessagePort } from "node:worker_threads";
 import { unavailable } from "../model/errors.ts";
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
-import type { Heartbeat } from "../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
@@ -16,7 +16,7 @@ interface HubEnd {
   consume(order: { readonly consumer: number; readonly locationId: string }): Promise<void>;
   drain(consumer: number): Promise<void>;
   publish(reports: string): Promise<void>;
-  heartbeat(heartbeat: Heartbeat): Promise<number | null>;
+  heartbeat(heartbeat: Heartbeat): Promise<HeartbeatAnswer | null>;
   credentials(request: CredentialsRequest): Promise<CallCredentials | null>;
 }
 

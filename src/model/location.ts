@@ -34,15 +34,42 @@ export interface Location {
 /** The last instant with a four-digit year. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
+const AGENT_ID = /^[A-Za-z0-9_.-]{1,128}$/;
+
+const Count = (maximum: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum, description });
+
+/** An agent of another version may lack optional fields, and may send others. */
 export const HeartbeatSchema = Type.Object({
-  agent_id: Type.String(),
+  agent_id: Type.String({ pattern: AGENT_ID.source }),
   location_id: LocationId,
-  version: Type.String(),
-  in_flight: Type.Integer({ minimum: 0 }),
-  sent: Type.Number({ description: "epoch milliseconds" }),
+  version: Type.String({ pattern: "^[!-~]{1,64}$" }),
+  protocol: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: "absent: 1" }),
+  ),
+  state: Type.Optional(
+    Type.String({
+      pattern: "^[a-z_]{1,32}$",
+      description: "online, draining or stopped; any other counts as online, which is the default",
+    }),
+  ),
+  capacity: Type.Optional(Count(1_000_000, "maximum runs at a time")),
+  in_flight: Count(1_000_000, "runs under way"),
+  held: Type.Optional(Count(100_000_000, "ticks that have not started")),
+  spool: Type.Optional(
+    Type.Object(
+      {
+        reports: Count(1_000_000_000, "that wait for the bus"),
+        bytes: Count(Number.MAX_SAFE_INTEGER, "of these reports"),
+      },
+      { description: "absent without a spool, or while it cannot be opened" },
+    ),
+  ),
+  sent: Type.Number({ minimum: 0, maximum: LAST_INSTANT, description: "epoch milliseconds" }),
   remote_addr: Type.Optional(
     Type.String({
       maxLength: 45,
+      pattern: "^[0-9A-Fa-f:.]*$",
       description: "the public address that the agent calls from; absent if it is not known",
     }),
   ),
@@ -55,17 +82,26 @@ export const HeartbeatSchema = Type.Object({
   ),
 });
 
-/** The answer to a heartbeat: the hub's time. */
+/** The answer to a heartbeat: the hub's time, and its orders, which hold until the next answer. */
 export const HeartbeatAnswerSchema = Type.Object({
   now: Type.Number({
     minimum: 0,
     maximum: LAST_INSTANT,
     description: "epoch milliseconds",
   }),
+  drain: Type.Optional(Type.Boolean({ description: "take no more ticks" })),
+  refused: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: "why the hub takes no results of this agent: a sentence for its operator",
+    }),
+  ),
 });
 
 /** The state of an agent at its latest heartbeat. */
 export type Heartbeat = Readonly<Static<typeof HeartbeatSchema>>;
+export type HeartbeatAnswer = Readonly<Static<typeof HeartbeatAnswerSchema>>;
 
 export const heartbeatValidator = createValidator(HeartbeatSchema);
 export const heartbeatAnswerValidator = createValidator(HeartbeatAnswerSchema);

@@ -41,7 +41,7 @@ async function startSystem({ start }: Adapter, { wrongBy = 0, hubAnswers = true 
   const [heartbeats, results]: [Heartbeat[], ReportedResult[]] = [[], []];
   await bus.consumeHeartbeats(async (heartbeat, answer) => {
     heartbeats.push(heartbeat);
-    if (hubAnswers) answer(hubNow());
+    if (hubAnswers) answer({ now: hubNow() });
   });
   await bus.consumeReports(async (batch) => {
     results.push(...batch.flatMap((report) => report.results));

@@ -392,7 +392,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
     for (let listeners = 0; listeners < 3; listeners += 1)
       await bus.consumeHeartbeats(async (heartbeat, answer) => {
         taken.push(heartbeat);
-        answer(heartbeat.sent);
+        answer({ now: heartbeat.sent });
       });
     for (const heartbeat of late) await bus.sendHeartbeat(heartbeat);
     expect(taken).toEqual(late);
@@ -403,11 +403,13 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
     const [hub, agent] = [await fixture.join(), await fixture.join()];
     const release = Promise.withResolvers<void>();
     const consumer = await hub.consumeHeartbeats(async (_, answer) => {
-      answer(1_790_000_000_123);
+      answer({ now: 1_790_000_000_123 });
       await release.promise;
     });
     await until(async () =>
-      expect(await agent.sendHeartbeat(aHeartbeat(newLocation()))).toBe(1_790_000_000_123),
+      expect(await agent.sendHeartbeat(aHeartbeat(newLocation()))).toEqual({
+        now: 1_790_000_000_123,
+      }),
     );
     let drained = false;
     const draining = consumer.drain().then(() => (drained = true));
@@ -421,7 +423,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
     const hub = await fixture.join();
     await hub.consumeHeartbeats(async ({ in_flight }, answer) => {
       await delay(50 - 10 * in_flight);
-      answer(in_flight);
+      answer({ now: in_flight, drain: true });
     });
     const senders = await Promise.all(
       [1, 2, 3, 4].map(async (in_flight) => {
@@ -429,8 +431,10 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
         return () => bus.sendHeartbeat({ ...heartbeat, in_flight });
       }),
     );
-    await until(async () => expect(await senders[0]?.()).toBe(1));
-    expect(await Promise.all(senders.map((send) => send()))).toEqual([1, 2, 3, 4]);
+    await until(async () => expect(await senders[0]?.()).toEqual({ now: 1, drain: true }));
+    expect(await Promise.all(senders.map((send) => send()))).toEqual(
+      [1, 2, 3, 4].map((now) => ({ now, drain: true })),
+    );
   });
 
   it.each([

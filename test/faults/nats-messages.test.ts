@@ -87,7 +87,7 @@ describe("a message that does not fit its subject", () => {
     const seen: Heartbeat[] = [];
     await bus.consumeHeartbeats(async (heartbeat, answer) => {
       seen.push(heartbeat);
-      answer(T0);
+      answer({ now: T0 });
     });
     const subject = `sonde.heartbeats.${here}`;
     await until(async () => {
@@ -108,7 +108,7 @@ describe("a heartbeat", () => {
     await using client = await connect({ servers: server.url });
     const seen: Heartbeat[] = [];
     await bus.consumeHeartbeats(async (heartbeat, answer) => {
-      answer(T0);
+      answer({ now: T0 });
       seen.push(heartbeat);
     });
     const heartbeat = aHeartbeat("here");
@@ -256,14 +256,14 @@ describe("the credential of a location's agents", () => {
     await hub.consumeReports(async (batch) => {
       reports += batch.length;
     });
-    await hub.consumeHeartbeats(async (_, answer) => answer(T0));
+    await hub.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
     await hub.consumeCredentialsRequests(async (_, answer) => answer({ unable: "no more" }));
     const request = { location_id: "here", run_id: "run", result_id: "result" };
     const exchange = async (): Promise<void> => {
       const tick = aTick({ location_id: "here" });
       await hub.publishTicks([tick]);
       await until(async () => {
-        expect(await agent.sendHeartbeat(aHeartbeat("here"))).toBe(T0);
+        expect(await agent.sendHeartbeat(aHeartbeat("here"))).toEqual({ now: T0 });
         expect(await agent.requestCredentials(request)).toEqual({ unable: "no more" });
         expect(seen).toContain(tick.result_id);
         expect(reports).toBe(seen.length);
@@ -311,13 +311,15 @@ describe("the credential of a location's agents", () => {
     await using agent = await connectTo(as(server.url, "agent"), { locationId: "here" });
     await using client = await connect({ servers: server.url, user: "agent", pass: "agent" });
     await using observer = await connect({ servers: server.url, user: "hub", pass: "hub" });
-    await hub.consumeHeartbeats(async (_, answer) => answer(T0));
+    await hub.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
     await hub.publishTicks([aTick({ location_id: "here" })]);
-    await until(async () => expect(await agent.sendHeartbeat(aHeartbeat("here"))).toBe(T0));
+    await until(async () =>
+      expect(await agent.sendHeartbeat(aHeartbeat("here"))).toEqual({ now: T0 }),
+    );
     const reply = "$JS.API.STREAM.PURGE.SONDE_TICKS";
     client.publish("sonde.heartbeats.here", JSON.stringify(aHeartbeat("here")), { reply });
     await client.flush();
-    expect(await agent.sendHeartbeat(aHeartbeat("here"))).toBe(T0);
+    expect(await agent.sendHeartbeat(aHeartbeat("here"))).toEqual({ now: T0 });
     expect(await storedIn(observer, "SONDE_TICKS")).toBe(1);
   });
 

@@ -10,7 +10,7 @@ import type { Tick } from "../../model/tick.ts";
 import { tickValidator } from "../../model/tick.ts";
 import type { RunReport } from "../../model/result.ts";
 import { runReportValidator } from "../../model/result.ts";
-import type { Heartbeat } from "../../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../../model/location.ts";
 import { heartbeatAnswerValidator, heartbeatValidator } from "../../model/location.ts";
 import type { Validator } from "../../model/validate.ts";
 import { MAX_REPORTS_PER_BATCH } from "../bus.ts";
@@ -56,11 +56,12 @@ export const decodeReports = (data: Uint8Array, locationId: string): RunReport[]
 export const decodeHeartbeat = (data: Uint8Array, locationId: string): Heartbeat =>
   checked("heartbeat", parse(data), heartbeatValidator, locationId);
 
-export const encodeHubTime = (now: number): Uint8Array => Buffer.from(JSON.stringify({ now }));
+export const encodeHeartbeatAnswer = (answer: HeartbeatAnswer): Uint8Array =>
+  Buffer.from(JSON.stringify(answer));
 
 /** Throws for anything else. */
-export const decodeHubTime = (data: Uint8Array): number =>
-  heartbeatAnswerValidator.parse(parse(data)).now;
+export const decodeHeartbeatAnswer = (data: Uint8Array): HeartbeatAnswer =>
+  heartbeatAnswerValidator.parse(parse(data));
 
 export const decodeCredentialsRequest = (data: Uint8Array, locationId: string) =>
   checked("the request", parse(data), credentialsRequestValidator, locationId);

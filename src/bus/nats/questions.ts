@@ -1,7 +1,7 @@
 // Questions of agents on plain NATS: requests, whose replies are the hub's answers.
 import type { CallCredentials, CredentialsRequest } from "../../model/call-credentials.ts";
 import { locationOf } from "../../model/location.ts";
-import type { Heartbeat } from "../../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../../model/location.ts";
 import type { Consumer } from "../bus.ts";
 import { ANSWER_MS } from "../bus.ts";
 import type { MessageKind } from "../delivery.ts";
@@ -10,9 +10,9 @@ import {
   decodeCallCredentials,
   decodeCredentialsRequest,
   decodeHeartbeat,
-  decodeHubTime,
+  decodeHeartbeatAnswer,
   encodeCallCredentials,
-  encodeHubTime,
+  encodeHeartbeatAnswer,
   encodeQuestion,
 } from "./codec.ts";
 import type { ReceivedMessage } from "./codec.ts";
@@ -35,13 +35,13 @@ export interface Questions<Q, A> {
   readonly decodeAnswer: (data: Uint8Array) => A;
 }
 
-export const HEARTBEATS: Questions<Heartbeat, number> = {
+export const HEARTBEATS: Questions<Heartbeat, HeartbeatAnswer> = {
   kind: "heartbeat",
   subjectOf: heartbeatSubject,
   queue: "aggregator",
   decode: decodeHeartbeat,
-  encodeAnswer: encodeHubTime,
-  decodeAnswer: decodeHubTime,
+  encodeAnswer: encodeHeartbeatAnswer,
+  decodeAnswer: decodeHeartbeatAnswer,
 };
 
 export const CREDENTIALS: Questions<CredentialsRequest, CallCredentials> = {
