@@ -20,7 +20,10 @@ fi
 version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' package.json)
 image=${IMAGE:-sonde:$version}
 
-"$tool" build --file deploy/Dockerfile --build-arg "VERSION=$version" --tag "$image" "$@" .
+# Podman's own format has no health check.
+format=()
+if [ "$(basename "$tool")" = podman ]; then format=(--format docker); fi
+"$tool" build "${format[@]}" --file deploy/Dockerfile --build-arg "VERSION=$version" --tag "$image" "$@" .
 
 echo "Trying $image"
 # Word splitting is wanted: RUN_OPTIONS holds several options.

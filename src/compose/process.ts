@@ -25,7 +25,7 @@ import { composeRoles } from "./roles.ts";
 import { openConfiguredStore } from "./store.ts";
 
 /** Requests to token endpoints may take 10 s, then runs in flight 10 s, then the rest a moment. */
-const STOP_DEADLINE_MS = 25_000;
+export const STOP_DEADLINE_MS = 25_000;
 
 export interface System {
   readonly lifecycle: Lifecycle;

@@ -26,6 +26,11 @@ const REQUIREMENTS: readonly Requirement[] = [
     debianPackage: "chromium",
     isPresent: () => findProgram("chromium") !== undefined,
   },
+  {
+    what: "systemd-analyze",
+    debianPackage: "systemd",
+    isPresent: () => findProgram("systemd-analyze") !== undefined,
+  },
 ];
 
 const peer = (name: string, debianPackage: string): Requirement => ({

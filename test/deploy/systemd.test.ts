@@ -1,0 +1,58 @@
+// The units of deploy/systemd: what systemd says about them, and whether they fit the program.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { STOP_DEADLINE_MS } from "../../src/compose/process.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { findProgram } from "../support/programs.ts";
+
+const UNITS = "deploy/systemd";
+/** systemd's exposure level, times ten: 20 is the end of what it calls OK. */
+const MAX_EXPOSURE = 20;
+
+const folder = mkdtempSync(join(tmpdir(), "sonde-units-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const services = readdirSync(UNITS).filter((name) => name.endsWith(".service"));
+
+describe.each(services)("%s", (name) => {
+  const unit = readFileSync(join(UNITS, name), "utf8");
+  const values = (key: string): string[] =>
+    [...unit.matchAll(new RegExp(`^${key}=(.*)$`, "gm"))].map(([, value = ""]) => value);
+
+  it("is valid and confines its process", () => {
+    const analyze = findProgram("systemd-analyze");
+    if (analyze === undefined)
+      throw new Error("systemd-analyze is not installed: apt-get install systemd");
+    // The program is not installed here.
+    const path = join(folder, name.replace("@", "@paris"));
+    writeFileSync(path, unit.replace(/^ExecStart=.*$/m, "ExecStart=/bin/true"));
+    const run = (...args: string[]) => spawnSync(analyze, [...args, path], { encoding: "utf8" });
+    // Without the option, an unknown key is only a warning.
+    const verified = run("verify", "--man=no", "--recursive-errors=yes");
+    expect([verified.status, verified.stderr]).toEqual([0, ""]);
+    const security = run("security", "--offline=true", `--threshold=${MAX_EXPOSURE}`);
+    expect(security.status, security.stdout).toBe(0);
+    // V8 could not compile.
+    expect(values("MemoryDenyWriteExecute")).toEqual([]);
+  });
+
+  it("runs the program with settings that it knows, and gives it time to stop", () => {
+    const [node = "", main = "", ...args] = (values("ExecStart")[0] ?? "").split(" ");
+    for (const path of [node, main])
+      expect([path, existsSync(path.replace("/opt/sonde/", ""))]).toEqual([path, true]);
+    expect(args).toEqual(["serve"]);
+    const settings = values("Environment").map((pair) =>
+      pair.replaceAll("%i", "paris").split("=", 2),
+    );
+    const { NODE_COMPILE_CACHE, ...env } = Object.fromEntries(settings) as Record<string, string>;
+    expect(NODE_COMPILE_CACHE).toBeDefined();
+    const { roles } = loadConfig({ ...env, SONDE_NATS_URL: "nats://nats:4222" });
+    expect(roles.length).toBeGreaterThan(0);
+    const [stopSeconds] = values("TimeoutStopSec").map(Number);
+    expect(stopSeconds).toBeGreaterThan(STOP_DEADLINE_MS / 1000);
+    expect(values("Restart")).toEqual(["always"]);
+  });
+});
