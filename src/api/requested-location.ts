@@ -19,7 +19,9 @@ export async function locationToFilter(
   wanted: string | undefined,
 ): Promise<string | null> {
   if (wanted === undefined || wanted === ALL_LOCATIONS) return null;
-  const choice = await resolveLocation(store, "location_id", wanted);
+  // Results of a location stay when it is removed.
+  const known = (await store.locations.listAll()).map(({ id }) => id);
+  const choice = chooseLocation(known, "location_id", wanted);
   if ("fault" in choice) throw invalid(choice.fault);
   return choice.id;
 }

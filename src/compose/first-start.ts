@@ -1,4 +1,6 @@
 // What an empty store gets: its first location and its first key.
+import { invalid } from "../model/errors.ts";
+import { show } from "../model/validate.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
 import { issueKey } from "./issue-key.ts";
@@ -10,15 +12,19 @@ const FIRST_KEY_ID = "0-first-key";
 
 /**
  * Adds the location that this process serves, or in an empty store the one it is configured for.
+ * Rejects if the one that it serves was removed.
  */
 export async function ensureLocation(
   store: Store,
   id: string,
   { served }: { readonly served: boolean },
 ): Promise<void> {
-  const known = await store.locations.list();
-  if (known.length > 0 && !served) return;
-  if (known.some((location) => location.id === id)) return;
+  const all = await store.locations.listAll();
+  if (all.length > 0 && !served) return;
+  const known = all.find((location) => location.id === id);
+  if (known && known.removed !== null)
+    throw invalid(`SONDE_LOCATION: the location ${show(id)} was removed: set another one`);
+  if (known) return;
   await store.locations.insert({
     id,
     label: id,

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { EGRESS_ENTRIES } from "../model/egress-entry.ts";
 import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
+import { NATS_SETTINGS } from "./nats-settings.ts";
 import { budget, optional, retention, setting } from "./setting.ts";
 import {
   atLeastOne,
@@ -83,22 +84,7 @@ export const SETTINGS = {
     allowed: "a postgres:// or postgresql:// URL with a host",
     parse: urlOf(["postgres:", "postgresql:"]),
   }),
-  natsUrls: optional({
-    env: "SONDE_NATS_URL",
-    secret: true,
-    defaultMeaning: "in-process bus",
-    meaning: "NATS servers, comma-separated: `nats://host:port` or `tls://user:password@host:port`",
-    allowed: "a comma-separated list of nats:// or tls:// URLs with a host",
-    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"]))),
-  }),
-  natsCredentials: optional({
-    env: "SONDE_NATS_CREDENTIALS",
-    secret: true,
-    defaultMeaning: "none",
-    meaning: "Contents of the `.creds` file that authenticates to NATS",
-    allowed: "the contents of a .creds file (a user JWT and its seed)",
-    parse: (text) => (/BEGIN NATS USER JWT[^]+BEGIN USER NKEY SEED/.test(text) ? text : undefined),
-  }),
+  ...NATS_SETTINGS,
   roles: setting({
     env: "SONDE_ROLES",
     default: ROLES.join(","),

@@ -93,8 +93,21 @@ function deriveKey(master: Uint8Array): Key {
 }
 
 /**
- * The key that seals the secrets in a location's ticks: 32 bytes, derived from the master key
- * without revealing it.
+ * The key of a location's agents: 32 bytes, derived from the master key without revealing it.
+ * `version`: 1, and one more with each rotation.
  */
-export const locationKeyOf = (master: Uint8Array, locationId: string): Uint8Array =>
-  new Uint8Array(hkdfSync("sha256", master, "", `sonde location ${locationId}`, 32));
+export const locationKeyOf = (master: Uint8Array, locationId: string, version = 1): Uint8Array =>
+  derive32(master, `location ${locationId}${version === 1 ? "" : ` v${version}`}`);
+
+/** Of the nkey with which the hub authenticates to NATS: 32 bytes. */
+export const hubNkeyOf = (master: Uint8Array): Uint8Array => derive32(master, "nats hub");
+
+/** Of the nkey with which a location's agents authenticate to NATS: 32 bytes. */
+export const locationNkeyOf = (
+  master: Uint8Array,
+  locationId: string,
+  version: number,
+): Uint8Array => derive32(master, `nats user ${locationId} v${version}`);
+
+const derive32 = (master: Uint8Array, use: string): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", master, "", `sonde ${use}`, 32));

@@ -1,13 +1,15 @@
 // Locations, and the agents that have reported from there.
+import type { KeyState } from "../model/location-key.ts";
 import type { Heartbeat } from "../model/location.ts";
 import type { Database } from "./database.ts";
+import { FOR_EVER } from "./schedules.ts";
 import type { StoredAgent, StoredLocation } from "./records.ts";
 
 export type LocationStore = ReturnType<typeof createLocationStore>;
 
 export const createLocationStore = ({ kysely }: Database) => ({
   /** False when there is one with this id already. */
-  async insert(location: StoredLocation): Promise<boolean> {
+  async insert(location: Omit<StoredLocation, keyof KeyState | "removed">): Promise<boolean> {
     const { numInsertedOrUpdatedRows = 0n } = await kysely
       .insertInto("locations")
       .values(location)
@@ -15,9 +17,38 @@ export const createLocationStore = ({ kysely }: Database) => ({
       .executeTakeFirstOrThrow();
     return numInsertedOrUpdatedRows > 0n;
   },
-  /** Oldest first: the first is the default location. */
-  list: (): Promise<StoredLocation[]> =>
-    kysely.selectFrom("locations").selectAll().orderBy("created").orderBy("id").execute(),
+  /** Oldest first: the first is the default location. Without those that were removed. */
+  list: (): Promise<StoredLocation[]> => oldestFirst(kysely).where("removed", "is", null).execute(),
+  /** Also those that were removed: results still name them. */
+  listAll: (): Promise<StoredLocation[]> => oldestFirst(kysely).execute(),
+  /** False when another rotation was first. `changed`: when the new key takes over. */
+  async rotateKey(
+    { id, key_version }: Pick<StoredLocation, "id" | "key_version">,
+    changed: number,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await kysely
+      .updateTable("locations")
+      .set({ key_version: key_version + 1, key_changed: changed })
+      .where("id", "=", id)
+      .where("key_version", "=", key_version)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  },
+  /** Number of deployments that run at the location. */
+  async deploymentsAt(id: string): Promise<number> {
+    const { count } = await kysely
+      .selectFrom("schedules")
+      .select((eb) => eb.fn.count<number>("deployment_id").distinct().as("count"))
+      .where("location_id", "=", id)
+      .where("active_until", "=", FOR_EVER)
+      .executeTakeFirstOrThrow();
+    return count;
+  },
+  /** Its row stays, for the results that name it; its agents go. */
+  async remove(id: string, time: number): Promise<void> {
+    await kysely.updateTable("locations").set({ removed: time }).where("id", "=", id).execute();
+    await kysely.deleteFrom("agents").where("location_id", "=", id).execute();
+  },
   async recordHeartbeat(heartbeat: Heartbeat, now: number): Promise<void> {
     const { agent_id, location_id, version, in_flight, sent, remote_addr = "" } = heartbeat;
     const seen = { location_id, version, in_flight, sent, remote_addr, last_seen: now };
@@ -30,3 +61,6 @@ export const createLocationStore = ({ kysely }: Database) => ({
   listAgents: (): Promise<StoredAgent[]> =>
     kysely.selectFrom("agents").selectAll().orderBy("location_id").orderBy("agent_id").execute(),
 });
+
+const oldestFirst = (kysely: Database["kysely"]) =>
+  kysely.selectFrom("locations").selectAll().orderBy("created").orderBy("id");

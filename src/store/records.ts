@@ -1,6 +1,7 @@
 // What goes into the store and comes out of it. Times are epoch milliseconds.
 import type { Actor, Owned, Ownership, Principal } from "../model/access.ts";
 import type { Heartbeat, Location } from "../model/location.ts";
+import type { KeyState } from "../model/location-key.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { DueRun, Timing } from "../model/slots.ts";
@@ -176,8 +177,10 @@ export type Direction = "forwards" | "backwards";
 
 // Locations, keys, the audit trail, kept answers
 
-export interface StoredLocation extends Location {
+export interface StoredLocation extends Location, KeyState {
   readonly created: number;
+  /** When it was removed; null: it was not. */
+  readonly removed: number | null;
 }
 
 export interface StoredAgent extends Heartbeat {

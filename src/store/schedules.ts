@@ -8,7 +8,8 @@ import { inTransaction } from "./database.ts";
 import type { Schedule, StoredSchedule } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-const FOR_EVER = Number.MAX_SAFE_INTEGER;
+/** `active_until` of a deployment's present schedule. */
+export const FOR_EVER = Number.MAX_SAFE_INTEGER;
 // An SQLite expression is at most 1,000 deep.
 const NEW_PAGE = 200;
 const COLUMNS = [

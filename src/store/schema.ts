@@ -1,5 +1,6 @@
 // The tables, as Kysely sees them. Instants are epoch milliseconds in 64-bit integers; flags are 0
 // or 1.
+import type { Generated } from "kysely";
 import type { Ownership } from "../model/access.ts";
 import type {
   InsightsTable,
@@ -93,6 +94,11 @@ interface LocationsTable {
   label: string;
   region: string;
   created: number;
+  key_version: Generated<number>;
+  /** When the newest version of the key takes over; null: it has. */
+  key_changed: number | null;
+  /** Null: it was not. */
+  removed: number | null;
 }
 
 interface AgentsTable {

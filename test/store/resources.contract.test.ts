@@ -354,11 +354,30 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.apiKeys.count()).toBe(1);
   });
 
+  it("removes a location with its agents, but not from what is past", async () => {
+    const location = { id: "gone", label: "Gone", region: "", created: T0 };
+    await store.locations.insert(location);
+    const agent = { agent_id: "of gone", location_id: "gone", version: "1", in_flight: 0 };
+    await store.locations.recordHeartbeat({ ...agent, sent: T0 }, T0);
+    expect(await store.locations.rotateKey({ id: "gone", key_version: 1 }, T0 + 1)).toBe(true);
+    expect(await store.locations.rotateKey({ id: "gone", key_version: 1 }, T0 + 1)).toBe(false);
+    await store.locations.remove("gone", T0 + 2);
+    const isGone = (row: { readonly id: string }) => row.id === "gone";
+    expect((await store.locations.list()).filter(isGone)).toEqual([]);
+    expect((await store.locations.listAll()).filter(isGone)).toEqual([
+      { ...location, key_version: 2, key_changed: T0 + 1, removed: T0 + 2 },
+    ]);
+    const agents = await store.locations.listAgents();
+    expect(agents.filter(({ location_id }) => location_id === "gone")).toEqual([]);
+    expect(await store.locations.insert(location)).toBe(false);
+  });
+
   it("stores a location once, and the latest heartbeat of each agent", async () => {
     const location = { id: "paris", label: "Paris", region: "eu", created: T0 };
     expect(await store.locations.insert(location)).toBe(true);
     expect(await store.locations.insert({ ...location, label: "other" })).toBe(false);
-    expect(await store.locations.list()).toEqual([location]);
+    const kept = { ...location, key_version: 1, key_changed: null, removed: null };
+    expect(await store.locations.list()).toEqual([kept]);
     const heartbeat = {
       agent_id: "a1",
       location_id: "paris",

@@ -1,0 +1,42 @@
+// The nkeys of NATS users: Ed25519 keys, written in base32 with their purpose and a checksum.
+import { nkeys } from "@nats-io/transport-node";
+
+/** The seed of a user, as NATS writes it (`SU…`), of 32 bytes. */
+export function userSeedOf(raw: Uint8Array): string {
+  const seed = Buffer.from([...USER_SEED, ...raw]);
+  const checksum = Buffer.alloc(2);
+  checksum.writeUInt16LE(crc16(seed));
+  return base32(Buffer.concat([seed, checksum]));
+}
+
+/** The public key of a seed (`U…`), by which the server knows the user. Throws for no seed. */
+export const publicKeyOf = (seed: string): string =>
+  nkeys.fromSeed(Buffer.from(seed)).getPublicKey();
+
+/** Two prefixes of 5 bits, so that the text begins with S for seed and U for user. */
+const USER_SEED = [0x95, 0x00];
+
+/** CRC-16/XMODEM. */
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = crc & 0x80_00 ? (crc << 1) ^ 0x10_21 : crc << 1;
+    crc &= 0xff_ff;
+  }
+  return crc;
+}
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** RFC 4648, without padding. */
+function base32(bytes: Uint8Array): string {
+  let text = "";
+  let [bits, held] = [0, 0];
+  for (const byte of bytes) {
+    held = ((held << 8) | byte) & 0xf_ff;
+    bits += 8;
+    for (; bits >= 5; bits -= 5) text += ALPHABET[(held >> (bits - 5)) & 31];
+  }
+  return bits > 0 ? text + ALPHABET[(held << (5 - bits)) & 31] : text;
+}

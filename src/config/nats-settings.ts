@@ -1,0 +1,31 @@
+// The settings of NATS: where its servers are, and how a process authenticates to them.
+import { optional } from "./setting.ts";
+import { atLeastOne, listOf, matching, urlOf } from "./setting-values.ts";
+
+export const NATS_SETTINGS = {
+  natsUrls: optional({
+    env: "SONDE_NATS_URL",
+    secret: true,
+    defaultMeaning: "in-process bus",
+    meaning: "NATS servers, comma-separated: `nats://host:port` or `tls://user:password@host:port`",
+    allowed: "a comma-separated list of nats:// or tls:// URLs with a host",
+    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"]))),
+  }),
+  natsCredentials: optional({
+    env: "SONDE_NATS_CREDENTIALS",
+    secret: true,
+    defaultMeaning: "none",
+    meaning: "Contents of the `.creds` file that authenticates to NATS",
+    allowed: "the contents of a .creds file (a user JWT and its seed)",
+    parse: (text) => (/BEGIN NATS USER JWT[^]+BEGIN USER NKEY SEED/.test(text) ? text : undefined),
+  }),
+  natsNkey: optional({
+    env: "SONDE_NATS_NKEY",
+    secret: true,
+    defaultMeaning: "none",
+    meaning:
+      "Seed of the nkey that authenticates to NATS, as written by `sonde locations env` and `sonde locations nats-config`; see [regions.md](regions.md)",
+    allowed: "the seed of a user nkey (58 characters that start with SU)",
+    parse: matching(/^SU[A-Z2-7]{56}$/),
+  }),
+};
