@@ -3,8 +3,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Client } from "pg";
+import { isRefused } from "../../src/store/postgres.ts";
 import { freePort } from "./free-port.ts";
 import { findPostgres } from "./programs.ts";
 
@@ -12,6 +13,7 @@ export interface PostgresServer extends AsyncDisposable {
   /** The URL of its maintenance database. */
   readonly url: string;
   readonly pid: number;
+  readonly data: string;
   /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
   /** Stops the server like a crash; `start` restarts it on the same data and port. */
@@ -19,40 +21,26 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** `durable`: syncs to disk as in production; tests do without. */
-export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+export interface PostgresServerOptions {
+  /** Whether it syncs to disk as in production; tests do without. */
+  readonly durable?: boolean;
+  /** Changes the configuration in the data folder before the first start. */
+  readonly configure?: (data: string) => void;
+  /** Statements that run before the first start, one by one. */
+  readonly sql?: readonly string[];
+}
+
+export async function startPostgres({
+  durable = false,
+  configure,
+  sql = [],
+}: PostgresServerOptions = {}): Promise<PostgresServer> {
   const bin = requirePostgres();
   const directory = mkdtempSync(join(tmpdir(), "sonde-postgres-"));
   const identity = runAs(directory);
   const data = join(directory, "data");
-  execFileSync(
-    join(bin, "initdb"),
-    // The environment's locale may not be installed.
-    [
-      `--pgdata=${data}`,
-      "--username=postgres",
-      "--auth=trust",
-      "--encoding=UTF8",
-      "--no-locale",
-      "--no-sync",
-    ],
-    {
-      ...identity,
-      stdio: "ignore",
-    },
-  );
   const port = await freePort();
-  const settings = [
-    `port=${port}`,
-    "listen_addresses=127.0.0.1",
-    `unix_socket_directories=${directory}`,
-    `fsync=${durable ? "on" : "off"}`,
-    "max_connections=200",
-  ];
-  writeFileSync(
-    join(data, "postgresql.auto.conf"),
-    settings.map((line) => line.replace(/=(.*)/, " = '$1'")).join("\n"),
-  );
+  makeData({ bin, identity, data, port, durable, configure, sql });
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
 
   let server = spawnServer();
@@ -75,6 +63,7 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
     get pid() {
       return server.pid as number;
     },
+    data,
     createDatabase: () => createDatabase(url),
     // SIGQUIT is PostgreSQL's immediate shutdown: no checkpoint, recovery at the next start.
     kill: () => end("SIGQUIT"),
@@ -87,6 +76,55 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+interface Identity {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+interface DataOptions extends Required<Pick<PostgresServerOptions, "durable" | "sql">> {
+  readonly bin: string;
+  readonly identity: Identity;
+  readonly data: string;
+  readonly port: number;
+  readonly configure: PostgresServerOptions["configure"];
+}
+
+function makeData({ bin, identity, data, port, durable, configure, sql }: DataOptions): void {
+  execFileSync(
+    join(bin, "initdb"),
+    // The environment's locale may not be installed.
+    [
+      `--pgdata=${data}`,
+      "--username=postgres",
+      "--auth=trust",
+      "--encoding=UTF8",
+      "--no-locale",
+      "--no-sync",
+    ],
+    { ...identity, stdio: "ignore" },
+  );
+  const settings = [
+    `port=${port}`,
+    "listen_addresses=127.0.0.1",
+    `unix_socket_directories=${dirname(data)}`,
+    `fsync=${durable ? "on" : "off"}`,
+    "max_connections=200",
+  ];
+  writeFileSync(
+    join(data, "postgresql.auto.conf"),
+    settings.map((line) => line.replace(/=(.*)/, " = '$1'")).join("\n"),
+  );
+  configure?.(data);
+  const { uid, gid } = identity;
+  if (uid !== undefined) execFileSync("chown", ["-R", `${uid}:${gid}`, data]);
+  if (sql.length === 0) return;
+  execFileSync(join(bin, "postgres"), ["--single", "-j", "-D", data, "postgres"], {
+    ...identity,
+    stdio: "pipe",
+    input: sql.map((statement) => `${statement};\n\n`).join(""),
+  });
 }
 
 let databases = 0;
@@ -113,7 +151,7 @@ function requirePostgres(): string {
 }
 
 /** PostgreSQL refuses to run as root: run it as the user that its package created. */
-function runAs(directory: string): { uid?: number; gid?: number } {
+function runAs(directory: string): Identity {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string): number =>
     Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
@@ -130,6 +168,7 @@ async function untilReady(url: string, exitCode: () => number | null): Promise<v
       await client.end();
       return;
     } catch (cause) {
+      if (isRefused(cause)) return; // it is ready, for others
       if (exitCode() !== null || attempt > 600)
         throw new Error("PostgreSQL did not start", { cause });
       await new Promise((resolve) => setTimeout(resolve, 50));
