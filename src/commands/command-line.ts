@@ -5,7 +5,8 @@ import type { Command } from "./command.ts";
 import { checkHealth } from "./health.ts";
 import { computeInsights } from "./insights.ts";
 import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
-import { addLocation, listLocations, printAgentEnvironment } from "./locations.ts";
+import { printAgentEnvironment, writeNatsConfig } from "./location-files.ts";
+import { addLocation, listLocations, removeLocation, rotateLocationKey } from "./locations.ts";
 import { runRetention } from "./retention.ts";
 import { listenForStop } from "./stop-signal.ts";
 import { loadConfig, readEnvironment, renderConfig } from "../config/config.ts";
@@ -25,7 +26,13 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde keys rotate-master      re-encrypt all secrets: see docs/security.md
   sonde locations add ID [--label TEXT] [--region TEXT]
   sonde locations list
-  sonde locations env ID        print the environment of the location's agents
+  sonde locations env ID [--out FOLDER]
+                                print the environment of the location's agents, or write it as files
+  sonde locations nats-config [--out FOLDER]
+                                print the accounts of NATS, or write them and the hub's user
+  sonde locations rotate ID [--grace HOURS]
+                                give the location new keys: see docs/regions.md
+  sonde locations remove ID
   sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
   sonde insights compute --from TIME --to TIME [--call ID]
                                 compute the reports of closed weeks and months again
@@ -64,6 +71,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "locations add": addLocation,
   "locations list": listLocations,
   "locations env": printAgentEnvironment,
+  "locations nats-config": writeNatsConfig,
+  "locations rotate": rotateLocationKey,
+  "locations remove": removeLocation,
   "audit list": listAudit,
   "insights compute": computeInsights,
   "stats rebuild": {

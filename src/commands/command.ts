@@ -20,6 +20,8 @@ const OPTIONS = {
   org: { type: "string" },
   label: { type: "string" },
   region: { type: "string" },
+  out: { type: "string" },
+  grace: { type: "string" },
   since: { type: "string" },
   limit: { type: "string" },
   from: { type: "string" },

@@ -60,8 +60,9 @@ export function startAgentThread(config: Config, log: Logger) {
   };
 }
 
-function startWorker({ natsUrls, natsCredentials, logLevel }: Config, port?: MessagePort) {
-  const data: AgentThreadData = { config: { natsUrls, natsCredentials }, logLevel, port };
+function startWorker(config: Config, port?: MessagePort) {
+  const { natsUrls, natsCredentials, natsNkey, logLevel } = config;
+  const data: AgentThreadData = { config: { natsUrls, natsCredentials, natsNkey }, logLevel, port };
   const worker = new Worker(new URL("./agent-worker-entry.ts", import.meta.url), {
     workerData: data,
     transferList: port ? [port] : [],

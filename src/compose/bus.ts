@@ -7,7 +7,7 @@ import type { Logger } from "../runtime/logger.ts";
 import { Counter } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
-export type BusConfig = Pick<Config, "natsUrls" | "natsCredentials">;
+export type BusConfig = Pick<Config, "natsUrls" | "natsCredentials" | "natsNkey">;
 
 export async function openConfiguredBus(
   config: BusConfig,
@@ -28,11 +28,12 @@ export async function openConfiguredBus(
   };
   if (!config.natsUrls) return createInProcessBus(options);
   const { createNatsBus } = await import("../bus/nats/nats-bus.ts");
-  const { natsUrls: servers, natsCredentials: credentials } = config;
+  const { natsUrls: servers, natsCredentials: credentials, natsNkey: nkey } = config;
   return createNatsBus({
     ...options,
     servers,
     name,
     ...(credentials && { credentials }),
+    ...(nkey && { nkey }),
   });
 }

@@ -118,7 +118,8 @@ function unknownVariables(env: Environment): string[] {
   });
 }
 
-function contradictions({ roles, natsUrls, databaseUrl }: Config): string[] {
+function contradictions(config: Config): string[] {
+  const { roles, natsUrls, databaseUrl } = config;
   const faults: string[] = [];
   const missing = ROLES.filter((role) => !roles.includes(role));
   if (missing.length > 0 && !natsUrls)
@@ -131,5 +132,15 @@ function contradictions({ roles, natsUrls, databaseUrl }: Config): string[] {
     faults.push(
       `SONDE_ROLES: ${show(roles.join(","))} leaves ${missingHub.join(", ")} to other processes: set SONDE_DATABASE_URL (the embedded database serves one process)`,
     );
+  faults.push(...natsContradictions(config));
   return faults;
+}
+
+function natsContradictions({ natsUrls = [], natsCredentials, natsNkey }: Config): string[] {
+  if (!natsNkey) return [];
+  const others = [
+    ...(natsCredentials ? ["SONDE_NATS_CREDENTIALS"] : []),
+    ...(natsUrls.some((url) => new URL(url).username !== "") ? ["the user in SONDE_NATS_URL"] : []),
+  ];
+  return others.map((other) => `SONDE_NATS_NKEY and ${other} both authenticate: set one of them`);
 }

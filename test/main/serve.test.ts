@@ -319,9 +319,10 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     expect(await command("locations", "env", "paris")).toBe(
       await command("locations", "env", "paris"),
     );
+    const keys = { key_version: 1, previous_key_until: null };
     expect(printed(await command("locations", "list"))).toEqual([
-      { id: "local", label: "local", region: "" },
-      { id: "paris", label: "Paris, FR", region: "Europe" },
+      { id: "local", label: "local", region: "", ...keys },
+      { id: "paris", label: "Paris, FR", region: "Europe", ...keys },
     ]);
     const again = await runSonde(["locations", "add", "paris"], {
       folder: folder.path,

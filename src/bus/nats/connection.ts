@@ -1,15 +1,18 @@
 // The connection to NATS: addresses and credentials, errors with advice for the operator, and
 // whether the server answers.
-import { connect, credsAuthenticator, errors } from "@nats-io/transport-node";
+import { connect, credsAuthenticator, errors, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { NatsConnection, NodeConnectionOptions, Status } from "@nats-io/transport-node";
 import type { Logger } from "../../runtime/logger.ts";
 import { invalid, unavailable } from "../../model/errors.ts";
+import { publicKeyOf } from "./nkey.ts";
 
 export interface NatsLinkOptions {
   /** `nats://` or `tls://` URLs; the first user and password among them apply to all. */
   readonly servers: readonly string[];
   /** The content of a `.creds` file. */
   readonly credentials?: string;
+  /** The seed of a user's nkey. */
+  readonly nkey?: string;
   /** As the server's monitoring shows this client. */
   readonly name: string;
   readonly inboxPrefix?: string;
@@ -31,7 +34,7 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
   const addresses = servers.map(({ address }) => address).join(", ");
   const { name, pingIntervalMs, inboxPrefix } = options;
   const settings: NodeConnectionOptions = {
-    ...authentication(servers, options.credentials),
+    ...authentication(servers, options),
     servers: servers.map(({ host }) => host),
     name,
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
@@ -46,7 +49,7 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
     noAsyncTraces: true,
   };
   const connection = await connect(settings).catch((cause: unknown) => {
-    throw startFault(cause, addresses);
+    throw startFault(cause, addresses, options.nkey);
   });
   return followLink(connection, addresses, options.log);
 }
@@ -150,8 +153,12 @@ function parseServer(text: string): ServerAddress {
 
 function authentication(
   servers: readonly ServerAddress[],
-  credentials: string | undefined,
+  { credentials, nkey }: NatsLinkOptions,
 ): NodeConnectionOptions {
+  if (nkey !== undefined) {
+    checkNkey(nkey);
+    return { authenticator: nkeyAuthenticator(Buffer.from(nkey)) };
+  }
   if (credentials !== undefined) {
     const authenticator = credsAuthenticator(Buffer.from(credentials));
     try {
@@ -167,10 +174,20 @@ function authentication(
   return pass === "" ? { token: user } : { user, pass };
 }
 
-function startFault(cause: unknown, addresses: string): Error {
+function checkNkey(seed: string): void {
+  try {
+    publicKeyOf(seed);
+  } catch (cause) {
+    throw invalid("the NATS nkey is not the seed of a user: its checksum is wrong", { cause });
+  }
+}
+
+function startFault(cause: unknown, addresses: string, nkey?: string): Error {
   if (cause instanceof errors.AuthorizationError)
     return unavailable(
-      `NATS at ${addresses} refused the credentials: check the user and password in SONDE_NATS_URL, or the credentials file`,
+      nkey === undefined
+        ? `NATS at ${addresses} refused the credentials: check the user and password in SONDE_NATS_URL, or the credentials file`
+        : `NATS at ${addresses} refused the nkey ${publicKeyOf(nkey)} of SONDE_NATS_NKEY: if no accounts.conf of the servers names it, run \`sonde locations nats-config --out …\` and reload them`,
       { cause },
     );
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -33,6 +33,8 @@ export interface NatsBusOptions {
   readonly servers: readonly string[];
   /** The content of a `.creds` file. */
   readonly credentials?: string;
+  /** The seed of a user's nkey. */
+  readonly nkey?: string;
   /** For an agent whose credential reaches this location only (`agentPermissions`). */
   readonly locationId?: string;
   /** As the server's monitoring shows this process. */
@@ -55,14 +57,11 @@ const PING_INTERVAL_MS = 5000;
  * JetStream.
  */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
-  const { servers, credentials, locationId, name, log } = options;
+  const { locationId, pingIntervalMs = PING_INTERVAL_MS } = options;
   const link = await openNatsLink({
-    servers,
-    ...(credentials === undefined ? {} : { credentials }),
+    ...options,
+    pingIntervalMs,
     ...(locationId === undefined ? {} : { inboxPrefix: inboxPrefix(checkLocationId(locationId)) }),
-    name,
-    pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
-    log,
   });
   try {
     const manager = await openJetStream(link);

@@ -1,0 +1,96 @@
+// The accounts of NATS, as its configuration: the hub's, which has JetStream, and one for each
+// location, which reaches the hub's subjects of that location and nothing else.
+import {
+  credentialsSubject,
+  heartbeatSubject,
+  inboxPrefix,
+  reportSubject,
+  tickConsumer,
+} from "./topology.ts";
+
+/** Where a location's account has the API of its consumer: `$JS.API` cannot be imported. */
+export const LOCATION_API = "sonde.api";
+
+export interface LocationUsers {
+  readonly id: string;
+  /** Public nkeys. */
+  readonly users: readonly string[];
+}
+
+interface Service {
+  /** In the hub's account. */
+  readonly subject: string;
+  /** In the location's. */
+  readonly as: string;
+  readonly manyReplies?: true;
+}
+
+/**
+ * All that a location's agents may ask for. Replies cross accounts under names that the server
+ * makes: a reply subject that an agent chooses is one of its own account. Creating consumers is not
+ * among it, because a consumer may deliver to any subject.
+ */
+function servicesOf(id: string): Service[] {
+  const { stream, durable } = tickConsumer(id);
+  const consumer = `${stream}.${durable}`;
+  const same = (subject: string): Service => ({ subject, as: subject });
+  const api = (request: string) => ({
+    subject: `$JS.API.${request}.${consumer}`,
+    as: `${LOCATION_API}.${request}.${consumer}`,
+  });
+  return [
+    same(reportSubject(id)),
+    same(heartbeatSubject(id)),
+    same(credentialsSubject(id)),
+    api("CONSUMER.INFO"),
+    { ...api("CONSUMER.MSG.NEXT"), manyReplies: true },
+    same(`$JS.ACK.${consumer}.>`),
+  ];
+}
+
+const HUB = "SONDE";
+const accountOf = (id: string): string => `${HUB}_${id}`;
+
+/** For `include` in the configuration of each server. `hubUsers`: public nkeys. */
+export const accountsConfig = (
+  hubUsers: readonly string[],
+  locations: readonly LocationUsers[],
+): string =>
+  [
+    "# Written by `sonde locations nats-config`. It holds public keys only.",
+    "accounts {",
+    `  "${HUB}": {`,
+    "    jetstream: enabled",
+    "    users: [",
+    ...hubUsers.map((nkey) => `      { nkey: ${nkey} }`),
+    "    ]",
+    "    exports: [",
+    ...locations.flatMap(({ id }) => servicesOf(id).map((service) => exported(id, service))),
+    "    ]",
+    "  }",
+    ...locations.flatMap(locationAccount),
+    "}",
+    "",
+  ].join("\n");
+
+const exported = (id: string, { subject, manyReplies }: Service): string =>
+  `      { service: "${subject}",${manyReplies ? " response: stream," : ""} accounts: ["${accountOf(id)}"] }`;
+
+function locationAccount({ id, users }: LocationUsers): string[] {
+  const services = servicesOf(id);
+  const publish = services.map(({ as }) => `"${as}"`).join(", ");
+  const permissions = `{ publish: [${publish}], subscribe: ["${inboxPrefix(id)}.>"] }`;
+  return [
+    `  "${accountOf(id)}": {`,
+    "    users: [",
+    ...users.map((nkey) => `      { nkey: ${nkey}, permissions: ${permissions} }`),
+    "    ]",
+    "    imports: [",
+    ...services.map(
+      ({ subject, as }) =>
+        `      { service: { account: "${HUB}", subject: "${subject}" }, to: "${as}" }`,
+    ),
+    "    ]",
+    "  }",
+  ];
+}

@@ -1,0 +1,104 @@
+// What `sonde locations env` and `nats-config` hand over: the environment and the credentials of a
+// location's agents, the accounts of NATS, and the hub's NATS user.
+import type { LocationAccess } from "../compose/location-access.ts";
+import type { Config } from "../config/config.ts";
+import { invalid } from "../model/errors.ts";
+import { show } from "../model/validate.ts";
+import { openDataDir } from "../runtime/data-dir.ts";
+import type { StoredLocation } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+import { audit, withStore } from "./command.ts";
+import type { Command } from "./command.ts";
+import { writeFiles } from "./written-files.ts";
+import type { WrittenFile } from "./written-files.ts";
+
+export const printAgentEnvironment: Command = {
+  takesId: true,
+  options: ["out"],
+  run: ({ config, id = "", values: { out }, print }) =>
+    withStore(config, async (store) => {
+      const location = await findLocation(store, id);
+      const environment = await agentEnvironment(store, config, location);
+      await audit(store, { action: "read", kind: "location_key", object_id: id });
+      if (out === undefined) return print(environment.text());
+      for (const path of writeFiles(out, environment.files())) print(`wrote ${path}\n`);
+    }),
+};
+
+export const writeNatsConfig: Command = {
+  options: ["out"],
+  run: ({ config, values: { out }, print }) =>
+    withStore(config, async (store) => {
+      const access = await openLocationAccess(store, config);
+      const accounts = access.natsAccounts(await store.locations.list(), await store.now());
+      if (out === undefined) return print(accounts);
+      await audit(store, { action: "read", kind: "nats_user", object_id: "hub" });
+      const paths = writeFiles(out, [
+        { name: "accounts.conf", content: accounts },
+        { name: "hub.nk", content: `${access.hubNatsSeed()}\n`, isSecret: true },
+      ]);
+      for (const path of paths) print(`wrote ${path}\n`);
+    }),
+};
+
+/** Throws for a location that does not exist, or was removed. */
+export async function findLocation(store: Store, id: string): Promise<StoredLocation> {
+  const location = (await store.locations.list()).find((one) => one.id === id);
+  if (location) return location;
+  throw invalid(`no location ${show(id)}; \`sonde locations list\` shows them`);
+}
+
+/** Rejects without the store's master key: another one would derive wrong credentials. */
+async function openLocationAccess(store: Store, config: Config): Promise<LocationAccess> {
+  // Loaded here, because most commands need no NATS client.
+  const { createLocationAccess } = await import("../compose/location-access.ts");
+  await store.masterKeys.claim();
+  return createLocationAccess(config, openDataDir(config.dataDir));
+}
+
+export async function agentEnvironment(store: Store, config: Config, location: StoredLocation) {
+  const access = await openLocationAccess(store, config);
+  const keys = access.keysOf(location, await store.now());
+  const key = keys.map((each) => Buffer.from(each).toString("base64")).join(",");
+  const seed = access.natsSeedOf(location);
+  const settings = (secrets: readonly string[]): string =>
+    [
+      `# Environment of an agent at location ${location.id}: sonde serve`,
+      "SONDE_ROLES=agent",
+      `SONDE_LOCATION=${location.id}`,
+      ...secrets,
+      `SONDE_NATS_URL=${quoted(natsUrlsOf(config))}`,
+      "",
+    ].join("\n");
+  return {
+    /** All in one. */
+    text: () => settings([`SONDE_LOCATION_KEY=${key}`, `SONDE_NATS_NKEY=${seed}`]),
+    /** The environment names the other files: the agent starts in their folder. */
+    files: (): WrittenFile[] =>
+      [
+        {
+          name: "agent.env",
+          content: settings([
+            "SONDE_LOCATION_KEY_FILE=location-key",
+            "SONDE_NATS_NKEY_FILE=nats.nk",
+          ]),
+        },
+        { name: "location-key", content: `${key}\n` },
+        { name: "nats.nk", content: `${seed}\n` },
+      ].map((file) => ({ ...file, isSecret: true })),
+  };
+}
+
+/** Without the hub's user and password: agents have their own. */
+function natsUrlsOf({ natsUrls }: Config): string {
+  if (!natsUrls) return "nats://<host>:4222";
+  const urls = natsUrls.map((text) => {
+    const { protocol, host } = new URL(text);
+    return `${protocol}//${host}`;
+  });
+  return urls.join(",");
+}
+
+/** Quotes a value for shells and readers of environment files, if it needs quotes. */
+const quoted = (value: string): string =>
+  /^[\w@%+:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;

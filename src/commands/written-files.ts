@@ -1,0 +1,43 @@
+// Files that commands write for the operator.
+import { randomUUID } from "node:crypto";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { invalid } from "../model/errors.ts";
+import { show } from "../model/validate.ts";
+
+export interface WrittenFile {
+  readonly name: string;
+  readonly content: string;
+  /** Only this user may read it. */
+  readonly isSecret?: boolean;
+}
+
+/**
+ * Replaces the files of these names in the folder, which is made if it is missing. Returns their
+ * paths. Throws with one line for the operator.
+ */
+export function writeFiles(folder: string, files: readonly WrittenFile[]): string[] {
+  if (folder === "") throw invalid("--out: '' is not a folder");
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return files.map((file) => replaceFile(folder, file));
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw invalid(
+      `--out: cannot write into ${show(folder)} (${code}): name a folder that this user may write`,
+      { cause },
+    );
+  }
+}
+
+function replaceFile(folder: string, { name, content, isSecret = false }: WrittenFile): string {
+  const path = join(folder, name);
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(temporary, content, { mode: isSecret ? 0o600 : 0o644, flush: true });
+    renameSync(temporary, path);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  return path;
+}
