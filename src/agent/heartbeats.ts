@@ -1,5 +1,6 @@
 // The agent's heartbeats. The hub's answers to them correct its clock.
 import type { AgentBus } from "../bus/bus.ts";
+import { PROTOCOL } from "../model/agent.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
 import { isPublicAddress } from "../net/egress.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -47,6 +48,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
         agent_id: agentId,
         location_id: locationId,
         version,
+        protocol: PROTOCOL,
         in_flight: inFlight(),
         sent: clock.now(),
         // Any other is an address inside a network, which targets elsewhere do not see.

@@ -110,7 +110,7 @@ function aggregatorOf(parts: HubParts): Service[] {
   const days = retentionOf(config);
   const metrics = createInsightMetrics(parts.registry);
   return [
-    createAggregator({ ...options, bus }),
+    createAggregator({ ...options, bus, version: VERSION }),
     createInsightsService({ ...options, metrics, holder }),
     createRetention({ ...options, days, holder }),
   ];

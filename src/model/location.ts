@@ -107,7 +107,3 @@ export const heartbeatValidator = createValidator(HeartbeatSchema);
 export const heartbeatAnswerValidator = createValidator(HeartbeatAnswerSchema);
 
 export const HEARTBEAT_INTERVAL_MS = 10_000;
-
-/** An agent is offline after three missed heartbeats. */
-export const isOnline = (lastSeen: number, now: number): boolean =>
-  now - lastSeen <= 3 * HEARTBEAT_INTERVAL_MS;

@@ -91,7 +91,7 @@ export async function missOverlapped(options: ReconcileOptions, now: number): Pr
   const due = now - REPORT_GRACE_MS;
   const overlapped = await store.pendingRuns.listOverlapped(due, OVERLAPPED_BATCH);
   if (overlapped.length === 0) return;
-  const agents = await store.locations.listAgents();
+  const agents = await store.agents.list();
   // Where no agent is online, the previous run is lost rather than running.
   const missed = overlapped.map((run) =>
     missedFor(absenceOf(agents, run.location_id, run.due_time) ?? "still_running", run),

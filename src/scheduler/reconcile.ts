@@ -1,9 +1,10 @@
 // Closes the ledger: a run without an outcome in time is MISSED, with the reason that the facts
 // support.
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isOnline } from "../model/location.ts";
+import { isOnline, takesTicks } from "../model/agent.ts";
+import type { ListedAgent } from "../model/agent.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { ExpiredRun, MissedRun, PendingRun, StoredAgent } from "../store/records.ts";
+import type { ExpiredRun, MissedRun, PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 
@@ -24,7 +25,7 @@ export type Renew = () => Promise<number | undefined>;
 export async function reconcile(options: ReconcileOptions, signal?: AbortSignal): Promise<void> {
   const { store } = options;
   const now = await store.now();
-  const agents = await store.locations.listAgents();
+  const agents = await store.agents.list();
   for (let more = true; more && !signal?.aborted;) {
     const expired = await store.pendingRuns.listExpired(now, PAGE);
     more = expired.length === PAGE;
@@ -43,6 +44,10 @@ const EXPLANATIONS = {
   hub_unreachable: () => "the bus could not be reached to publish the run",
   no_agent: (location: string) => `no agent has ever been seen at ${location}`,
   agent_offline: (location: string) => `no agent was online at ${location} when the run was due`,
+  agents_draining: (location: string) =>
+    `an agent at ${location} was draining, and no other could take the run`,
+  agents_incompatible: (location: string) =>
+    `the version of every agent online at ${location} was too old for the hub`,
   agent_lost: (location: string) =>
     `an agent at ${location} was given the run and never reported its outcome`,
 } as const;
@@ -75,19 +80,25 @@ export async function recordMissed(
 
 function reasonOf(
   { published, location_id, latest_start }: ExpiredRun,
-  agents: readonly StoredAgent[],
+  agents: readonly ListedAgent[],
 ): Reason {
   if (!published) return "hub_unreachable";
   return absenceOf(agents, location_id, latest_start) ?? "agent_lost";
 }
 
-/** Undefined where an agent was online at the location at that time. */
+type Absence = "no_agent" | "agent_offline" | "agents_draining" | "agents_incompatible";
+
+/** Undefined where an agent at the location could take ticks at that time. */
 export function absenceOf(
-  agents: readonly StoredAgent[],
+  agents: readonly ListedAgent[],
   locationId: string,
   at: number,
-): "no_agent" | "agent_offline" | undefined {
+): Absence | undefined {
   const there = agents.filter(({ location_id }) => location_id === locationId);
   if (there.length === 0) return "no_agent";
-  return there.some(({ last_seen }) => isOnline(last_seen, at)) ? undefined : "agent_offline";
+  const online = there.filter((agent) => isOnline(agent, at));
+  if (online.length === 0) return "agent_offline";
+  if (online.some((agent) => takesTicks(agent, at))) return undefined;
+  const isDraining = online.some(({ condition }) => condition === "draining");
+  return isDraining ? "agents_draining" : "agents_incompatible";
 }

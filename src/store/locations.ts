@@ -1,9 +1,8 @@
-// Locations, and the agents that have reported from there.
+// Locations.
 import type { KeyState } from "../model/location-key.ts";
-import type { Heartbeat } from "../model/location.ts";
 import type { Database } from "./database.ts";
 import { FOR_EVER } from "./schedules.ts";
-import type { StoredAgent, StoredLocation } from "./records.ts";
+import type { StoredLocation } from "./records.ts";
 
 export type LocationStore = ReturnType<typeof createLocationStore>;
 
@@ -49,17 +48,6 @@ export const createLocationStore = ({ kysely }: Database) => ({
     await kysely.updateTable("locations").set({ removed: time }).where("id", "=", id).execute();
     await kysely.deleteFrom("agents").where("location_id", "=", id).execute();
   },
-  async recordHeartbeat(heartbeat: Heartbeat, now: number): Promise<void> {
-    const { agent_id, location_id, version, in_flight, sent, remote_addr = "" } = heartbeat;
-    const seen = { location_id, version, in_flight, sent, remote_addr, last_seen: now };
-    await kysely
-      .insertInto("agents")
-      .values({ agent_id, ...seen, created: now })
-      .onConflict((conflict) => conflict.column("agent_id").doUpdateSet(seen))
-      .execute();
-  },
-  listAgents: (): Promise<StoredAgent[]> =>
-    kysely.selectFrom("agents").selectAll().orderBy("location_id").orderBy("agent_id").execute(),
 });
 
 const oldestFirst = (kysely: Database["kysely"]) =>

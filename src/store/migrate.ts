@@ -20,6 +20,7 @@ import * as agentAddresses from "./migrations/0013-agent-addresses.ts";
 import * as resultFilters from "./migrations/0014-result-filters.ts";
 import * as insights from "./migrations/0015-insights.ts";
 import * as resultsByDay from "./migrations/0016-results-by-day.ts";
+import * as agentsByLocation from "./migrations/0017-agents-by-location.ts";
 import * as locationKeys from "./migrations/0018-location-keys.ts";
 
 /** By name, in order. */
@@ -40,6 +41,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0014-result-filters": resultFilters,
   "0015-insights": insights,
   "0016-results-by-day": resultsByDay,
+  "0017-agents-by-location": agentsByLocation,
   "0018-location-keys": locationKeys,
 };
 

@@ -1,6 +1,6 @@
 // What goes into the store and comes out of it. Times are epoch milliseconds.
 import type { Actor, Owned, Ownership, Principal } from "../model/access.ts";
-import type { Heartbeat, Location } from "../model/location.ts";
+import type { Location } from "../model/location.ts";
 import type { KeyState } from "../model/location-key.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { ResultCode } from "../model/result.ts";
@@ -181,14 +181,6 @@ export interface StoredLocation extends Location, KeyState {
   readonly created: number;
   /** When it was removed; null: it was not. */
   readonly removed: number | null;
-}
-
-export interface StoredAgent extends Heartbeat {
-  /** When its first heartbeat was received. */
-  readonly created: number;
-  /** When its latest heartbeat was received. */
-  readonly last_seen: number;
-  readonly remote_addr: string;
 }
 
 export interface ApiKey extends Principal {

@@ -2,6 +2,7 @@
 // or 1.
 import type { Generated } from "kysely";
 import type { Ownership } from "../model/access.ts";
+import type { AgentCondition } from "../model/agent.ts";
 import type {
   InsightsTable,
   NamesTable,
@@ -102,14 +103,23 @@ interface LocationsTable {
 }
 
 interface AgentsTable {
-  agent_id: string;
   location_id: string;
+  agent_id: string;
   version: string;
+  protocol: number;
+  condition: AgentCondition;
+  condition_since: number;
+  capacity: number | null;
   in_flight: number;
+  held: number;
+  spool_reports: number;
+  spool_bytes: number;
+  clock_offset_ms: number | null;
   sent: number;
-  last_seen: number;
-  created: number;
   remote_addr: string;
+  created: number;
+  last_seen: number;
+  drain_ordered: number;
 }
 
 interface LeasesTable {

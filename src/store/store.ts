@@ -1,5 +1,7 @@
 // The store, by its parts. Each part is made where its promises stand, and what goes in and comes
 // out is in records.ts.
+import { createAgentStore } from "./agents.ts";
+import type { AgentStore } from "./agents.ts";
 import { createApiKeyStore } from "./api-keys.ts";
 import type { ApiKeyStore } from "./api-keys.ts";
 import { createAuditStore } from "./audit.ts";
@@ -51,6 +53,7 @@ export interface Store {
   readonly retention: RetentionStore;
   readonly apiKeys: ApiKeyStore;
   readonly locations: LocationStore;
+  readonly agents: AgentStore;
   readonly leases: LeaseStore;
   readonly renewals: RenewalStore;
   readonly usage: UsageStore;
@@ -83,62 +86,62 @@ export const createStore = (database: Database, sealing: Sealing): Store =>
 type Parts = Omit<Store, "transaction" | "now" | "ping" | "close">;
 
 /** A part is made when it is used: most transactions use one or two. */
-function createParts(database: Database, sealing: Sealing): Parts {
-  const { sealer } = sealing;
-  return {
-    get documents() {
-      return createDocumentStore(database, sealing);
-    },
-    get schedules() {
-      return createScheduleStore(database);
-    },
-    get slots() {
-      return createSlotStore(database);
-    },
-    get pendingRuns() {
-      return createPendingRunStore(database);
-    },
-    get results() {
-      return createResultStore(database);
-    },
-    get workflowResults() {
-      return createWorkflowResultStore(database);
-    },
-    get stats() {
-      return createStatStore(database);
-    },
-    get statChecks() {
-      return createStatCheckStore(database);
-    },
-    get insights() {
-      return createInsightStore(database);
-    },
-    get retention() {
-      return createRetentionStore(database);
-    },
-    get apiKeys() {
-      return createApiKeyStore(database);
-    },
-    get locations() {
-      return createLocationStore(database);
-    },
-    get leases() {
-      return createLeaseStore(database);
-    },
-    get renewals() {
-      return createRenewalStore(database);
-    },
-    get usage() {
-      return createUsageStore(database);
-    },
-    get audit() {
-      return createAuditStore(database);
-    },
-    get answers() {
-      return createAnswerStore(database, sealer);
-    },
-    get masterKeys() {
-      return createMasterKeyStore(database, sealer);
-    },
-  };
-}
+const createParts = (database: Database, sealing: Sealing): Parts => ({
+  get documents() {
+    return createDocumentStore(database, sealing);
+  },
+  get schedules() {
+    return createScheduleStore(database);
+  },
+  get slots() {
+    return createSlotStore(database);
+  },
+  get pendingRuns() {
+    return createPendingRunStore(database);
+  },
+  get results() {
+    return createResultStore(database);
+  },
+  get workflowResults() {
+    return createWorkflowResultStore(database);
+  },
+  get stats() {
+    return createStatStore(database);
+  },
+  get statChecks() {
+    return createStatCheckStore(database);
+  },
+  get insights() {
+    return createInsightStore(database);
+  },
+  get retention() {
+    return createRetentionStore(database);
+  },
+  get apiKeys() {
+    return createApiKeyStore(database);
+  },
+  get locations() {
+    return createLocationStore(database);
+  },
+  get agents() {
+    return createAgentStore(database);
+  },
+  get leases() {
+    return createLeaseStore(database);
+  },
+  get renewals() {
+    return createRenewalStore(database);
+  },
+  get usage() {
+    return createUsageStore(database);
+  },
+  get audit() {
+    return createAuditStore(database);
+  },
+  get answers() {
+    return createAnswerStore(database, sealing.sealer);
+  },
+  get masterKeys() {
+    return createMasterKeyStore(database, sealing.sealer);
+  },
+});

@@ -9,10 +9,10 @@ async function startWithAgent(): Promise<TestApi> {
   const clock = createManualClock(NOON);
   const api = await startApi({ clock });
   for (const [agent_id, age] of [
-    ["alive", 30_000],
+    ["alive", 15_000],
     ["silent", 30_001],
   ] as const)
-    await api.store.locations.recordHeartbeat(
+    await api.store.agents.record(
       {
         agent_id,
         location_id: "far",
@@ -20,23 +20,36 @@ async function startWithAgent(): Promise<TestApi> {
         in_flight: 2,
         sent: NOON - age,
       },
-      NOON - age,
+      { now: NOON - age },
     );
   return api;
 }
 
+/** What older agents do not say of themselves. */
+const UNKNOWN = {
+  held: 0,
+  capacity: null,
+  spool_reports: 0,
+  spool_bytes: 0,
+  clock_offset_ms: null,
+  drain_ordered: false,
+};
+
 const alive = {
   agent_id: "alive",
   location_id: "far",
-  version: "1.2.3",
   online: true,
-  last_seen: "2026-10-01T11:59:30.000000Z",
+  state: "ONLINE",
+  version: "1.2.3",
+  last_seen: "2026-10-01T11:59:45.000000Z",
   in_flight: 2,
+  ...UNKNOWN,
 };
 const silent = {
   ...alive,
   agent_id: "silent",
   online: false,
+  state: "OFFLINE",
   last_seen: "2026-10-01T11:59:29.999000Z",
 };
 
@@ -87,9 +100,24 @@ it("describes regions, locations and agents as clients of the interface read the
   });
   await api.store.locations.insert({ id: "nowhere", label: "?", region: "", created: NOON + 3 });
   const again = NOON - 10_000;
-  const heartbeat = { agent_id: "alive", location_id: "far", version: "1.2.4", in_flight: 0 };
-  const seen = { ...heartbeat, sent: again, remote_addr: "198.51.100.7" };
-  await api.store.locations.recordHeartbeat(seen, again);
+  const said = {
+    in_flight: 0,
+    held: 12,
+    capacity: 500,
+    clock_offset_ms: -3.5,
+  };
+  const seen = {
+    agent_id: "alive",
+    location_id: "far",
+    version: "1.2.4",
+    sent: again,
+    remote_addr: "198.51.100.7",
+    state: "draining",
+    spool: { reports: 3, bytes: 4096 },
+    ...said,
+  };
+  await api.store.agents.record(seen, { now: again });
+  await api.store.agents.orderDrain("alive", true);
   const { body } = await api.send({ path: "/agents/info" });
   const agent = {
     id: "far",
@@ -104,6 +132,7 @@ it("describes regions, locations and agents as clients of the interface read the
     version: "1.2.3",
     last_seen: "2026-10-01T11:59:29.999000Z",
     in_flight: 2,
+    ...UNKNOWN,
   };
   expect(body).toEqual({
     regions: [
@@ -125,13 +154,16 @@ it("describes regions, locations and agents as clients of the interface read the
           ...agent.meta,
           id: "alive",
           remote_addr: "198.51.100.7",
-          created: "2026-10-01T11:59:30.000000Z",
+          created: "2026-10-01T11:59:45.000000Z",
           last_update: "2026-10-01T11:59:50.000000Z",
         },
-        state: "ONLINE",
+        state: "DRAINING",
         version: "1.2.4",
         last_seen: "2026-10-01T11:59:50.000000Z",
-        in_flight: 0,
+        ...said,
+        spool_reports: 3,
+        spool_bytes: 4096,
+        drain_ordered: true,
       },
       agent,
     ],

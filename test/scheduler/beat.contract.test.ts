@@ -425,26 +425,39 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     });
     afterAll(() => nobody.close());
 
-    it.each([
+    // The run is due 60 s after noon, and may start until 90 s after noon.
+    it.each<[string, (readonly [second: number, state?: string])[]]>([
       ["no_agent: no agent has ever been seen", []],
-      ["agent_offline: no agent was online", [-120]],
-      ["agent_lost: an agent at location 'local' was given the run", [-120, 65]],
+      ["agent_offline: no agent was online", [[-120]]],
+      ["agent_offline: no agent was online", [[65, "stopped"]]],
+      ["agent_lost: an agent at location 'local' was given the run", [[-120], [65]]],
+      [
+        "agents_draining: an agent at location 'local' was draining, and no other could",
+        [[65, "draining"], [65, "refused"], [-120]],
+      ],
+      ["agent_lost: an agent", [[65, "draining"], [65]]],
+      ["agent_lost: an agent", [[100, "draining"]]],
+      [
+        "agents_incompatible: the version of every agent online at location 'local' was too old",
+        [[65, "refused"]],
+      ],
     ])("records an expired run as MISSED: %s", async (message, heartbeats) => {
       const beat = newBeat("one", { bus: nobody });
       await beat.run();
       await deploy();
       await at(T0 + 50 * SECOND);
       await beat.run();
-      for (const [n, second] of heartbeats.entries())
-        await store.locations.recordHeartbeat(
+      for (const [n, [second, state = "online"]] of heartbeats.entries())
+        await store.agents.record(
           {
             agent_id: `a${n}`,
             location_id: "local",
             version: "1",
             in_flight: 0,
             sent: 0,
+            state,
           },
-          T0 + second * SECOND,
+          { now: T0 + second * SECOND, refused: state === "refused" },
         );
       const [run] = await pending();
       await at(run!.expires_at);

@@ -75,7 +75,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
   const at = async (seconds: number, online = true): Promise<void> => {
     await clock.setNow(T0 + seconds * SECOND);
     if (online)
-      await store.locations.recordHeartbeat(
+      await store.agents.record(
         {
           agent_id: "agent",
           location_id: "local",
@@ -83,7 +83,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
           in_flight: 1,
           sent: clock.now(),
         },
-        clock.now(),
+        { now: clock.now() },
       );
     await beat.run();
   };

@@ -413,11 +413,13 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     await fillBefore(database, "0013-agent-addresses", async (kysely) => {
       await kysely.insertInto("agents").values(agent).execute();
     });
-    const { locations } = await database.open();
-    expect(await locations.listAgents()).toEqual([{ ...agent, created: T0, remote_addr: "" }]);
+    const { agents } = await database.open();
+    expect(await agents.list()).toMatchObject([
+      { ...agent, created: T0, remote_addr: "", protocol: 1, condition: "online" },
+    ]);
     const later = { ...agent, sent: T0 + 1, remote_addr: "198.51.100.7" };
-    await locations.recordHeartbeat(later, T0 + 2);
-    expect(await locations.listAgents()).toEqual([{ ...later, last_seen: T0 + 2, created: T0 }]);
+    await agents.record(later, { now: T0 + 2 });
+    expect(await agents.list()).toMatchObject([{ ...later, last_seen: T0 + 2, created: T0 }]);
   });
 
   it("counts what each owner has", async () => {

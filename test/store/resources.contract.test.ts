@@ -358,7 +358,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     const location = { id: "gone", label: "Gone", region: "", created: T0 };
     await store.locations.insert(location);
     const agent = { agent_id: "of gone", location_id: "gone", version: "1", in_flight: 0 };
-    await store.locations.recordHeartbeat({ ...agent, sent: T0 }, T0);
+    await store.agents.record({ ...agent, sent: T0 }, { now: T0 });
     expect(await store.locations.rotateKey({ id: "gone", key_version: 1 }, T0 + 1)).toBe(true);
     expect(await store.locations.rotateKey({ id: "gone", key_version: 1 }, T0 + 1)).toBe(false);
     await store.locations.remove("gone", T0 + 2);
@@ -367,29 +367,17 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect((await store.locations.listAll()).filter(isGone)).toEqual([
       { ...location, key_version: 2, key_changed: T0 + 1, removed: T0 + 2 },
     ]);
-    const agents = await store.locations.listAgents();
+    const agents = await store.agents.list();
     expect(agents.filter(({ location_id }) => location_id === "gone")).toEqual([]);
     expect(await store.locations.insert(location)).toBe(false);
   });
 
-  it("stores a location once, and the latest heartbeat of each agent", async () => {
+  it("stores a location once", async () => {
     const location = { id: "paris", label: "Paris", region: "eu", created: T0 };
     expect(await store.locations.insert(location)).toBe(true);
     expect(await store.locations.insert({ ...location, label: "other" })).toBe(false);
     const kept = { ...location, key_version: 1, key_changed: null, removed: null };
     expect(await store.locations.list()).toEqual([kept]);
-    const heartbeat = {
-      agent_id: "a1",
-      location_id: "paris",
-      version: "1",
-      in_flight: 2,
-      sent: T0,
-    };
-    await store.locations.recordHeartbeat(heartbeat, T0 + 5);
-    await store.locations.recordHeartbeat({ ...heartbeat, in_flight: 3 }, T0 + 9);
-    expect(await store.locations.listAgents()).toEqual([
-      { ...heartbeat, in_flight: 3, remote_addr: "", created: T0 + 5, last_seen: T0 + 9 },
-    ]);
   });
 
   it("rejects a newer schema, and changes nothing", async () => {

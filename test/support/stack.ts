@@ -89,7 +89,9 @@ export async function startStack({
     created: now,
   });
   const metrics = createAggregatorMetrics(registry);
-  await start(createAggregator({ bus: await buses.join(), store, clock, log, metrics }));
+  await start(
+    createAggregator({ bus: await buses.join(), store, clock, log, metrics, version: "0.0.0" }),
+  );
   for (let n = 1; n <= agents; n += 1)
     await start(
       createAgent({

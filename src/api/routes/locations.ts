@@ -1,9 +1,10 @@
 // Locations and their agents.
-import { EXAMPLE, LocationRef, Timestamp, mark } from "../../model/fields.ts";
+import { AGENT_STATES, agentStateOf, isOnline } from "../../model/agent.ts";
+import type { ListedAgent } from "../../model/agent.ts";
+import { EXAMPLE, LocationRef, Timestamp, mark, nullable } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
-import { isOnline } from "../../model/location.ts";
 import { Type } from "../../model/type.ts";
-import type { StoredAgent, StoredLocation } from "../../store/records.ts";
+import type { StoredLocation } from "../../store/records.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
@@ -11,15 +12,39 @@ import { LIST_PAGING } from "../http/parameters.ts";
 
 const tag = "Locations";
 
+/** What both lists say of an agent. */
+const AGENT_FIELDS = {
+  state: Type.Enum(AGENT_STATES, {
+    description: [
+      "ONLINE: takes runs",
+      "STALE: one or two of its heartbeats are missing, which come every 10 seconds",
+      "OFFLINE: three are, or it has stopped",
+      "DRAINING: ends its runs and takes no more, because it is stopping or an operator said so",
+      "INCOMPATIBLE: takes no runs, because its version is too old for the hub",
+    ].join("; "),
+  }),
+  version: Type.String({ examples: ["0.1.0"] }),
+  last_seen: Timestamp,
+  in_flight: Type.Integer({ description: "runs under way" }),
+  held: Type.Integer({ description: "runs that it was given and that have not started" }),
+  capacity: nullable(Type.Integer({ description: "maximum runs at a time" })),
+  spool_reports: Type.Integer({
+    description: "reports on its disk, because the bus did not take them",
+  }),
+  spool_bytes: Type.Integer({ description: "size of these reports" }),
+  clock_offset_ms: nullable(
+    Type.Number({ description: "how far the hub's time is ahead of its clock" }),
+  ),
+  drain_ordered: Type.Boolean({ description: "whether an operator has ordered it to drain" }),
+};
+
 const AgentSchema = named(
   "Agent",
   Type.Object({
     agent_id: Type.String({ examples: ["agent-5f0c6b1e9a7d4382"] }),
     location_id: LocationRef,
-    version: Type.String({ examples: ["0.1.0"] }),
-    online: Type.Boolean({ description: "seen within three heartbeats" }),
-    last_seen: Timestamp,
-    in_flight: Type.Integer({ description: "runs under way" }),
+    online: Type.Boolean({ description: "any state but OFFLINE" }),
+    ...AGENT_FIELDS,
   }),
 );
 
@@ -53,10 +78,7 @@ const ListedAgentSchema = Type.Object({
     created: mark(Timestamp, { description: "first seen" }),
     last_update: mark(Timestamp, { description: "last seen" }),
   }),
-  state: Type.Enum(["ONLINE", "OFFLINE"], { description: "ONLINE: seen within three heartbeats" }),
-  version: AgentSchema.properties.version,
-  last_seen: Timestamp,
-  in_flight: AgentSchema.properties.in_flight,
+  ...AGENT_FIELDS,
 });
 
 const InfoSchema = named(
@@ -87,7 +109,7 @@ export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] 
     answer: listOf(LocationSchema),
     async handle(request) {
       const now = await store.now();
-      const agents = await store.locations.listAgents();
+      const agents = await store.agents.list();
       return listPage(cursors, request, async ({ after, limit }) => {
         const all = await store.locations.list();
         const start = all.findIndex(({ id }) => id === after) + 1;
@@ -106,7 +128,7 @@ export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] 
     async handle() {
       const now = await store.now();
       const locations = await store.locations.list();
-      const agents = await store.locations.listAgents();
+      const agents = await store.agents.list();
       return toInfo(locations, agents, now);
     },
   }),
@@ -114,7 +136,7 @@ export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] 
 
 const toInfo = (
   locations: readonly StoredLocation[],
-  agents: readonly StoredAgent[],
+  agents: readonly ListedAgent[],
   now: number,
 ) => {
   const labels = locations.map(({ id, label }) => [id, label] as const);
@@ -145,7 +167,7 @@ function regionsOf(locations: readonly StoredLocation[]) {
   ];
 }
 
-const toListed = (agent: StoredAgent, labels: ReadonlyMap<string, string>, now: number) => {
+const toListed = (agent: ListedAgent, labels: ReadonlyMap<string, string>, now: number) => {
   const last_seen = formatInstant(agent.last_seen);
   return {
     id: agent.location_id,
@@ -156,16 +178,13 @@ const toListed = (agent: StoredAgent, labels: ReadonlyMap<string, string>, now: 
       created: formatInstant(agent.created),
       last_update: last_seen,
     },
-    state: isOnline(agent.last_seen, now) ? "ONLINE" : "OFFLINE",
-    version: agent.version,
-    last_seen,
-    in_flight: agent.in_flight,
+    ...toAgentFields(agent, now),
   };
 };
 
 const toLocation = (
   { id, label, region, created }: StoredLocation,
-  agents: readonly StoredAgent[],
+  agents: readonly ListedAgent[],
   now: number,
 ) => ({
   id,
@@ -178,11 +197,22 @@ const toLocation = (
     .map((agent) => toAgent(agent, now)),
 });
 
-const toAgent = (agent: StoredAgent, now: number) => ({
+const toAgent = (agent: ListedAgent, now: number) => ({
   agent_id: agent.agent_id,
   location_id: agent.location_id,
+  online: isOnline(agent, now),
+  ...toAgentFields(agent, now),
+});
+
+const toAgentFields = (agent: ListedAgent, now: number) => ({
+  state: agentStateOf(agent, now),
   version: agent.version,
-  online: isOnline(agent.last_seen, now),
   last_seen: formatInstant(agent.last_seen),
   in_flight: agent.in_flight,
+  held: agent.held,
+  capacity: agent.capacity,
+  spool_reports: agent.spool_reports,
+  spool_bytes: agent.spool_bytes,
+  clock_offset_ms: agent.clock_offset_ms,
+  drain_ordered: agent.drain_ordered,
 });

@@ -1,0 +1,137 @@
+// The agents that have reported from each location, by what their latest heartbeats said, and the
+// orders for them.
+import {
+  AGENTS_KEPT_MS,
+  MAX_AGENTS_PER_LOCATION,
+  conditionOf,
+  protocolOf,
+} from "../model/agent.ts";
+import type { ListedAgent } from "../model/agent.ts";
+import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
+import type { Heartbeat } from "../model/location.ts";
+import type { Database } from "./database.ts";
+
+export type AgentStore = ReturnType<typeof createAgentStore>;
+
+export interface Seen {
+  /** When the hub received the heartbeat. */
+  readonly now: number;
+  /** Whether the hub takes no results of the agent. */
+  readonly refused?: boolean;
+}
+
+/** After this long, an agent is offline. */
+const SILENT_MS = 3 * HEARTBEAT_INTERVAL_MS;
+
+/** A heartbeat waits no longer for its answer: one that is older by less was overtaken. */
+const OVERTAKEN_MS = 2000;
+
+export function createAgentStore(database: Database) {
+  const { kysely } = database;
+  const ofLocation = (location_id: string) =>
+    kysely.selectFrom("agents").where("location_id", "=", location_id);
+  return {
+    /** Undefined for an agent that the location does not list. */
+    async find({ location_id, agent_id }: Pick<Heartbeat, "location_id" | "agent_id">) {
+      const row = await ofLocation(location_id)
+        .where("agent_id", "=", agent_id)
+        .select("drain_ordered")
+        .executeTakeFirst();
+      return row && { drain_ordered: row.drain_ordered === 1 };
+    },
+    /** Changes nothing when a later heartbeat of the agent came first. */
+    record: (heartbeat: Heartbeat, seen: Seen): Promise<void> => record(database, heartbeat, seen),
+    /**
+     * Whether the location may list another agent. If it is full, it forgets the agent that has
+     * been offline for longest.
+     */
+    async makeRoom(location_id: string, now: number): Promise<boolean> {
+      const { listed } = await ofLocation(location_id)
+        .select((eb) => eb.fn.countAll().as("listed"))
+        .executeTakeFirstOrThrow();
+      if (Number(listed) < MAX_AGENTS_PER_LOCATION) return true;
+      const silent = ofLocation(location_id).where("last_seen", "<", now - SILENT_MS);
+      const { numDeletedRows } = await kysely
+        .deleteFrom("agents")
+        .where("location_id", "=", location_id)
+        .where("agent_id", "=", silent.select("agent_id").orderBy("last_seen").limit(1))
+        .executeTakeFirstOrThrow();
+      return numDeletedRows > 0n;
+    },
+    /** Forgets the agents that were not seen for `AGENTS_KEPT_MS`. */
+    async forgetOld(now: number): Promise<void> {
+      await kysely
+        .deleteFrom("agents")
+        .where("last_seen", "<", now - AGENTS_KEPT_MS)
+        .execute();
+    },
+    /** Orders the agent to drain, or to resume. Returns the locations that list it. */
+    async orderDrain(agent_id: string, drain: boolean): Promise<string[]> {
+      const rows = await kysely
+        .updateTable("agents")
+        .set({ drain_ordered: Number(drain) })
+        .where("agent_id", "=", agent_id)
+        .returning("location_id")
+        .execute();
+      return rows.map(({ location_id }) => location_id);
+    },
+    async list(): Promise<ListedAgent[]> {
+      const rows = await kysely
+        .selectFrom("agents")
+        .selectAll()
+        .orderBy("location_id")
+        .orderBy("agent_id")
+        .execute();
+      return rows.map((row) => ({ ...row, drain_ordered: row.drain_ordered === 1 }));
+    },
+  };
+}
+
+async function record({ kysely }: Database, heartbeat: Heartbeat, given: Seen): Promise<void> {
+  const { agent_id, location_id } = heartbeat;
+  const { condition_since, ...seen } = toRow(heartbeat, given);
+  const first = { created: given.now, drain_ordered: 0 };
+  await kysely
+    .insertInto("agents")
+    .values({ agent_id, location_id, ...seen, condition_since, ...first })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["location_id", "agent_id"])
+        .doUpdateSet((eb) => ({
+          ...seen,
+          condition_since: eb
+            .case()
+            .when("agents.condition", "=", seen.condition)
+            .then(eb.ref("agents.condition_since"))
+            .else(condition_since)
+            .end(),
+        }))
+        .where((eb) =>
+          eb.or([
+            eb("agents.sent", "<=", seen.sent),
+            eb("agents.sent", ">", seen.sent + OVERTAKEN_MS),
+          ]),
+        ),
+    )
+    .execute();
+}
+
+const toRow = (heartbeat: Heartbeat, { now, refused = false }: Seen) => {
+  const { version, in_flight, capacity = null, held = 0, spool, sent } = heartbeat;
+  const { remote_addr = "", clock_offset_ms = null } = heartbeat;
+  return {
+    version,
+    protocol: protocolOf(heartbeat),
+    condition: refused ? ("incompatible" as const) : conditionOf(heartbeat),
+    condition_since: now,
+    capacity,
+    in_flight,
+    held,
+    spool_reports: spool?.reports ?? 0,
+    spool_bytes: spool?.bytes ?? 0,
+    clock_offset_ms,
+    sent,
+    remote_addr,
+    last_seen: now,
+  };
+};
