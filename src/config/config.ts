@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { closest } from "fastest-levenshtein";
 import { show } from "../model/validate.ts";
+import { SSL_MODES } from "./database-settings.ts";
 import type { Setting } from "./setting.ts";
 import { ROLES, SETTINGS } from "./settings.ts";
 import type { Role } from "./settings.ts";
@@ -44,7 +45,8 @@ export function renderConfig(config: Config): string {
   const values: Readonly<Record<string, Config[keyof Config]>> = config;
   const lines = settings().map(([name, { env, secret }]) => {
     const value = values[name];
-    return `${env}=${secret && value ? "[set]" : String(value ?? "")}`;
+    const isHidden = value && (secret || String(value).includes("\n"));
+    return `${env}=${isHidden ? "[set]" : String(value ?? "")}`;
   });
   return `${lines.join("\n")}\n`;
 }
@@ -54,7 +56,8 @@ export function settingsTable(): string {
   const rows = settings().map(([, setting]) => {
     const { env, secret, defaultMeaning, meaning } = setting;
     const fallback = defaultMeaning ?? `\`${setting.default}\``;
-    return `| \`${env}\` | ${fallback} | ${meaning} | ${secret ? `yes: also \`${env}_FILE\`` : "no"} |`;
+    const file = mayComeFromFile(setting) ? `: also \`${env}_FILE\`` : "";
+    return `| \`${env}\` | ${fallback} | ${meaning} | ${secret ? "yes" : "no"}${file} |`;
   });
   return [
     "| Setting | Default | Meaning | Secret |",
@@ -64,15 +67,19 @@ export function settingsTable(): string {
   ].join("\n");
 }
 
+const mayComeFromFile = ({ secret, hasFile }: Setting<unknown>): boolean =>
+  secret === true || hasFile === true;
+
 /** The text of a setting; null when it has none. */
 function read(
-  { env: name, default: fallback, secret }: Setting<unknown>,
+  setting: Setting<unknown>,
   env: Environment,
   overrides: Environment,
   faults: string[],
 ): string | null {
+  const { env: name, default: fallback } = setting;
   const given = overrides[name] || env[name];
-  const file = secret && env[`${name}_FILE`];
+  const file = mayComeFromFile(setting) && env[`${name}_FILE`];
   if (!file || overrides[name]) return given || fallback;
   if (given) {
     faults.push(`${name} and ${name}_FILE are both set: set one of them`);
@@ -106,8 +113,8 @@ const withoutCredentials = (text: string): string =>
   text.replaceAll(/\/\/[^/@]*@/g, "//[redacted]@");
 
 function unknownVariables(env: Environment): string[] {
-  const known = settings().flatMap(([, { env: name, secret }]) =>
-    secret ? [name, `${name}_FILE`] : [name],
+  const known = settings().flatMap(([, setting]) =>
+    mayComeFromFile(setting) ? [setting.env, `${setting.env}_FILE`] : [setting.env],
   );
   const unknown = Object.keys(env).filter(
     (name) => name.startsWith(PREFIX) && !known.includes(name),
@@ -119,8 +126,8 @@ function unknownVariables(env: Environment): string[] {
 }
 
 function contradictions(config: Config): string[] {
-  const { roles, natsUrls, databaseUrl } = config;
-  const faults: string[] = [];
+  const { roles, natsUrls, databaseUrl, databaseCa } = config;
+  const faults = databaseUrl ? databaseContradictions(databaseUrl, databaseCa) : [];
   const missing = ROLES.filter((role) => !roles.includes(role));
   if (missing.length > 0 && !natsUrls)
     faults.push(
@@ -143,4 +150,17 @@ function natsContradictions({ natsUrls = [], natsCredentials, natsNkey }: Config
     ...(natsUrls.some((url) => new URL(url).username !== "") ? ["the user in SONDE_NATS_URL"] : []),
   ];
   return others.map((other) => `SONDE_NATS_NKEY and ${other} both authenticate: set one of them`);
+}
+
+function databaseContradictions(databaseUrl: string, ca: string | undefined): string[] {
+  const mode = new URL(databaseUrl).searchParams.get("sslmode");
+  if (mode === null) return [];
+  if (!SSL_MODES.some((known) => known === mode))
+    return [`SONDE_DATABASE_URL: sslmode ${show(mode)} is not one of ${SSL_MODES.join(", ")}`];
+  const verifies = mode !== "disable" && mode !== "no-verify";
+  return ca !== undefined && !verifies
+    ? [
+        `SONDE_DATABASE_URL: sslmode ${show(mode)} verifies nothing, though SONDE_DATABASE_CA is set: use verify-full`,
+      ]
+    : [];
 }

@@ -1,4 +1,5 @@
 // Parsers of setting values. Each returns undefined when the text is not allowed.
+import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { parseEgressEntry } from "../model/egress-entry.ts";
 
@@ -42,6 +43,37 @@ export function urlOf(protocols: readonly string[]) {
     const hasHost = host !== "" || searchParams.has("host");
     return hasHost && protocols.includes(protocol) ? text : undefined;
   };
+}
+
+/** An http or https URL that paths can be appended to: it ends in no slash. */
+export function baseUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, username, password, host, pathname, search, hash } = new URL(text);
+  const isPlain = username + password + search + hash === "" && !/[?#]/.test(text);
+  if (!isPlain || !/^https?:$/.test(protocol)) return undefined;
+  return `${protocol}//${host}${pathname}`.replace(/\/+$/, "");
+}
+
+/** An address, or a range such as `10.0.0.0/8`: not every address. */
+export function addressRange(text: string): string | undefined {
+  const [address = "", length, ...rest] = text.split("/");
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  const fits = length === undefined || integer(1, bits)(length) !== undefined;
+  return bits > 0 && fits && rest.length === 0 ? text : undefined;
+}
+
+/** Certificates in PEM, of which OpenSSL can read each. */
+export function certificates(text: string): string | undefined {
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return found.length > 0 && found.every(isCertificate) ? text : undefined;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 /** 32 bytes, as base64 or hex digits. */

@@ -9,6 +9,8 @@ export interface Setting<T> {
   readonly defaultMeaning?: string;
   /** The value is never shown, and may come from the file named by `<env>_FILE`. */
   readonly secret?: true;
+  /** The value may come from that file without being a secret. */
+  readonly hasFile?: true;
   readonly meaning: string;
   /** Completes the sentence "… is not". */
   readonly allowed: string;

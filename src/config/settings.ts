@@ -4,10 +4,13 @@ import { resolve } from "node:path";
 import { EGRESS_ENTRIES } from "../model/egress-entry.ts";
 import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
+import { DATABASE_SETTINGS } from "./database-settings.ts";
 import { NATS_SETTINGS } from "./nats-settings.ts";
 import { budget, optional, retention, setting } from "./setting.ts";
 import {
+  addressRange,
   atLeastOne,
+  baseUrl,
   destination,
   hostAndPort,
   integer,
@@ -15,7 +18,6 @@ import {
   listOf,
   matching,
   oneOf,
-  urlOf,
 } from "./setting-values.ts";
 
 export const ROLES = ["api", "scheduler", "agent", "aggregator"] as const;
@@ -68,6 +70,25 @@ export const SETTINGS = {
     allowed: "a whole number from 1 to 100000",
     parse: integer(1, 100_000),
   }),
+  trustProxy: setting({
+    env: "SONDE_TRUST_PROXY",
+    default: "",
+    defaultMeaning: "none",
+    meaning:
+      "Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed: comma-separated addresses and ranges (`10.0.0.0/8`), or how many proxies each request passes (`1`); see [Proxies](#proxies)",
+    allowed:
+      "a comma-separated list of addresses and ranges such as 10.0.0.0/8, or a number of proxies from 1 to 16",
+    parse: (text): number | readonly string[] | undefined =>
+      integer(1, 16)(text) ?? listOf(addressRange)(text),
+  }),
+  publicUrl: optional({
+    env: "SONDE_PUBLIC_URL",
+    defaultMeaning: "none",
+    meaning:
+      "URL of the API for its callers, such as `https://sonde.example.com`: the OpenAPI document and the start page name it",
+    allowed: "an http:// or https:// URL without user, query and fragment",
+    parse: baseUrl,
+  }),
   dataDir: setting({
     env: "SONDE_DATA_DIR",
     default: ".sonde",
@@ -76,14 +97,7 @@ export const SETTINGS = {
     allowed: "a path",
     parse: (text) => (text.includes("\0") ? undefined : resolve(text)),
   }),
-  databaseUrl: optional({
-    env: "SONDE_DATABASE_URL",
-    secret: true,
-    defaultMeaning: "SQLite file in the data folder",
-    meaning: "PostgreSQL URL, `postgres://user:password@host:port/name`",
-    allowed: "a postgres:// or postgresql:// URL with a host",
-    parse: urlOf(["postgres:", "postgresql:"]),
-  }),
+  ...DATABASE_SETTINGS,
   ...NATS_SETTINGS,
   roles: setting({
     env: "SONDE_ROLES",

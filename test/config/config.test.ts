@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { loadConfig, renderConfig, settingsTable } from "../../src/config/config.ts";
 import type { Environment } from "../../src/config/config.ts";
+import { createCertificates } from "../support/certificates.ts";
 
 const SECRET = "Marker0Secret0Marker0Secret0Mark";
 const CREDENTIALS = `-----BEGIN NATS USER JWT-----
@@ -41,8 +42,14 @@ describe("the configuration", () => {
       opsHost: "127.0.0.1",
       opsPort: 9464,
       maxConnections: 1000,
+      trustProxy: [],
+      publicUrl: undefined,
       dataDir: resolve(".sonde"),
       databaseUrl: undefined,
+      databaseCa: undefined,
+      databaseConnections: 10,
+      databaseTimeout: 30,
+      migrate: "on",
       natsUrls: undefined,
       natsCredentials: undefined,
       roles: ["api", "scheduler", "agent", "aggregator"],
@@ -78,7 +85,12 @@ describe("the configuration", () => {
       SONDE_OPS_PORT: "65535",
       SONDE_MAX_CONNECTIONS: "20",
       SONDE_DATA_DIR: "/var/lib/sonde",
+      SONDE_TRUST_PROXY: "10.0.0.0/8, 2001:db8::1",
+      SONDE_PUBLIC_URL: "https://sonde.example.com:8443/base/",
       SONDE_DATABASE_URL: "postgres://sonde:pw@db:5432/sonde",
+      SONDE_DATABASE_CONNECTIONS: "50",
+      SONDE_DATABASE_TIMEOUT: "5",
+      SONDE_MIGRATE: "off",
       SONDE_NATS_URL: "nats://a:4222, tls://user:pw@b",
       SONDE_NATS_CREDENTIALS: CREDENTIALS,
       SONDE_ROLES: "agent,api,agent",
@@ -103,7 +115,12 @@ describe("the configuration", () => {
       opsPort: 65_535,
       maxConnections: 20,
       dataDir: "/var/lib/sonde",
+      trustProxy: ["10.0.0.0/8", "2001:db8::1"],
+      publicUrl: "https://sonde.example.com:8443/base",
       databaseUrl: "postgres://sonde:pw@db:5432/sonde",
+      databaseConnections: 50,
+      databaseTimeout: 5,
+      migrate: "off",
       natsUrls: ["nats://a:4222", "tls://user:pw@b"],
       natsCredentials: CREDENTIALS,
       roles: ["agent", "api"],
@@ -130,6 +147,24 @@ describe("the configuration", () => {
     });
     expect(() => parseEgressAllow(config.egressAllow)).not.toThrow();
     expect([...(config.masterKey ?? [])]).toEqual([...Array<number>(31).fill(0), 255]);
+  });
+
+  it("accepts a number of proxies", () => {
+    expect(loadConfig({ SONDE_TRUST_PROXY: "2" }).trustProxy).toBe(2);
+  });
+
+  it("reads certificates from a file, and does not print them", () => {
+    const { authority, good } = createCertificates();
+    const pem = authority.cert + good.cert;
+    using file = secretFile(pem);
+    const config = loadConfig({ SONDE_DATABASE_CA_FILE: file.path });
+    expect(config.databaseCa).toBe(pem.trimEnd());
+    expect(renderConfig(config)).toContain("SONDE_DATABASE_CA=[set]\n");
+    expect(faultsOf({ SONDE_DATABASE_CA: pem.replace("MI", "XX") })).toHaveLength(1);
+    const url = "postgres://db/sonde?sslmode=no-verify";
+    expect(faultsOf({ SONDE_DATABASE_CA: pem, SONDE_DATABASE_URL: url })).toEqual([
+      "SONDE_DATABASE_URL: sslmode 'no-verify' verifies nothing, though SONDE_DATABASE_CA is set: use verify-full",
+    ]);
   });
 
   it("accepts a master key as base64", () => {
@@ -316,6 +351,16 @@ describe("an invalid value", () => {
     ["no host", "SONDE_DATABASE_URL", "postgres:///db"],
     ["a key too short", "SONDE_BOOTSTRAP_KEY", SECRET.slice(1)],
     ["a key with a dash", "SONDE_BOOTSTRAP_KEY", `-${SECRET.slice(1)}`],
+    ["a proxy by its name", "SONDE_TRUST_PROXY", "proxy.internal"],
+    ["every address as a proxy", "SONDE_TRUST_PROXY", "0.0.0.0/0"],
+    ["no proxy", "SONDE_TRUST_PROXY", "0"],
+    ["a public URL with a query", "SONDE_PUBLIC_URL", "https://sonde.example.com/?a=1"],
+    ["a public URL without a protocol", "SONDE_PUBLIC_URL", "sonde.example.com"],
+    ["no certificate", "SONDE_DATABASE_CA", "/etc/ssl/ca.pem"],
+    ["one connection, which a transaction may need", "SONDE_DATABASE_CONNECTIONS", "1"],
+    ["no time", "SONDE_DATABASE_TIMEOUT", "0"],
+    ["a choice that there is not", "SONDE_MIGRATE", "no"],
+    ["a mode of TLS that may do without", "SONDE_DATABASE_URL", "postgres://db/s?sslmode=prefer"],
     ["31 bytes", "SONDE_MASTER_KEY", "00".repeat(31)],
     ["no seed", "SONDE_NATS_CREDENTIALS", "-----BEGIN NATS USER JWT-----"],
   ])("is rejected: %s", (_, name, value) => {

@@ -1,0 +1,50 @@
+// The settings of the database: where it is, how a process reaches it, and how much of it it takes.
+import { optional, setting } from "./setting.ts";
+import { certificates, integer, oneOf, urlOf } from "./setting-values.ts";
+
+/** The values of `sslmode` in a URL: without TLS, with it, and with it but unverified. */
+export const SSL_MODES = ["disable", "require", "verify-ca", "verify-full", "no-verify"] as const;
+
+export const DATABASE_SETTINGS = {
+  databaseUrl: optional({
+    env: "SONDE_DATABASE_URL",
+    secret: true,
+    defaultMeaning: "SQLite file in the data folder",
+    meaning:
+      "PostgreSQL URL, `postgres://user:password@host:port/name`; with `?sslmode=verify-full` over TLS, see [PostgreSQL](#postgresql)",
+    allowed: "a postgres:// or postgresql:// URL with a host",
+    parse: urlOf(["postgres:", "postgresql:"]),
+  }),
+  databaseCa: optional({
+    env: "SONDE_DATABASE_CA",
+    hasFile: true,
+    defaultMeaning: "public authorities",
+    meaning:
+      "Certificates (PEM) of the authorities that PostgreSQL's certificate is verified with; turns TLS on",
+    allowed: "one or more certificates in PEM",
+    parse: certificates,
+  }),
+  databaseConnections: setting({
+    env: "SONDE_DATABASE_CONNECTIONS",
+    default: "10",
+    meaning: "Maximum connections of this process to PostgreSQL",
+    allowed: "a whole number from 2 to 1000",
+    parse: integer(2, 1000),
+  }),
+  databaseTimeout: setting({
+    env: "SONDE_DATABASE_TIMEOUT",
+    default: "30",
+    meaning:
+      "Seconds after which PostgreSQL cancels a statement of the service; commands and migrations have no limit",
+    allowed: "a whole number of seconds from 5 to 3600",
+    parse: integer(5, 3600),
+  }),
+  migrate: setting({
+    env: "SONDE_MIGRATE",
+    default: "on",
+    meaning:
+      "`off`: a process whose database has an older schema does not start; run `sonde migrate` first. `on`: it migrates the schema itself",
+    allowed: "on or off",
+    parse: oneOf(["on", "off"]),
+  }),
+};
