@@ -10,26 +10,47 @@ import { createSealer, locationKeyOf } from "../runtime/secrets.ts";
 import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
+export interface OpenOptions extends Pick<StoreOptions, "usesSecrets"> {
+  /** Statements may take as long as they need: a command's, not the service's. */
+  readonly isPatient?: boolean;
+}
+
 export async function openConfiguredStore(
   config: Config,
   dataDir: DataDir,
   log: Logger,
-  { usesSecrets = true }: Pick<StoreOptions, "usesSecrets"> = {},
+  { usesSecrets = true, isPatient = false }: OpenOptions = {},
 ): Promise<Store> {
   const { openStore } = await import("../store/open-store.ts");
   return openStore({
-    location: config.databaseUrl ? { url: config.databaseUrl } : { file: dataDir.path("sonde.db") },
+    location: locationOf(config, dataDir, isPatient ? 0 : config.databaseTimeout),
     clock: systemClock,
     sealer: createSealer({
       current: masterKeyOf(config, dataDir),
       ...(config.masterKeysOld && { old: config.masterKeysOld }),
     }),
     usesSecrets,
+    migrates: config.migrate === "on",
     onConnectionLost: (err) => log.warn({ err }, "database connection lost"),
     onUnreadable: ({ kind, id, unreadable: err }) =>
       log.warn({ err, kind, id }, "cannot decrypt secrets"),
   });
 }
+
+/** Migrates the schema of the configured store, and returns the names of what it applied. */
+export async function migrateConfiguredStore(config: Config, dataDir: DataDir): Promise<string[]> {
+  const { migrateStore } = await import("../store/open-store.ts");
+  return migrateStore({ location: locationOf(config, dataDir, 0), clock: systemClock });
+}
+
+const locationOf = (
+  { databaseUrl: url, databaseCa: ca, databaseConnections: maxConnections }: Config,
+  dataDir: DataDir,
+  timeoutSeconds: number,
+): StoreOptions["location"] =>
+  url
+    ? { url, ca, maxConnections, timeoutMs: timeoutSeconds * 1000 }
+    : { file: dataDir.path("sonde.db") };
 
 /** How long the store keeps what. */
 export const retentionOf = (config: Config): RetentionDays => ({

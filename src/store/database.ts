@@ -47,6 +47,13 @@ export async function inTransaction<T>(
   }
 }
 
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html: lock_not_available */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof Error && (codeOf(error) === "55P03" || codeOf(error.cause) === "55P03");
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+
 /** Reads as of one instant, and holds up nobody. */
 export const inSnapshot = <T>(
   database: Database,

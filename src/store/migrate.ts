@@ -1,8 +1,11 @@
 // Migrates a database's schema to this version. There are no down migrations.
+import { setTimeout as pause } from "node:timers/promises";
 import { SqliteAdapter, sql } from "kysely";
 import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
 import type { Migration } from "kysely/migration";
+import { isLockTimeout } from "./database.ts";
+import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
 import * as initial from "./migrations/0001-initial.ts";
 import * as keysAuditAnswers from "./migrations/0002-keys-audit-answers.ts";
@@ -45,25 +48,49 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0018-location-keys": locationKeys,
 };
 
+export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;
+
+/** Those who wait for a lock hold up all who come later, so they give way again and again. */
+export const LOCK_TIMEOUT_MS = 1000;
+const GIVE_WAY_MS = 1000;
+
 /**
- * Applies the missing migrations and returns their names. Rejects, changing nothing, when a newer
- * Sonde made the schema.
+ * Applies the missing migrations in one transaction and returns their names, however many processes
+ * do so at once. Waits for whoever uses the tables or migrates already. Rejects, changing nothing,
+ * when a newer Sonde made the schema.
  */
-export async function migrate(kysely: Kysely<Schema>): Promise<string[]> {
-  const applied = await appliedMigrations(kysely);
-  refuseNewerSchema(applied);
-  if (applied.length === Object.keys(MIGRATIONS).length) return [];
+export async function migrate({ kysely, isTransient }: Database): Promise<string[]> {
   const migrator = new Migrator({
     db: kysely,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
   });
-  const { error, results = [] } = await migrator.migrateToLatest();
-  if (error)
-    throw new Error(
-      `the database schema could not be migrated (${(error as Error).message}); nothing was changed`,
-      { cause: error },
-    );
-  return results.map(({ migrationName }) => migrationName);
+  for (;;) {
+    if (await hasSchema(kysely)) return [];
+    const { error, results = [] } = await migrator.migrateToLatest();
+    if (!error) return results.map(({ migrationName }) => migrationName);
+    if (!isTransient(error) && !isLockTimeout(error))
+      throw new Error(
+        `the database schema could not be migrated (${(error as Error).message}); nothing was changed`,
+        { cause: error },
+      );
+    await pause(GIVE_WAY_MS);
+  }
+}
+
+/** Rejects unless the schema is of this version. */
+export async function assertMigrated(kysely: Kysely<Schema>): Promise<void> {
+  if (await hasSchema(kysely)) return;
+  const found = (await appliedMigrations(kysely)).at(-1);
+  throw new Error(
+    `the database has ${found ? `schema ${found}` : "no schema"}, and this Sonde needs ${NEWEST}: run \`sonde migrate\` of this version, or set SONDE_MIGRATE=on`,
+  );
+}
+
+/** False: an older one, or none. Rejects when a newer Sonde made it. */
+async function hasSchema(kysely: Kysely<Schema>): Promise<boolean> {
+  const applied = await appliedMigrations(kysely);
+  refuseNewerSchema(applied);
+  return applied.length === Object.keys(MIGRATIONS).length;
 }
 
 /** Kysely's introspection would read the columns of every table, also of each day of results. */
@@ -90,8 +117,7 @@ async function appliedMigrations(kysely: Kysely<Schema>): Promise<string[]> {
 function refuseNewerSchema(applied: readonly string[]): void {
   const unknown = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name));
   if (unknown.length === 0) return;
-  const newest = Object.keys(MIGRATIONS).at(-1);
   throw new Error(
-    `the database has schema ${unknown.at(-1)}, but this Sonde supports schemas up to ${newest}: start a newer Sonde, or restore a backup`,
+    `the database has schema ${unknown.at(-1)}, but this Sonde supports schemas up to ${NEWEST}: start a newer Sonde, or restore a backup`,
   );
 }

@@ -5,19 +5,26 @@ import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";
-import { hasTable, migrate } from "./migrate.ts";
+import { assertMigrated, hasTable, LOCK_TIMEOUT_MS, migrate } from "./migrate.ts";
+import type { PostgresOptions } from "./postgres.ts";
+import { isTlsFault, tlsAdvice } from "./postgres-tls.ts";
 import { openSqlite } from "./sqlite.ts";
 import { createStore } from "./store.ts";
 import type { Store } from "./store.ts";
 
+/** A database on a server. */
+type Server = Pick<PostgresOptions, "url" | "ca" | "maxConnections" | "timeoutMs">;
+
 export interface StoreOptions {
-  /** `postgres://…`, or a SQLite file whose folder exists. */
-  readonly location: { readonly url: string } | { readonly file: string };
+  /** A server, or a SQLite file whose folder exists. */
+  readonly location: Server | { readonly file: string };
   readonly clock: Clock;
   /** For the secrets in it. */
   readonly sealer: Sealer;
   /** False: secrets are neither read nor written, and the database may have another master key. */
   readonly usesSecrets?: boolean;
+  /** False: rejects unless somebody has migrated the schema. Default: true. */
+  readonly migrates?: boolean;
   readonly onConnectionLost?: (error: Error) => void;
   /** Called once for each document whose secrets cannot be opened, when it is first read. */
   readonly onUnreadable?: Sealing["onUnreadable"];
@@ -29,13 +36,14 @@ export async function openStore({
   clock,
   sealer,
   usesSecrets = true,
+  migrates = true,
   onConnectionLost,
   onUnreadable,
 }: StoreOptions): Promise<Store> {
   const database =
     "url" in location
       ? (await loadPostgres()).openPostgres({
-          url: location.url,
+          ...location,
           ...(onConnectionLost && { onConnectionLost }),
         })
       : openSqlite({ path: location.file, clock });
@@ -44,36 +52,59 @@ export async function openStore({
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed
-    await migrateAt(location, database);
+    if (migrates) await migrateAt(location, database);
+    else await assertMigrated(database.kysely);
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();
-    throw "url" in location
-      ? await explained(cause, location.url)
-      : withAdvice(cause, location.file);
+    throw await explained(cause, location);
   }
   return store;
+}
+
+/** Migrates the schema, and returns the names of the migrations that were missing. */
+export async function migrateStore({
+  location,
+  clock,
+}: Pick<StoreOptions, "location" | "clock">): Promise<string[]> {
+  try {
+    if ("url" in location) return await migrateServer(location);
+    return await migrateAndClose(openSqlite({ path: location.file, clock }));
+  } catch (cause) {
+    throw await explained(cause, location);
+  }
 }
 
 /** Where the database is a file, its packages are not loaded. */
 const loadPostgres = () => import("./postgres.ts");
 
+const migrateAt = (location: StoreOptions["location"], database: Database): Promise<string[]> =>
+  "url" in location ? migrateServer(location) : migrate(database);
+
 /** A large table takes its time: what a migration asks of a server has no time limit. */
-async function migrateAt(
-  location: StoreOptions["location"],
-  database: Pick<Database, "kysely">,
-): Promise<void> {
-  if ("file" in location) return void (await migrate(database.kysely));
+async function migrateServer(server: Server): Promise<string[]> {
   const { openPostgres } = await loadPostgres();
-  const patient = openPostgres({ url: location.url, queryTimeoutMs: 0, maxConnections: 2 });
+  const patient = openPostgres({
+    ...server,
+    timeoutMs: 0,
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
+    maxConnections: 2,
+  });
+  return migrateAndClose(patient);
+}
+
+async function migrateAndClose(database: Database): Promise<string[]> {
   try {
-    await migrate(patient.kysely);
+    return await migrate(database);
   } finally {
-    await patient.kysely.destroy();
+    await database.kysely.destroy();
   }
 }
 
-async function explained(cause: unknown, url: string): Promise<unknown> {
+const explained = async (cause: unknown, location: StoreOptions["location"]): Promise<unknown> =>
+  "url" in location ? explainedOf(cause, location.url) : withAdvice(cause, location.file);
+
+async function explainedOf(cause: unknown, url: string): Promise<unknown> {
   const { addressOf, isRefused } = await loadPostgres();
   const server = `PostgreSQL at ${addressOf(url)}`;
   if (isRefused(cause))
@@ -82,6 +113,8 @@ async function explained(cause: unknown, url: string): Promise<unknown> {
       { cause },
     );
   if (!(cause instanceof UnavailableError)) return cause;
+  if (isTlsFault(cause.cause))
+    return new Error(`cannot reach ${server} over TLS ${tlsAdvice(cause.cause)}`, { cause });
   const reason = cause.message.replace(/^database unavailable: /, "");
   return new Error(`cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`, {
     cause,

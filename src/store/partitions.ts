@@ -6,6 +6,7 @@ import type { RawBuilder } from "kysely";
 import { formatInstant } from "../model/instant.ts";
 import { periodEnd, periodStart } from "../model/periods.ts";
 import { encodeTime } from "../runtime/ids.ts";
+import { isLockTimeout } from "./database.ts";
 import type { Database } from "./database.ts";
 
 const DAY_MS = 86_400_000;
@@ -104,10 +105,3 @@ async function withLock({ kysely }: Database, work: (run: Run) => Promise<void>)
   }
   return false;
 }
-
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html: lock_not_available */
-const isLockTimeout = (error: unknown): boolean =>
-  error instanceof Error && (codeOf(error) === "55P03" || codeOf(error.cause) === "55P03");
-
-const codeOf = (error: unknown): unknown =>
-  typeof error === "object" && error !== null && "code" in error ? error.code : undefined;

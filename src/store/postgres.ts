@@ -8,36 +8,33 @@ import { textOfInsert } from "./bulk.ts";
 import type { BulkValue, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
+import { isTlsFault, securedUrl } from "./postgres-tls.ts";
 
 export interface PostgresOptions {
   /** `postgres://…` */
   readonly url: string;
+  /** PEM of the authorities that its certificate is verified with; turns TLS on. */
+  readonly ca?: string | undefined;
   readonly maxConnections?: number;
-  /** 0: none. */
-  readonly queryTimeoutMs?: number;
+  /** Of a statement, after which the server cancels it. 0: none, for work that may take hours. */
+  readonly timeoutMs?: number;
+  /** How long a statement waits for a lock. Default: as long as it may take. */
+  readonly lockTimeoutMs?: number;
   /** Called when the pool loses an idle connection. */
   readonly onConnectionLost?: (error: Error) => void;
 }
 
+/** Also for one of the pool's, when all are busy. */
 const CONNECT_TIMEOUT_MS = 5000;
-const QUERY_TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 30_000;
+/** The server cancels first, unless it cannot answer. */
+const CANCEL_GRACE_MS = 3000;
+/** A process that stops in mid-transaction, but does not die, must not keep its locks. */
+const IDLE_IN_TRANSACTION_MS = 10_000;
 
-export function openPostgres({
-  url,
-  maxConnections = 10,
-  queryTimeoutMs = QUERY_TIMEOUT_MS,
-  onConnectionLost,
-}: PostgresOptions): Database {
-  const pool = new Pool({
-    connectionString: url,
-    max: maxConnections,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: queryTimeoutMs,
-    keepAlive: true,
-    application_name: "sonde",
-    types: { getTypeParser },
-  });
-  pool.on("error", (error) => onConnectionLost?.(error));
+export function openPostgres(options: PostgresOptions): Database {
+  const pool = poolOf(options);
+  pool.on("error", (error) => options.onConnectionLost?.(error));
   const kysely = new Kysely<Schema>({
     dialect: new PostgresDialect({ pool: guardedPool(pool) }),
   });
@@ -54,6 +51,32 @@ export function openPostgres({
       return Math.floor(rows[0]?.now ?? 0);
     },
   };
+}
+
+function poolOf({
+  url: given,
+  ca,
+  maxConnections = 10,
+  timeoutMs = TIMEOUT_MS,
+  lockTimeoutMs = 0,
+}: PostgresOptions): Pool {
+  const { url, ssl } = securedUrl(given, ca);
+  const isLimited = timeoutMs > 0;
+  const limits = `
+    set statement_timeout = ${timeoutMs}; set lock_timeout = ${lockTimeoutMs};
+    set idle_in_transaction_session_timeout = ${isLimited ? IDLE_IN_TRANSACTION_MS : 0}`;
+  return new Pool({
+    connectionString: url,
+    ssl,
+    max: maxConnections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: isLimited ? timeoutMs + CANCEL_GRACE_MS : 0,
+    keepAlive: true,
+    application_name: "sonde",
+    types: { getTypeParser },
+    // The database or the role may have limits of its own. The pool waits for it.
+    onConnect: (client) => client.query(limits) as unknown as undefined,
+  });
 }
 
 const runForAll: RunBulk = async (kysely, insert, rows) => {
@@ -95,9 +118,10 @@ const isTransient = (error: unknown): boolean => ["40001", "40P01"].includes(cod
  */
 function isServersFault(error: unknown): boolean {
   const code = codeOf(error);
-  const lostServer = /^(08...|25006|53...|55P03|57014|57P0[1-5]|58...|E[A-Z]+)$/.test(code);
+  const lostServer = /^(08...|25006|25P03|53...|55P03|57014|57P0[1-5]|58...|E[A-Z]+)$/.test(code);
   return (
     lostServer ||
+    isTlsFault(error) ||
     (error instanceof Error &&
       /terminated|timeout|not queryable/i.test(error.message) &&
       code === "")
@@ -125,10 +149,20 @@ function guardedPool(pool: Pool): PostgresPool {
     end: () => pool.end(),
     connect: () =>
       pool.connect().then(guardedClient, (cause: unknown) => {
-        throw toUnavailable(cause);
+        throw isExhausted(cause) ? exhausted(pool.options.max, cause) : toUnavailable(cause);
       }),
   };
 }
+
+/** pg-pool has no code for it. */
+const isExhausted = (error: unknown): boolean =>
+  error instanceof Error && error.message === "timeout exceeded when trying to connect";
+
+const exhausted = (connections: number, cause: unknown): Error =>
+  unavailable(
+    `no connection to the database was free for ${CONNECT_TIMEOUT_MS / 1000} s: this process has ${connections} (SONDE_DATABASE_CONNECTIONS)`,
+    { part: "the database", cause },
+  );
 
 function guardedClient(client: PoolClient): PostgresPoolClient {
   let broken = false;

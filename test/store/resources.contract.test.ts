@@ -394,7 +394,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       /^the database has schema 9999-later, but this Sonde supports schemas up to \d{4}-[a-z-]+: start a newer Sonde/,
     );
     await sql`delete from kysely_migration where name = '9999-later'`.execute(raw.kysely);
-    expect(await migrate(raw.kysely)).toEqual([]);
+    expect(await migrate(raw)).toEqual([]);
     await raw.kysely.destroy();
   });
 });

@@ -5,6 +5,7 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
+import type { Certificate } from "./certificates.ts";
 import { isRefused } from "../../src/store/postgres.ts";
 import { freePort } from "./free-port.ts";
 import { findPostgres } from "./programs.ts";
@@ -16,6 +17,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly data: string;
   /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
+  /** Restarts the server with TLS and this certificate; connections without TLS stay possible. */
+  secure(certificate: Certificate): Promise<void>;
   /** Stops the server like a crash; `start` restarts it on the same data and port. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -44,8 +47,9 @@ export async function startPostgres({
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
 
   let server = spawnServer();
-  function spawnServer() {
-    return spawn(join(bin, "postgres"), ["-D", data], {
+  function spawnServer(...settings: readonly string[]) {
+    const options = settings.flatMap((setting) => ["-c", setting]);
+    return spawn(join(bin, "postgres"), ["-D", data, ...options], {
       ...identity,
       stdio: "ignore",
     });
@@ -65,6 +69,16 @@ export async function startPostgres({
     },
     data,
     createDatabase: () => createDatabase(url),
+    async secure({ cert, key }) {
+      for (const [name, pem] of Object.entries({ "server.crt": cert, "server.key": key })) {
+        const file = join(data, name);
+        writeFileSync(file, pem, { mode: 0o600 });
+        if (identity.uid !== undefined) chownSync(file, identity.uid, identity.gid ?? 0);
+      }
+      await end("SIGINT");
+      server = spawnServer("ssl=on");
+      await untilReady(url, () => server.exitCode);
+    },
     // SIGQUIT is PostgreSQL's immediate shutdown: no checkpoint, recovery at the next start.
     kill: () => end("SIGQUIT"),
     async start() {

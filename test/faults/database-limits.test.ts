@@ -1,0 +1,83 @@
+// PostgreSQL that is too slow: statements are cut off, also on the server, and a pool whose
+// connections are all busy answers instead of waiting for ever.
+import { sql } from "kysely";
+import { describe, expect, inject, it } from "vitest";
+import { isUnavailable } from "../../src/model/errors.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import type { PostgresOptions } from "../../src/store/postgres.ts";
+import { createDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+
+async function open(options: Omit<PostgresOptions, "url"> = {}) {
+  const url = await createDatabase(inject("postgresUrl"));
+  const { kysely } = openPostgres({ url, ...options });
+  return {
+    url,
+    kysely,
+    sleep: (seconds: number) => sql`select pg_sleep(${seconds})`.execute(kysely),
+    [Symbol.asyncDispose]: () => kysely.destroy(),
+  };
+}
+
+type Opened = Awaited<ReturnType<typeof open>>;
+
+/** What the server does for connections to this database, but for the one that asks. */
+async function active({ url }: Opened): Promise<readonly string[]> {
+  const { kysely } = openPostgres({ url });
+  const { rows } = await sql<{ query: string }>`
+    select query from pg_stat_activity
+    where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`.execute(
+    kysely,
+  );
+  await kysely.destroy();
+  return rows.map(({ query }) => query);
+}
+
+describe.concurrent("a database that is too slow", () => {
+  it("cancels a statement on the server too when its time is over", async () => {
+    await using opened = await open({ timeoutMs: 300 });
+    const asked = performance.now();
+    await expect(opened.sleep(30)).rejects.toSatisfy(isUnavailable);
+    expect(performance.now() - asked).toBeLessThan(5000);
+    expect(await active(opened)).toEqual([]);
+    await opened.sleep(0);
+  });
+
+  it("gives long work the time it takes, also where the database has a limit of its own", async () => {
+    await using opened = await open();
+    const name = sql.table(new URL(opened.url).pathname.slice(1));
+    await sql`alter database ${name} set statement_timeout = '200ms'`.execute(opened.kysely);
+    await using patient = openPostgres({ url: opened.url, timeoutMs: 0 }).kysely;
+    await sql`select pg_sleep(1)`.execute(patient);
+  });
+
+  it("is unavailable, after seconds, while every connection is busy", async () => {
+    await using opened = await open({ maxConnections: 2 });
+    const busy = [opened.sleep(8), opened.sleep(8)];
+    const asked = performance.now();
+    await expect(opened.sleep(0)).rejects.toSatisfy(
+      (error) =>
+        isUnavailable(error) &&
+        (error as Error).message ===
+          "no connection to the database was free for 5 s: this process has 2 (SONDE_DATABASE_CONNECTIONS)",
+    );
+    expect(performance.now() - asked).toBeLessThan(7500);
+    await Promise.all(busy);
+    await opened.sleep(0);
+  });
+
+  it("frees the locks of a process that stands still in mid-transaction", async () => {
+    await using opened = await open({ maxConnections: 2 });
+    await sql`create table held (id int)`.execute(opened.kysely);
+    const standing = await opened.kysely.startTransaction().execute();
+    await sql`lock table held`.execute(standing);
+    await until(async () => {
+      await sql`select 1 from held`.execute(opened.kysely);
+    });
+    await expect(sql`select 1`.execute(standing)).rejects.toSatisfy(isUnavailable);
+    await standing
+      .rollback()
+      .execute()
+      .catch(() => undefined);
+  });
+});

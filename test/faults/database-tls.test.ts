@@ -1,0 +1,126 @@
+// TLS to PostgreSQL: a server that cannot be verified is refused, and the message says what to do.
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isUnavailable } from "../../src/model/errors.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { createCertificates } from "../support/certificates.ts";
+import { startPostgres } from "../support/postgres.ts";
+import type { PostgresServer } from "../support/postgres.ts";
+
+const certificates = createCertificates();
+const { authority, good, otherName, expired, ofStranger } = certificates;
+const folder = mkdtempSync(join(tmpdir(), "sonde-ca-"));
+const caFile = join(folder, "ca.crt");
+let postgres: PostgresServer;
+
+beforeAll(async () => {
+  writeFileSync(caFile, authority.cert);
+  postgres = await startPostgres();
+});
+
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+function urlWith(parameters: Readonly<Record<string, string>>): string {
+  const url = new URL(postgres.url);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** Whether the connection is encrypted. */
+async function connect(parameters: Readonly<Record<string, string>>, ca?: string) {
+  const { kysely } = openPostgres({ url: urlWith(parameters), ca });
+  try {
+    const encrypted = sql<{ ssl: boolean }>`
+      select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
+    return (await encrypted.execute(kysely)).rows[0]?.ssl;
+  } finally {
+    await kysely.destroy();
+  }
+}
+
+/** How the program would refuse to start. */
+const opening = (parameters: Readonly<Record<string, string>>, ca?: string) =>
+  openStore({
+    location: { url: urlWith(parameters), ca },
+    clock: systemClock,
+    sealer: createSealer({ current: randomBytes(32) }),
+  });
+
+const VERIFIED = { sslmode: "verify-full" };
+
+describe("a server without TLS", () => {
+  it("is used without TLS unless that is asked for", async () => {
+    expect(await connect({})).toBe(false);
+    expect(await connect({ sslmode: "disable" })).toBe(false);
+    await expect(opening(VERIFIED)).rejects.toThrow(
+      /^cannot reach PostgreSQL at 127\.0\.0\.1:\d+ over TLS \(The server does not support SSL connections\): turn TLS on at the server \(ssl = on\), or set sslmode=disable /,
+    );
+    await expect(opening({}, authority.cert)).rejects.toThrow("does not support SSL");
+  });
+});
+
+describe("a server with TLS", () => {
+  it.each([
+    ["with the authority of SONDE_DATABASE_CA", VERIFIED, authority.cert],
+    ["with SONDE_DATABASE_CA alone", {}, authority.cert],
+    ["with the authority in the URL", { ...VERIFIED, sslrootcert: caFile }, undefined],
+    ["unverified, where that is asked for", { sslmode: "no-verify" }, undefined],
+  ])("is reached %s", async (_, parameters, ca) => {
+    await postgres.secure(good);
+    expect(await connect(parameters, ca)).toBe(true);
+  });
+
+  it.each([
+    [
+      "of another host",
+      otherName,
+      /Hostname\/IP does not match certificate's altnames.*name a host of the certificate in SONDE_DATABASE_URL/,
+    ],
+    ["that has expired", expired, /\(certificate has expired\): renew the server's certificate/],
+    [
+      "of another authority",
+      ofStranger,
+      /\(unable to verify the first certificate\): set SONDE_DATABASE_CA to the certificate of the authority/,
+    ],
+  ])("is refused with a certificate %s", async (_, certificate, message) => {
+    await postgres.secure(certificate);
+    await expect(opening(VERIFIED, authority.cert)).rejects.toThrow(message);
+  });
+
+  it("is verified with every mode of TLS, as pg does, not as libpq does", async () => {
+    await postgres.secure(otherName);
+    for (const sslmode of ["require", "verify-ca"])
+      await expect(opening({ sslmode }, authority.cert)).rejects.toThrow("does not match");
+    await postgres.secure(good);
+    await expect(opening({ sslmode: "require" })).rejects.toThrow("set SONDE_DATABASE_CA");
+  });
+
+  it("is unavailable while its certificate is wrong, and comes back with the right one", async () => {
+    await postgres.secure(good);
+    const { kysely } = openPostgres({ url: urlWith(VERIFIED), ca: authority.cert });
+    const ask = () => sql`select 1`.execute(kysely);
+    await ask();
+    await postgres.secure(ofStranger);
+    await expect(ask()).rejects.toSatisfy(isUnavailable);
+    await expect(ask()).rejects.toSatisfy(isUnavailable);
+    await postgres.secure(good);
+    await ask();
+    await kysely.destroy();
+  });
+});
+
+it("names a file of the URL that cannot be read", async () => {
+  await expect(opening({ ...VERIFIED, sslrootcert: "/not/there" })).rejects.toThrow(
+    "SONDE_DATABASE_URL: cannot read sslrootcert='/not/there' (ENOENT): name a file that this process may read",
+  );
+});
