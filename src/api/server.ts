@@ -22,6 +22,7 @@ import {
 import { HttpError } from "./http/errors.ts";
 import { acceptJsonBodies } from "./http/json-body.ts";
 import { createCursors } from "./http/paging.ts";
+import { trustedProxies } from "./http/proxies.ts";
 import { serveEndpoint } from "./http/serve-endpoint.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
@@ -50,6 +51,10 @@ export interface ApiConfig {
   readonly port: number;
   /** Whether to accept a key as the query parameter `_token`. */
   readonly tokenInQuery: boolean;
+  /** Proxies that say who their clients are: their addresses, or how many. Default: none. */
+  readonly trustProxy?: number | readonly string[];
+  /** What callers know the API as, without a trailing slash. */
+  readonly publicUrl?: string | undefined;
   /** Signs cursors; shared by all processes that serve the API. */
   readonly cursorKey: Uint8Array;
   readonly version: string;
@@ -149,6 +154,7 @@ function createServer(
       connectionsCheckingInterval: requestTimeout / 10,
     },
     return503OnClosing: false,
+    trustProxy: trustedProxies(config.trustProxy),
     // No hook sees these requests.
     async frameworkErrors(error, request, reply) {
       await closeIfUnread(request.raw, reply.raw);
@@ -173,7 +179,7 @@ function createServer(
   app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
   acceptJsonBodies(app);
   prettyPrintOnDemand(app);
-  serveStart(app, config.version);
+  serveStart(app, config);
   serveDocumentation(app, endpoints, config);
   const { tokenInQuery, limits } = config;
   const { requestsPerMinute } = limits;

@@ -10,18 +10,26 @@ const PATHS = ["/", `${API_PREFIX}/`] as const;
 /** Paths that need no key; each takes GET only. */
 export const OPEN_PATHS = [...PATHS, OPENAPI];
 
-export function serveStart(app: FastifyInstance, version: string): void {
+/** With a public URL, the answer has whole addresses: a proxy may have a path of its own. */
+export function serveStart(
+  app: FastifyInstance,
+  {
+    version,
+    publicUrl = "",
+  }: { readonly version: string; readonly publicUrl?: string | undefined },
+): void {
+  const docs = `${publicUrl}${DOCUMENTATION}`;
   const start = {
     name: "Sonde",
     version,
-    api: `${API_PREFIX}/`,
-    openapi: OPENAPI,
-    docs: DOCUMENTATION,
+    api: `${publicUrl}${API_PREFIX}/`,
+    openapi: `${publicUrl}${OPENAPI}`,
+    docs,
   };
   for (const path of PATHS)
     app.get(path, async ({ headers }, reply) => {
       reply.header("vary", "accept");
-      if (/\btext\/html\b/i.test(headers.accept ?? "")) return reply.redirect(DOCUMENTATION);
+      if (/\btext\/html\b/i.test(headers.accept ?? "")) return reply.redirect(docs);
       return reply.type("application/json; charset=utf-8").send(JSON.stringify(start));
     });
 }

@@ -35,7 +35,7 @@ export async function serve(
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
       // Before the demo's calls: if those fail, the first key has been shown.
-      print(greeting(system, dataDir, demo));
+      print(greeting(system, dataDir, demo, config.publicUrl));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
       endHistory = startHistory(demo, system, log, (apiUrl) =>
@@ -60,10 +60,15 @@ export async function serve(
 }
 
 /** The addresses and the first key, if this process runs the API. */
-function greeting(system: System, dataDir: DataDir, demo: Demo | undefined): string {
+function greeting(
+  system: System,
+  dataDir: DataDir,
+  demo: Demo | undefined,
+  publicUrl: string | undefined,
+): string {
   const { api, ops } = system;
   if (!api) return "";
-  const apiUrl = api.address() ?? "";
+  const apiUrl = publicUrl ?? api.address() ?? "";
   const opsAddress = ops.address();
   const key = system.firstKey();
   return [

@@ -185,6 +185,8 @@ async function apiOf(parts: HubParts): Promise<Api> {
       host: config.host,
       port: config.port,
       maxConnections: config.maxConnections,
+      trustProxy: config.trustProxy,
+      publicUrl: config.publicUrl,
       tokenInQuery: config.tokenInQuery,
       cursorKey: createHmac("sha256", masterKeyOf(config, dataDir)).update("cursor").digest(),
       version: VERSION,

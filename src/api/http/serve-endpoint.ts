@@ -10,6 +10,7 @@ import type { Authenticate } from "../authenticate.ts";
 import { carryOut } from "../change.ts";
 import { forget, isRepeatable, toRepeatable } from "../idempotency.ts";
 import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
+import { clientAddress } from "./proxies.ts";
 import { readParameters } from "./parameters.ts";
 import { sendStreamed } from "./streamed-answer.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
@@ -42,7 +43,9 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         url: `${API_PREFIX}${path}`,
         // Before the body: a caller without a key need not send it, and we need not parse it.
         async onRequest(request) {
-          request.principal = await serving.authenticate(request, endpoint.level);
+          const { headers, query } = request;
+          const asking = { headers, query, ip: clientAddress(request) };
+          request.principal = await serving.authenticate(asking, endpoint.level);
         },
         async handler(request, reply) {
           const asked = toApiRequest(endpoint, request, reply, serving);
@@ -73,7 +76,8 @@ function toApiRequest(
   // No id contains NUL, and PostgreSQL rejects it.
   if (Object.values(params).some((value) => value.includes("\0"))) throw notFound("Object");
   const body = request.body ?? {};
-  const { method, headers, ip: address, principal } = request;
+  const { method, headers, principal } = request;
+  const address = clientAddress(request);
   const key = headers["idempotency-key"];
   const { operationId } = endpoint;
   const values = endpoint.query ? readParameters(endpoint.query, query) : {};

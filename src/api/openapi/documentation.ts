@@ -8,6 +8,7 @@ import swaggerUi from "@fastify/swagger-ui";
 import type { Endpoint } from "../http/endpoint.ts";
 import { API_PREFIX, entityTag } from "../http/serve-endpoint.ts";
 import { describe, openApiOptions, sharedSchemas } from "./openapi.ts";
+import type { Described } from "./openapi.ts";
 
 const CONTENT_SECURITY_POLICY =
   "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
@@ -16,10 +17,7 @@ const STYLE = ".swagger-ui .topbar { display: none }";
 export type Documentation = Awaited<ReturnType<typeof createDocumentation>>;
 
 /** `pages` serves `/docs` by `routing`. */
-export async function createDocumentation(
-  endpoints: readonly Endpoint[],
-  config: { readonly version: string; readonly tokenInQuery: boolean },
-) {
+export async function createDocumentation(endpoints: readonly Endpoint[], config: Described) {
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
   app.addHook("onRequest", (_, reply, done) => {
     reply.header("x-content-type-options", "nosniff");

@@ -31,8 +31,14 @@ export function sharedSchemas(endpoints: readonly Endpoint[]): unknown[] {
   return [...shared.values()];
 }
 
+export interface Described {
+  readonly version: string;
+  readonly tokenInQuery: boolean;
+  readonly publicUrl?: string | undefined;
+}
+
 export const openApiOptions = (
-  { version, tokenInQuery }: { readonly version: string; readonly tokenInQuery: boolean },
+  { version, tokenInQuery, publicUrl }: Described,
   endpoints: readonly Endpoint[],
 ): FastifyDynamicSwaggerOptions => ({
   openapi: {
@@ -46,7 +52,10 @@ export const openApiOptions = (
         "`debug=1` in a query pretty-prints the answer. Query parameters that are not listed are ignored.",
     },
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    servers: [{ url: "/", description: "where this document came from" }],
+    servers: [
+      ...(publicUrl === undefined ? [] : [{ url: publicUrl, description: "the service" }]),
+      { url: "/", description: "where this document came from" },
+    ],
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer" },
