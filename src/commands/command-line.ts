@@ -1,12 +1,13 @@
 // The command line: parses the arguments, loads the configuration and runs the command.
 import { listAudit } from "./audit.ts";
-import { findCommand, parse, refuseForeign, withStore } from "./command.ts";
+import { findCommand, parse, refuseForeign } from "./command.ts";
 import type { Command } from "./command.ts";
 import { checkHealth } from "./health.ts";
 import { computeInsights } from "./insights.ts";
 import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
 import { printAgentEnvironment, writeNatsConfig } from "./location-files.ts";
 import { addLocation, listLocations, removeLocation, rotateLocationKey } from "./locations.ts";
+import { migrateSchema } from "./migrate.ts";
 import { runRetention } from "./retention.ts";
 import { listenForStop } from "./stop-signal.ts";
 import { loadConfig, readEnvironment, renderConfig } from "../config/config.ts";
@@ -59,11 +60,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   health: checkHealth,
-  migrate: {
-    // Opening a store migrates it.
-    run: ({ config, print }) =>
-      withStore(config, async () => print("the database schema is up to date\n")),
-  },
+  migrate: migrateSchema,
   "keys create": createKey,
   "keys list": listKeys,
   "keys revoke": revokeKey,

@@ -136,7 +136,10 @@ export function spanIn(values: Values): TimeSpan {
   );
 }
 
-/** Opens the configured store, migrates its schema, and closes it when the work is done. */
+/**
+ * Opens the configured store, which migrates its schema unless SONDE_MIGRATE is off, and closes it
+ * when the work is done.
+ */
 export async function withStore(
   config: Config,
   work: (store: Store) => Promise<void>,
@@ -147,7 +150,7 @@ export async function withStore(
     config,
     openDataDir(config.dataDir),
     createLogger("silent"),
-    { usesSecrets: false },
+    { usesSecrets: false, isPatient: true },
   );
   try {
     await work(store);

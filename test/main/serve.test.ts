@@ -331,7 +331,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
       1,
       "sonde: location 'paris' already exists; `sonde locations list` shows it\n",
     ]);
-    expect(await command("migrate")).toBe("the database schema is up to date\n");
+    expect(await command("migrate")).toBe("nothing to do: the database schema is up to date\n");
     const client = httpClient(api, KEY);
     const call = await client.createCall("https://target.test/");
     await client.deploy(call, { location_id: "paris" });
