@@ -47,7 +47,8 @@ function fieldOf(row: object, path: readonly string[]): unknown {
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return quoted(harmless(value));
-  return typeof value === "number" ? String(value) : quoted(JSON.stringify(value));
+  // Also of a number: `String` would keep what it makes of it.
+  return quoted(JSON.stringify(value));
 }
 
 /** Empty text is quoted, so that it differs from no text. */
