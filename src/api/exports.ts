@@ -5,7 +5,6 @@ import { csvHeader, csvRecords } from "../model/csv.ts";
 import type { Column } from "../model/csv.ts";
 import type { Principal } from "../model/access.ts";
 import { Type } from "../model/type.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { createExportPlaces } from "./export-places.ts";
 import { choice } from "./http/parameters.ts";
 import type { Media, StreamedAnswer } from "./http/streamed-answer.ts";
@@ -20,7 +19,7 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
   ndjson: "application/x-ndjson",
 };
 
-/** How much to read at once: as many rows as take a few milliseconds. */
+/** How much to read at once: as many rows as keep the thread a few milliseconds. */
 export interface Pace {
   readonly limit: number;
 }
@@ -37,7 +36,7 @@ export interface Export {
 
 export type Exports = ReturnType<typeof createExports>;
 
-export function createExports(clock: Clock) {
+export function createExports() {
   const places = createExportPlaces();
   return {
     stream: (made: Export): StreamedAnswer => ({
@@ -46,7 +45,7 @@ export function createExports(clock: Clock) {
       async *text() {
         const release = places.take(made.principal);
         try {
-          yield* textOf(made, clock);
+          yield* textOf(made);
         } finally {
           release();
         }
@@ -55,30 +54,33 @@ export function createExports(clock: Clock) {
   };
 }
 
-/** A page and its text keep the thread this long: the beat and other requests wait for it. */
+/**
+ * A page and its text keep the thread this long: the beat and other requests wait for it. Waiting
+ * for a database server does not count.
+ */
 const TURN_MS = 5;
 const [FEWEST, FIRST, MOST] = [8, 32, 1024];
 
-async function* textOf({ format, columns, pages }: Export, clock: Clock): AsyncGenerator<string> {
+async function* textOf({ format, columns, pages }: Export): AsyncGenerator<string> {
   const toLine =
     format === "csv" ? csvRecords(columns) : (row: object) => JSON.stringify(row) + "\n";
   const pace = { limit: FIRST };
   let text = format === "csv" ? csvHeader(columns) : "";
-  let began = clock.monotonic();
+  let before = performance.eventLoopUtilization();
   for await (const page of pages(pace)) {
     for (const row of page) text += toLine(row);
-    pace.limit = paced(pace.limit, clock.monotonic() - began);
+    pace.limit = paced(pace.limit, performance.eventLoopUtilization(before).active);
     if (text !== "") yield text;
     text = "";
     await nextTurn();
-    began = clock.monotonic();
+    before = performance.eventLoopUtilization();
   }
   if (text !== "") yield text;
 }
 
-/** At most twice or half as many: one page may have waited for others. */
-function paced(limit: number, tookMs: number): number {
-  const factor = Math.min(2, Math.max(0.5, TURN_MS / Math.max(tookMs, 0.01)));
+/** At most twice or half as many: others may have kept the thread too. */
+function paced(limit: number, busyMs: number): number {
+  const factor = Math.min(2, Math.max(0.5, TURN_MS / Math.max(busyMs, 0.01)));
   return Math.round(Math.min(MOST, Math.max(FEWEST, limit * factor)));
 }
 

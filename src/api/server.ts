@@ -98,7 +98,7 @@ export function createApi(deps: ApiDeps): Api {
   const { store, dispatcher, clock, log, config } = deps;
   const cursors = createCursors(config.cursorKey);
   const budgets = createBudgets(config.limits);
-  const exports = createExports(clock);
+  const exports = createExports();
   const endpoints = [
     callEndpoints,
     callRunEndpoints,
