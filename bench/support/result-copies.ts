@@ -1,10 +1,15 @@
 // Many results of one call: some that the store has recorded, and copies of them within the database.
 import type { BenchDatabase } from "./database.ts";
+import { decodeTime, encodeTime, TIME_DIGITS } from "../../src/runtime/ids.ts";
 import { columnsOf } from "./deployments.ts";
 import { BATCH, storeResults } from "./results.ts";
 
 /** Results that are recorded; every copy is as many. */
 const RECORDED = 10 * BATCH;
+
+/** Of an id's time: what copies differ in. */
+const PREFIX_DIGITS = 5;
+const PREFIX_MS = 32 ** (TIME_DIGITS - PREFIX_DIGITS);
 
 /** Without their statistics. Each copy follows the one before it, in ids and times. */
 export async function storeManyResults(
@@ -15,15 +20,22 @@ export async function storeManyResults(
   const store = await database.openStore();
   await storeResults(store, [callId], Math.min(RECORDED, count));
   await store.close();
-  const [{ first, last } = {}] = await database.query(
-    "select min(time) as first, max(time) as last from results",
+  const [{ first, last, last_id } = {}] = await database.query(
+    "select min(time) as first, max(time) as last, max(id) as last_id from results",
   );
-  const span = Number(last) - Number(first) + 60_000;
+  const prefixes = await database.query(
+    `select distinct substr(id, 1, ${PREFIX_DIGITS}) as prefix from results`,
+  );
+  const span = Math.ceil((Number(last) - Number(first) + 1) / PREFIX_MS) * PREFIX_MS;
   const results = await columnsOf(database, "results");
   const details = await columnsOf(database, "result_details");
   for (let copy = 1; copy * RECORDED < count; copy += 1) {
+    const later = (prefix: string): string =>
+      encodeTime(decodeTime(prefix.padEnd(TIME_DIGITS, "0")) + copy * span).slice(0, PREFIX_DIGITS);
+    const cases = prefixes.map(({ prefix }) => `when '${prefix}' then '${later(String(prefix))}'`);
     const copied = (column: string): string => {
-      if (/^(?:id|result_id)$/.test(column)) return `'1${10_000 + copy}' || substr(${column}, 7)`;
+      if (/^(?:id|result_id)$/.test(column))
+        return `case substr(${column}, 1, ${PREFIX_DIGITS}) ${cases.join(" ")} end || substr(${column}, ${PREFIX_DIGITS + 1})`;
       return column.endsWith("time") ? `${column} + ${copy * span}` : column;
     };
     for (const [table, key, columns] of [
@@ -33,6 +45,6 @@ export async function storeManyResults(
       await database.query(`
         insert into ${table} (${columns.join(", ")})
         select ${columns.map(copied).join(", ")} from ${table}
-        where ${key} < '1' order by ${key}`);
+        where ${key} <= '${last_id}' order by ${key}`);
   }
 }
