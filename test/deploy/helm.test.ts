@@ -75,6 +75,17 @@ function configOf({ env, args }: Container): Config {
   }
 }
 
+async function inFile<T>(text: string, use: (file: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-chart-"));
+  try {
+    const file = join(folder, "values.yaml");
+    writeFileSync(file, text);
+    return await use(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 const serving = all.filter(({ workload }) => workload.component !== "migration");
 const portNamed = ({ ports = [] }: Container, name: string): number | undefined =>
   ports.find((port) => port.name === name)?.containerPort;
@@ -91,6 +102,17 @@ describe("the chart", () => {
     const known = rendered[example].filter(({ kind }) => kind !== "ServiceMonitor");
     expect(known.length).toBeGreaterThan(3);
     expect(await typeFaults(known)).toBe("");
+  });
+
+  it("takes the values of docs/kubernetes.md", async () => {
+    const page = readFileSync("docs/kubernetes.md", "utf8");
+    const values = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = ""]) => text);
+    const components = await Promise.all(
+      values.map((text) =>
+        inFile(text, async (file) => componentsOf(workloadsOf(await render("-f", file)))),
+      ),
+    );
+    expect(components).toEqual([["api", "scheduler", "aggregator", "migration"], ["agent"]]);
   });
 
   it("would not pass with a misspelt field, or without a required one", async () => {
@@ -377,10 +399,10 @@ describe("what surrounds the pods", () => {
   });
 
   it("lets the hub reach DNS, NATS and the database, and only its scheduler the world", () => {
-    const ports = egressOf("hub", "sonde-hub").map(({ ports = [] }) =>
-      ports.map(({ port }) => port),
-    );
-    expect(ports).toEqual([[53, 53], [4222], [5432]]);
+    const ports = (example: Example, name: string) =>
+      egressOf(example, name).map(({ ports = [] }) => ports.map(({ port }) => port));
+    expect(ports("hub", "sonde-hub")).toEqual([[53, 53], [4222], [5432]]);
+    expect(ports("full", "monitor-hub")).toEqual([[53, 53], [4223], [5432, 6432]]);
     expect(blocksOf("hub", "sonde-scheduler").map(({ cidr }) => cidr)).toEqual([
       "0.0.0.0/0",
       "::/0",
