@@ -33,6 +33,8 @@ export interface BusStatus {
   readonly connected: boolean;
   /** For the operator: the bus's address, and what is wrong while it is not connected. */
   readonly detail: string;
+  /** What does not work although the bus is connected, with advice. */
+  readonly degraded?: string;
 }
 
 /**
@@ -49,8 +51,8 @@ export interface Bus {
   /**
    * Resolves when the ticks, all of one location, are stored. Publishing the same ticks again
    * within `DEDUPLICATION_WINDOW_MS` stores nothing new. Rejects with `unavailable` when the bus
-   * does not answer within 5 s, and with a `TooLargeError` when some fit into no message; the
-   * others are then stored.
+   * does not answer within 5 s or has no room (`isFull`), and with a `TooLargeError` when
+   * some fit into no message; the others are then stored.
    */
   publishTicks(ticks: readonly Tick[]): Promise<void>;
 
@@ -117,6 +119,9 @@ export const DEDUPLICATION_WINDOW_MS = 120_000;
 export const MAX_REPORTS_PER_BATCH = 1000;
 export const ANSWER_MS = 2000;
 
-/** Older messages are dropped: stale ticks are useless; reports outlast a long weekend. */
-export const TICK_MAX_AGE_MS = 3_600_000;
+/**
+ * Older messages are dropped: ticks are published at most 90 s ahead and useless a minute after
+ * they are due; reports outlast a long weekend.
+ */
+export const TICK_MAX_AGE_MS = 300_000;
 export const REPORT_MAX_AGE_MS = 7 * 86_400_000;

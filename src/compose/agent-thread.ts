@@ -51,9 +51,10 @@ export function startAgentThread(config: Config, log: Logger) {
       },
     }),
     /** Rejects when the agent cannot work, with the reason. */
-    async check(): Promise<void> {
-      const { connected, detail } = await agent.ask("busStatus");
+    async check(): Promise<string | undefined> {
+      const { connected, detail, degraded } = await agent.ask("busStatus");
       if (!connected) throw new Error(detail);
+      return degraded;
     },
     metrics: () => agent.ask("metrics"),
     end,

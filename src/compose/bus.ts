@@ -1,13 +1,23 @@
 // The configured bus: NATS, or the one in this process.
 import type { Bus } from "../bus/bus.ts";
 import { createInProcessBus } from "../bus/in-process.ts";
+import type { StreamSettings } from "../bus/nats/streams.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { Counter } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
-export type BusConfig = Pick<Config, "natsUrls" | "natsCredentials" | "natsNkey">;
+export interface BusConfig extends Pick<Config, "natsUrls" | "natsCredentials" | "natsNkey"> {
+  /** For the hub, which makes the streams. */
+  readonly streams?: StreamSettings;
+}
+
+export const streamsOf = (config: Config): StreamSettings => ({
+  ticksMiB: config.natsTicksMiB,
+  resultsMiB: config.natsResultsMiB,
+  replicas: config.natsReplicas,
+});
 
 export async function openConfiguredBus(
   config: BusConfig,
@@ -21,6 +31,12 @@ export async function openConfiguredBus(
     labelNames: ["kind"],
     registers: [registry],
   });
+  const refused = new Counter({
+    name: "sonde_bus_refused_messages_total",
+    help: "Messages that NATS refused because it has no room for them: publishing is retried.",
+    labelNames: ["messages"],
+    registers: [registry],
+  });
   const options = {
     clock: systemClock,
     log,
@@ -28,12 +44,14 @@ export async function openConfiguredBus(
   };
   if (!config.natsUrls) return createInProcessBus(options);
   const { createNatsBus } = await import("../bus/nats/nats-bus.ts");
-  const { natsUrls: servers, natsCredentials: credentials, natsNkey: nkey } = config;
+  const { natsUrls: servers, natsCredentials: credentials, natsNkey: nkey, streams } = config;
   return createNatsBus({
     ...options,
     servers,
     name,
     ...(credentials && { credentials }),
     ...(nkey && { nkey }),
+    ...(streams && { streams }),
+    onRefused: (messages) => refused.inc({ messages }),
   });
 }

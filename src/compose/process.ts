@@ -18,7 +18,7 @@ import { VERSION } from "../version.ts";
 import { claimAgentIds } from "./agent-id.ts";
 import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
 import type { AgentThread } from "./agent-thread.ts";
-import { openConfiguredBus } from "./bus.ts";
+import { openConfiguredBus, streamsOf } from "./bus.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
 import { announcingPort, openOwnNetwork } from "./network.ts";
 import { composeRoles } from "./roles.ts";
@@ -116,7 +116,8 @@ async function openConnections(
   if (store) closeLater("store", () => store.close());
   const registry = createRegistry({ version: VERSION });
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const bus = await openConfiguredBus(config, log, registry, name);
+  const busConfig = store ? { ...config, streams: streamsOf(config) } : config;
+  const bus = await openConfiguredBus(busConfig, log, registry, name);
   closeLater("bus", () => bus.close());
   if (store) await prepareStore(store, bus, config);
   // With the data folder locked, whatever held the lease before has ended: no need to wait for it.
@@ -185,8 +186,9 @@ function readinessChecks({ store, bus, agentThreads }: Connections): ReadinessCh
   const busCheck = {
     part: "bus",
     check() {
-      const { connected, detail } = bus.status();
+      const { connected, detail, degraded } = bus.status();
       if (!connected) throw new Error(detail);
+      return degraded;
     },
   };
   const agentChecks = agentThreads.map((thread) => ({

@@ -1,5 +1,5 @@
 // The settings of NATS: where its servers are, and how a process authenticates to them.
-import { optional } from "./setting.ts";
+import { optional, streamLimit } from "./setting.ts";
 import { atLeastOne, listOf, matching, urlOf } from "./setting-values.ts";
 
 export const NATS_SETTINGS = {
@@ -27,5 +27,18 @@ export const NATS_SETTINGS = {
       "Seed of the nkey that authenticates to NATS, as written by `sonde locations env` and `sonde locations nats-config`; see [regions.md](regions.md)",
     allowed: "the seed of a user nkey (58 characters that start with SU)",
     parse: matching(/^SU[A-Z2-7]{56}$/),
+  }),
+  natsTicksMiB: streamLimit("SONDE_NATS_TICKS_MIB", "256", "ticks that agents have yet to run"),
+  natsResultsMiB: streamLimit(
+    "SONDE_NATS_RESULTS_MIB",
+    "1024",
+    "results that the aggregator has yet to record",
+  ),
+  natsReplicas: optional({
+    env: "SONDE_NATS_REPLICAS",
+    defaultMeaning: "3 in a cluster, otherwise 1",
+    meaning: "NATS servers that keep each tick and result; see [NATS](#nats)",
+    allowed: "1, 3 or 5",
+    parse: (text) => [1, 3, 5].find((replicas) => String(replicas) === text),
   }),
 };

@@ -40,3 +40,12 @@ export const retention = (env: string, fallback: string, what: string): Setting<
   allowed: "a whole number of days from 1 to 36500",
   parse: integer(1, 36_500),
 });
+
+/** MiB that a stream of NATS holds. */
+export const streamLimit = (env: string, fallback: string, what: string): Setting<number> => ({
+  env,
+  default: fallback,
+  meaning: `Maximum size of ${what}, in MiB, in NATS; see [NATS](#nats)`,
+  allowed: "a whole number from 1 to 1048576",
+  parse: integer(1, 1_048_576),
+});

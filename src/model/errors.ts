@@ -46,6 +46,8 @@ export const unreadable = (what: string, options?: ErrorOptions): AppError =>
 export interface UnavailableOptions extends ErrorOptions {
   /** Named in the error answer. */
   readonly part?: "the database" | "the bus";
+  /** It has no room, and works otherwise. */
+  readonly full?: boolean;
 }
 
 /**
@@ -55,11 +57,13 @@ export interface UnavailableOptions extends ErrorOptions {
 export class UnavailableError extends Error {
   readonly code = "unavailable";
   readonly part: string;
+  readonly full: boolean;
 
   constructor(message: string, options: UnavailableOptions = {}) {
     super(message, options);
     this.name = "UnavailableError";
     this.part = options.part ?? "a part of the service";
+    this.full = options.full ?? false;
   }
 }
 
@@ -67,3 +71,6 @@ export const unavailable = (message: string, options?: UnavailableOptions): Unav
   new UnavailableError(message, options);
 
 export const isUnavailable = (err: unknown): boolean => err instanceof UnavailableError;
+
+/** Unavailable only for what it should store. */
+export const isFull = (err: unknown): boolean => err instanceof UnavailableError && err.full;

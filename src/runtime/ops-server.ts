@@ -13,8 +13,11 @@ import { closeIfUnread } from "./unread-body.ts";
 export interface ReadinessCheck {
   /** Its name in /readyz. */
   readonly part: string;
-  /** Rejects with the reason why the part is not ready. */
-  readonly check: () => Promise<void> | void;
+  /**
+   * Rejects with the reason why the part is not ready; resolves with what does not work although it
+   * is.
+   */
+  readonly check: () => Promise<string | undefined | void> | string | undefined | void;
 }
 
 export interface OpsServerOptions {
@@ -35,9 +38,15 @@ export interface OpsServer extends Service {
   address(): { readonly host: string; readonly port: number } | undefined;
 }
 
-interface Failing {
+interface Fault {
   readonly part: string;
   readonly reason: string;
+}
+
+interface Readiness {
+  readonly failing: readonly Fault[];
+  /** Of parts that are ready. */
+  readonly degraded: readonly Fault[];
 }
 
 type Answer = (response: ServerResponse) => Promise<void> | void;
@@ -52,9 +61,9 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
   const answers: Readonly<Record<string, Answer>> = {
     "/livez": (response) => send(response, 200, { status: "alive" }),
     "/readyz": async (response) => {
-      const failing = await readiness();
-      if (failing.length === 0) send(response, 200, { status: "ready" });
-      else send(response, 503, { status: "not ready", failing });
+      const { failing, degraded } = await readiness();
+      if (failing.length > 0) send(response, 503, { status: "not ready", failing });
+      else send(response, 200, { status: "ready", ...(degraded.length > 0 && { degraded }) });
     },
     "/metrics": async (response) => {
       const text = await renderMetrics(registry, await threadMetrics());
@@ -135,36 +144,36 @@ async function answer(
 }
 
 /** Runs the checks at each call; logs a change. */
-function createReadiness({ state, checks, log }: OpsServerOptions): () => Promise<Failing[]> {
+function createReadiness({ state, checks, log }: OpsServerOptions): () => Promise<Readiness> {
   let wasReady = true;
   return async () => {
     const now = state();
-    if (now !== "running") return [{ part: "process", reason: now }];
+    if (now !== "running") return { failing: [{ part: "process", reason: now }], degraded: [] };
     const outcomes = await Promise.all(checks.map(outcomeOf));
-    const failing = outcomes.flatMap((outcome) => outcome ?? []);
+    const failing = outcomes.flatMap((outcome) => outcome.failing ?? []);
     const isReady = failing.length === 0;
     if (isReady !== wasReady)
       if (isReady) log.info("process ready again");
       else log.warn({ failing }, "process not ready");
     wasReady = isReady;
-    return failing;
+    return { failing, degraded: outcomes.flatMap((outcome) => outcome.degraded ?? []) };
   };
 }
 
-async function outcomeOf({ part, check }: ReadinessCheck): Promise<Failing | undefined> {
+async function outcomeOf({
+  part,
+  check,
+}: ReadinessCheck): Promise<{ readonly failing?: Fault; readonly degraded?: Fault }> {
   const answered = new AbortController();
   const tooLong = async (): Promise<never> => {
     await delay(CHECK_TIMEOUT_MS, undefined, { signal: answered.signal });
     throw new Error(`no answer within ${CHECK_TIMEOUT_MS / 1000} s`);
   };
   try {
-    await Promise.race([(async () => check())(), tooLong()]);
-    return undefined;
+    const reason = await Promise.race([(async () => check())(), tooLong()]);
+    return typeof reason === "string" ? { degraded: { part, reason } } : {};
   } catch (cause) {
-    return {
-      part,
-      reason: cause instanceof Error ? cause.message : String(cause),
-    };
+    return { failing: { part, reason: cause instanceof Error ? cause.message : String(cause) } };
   } finally {
     answered.abort();
   }

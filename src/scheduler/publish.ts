@@ -2,7 +2,7 @@
 // overlaps the previous one is MISSED instead.
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
-import { isUnavailable } from "../model/errors.ts";
+import { isFull, isUnavailable } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
 import type { PendingRun, UnpublishedRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
@@ -39,7 +39,7 @@ export async function publishPending(
     }
   } catch (err) {
     if (!isUnavailable(err)) throw err;
-    log.warn({ err }, "ticks not published; retrying");
+    if (!isFull(err)) log.warn({ err }, "ticks not published; retrying"); // the bus logs that once
   }
 }
 
@@ -58,6 +58,7 @@ async function publishAll(
   try {
     await dispatch(options.dispatcher, await withoutOverlapped(options, runs, now), now);
   } catch (err) {
+    if (isFull(err)) await recordMissed(options, tooLate(runs, now));
     if (isUnavailable(err)) throw err;
     const [run] = runs;
     if (!run || runs.length === 1) {
@@ -71,6 +72,10 @@ async function publishAll(
     await publishAll(options, runs.slice(half), now);
   }
 }
+
+/** What the bus had no room for until it could no longer start. */
+const tooLate = (runs: readonly PendingRun[], now: number) =>
+  runs.filter(({ latest_start }) => latest_start < now).map((run) => missedFor("bus_full", run));
 
 /**
  * A workflow's run overlaps the previous run of its deployment when that one ends after it is due.

@@ -42,6 +42,7 @@ const EXPLANATIONS = {
   deployed_late: () => "the deployment was stored after its run was due",
   still_running: () => "the deployment's previous run had not ended when this one was due",
   hub_unreachable: () => "the bus could not be reached to publish the run",
+  bus_full: () => "the bus had no room for the run",
   no_agent: (location: string) => `no agent has ever been seen at ${location}`,
   agent_offline: (location: string) => `no agent was online at ${location} when the run was due`,
   agents_draining: (location: string) =>

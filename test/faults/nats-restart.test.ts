@@ -6,7 +6,9 @@ import { connect } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { openNatsLink } from "../../src/bus/nats/connection.ts";
 import { storeMessage } from "../../src/bus/nats/publisher.ts";
-import { createStreams, createTopology, tickSubject } from "../../src/bus/nats/topology.ts";
+import { watchRoom } from "../../src/bus/nats/room.ts";
+import { createStreams, prepareStreams } from "../../src/bus/nats/streams.ts";
+import { createTopology, tickSubject } from "../../src/bus/nats/topology.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -97,12 +99,12 @@ describe("when nats-server is killed and comes back", () => {
   it("an unanswered message is published again at once when it is back", async () => {
     await using server = await startNatsServer();
     await using parts = await openParts(server.url);
-    const { link, client, topology } = parts;
-    await topology.ensureStreams();
+    const { streams, client, publisher } = parts;
+    await streams.ensure();
     vi.spyOn(client, "publish").mockReturnValueOnce(new Promise(() => {}));
     const stored = storeMessage(
-      { link, client, topology, clock: standing },
-      tickSubject(newLocation()),
+      { ...publisher, clock: standing },
+      { subject: tickSubject(newLocation()), content: "ticks" },
       { id: "a message", data: new Uint8Array() },
     );
     await server.kill();
@@ -113,18 +115,19 @@ describe("when nats-server is killed and comes back", () => {
   it("a message that is refused for 4 s is stored within the 5 s", async () => {
     await using server = await startNatsServer();
     await using parts = await openParts(server.url);
-    const { link, client, topology } = parts;
-    await topology.ensureStreams();
+    const { streams, client, publisher } = parts;
+    await streams.ensure();
     const clock = createManualClock(0);
     const publish = client.publish.bind(client);
     vi.spyOn(client, "publish").mockImplementation(async (...message) => {
       if (clock.monotonic() < 4000) throw new Error("no leader");
       return publish(...message);
     });
-    const stored = storeMessage({ link, client, topology, clock }, tickSubject(newLocation()), {
-      id: "a message",
-      data: new Uint8Array(),
-    });
+    const stored = storeMessage(
+      { ...publisher, clock },
+      { subject: tickSubject(newLocation()), content: "ticks" },
+      { id: "a message", data: new Uint8Array() },
+    );
     await clock.advance(5000);
     expect(await stored).toBe(true);
   });
@@ -285,14 +288,14 @@ describe("at the start", () => {
   it("the streams are created though the server refuses for 9 s", async () => {
     await using server = await startNatsServer();
     await using parts = await openParts(server.url);
-    const { link, manager, topology } = parts;
+    const { link, manager, streams } = parts;
     const clock = createManualClock(0);
     const info = manager.streams.info.bind(manager.streams);
     vi.spyOn(manager.streams, "info").mockImplementation(async (...stream) => {
       if (clock.monotonic() < 9000) throw new Error("no leader");
       return info(...stream);
     });
-    const created = createStreams(link, topology, clock);
+    const created = prepareStreams(link, streams, clock);
     await clock.advance(10_000);
     await created;
     expect(await info("SONDE_TICKS")).toMatchObject({ config: { num_replicas: 1 } });
@@ -355,12 +358,16 @@ async function openParts(url: string) {
     log: quiet,
   });
   const manager = await jetstreamManager(link.connection);
-  const topology = createTopology({ manager, clustered: false, ackWaitMs: ACK_WAIT_MS });
+  const streams = createStreams({ manager, settings: undefined, clustered: false, log: quiet });
+  const topology = createTopology({ manager, streams, ackWaitMs: ACK_WAIT_MS });
+  const client = manager.jetstream();
+  const room = watchRoom({ clock: systemClock, log: quiet });
   return {
     link,
     manager,
-    client: manager.jetstream(),
-    topology,
+    client,
+    streams,
+    publisher: { link, client, topology, room },
     [Symbol.asyncDispose]: () => link.connection.close(),
   };
 }

@@ -1,5 +1,5 @@
 // Reports on their way to the bus: published in batches, and spooled while the bus is away.
-import { isUnavailable } from "../../model/errors.ts";
+import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { retry } from "../../runtime/retry.ts";
 import { publishFitting } from "./report-size.ts";
@@ -149,7 +149,7 @@ const offer = (
         settings.metrics.publishRetries.inc();
         const spooled = putAside(batch);
         const facts = { err: cause, reports: reports.length, spooled };
-        settings.log.warn(facts, "bus did not take reports");
+        if (!isFull(cause)) settings.log.warn(facts, "bus did not take reports"); // it logs that once
         if (spooled) return false;
         throw cause;
       }

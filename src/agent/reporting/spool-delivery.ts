@@ -1,7 +1,7 @@
 // From the spool to the bus: the oldest reports first, one batch at a time, paced so that fresh
 // reports come through.
 import type { AgentBus } from "../../bus/bus.ts";
-import { isUnavailable } from "../../model/errors.ts";
+import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { retryDelayMs } from "../../runtime/retry.ts";
@@ -130,7 +130,8 @@ async function deliver(
   } catch (cause) {
     const { spool, log, metrics } = settings;
     metrics.publishRetries.inc();
-    log.warn({ err: cause, reports: spool.size() }, "bus did not take spooled reports");
+    if (!isFull(cause))
+      log.warn({ err: cause, reports: spool.size() }, "bus did not take spooled reports");
     return undefined;
   }
 }

@@ -3,6 +3,11 @@ import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
 
 const NAME_IN_USE = 10_058;
+const NO_SUITABLE_PEERS = 10_005;
+const NOT_CLUSTERED = 10_074;
+const STORE_FAILED = 10_077;
+const INSUFFICIENT_RESOURCES = 10_023;
+const INSUFFICIENT_STORAGE = 10_047;
 const CONSUMER_DIFFERS = 10_148;
 const MESSAGE_OVER_MAXIMUM = 10_054;
 
@@ -15,11 +20,19 @@ export const isStreamMissing = (cause: unknown): boolean =>
 /** A stream with this name exists, with other settings. */
 export const isNameInUse = (cause: unknown): boolean => hasCode(cause, NAME_IN_USE);
 
+/** There are fewer servers with JetStream than the stream has replicas. */
+export const isPeerMissing = (cause: unknown): boolean =>
+  hasCode(cause, NO_SUITABLE_PEERS) || hasCode(cause, NOT_CLUSTERED);
+
 /** A consumer with this name exists, with other settings. */
 export const isConsumerDifferent = (cause: unknown): boolean => hasCode(cause, CONSUMER_DIFFERS);
 
 /** The message is larger than the `max_msg_size` of its stream. */
 export const isOverMaximum = (cause: unknown): boolean => hasCode(cause, MESSAGE_OVER_MAXIMUM);
+
+/** The stream or the server's storage has no room for the message. */
+export const isNoRoom = (cause: unknown): boolean =>
+  [STORE_FAILED, INSUFFICIENT_RESOURCES, INSUFFICIENT_STORAGE].some((code) => hasCode(cause, code));
 
 /** Nobody answers on the subject: the stream, the consumer or JetStream is missing. */
 export const isNoResponders = (cause: unknown): boolean =>

@@ -3,7 +3,7 @@ import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId, locationOf } from "../../model/location.ts";
-import type { Bus, Consumer, QuestionHandler } from "../bus.ts";
+import type { Bus, BusStatus, Consumer, QuestionHandler } from "../bus.ts";
 import { decodeReports, decodeTicks, encodeReports, encodeTicks } from "./codec.ts";
 import type { ReceivedMessage } from "./codec.ts";
 import type { MessageKind, Observer } from "../delivery.ts";
@@ -13,12 +13,15 @@ import type { NatsLink } from "./connection.ts";
 import { openNatsLink } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
 import { publish } from "./publisher.ts";
+import { watchRoom } from "./room.ts";
+import type { StreamContent } from "./room.ts";
 import { CREDENTIALS, HEARTBEATS, ask, listen } from "./questions.ts";
 import type { Questions } from "./questions.ts";
+import { createStreams, prepareStreams } from "./streams.ts";
+import type { StreamSettings } from "./streams.ts";
 import type { Topology } from "./topology.ts";
 import {
   REPORT_CONSUMER,
-  createStreams,
   createTopology,
   inboxPrefix,
   locationOfSubject,
@@ -37,12 +40,16 @@ export interface NatsBusOptions {
   readonly nkey?: string;
   /** For an agent whose credential reaches this location only (`agentPermissions`). */
   readonly locationId?: string;
+  /** For the hub, whose settings decide on the streams. */
+  readonly streams?: StreamSettings;
   /** As the server's monitoring shows this process. */
   readonly name: string;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called for each message that could not be decoded. */
   readonly onDropped?: (kind: MessageKind) => void;
+  /** Called for each message that NATS had no room for. */
+  readonly onRefused?: (content: StreamContent) => void;
   /** Without a sign of life for this long, a message is redelivered; default 10 s. */
   readonly ackWaitMs?: number;
   /** A server that leaves a ping unanswered for this long counts as lost; default 5 s. */
@@ -65,13 +72,19 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   });
   try {
     const manager = await openJetStream(link);
+    const streams = createStreams({
+      manager,
+      settings: options.streams,
+      clustered: link.connection.info?.cluster !== undefined,
+      log: options.log,
+    });
     const topology = createTopology({
       manager,
-      clustered: link.connection.info?.cluster !== undefined,
+      streams,
       ackWaitMs: options.ackWaitMs ?? ACK_WAIT_MS,
     });
     // The credential of an agent may not create streams.
-    if (locationId === undefined) await createStreams(link, topology, options.clock);
+    if (locationId === undefined) await prepareStreams(link, streams, options.clock);
     return createBus(options, link, manager, topology);
   } catch (cause) {
     await link.connection.close();
@@ -88,7 +101,8 @@ function createBus(
   const { clock, log, ackWaitMs = ACK_WAIT_MS } = options;
   const decoded = createDecoder(options);
   const client = manager.jetstream();
-  const publisher = { link, client, topology, clock };
+  const room = watchRoom(options);
+  const publisher = { link, client, topology, clock, room };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
 
   function answer<Q, A>(questions: Questions<Q, A>, handler: QuestionHandler<Q, A>): Consumer {
@@ -107,7 +121,8 @@ function createBus(
     durable: true,
     async publishTicks(ticks) {
       if (ticks.length === 0) return;
-      await publish(publisher, tickSubject(locationOf(ticks)), ticks, encodeTicks);
+      const subject = tickSubject(locationOf(ticks));
+      await publish(publisher, { subject, content: "ticks" }, ticks, encodeTicks);
     },
     async consumeTicks(locationId, handler) {
       const spec = tickConsumer(checkLocationId(locationId));
@@ -115,7 +130,8 @@ function createBus(
     },
     async publishReports(reports) {
       if (reports.length === 0) return;
-      await publish(publisher, reportSubject(locationOf(reports)), reports, encodeReports);
+      const subject = reportSubject(locationOf(reports));
+      await publish(publisher, { subject, content: "reports" }, reports, encodeReports);
     },
     consumeReports: async (handler) =>
       consumers.pull(
@@ -128,16 +144,18 @@ function createBus(
     consumeHeartbeats: async (handler) => answer(HEARTBEATS, handler),
     requestCredentials: (request) => ask(link, CREDENTIALS, request),
     consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
-    status() {
-      const fault = link.fault() ?? consumers.fault();
-      return fault === undefined
-        ? { connected: true, detail: `NATS at ${link.addresses}` }
-        : { connected: false, detail: `NATS at ${link.addresses}: ${fault}` };
-    },
+    status: () => statusOf(link, consumers.fault(), room.fault()),
     seenAt: () => link.connection.info?.client_ip ?? "",
     announcedServers: () => link.connection.info?.connect_urls ?? [],
     close: () => (closing ??= close()),
   };
+}
+
+function statusOf({ addresses, fault }: NatsLink, consuming?: string, room?: string): BusStatus {
+  const reason = fault() ?? consuming;
+  const detail = `NATS at ${addresses}`;
+  if (reason !== undefined) return { connected: false, detail: `${detail}: ${reason}` };
+  return { connected: true, detail, ...(room !== undefined && { degraded: room }) };
 }
 
 /** Undefined for what cannot be decoded, which is logged and counted. */
