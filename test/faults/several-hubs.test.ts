@@ -1,0 +1,160 @@
+// Several processes of each role of the hub at once: APIs behind a balancer, schedulers of which one
+// leads.
+import { describe, expect, inject, it } from "vitest";
+import { httpClient, httpExchange } from "../support/client.ts";
+import type { Json } from "../support/client.ts";
+import { startBalancer } from "../support/balancer.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import { createDatabase } from "../support/postgres.ts";
+import { startSonde } from "../support/process.ts";
+import type { SondeProcess } from "../support/process.ts";
+import { startTarget } from "../support/target-server.ts";
+import { until } from "../support/until.ts";
+
+const KEY = "0123456789abcdefghijABCDEFGHIJ01";
+const WRONG_KEY = "W".repeat(32);
+const WRONG_KEYS_PER_MINUTE = 600;
+const TAKEN_OVER_WITHIN_MS = 10_000;
+const RESIGNED_WITHIN_MS = 5000;
+
+/** Processes on one database and one NATS server, with a target that their agents may call. */
+async function startGround() {
+  await using stack = new AsyncDisposableStack();
+  const nats = stack.use(await startNatsServer());
+  const target = stack.use(await startTarget());
+  const env = {
+    SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
+    SONDE_NATS_URL: nats.url,
+    SONDE_BOOTSTRAP_KEY: KEY,
+    SONDE_MASTER_KEY: "5a".repeat(32),
+    SONDE_EGRESS_ALLOW: target.authority,
+  };
+  const running = stack.move();
+  return {
+    target,
+    start: (roles: string) => running.use(startSonde(["serve", "--roles", roles], { env })),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+const leads = (sonde: SondeProcess) =>
+  sonde.logged(({ msg }) => msg === "scheduler lease taken").then(() => sonde);
+
+describe.concurrent("several hubs", { timeout: 90_000 }, () => {
+  it("another scheduler leads within ten seconds after the leader is killed", async () => {
+    await using ground = await startGround();
+    const [one, two] = [ground.start("scheduler"), ground.start("scheduler")];
+    await Promise.all([one.ready(), two.ready()]);
+    const leader = await Promise.race([leads(one), leads(two)]);
+    const other = leader === one ? two : one;
+    const killed = performance.now();
+    await leader.kill9();
+    await leads(other);
+    expect(performance.now() - killed).toBeLessThan(TAKEN_OVER_WITHIN_MS);
+
+    const third = ground.start("scheduler");
+    await third.ready();
+    const stopped = performance.now();
+    expect(await other.stop()).toEqual({ code: 0, signal: null });
+    await leads(third);
+    expect(performance.now() - stopped).toBeLessThan(RESIGNED_WITHIN_MS);
+  });
+
+  it("it makes no difference which API answers, and none that one of them is killed", async () => {
+    await using ground = await startGround();
+    const { target } = ground;
+    const apis = [ground.start("api,aggregator"), ground.start("api,aggregator")] as const;
+    const agent = ground.start("agent");
+    await Promise.all([...apis, agent].map((each) => each.ready()));
+    const urls = await Promise.all(apis.map((each) => each.api()));
+    await using balancer = await startBalancer(urls.map((url) => Number(new URL(url).port)));
+    const exchange = httpExchange(balancer.url, KEY);
+    const ask: typeof exchange = ({ headers, ...asked }) =>
+      exchange({ ...asked, headers: { ...headers, connection: "close" } });
+    const create = async (n: number, key: string) => {
+      const { status, text } = await ask({
+        method: "POST",
+        path: "/api/2/calls/",
+        headers: { "idempotency-key": key },
+        body: {
+          meta: { name: `call ${n}` },
+          request: { method: "GET", url: `${target.url}/${n}` },
+        },
+      });
+      expect(status, text).toBe(201);
+      return (JSON.parse(text) as { readonly id: string }).id;
+    };
+
+    // Each request reaches the other API than the one before.
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n += 1) {
+      ids.push(await create(n, `key-${n}`));
+      expect(await create(n, `key-${n}`)).toBe(ids[n]);
+    }
+    const listed: string[] = [];
+    let cursor = "";
+    do {
+      const { text } = await ask({ method: "GET", path: `/api/2/calls/?limit=2&cursor=${cursor}` });
+      const page = JSON.parse(text) as {
+        meta: { next_cursor: string };
+        results: { id: string }[];
+      };
+      listed.push(...page.results.map(({ id }) => id));
+      cursor = page.meta.next_cursor;
+    } while (cursor !== "");
+    expect(listed).toEqual(ids);
+
+    const path = `/api/2/calls/${ids[0]}/`;
+    const runs: Json[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const { text } = await ask({
+        method: "POST",
+        path: `${path}run?wait=30`,
+        headers: { "idempotency-key": "run" },
+      });
+      runs.push(JSON.parse(text) as Json);
+      const results = await httpClient(urls[n] ?? "", KEY).results(ids[0] ?? "");
+      expect(results.map(({ meta }) => meta.result)).toEqual(["COMPLETE"]);
+    }
+    expect(runs[1]).toEqual(runs[0]);
+    expect(target.requests.map(({ url }) => url)).toEqual(["/0"]);
+
+    const { headers } = await ask({ method: "GET", path });
+    const change = (name: string) =>
+      ask({
+        method: "PUT",
+        path,
+        headers: { "if-match": headers.get("etag") ?? "" },
+        body: { meta: { name } },
+      });
+    expect([(await change("once")).status, (await change("twice")).status]).toEqual([200, 412]);
+
+    await expectLimitOfWrongKeys(balancer.url, apis.length);
+    expect((await ask({ method: "GET", path })).status).toBe(200);
+    expect(Math.min(...balancer.taken)).toBeGreaterThan(WRONG_KEYS_PER_MINUTE);
+
+    await apis[0].kill9();
+    for (let n = 0; n < 4; n += 1) {
+      expect(await create(n, `key-${n}`)).toBe(ids[n]);
+      expect((await ask({ method: "GET", path })).status).toBe(200);
+    }
+  });
+});
+
+/** Each API counts by itself; then none of them takes further wrong keys. */
+async function expectLimitOfWrongKeys(url: string, apis: number): Promise<void> {
+  const wrong = httpExchange(url, WRONG_KEY);
+  const ask = () =>
+    wrong({ method: "GET", path: "/api/2/calls/", headers: { connection: "close" } });
+  const atATime = 40;
+  // Again where a minute ends meanwhile.
+  await until(async () => {
+    for (let asked = 0; asked < apis * WRONG_KEYS_PER_MINUTE + atATime; asked += atATime)
+      await Promise.all(Array.from({ length: atATime }, ask));
+    for (let n = 0; n < apis; n += 1) {
+      const { status, headers } = await ask();
+      expect(status).toBe(429);
+      expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+  });
+}
