@@ -251,7 +251,8 @@ describe("a pod of the chart", () => {
     const names = [hub, agents].flatMap(({ properties: { secrets } }) =>
       Object.keys(secrets.properties),
     );
-    expect(new Set(names)).toEqual(new Set(fileNames));
+    const advice = "hub.secrets and agents.secrets in values.schema.json need the same names";
+    expect(new Set(names), advice).toEqual(new Set(fileNames));
   });
 
   it("has no more secrets than its role needs", () => {
