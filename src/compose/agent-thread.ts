@@ -10,6 +10,7 @@ import type { Logger } from "../runtime/logger.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
 import type { ThreadCalls } from "../runtime/thread-calls.ts";
 import type { AgentOrder } from "./agent.ts";
+import { agentBusConfigOf } from "./bus.ts";
 import type { AgentThreadCalls, AgentThreadData } from "./agent-worker.ts";
 
 export type AgentThread = ReturnType<typeof startAgentThread>;
@@ -62,8 +63,11 @@ export function startAgentThread(config: Config, log: Logger) {
 }
 
 function startWorker(config: Config, port?: MessagePort) {
-  const { natsUrls, natsCredentials, natsNkey, logLevel } = config;
-  const data: AgentThreadData = { config: { natsUrls, natsCredentials, natsNkey }, logLevel, port };
+  const data: AgentThreadData = {
+    config: agentBusConfigOf(config),
+    logLevel: config.logLevel,
+    port,
+  };
   const worker = new Worker(new URL("./agent-worker-entry.ts", import.meta.url), {
     workerData: data,
     transferList: port ? [port] : [],

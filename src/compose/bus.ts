@@ -8,10 +8,21 @@ import type { Logger } from "../runtime/logger.ts";
 import { Counter } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
-export interface BusConfig extends Pick<Config, "natsUrls" | "natsCredentials" | "natsNkey"> {
-  /** For the hub, which makes the streams. */
+export interface BusConfig extends Pick<
+  Config,
+  "natsUrls" | "natsCredentials" | "natsNkey" | "location"
+> {
+  /** For the hub, which makes the streams; without them, for an agent of the location. */
   readonly streams?: StreamSettings;
 }
+
+/** For an agent in another thread, which gets no other secrets. */
+export const agentBusConfigOf = (config: Config): BusConfig => ({
+  natsUrls: config.natsUrls,
+  natsCredentials: config.natsCredentials,
+  natsNkey: config.natsNkey,
+  location: config.location,
+});
 
 export const streamsOf = (config: Config): StreamSettings => ({
   ticksMiB: config.natsTicksMiB,
@@ -51,7 +62,7 @@ export async function openConfiguredBus(
     name,
     ...(credentials && { credentials }),
     ...(nkey && { nkey }),
-    ...(streams && { streams }),
+    ...(streams ? { streams } : { locationId: config.location }),
     onRefused: (messages) => refused.inc({ messages }),
   });
 }

@@ -5,7 +5,6 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
-import { agentPermissions } from "../../src/bus/nats/topology.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { aHeartbeat, aRunReport, aTick, connectTo, newLocation } from "../bus/buses.ts";
@@ -235,123 +234,6 @@ describe("a batch that is larger than the stream takes, which only the server kn
     await until(() => expect(taken.toSorted()).toEqual(idsOf.toSorted()));
   });
 });
-
-describe("the credential of a location's agents", () => {
-  const config = `authorization: { users: [
-    { user: hub, password: hub },
-    { user: agent, password: agent, permissions: ${JSON.stringify(agentPermissions("here"))} } ] }`;
-
-  it("suffices for an agent, also when NATS lost everything", async () => {
-    await using server = await startNatsServer({ config });
-    await using hub = await connectTo(as(server.url, "hub"));
-    await using agent = await connectTo(as(server.url, "agent"), {
-      locationId: "here",
-    });
-    const seen: string[] = [];
-    await agent.consumeTicks("here", async (ticks) => {
-      seen.push(...ticks.map((tick) => tick.result_id));
-      await agent.publishReports([aRunReport("here")]);
-    });
-    let reports = 0;
-    await hub.consumeReports(async (batch) => {
-      reports += batch.length;
-    });
-    await hub.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
-    await hub.consumeCredentialsRequests(async (_, answer) => answer({ unable: "no more" }));
-    const request = { location_id: "here", run_id: "run", result_id: "result" };
-    const exchange = async (): Promise<void> => {
-      const tick = aTick({ location_id: "here" });
-      await hub.publishTicks([tick]);
-      await until(async () => {
-        expect(await agent.sendHeartbeat(aHeartbeat("here"))).toEqual({ now: T0 });
-        expect(await agent.requestCredentials(request)).toEqual({ unable: "no more" });
-        expect(seen).toContain(tick.result_id);
-        expect(reports).toBe(seen.length);
-      });
-    };
-    await exchange();
-    await server.kill();
-    await server.restart({ emptyStore: true });
-    await exchange();
-    await until(() => expect(agent.status()).toMatchObject({ connected: true }));
-  });
-
-  it("reaches no other location: not its ticks, its results or its credentials", async () => {
-    await using server = await startNatsServer({ config });
-    await using hub = await connectTo(as(server.url, "hub"));
-    await using agent = await connectTo(as(server.url, "agent"), {
-      locationId: "here",
-    });
-    const taken: string[] = [];
-    const handler = async (): Promise<void> => void taken.push("a tick");
-    await agent.consumeTicks("there", handler);
-    await hub.consumeCredentialsRequests(async (_, answer) => {
-      taken.push("a request");
-      answer({});
-    });
-    const request = { location_id: "there", run_id: "run", result_id: "result" };
-    expect(await agent.requestCredentials(request)).toBeNull();
-    await hub.publishTicks([aTick({ location_id: "there" })]);
-    await expect(agent.publishReports([aRunReport("there")])).rejects.toMatchObject({
-      code: "unavailable",
-      message: expect.stringContaining("Permissions Violation"),
-    });
-    await until(() =>
-      expect(agent.status()).toMatchObject({
-        connected: false,
-        detail: expect.stringContaining("Permissions Violation"),
-      }),
-    );
-    expect(taken).toEqual([]);
-  });
-
-  it("does not make the hub answer where only the hub may publish", async () => {
-    await using server = await startNatsServer({ config });
-    await using hub = await connectTo(as(server.url, "hub"));
-    await using agent = await connectTo(as(server.url, "agent"), { locationId: "here" });
-    await using client = await connect({ servers: server.url, user: "agent", pass: "agent" });
-    await using observer = await connect({ servers: server.url, user: "hub", pass: "hub" });
-    await hub.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
-    await hub.publishTicks([aTick({ location_id: "here" })]);
-    await until(async () =>
-      expect(await agent.sendHeartbeat(aHeartbeat("here"))).toEqual({ now: T0 }),
-    );
-    const reply = "$JS.API.STREAM.PURGE.SONDE_TICKS";
-    client.publish("sonde.heartbeats.here", JSON.stringify(aHeartbeat("here")), { reply });
-    await client.flush();
-    expect(await agent.sendHeartbeat(aHeartbeat("here"))).toEqual({ now: T0 });
-    expect(await storedIn(observer, "SONDE_TICKS")).toBe(1);
-  });
-
-  it("does not start a hub, whose start fails with the reason", async () => {
-    await using server = await startNatsServer({ config });
-    const starting = connectTo(as(server.url, "agent"));
-    await expect(starting).rejects.toThrow(
-      /^NATS at nats:\/\/127.0.0.1:\d+ refuses requests that this user needs \(.*Permissions Violation/,
-    );
-  });
-
-  it.each([
-    ["the ticks of another location", "sonde.ticks.there"],
-    ["all subjects", ">"],
-    ["the answers to other agents", "sonde.inbox.there.>"],
-    ["the answers to the hub", "_INBOX.>"],
-  ])("may not listen to %s", async (_, subject) => {
-    await using server = await startNatsServer({ config });
-    await using client = await connect({
-      servers: server.url,
-      user: "agent",
-      pass: "agent",
-    });
-    const refused = Promise.withResolvers<string>();
-    client.subscribe(subject, {
-      callback: (err) => refused.resolve(err?.message ?? "a message"),
-    });
-    expect(await refused.promise).toContain("Permissions Violation");
-  });
-});
-
-const as = (url: string, user: string): string => url.replace("//", `//${user}:${user}@`);
 
 /** Messages that the stream holds. */
 async function storedIn(client: NatsConnection, stream: string): Promise<number> {

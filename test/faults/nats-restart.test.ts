@@ -8,7 +8,7 @@ import { openNatsLink } from "../../src/bus/nats/connection.ts";
 import { storeMessage } from "../../src/bus/nats/publisher.ts";
 import { watchRoom } from "../../src/bus/nats/room.ts";
 import { createStreams, prepareStreams } from "../../src/bus/nats/streams.ts";
-import { createTopology, tickSubject } from "../../src/bus/nats/topology.ts";
+import { tickSubject } from "../../src/bus/nats/topology.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -359,7 +359,6 @@ async function openParts(url: string) {
   });
   const manager = await jetstreamManager(link.connection);
   const streams = createStreams({ manager, settings: undefined, clustered: false, log: quiet });
-  const topology = createTopology({ manager, streams, ackWaitMs: ACK_WAIT_MS });
   const client = manager.jetstream();
   const room = watchRoom({ clock: systemClock, log: quiet });
   return {
@@ -367,7 +366,7 @@ async function openParts(url: string) {
     manager,
     client,
     streams,
-    publisher: { link, client, topology, room },
+    publisher: { link, client, access: { ensureStreams: streams.ensure }, room },
     [Symbol.asyncDispose]: () => link.connection.close(),
   };
 }

@@ -1,11 +1,6 @@
 // The consumers of this process: each pulls from a durable JetStream consumer and recovers by
 // itself.
-import type {
-  ConsumerMessages,
-  Consumer as JetStreamConsumer,
-  JetStreamClient,
-  JsMsg,
-} from "@nats-io/jetstream";
+import type { ConsumerMessages, Consumer as JetStreamConsumer, JsMsg } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { retry } from "../../runtime/retry.ts";
@@ -14,19 +9,19 @@ import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
 import { textOf } from "./errors.ts";
 import { createHeldMessages } from "./held-messages.ts";
-import type { ConsumerSpec, Topology } from "./topology.ts";
+import type { StreamAccess } from "./stream-access.ts";
+import type { ConsumerSpec } from "./topology.ts";
 
 export interface ConsumersOptions {
   readonly link: NatsLink;
-  readonly client: JetStreamClient;
-  readonly topology: Topology;
+  readonly access: StreamAccess;
   readonly clock: Clock;
   readonly log: Logger;
   readonly ackWaitMs: number;
 }
 
 export function createConsumers(options: ConsumersOptions) {
-  const { client, topology, log } = options;
+  const { access, log } = options;
   const consumers = new Set<Consumer>();
   const faults = new Map<string, string>();
 
@@ -57,7 +52,7 @@ export function createConsumers(options: ConsumersOptions) {
       const name = `${spec.stream}/${spec.durable}`;
       const consumer = startPulling({
         ...options,
-        open: async () => client.consumers.getConsumerFromInfo(await topology.ensureConsumer(spec)),
+        open: () => access.openConsumer(spec),
         decode,
         receiver,
         onFault: (fault) => noteFault(name, fault),
@@ -78,7 +73,6 @@ export function createConsumers(options: ConsumersOptions) {
 }
 
 interface PullOptions<T> extends Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
-  /** Makes the consumer on the server where it is missing. */
   readonly open: () => Promise<JetStreamConsumer>;
   /** Undefined for what cannot be decoded: it is not delivered again. */
   readonly decode: (message: JsMsg) => T | undefined;

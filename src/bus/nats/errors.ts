@@ -17,6 +17,9 @@ const hasCode = (cause: unknown, code: number): boolean =>
 export const isStreamMissing = (cause: unknown): boolean =>
   hasCode(cause, JetStreamApiCodes.StreamNotFound);
 
+export const isConsumerMissing = (cause: unknown): boolean =>
+  hasCode(cause, JetStreamApiCodes.ConsumerNotFound);
+
 /** A stream with this name exists, with other settings. */
 export const isNameInUse = (cause: unknown): boolean => hasCode(cause, NAME_IN_USE);
 

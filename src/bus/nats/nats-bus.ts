@@ -1,9 +1,10 @@
 // The bus between processes: NATS JetStream for ticks and reports, plain NATS for questions.
-import type { JetStreamManager } from "@nats-io/jetstream";
+import { jetstream } from "@nats-io/jetstream";
+import type { JetStreamClient } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId, locationOf } from "../../model/location.ts";
-import type { Bus, BusStatus, Consumer, QuestionHandler } from "../bus.ts";
+import type { Bus, BusStatus, Consumer, HeartbeatHandler, QuestionHandler } from "../bus.ts";
 import { decodeReports, decodeTicks, encodeReports, encodeTicks } from "./codec.ts";
 import type { ReceivedMessage } from "./codec.ts";
 import type { MessageKind, Observer } from "../delivery.ts";
@@ -17,9 +18,10 @@ import { watchRoom } from "./room.ts";
 import type { StreamContent } from "./room.ts";
 import { CREDENTIALS, HEARTBEATS, ask, listen } from "./questions.ts";
 import type { Questions } from "./questions.ts";
+import { createAgentAccess, createHubAccess } from "./stream-access.ts";
+import type { StreamAccess } from "./stream-access.ts";
 import { createStreams, prepareStreams } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
-import type { Topology } from "./topology.ts";
 import {
   REPORT_CONSUMER,
   createTopology,
@@ -38,7 +40,7 @@ export interface NatsBusOptions {
   readonly credentials?: string;
   /** The seed of a user's nkey. */
   readonly nkey?: string;
-  /** For an agent whose credential reaches this location only (`agentPermissions`). */
+  /** For an agent, which may not make streams and consumers, and reaches this location only. */
   readonly locationId?: string;
   /** For the hub, whose settings decide on the streams. */
   readonly streams?: StreamSettings;
@@ -71,38 +73,41 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
     ...(locationId === undefined ? {} : { inboxPrefix: inboxPrefix(checkLocationId(locationId)) }),
   });
   try {
-    const manager = await openJetStream(link);
-    const streams = createStreams({
-      manager,
-      settings: options.streams,
-      clustered: link.connection.info?.cluster !== undefined,
-      log: options.log,
-    });
-    const topology = createTopology({
-      manager,
-      streams,
-      ackWaitMs: options.ackWaitMs ?? ACK_WAIT_MS,
-    });
-    // The credential of an agent may not create streams.
-    if (locationId === undefined) await prepareStreams(link, streams, options.clock);
-    return createBus(options, link, manager, topology);
+    const client = jetstream(link.connection);
+    const access =
+      locationId === undefined
+        ? await openHubAccess(options, link, client)
+        : createAgentAccess(link);
+    return createBus(options, link, client, access);
   } catch (cause) {
     await link.connection.close();
     throw cause;
   }
 }
 
+async function openHubAccess(
+  { streams: settings, clock, log, ackWaitMs = ACK_WAIT_MS }: NatsBusOptions,
+  link: NatsLink,
+  client: JetStreamClient,
+): Promise<StreamAccess> {
+  const manager = await openJetStream(link);
+  const clustered = link.connection.info?.cluster !== undefined;
+  const streams = createStreams({ manager, settings, clustered, log });
+  const topology = createTopology({ manager, streams, ackWaitMs });
+  await prepareStreams(link, streams, clock);
+  return createHubAccess({ link, client, topology, clock, log });
+}
+
 function createBus(
   options: NatsBusOptions,
   link: NatsLink,
-  manager: JetStreamManager,
-  topology: Topology,
+  client: JetStreamClient,
+  access: StreamAccess,
 ): Bus {
   const { clock, log, ackWaitMs = ACK_WAIT_MS } = options;
   const decoded = createDecoder(options);
-  const client = manager.jetstream();
   const room = watchRoom(options);
-  const publisher = { link, client, topology, clock, room };
+  const publisher = { link, client, access, clock, room };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
 
   function answer<Q, A>(questions: Questions<Q, A>, handler: QuestionHandler<Q, A>): Consumer {
@@ -121,7 +126,9 @@ function createBus(
     durable: true,
     async publishTicks(ticks) {
       if (ticks.length === 0) return;
-      const subject = tickSubject(locationOf(ticks));
+      const locationId = locationOf(ticks);
+      access.keepTickConsumer(locationId);
+      const subject = tickSubject(locationId);
       await publish(publisher, { subject, content: "ticks" }, ticks, encodeTicks);
     },
     async consumeTicks(locationId, handler) {
@@ -141,7 +148,7 @@ function createBus(
       ),
     reportsSafe: () => Promise.resolve(),
     sendHeartbeat: (heartbeat) => ask(link, HEARTBEATS, heartbeat),
-    consumeHeartbeats: async (handler) => answer(HEARTBEATS, handler),
+    consumeHeartbeats: async (handler) => answer(HEARTBEATS, keepingConsumer(access, handler)),
     requestCredentials: (request) => ask(link, CREDENTIALS, request),
     consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
     status: () => statusOf(link, consumers.fault(), room.fault()),
@@ -150,6 +157,14 @@ function createBus(
     close: () => (closing ??= close()),
   };
 }
+
+/** Where an agent lives, there must be a consumer for it. */
+const keepingConsumer =
+  (access: StreamAccess, handler: HeartbeatHandler): HeartbeatHandler =>
+  (heartbeat, answer) => {
+    access.keepTickConsumer(heartbeat.location_id);
+    return handler(heartbeat, answer);
+  };
 
 function statusOf({ addresses, fault }: NatsLink, consuming?: string, room?: string): BusStatus {
   const reason = fault() ?? consuming;

@@ -10,12 +10,12 @@ import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isNoRoom, isOverMaximum, textOf } from "./errors.ts";
 import type { Room, StreamContent } from "./room.ts";
 import { shortDelayMs } from "./topology.ts";
-import type { Topology } from "./topology.ts";
+import type { StreamAccess } from "./stream-access.ts";
 
 export interface Publisher {
   readonly link: NatsLink;
   readonly client: JetStreamClient;
-  readonly topology: Topology;
+  readonly access: Pick<StreamAccess, "ensureStreams">;
   readonly clock: Clock;
   readonly room: Room;
 }
@@ -87,7 +87,7 @@ const ATTEMPT_TIMEOUT_MS = 2000;
  * and at once when there is no room.
  */
 export async function storeMessage(
-  { link, client, topology, clock, room }: Publisher,
+  { link, client, access, clock, room }: Publisher,
   { subject, content }: Destination,
   message: EncodedMessage,
 ): Promise<boolean> {
@@ -101,7 +101,7 @@ export async function storeMessage(
       return true;
     } catch (cause) {
       if (isOverMaximum(cause)) return false;
-      if (isNoResponders(cause)) await topology.streams.ensure();
+      if (isNoResponders(cause)) await access.ensureStreams();
       throw cause;
     }
   };

@@ -70,9 +70,12 @@ export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
   }
 }
 
-/** The hub may publish anywhere, so whoever asks must not choose any subject for the answer. */
+/**
+ * The hub may publish anywhere, so whoever asks must not choose any subject for the answer. The
+ * server names the replies that go to another account `_R_.…`.
+ */
 const isInboxOf = (locationId: string, reply = ""): boolean =>
-  reply.startsWith("_INBOX.") || reply.startsWith(`${inboxPrefix(locationId)}.`);
+  ["_R_.", "_INBOX.", `${inboxPrefix(locationId)}.`].some((prefix) => reply.startsWith(prefix));
 
 /** `decoded`: the question, or undefined for a message that is dropped. */
 export function listen<Q, A>(

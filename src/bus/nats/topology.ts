@@ -23,27 +23,6 @@ export const locationOfSubject = (subject: string): string =>
 /** An agent receives answers under a prefix of its own, since answers carry ticks. */
 export const inboxPrefix = (locationId: string): string => `sonde.inbox.${locationId}`;
 
-/** The least permissions that a location's agents need. */
-export const agentPermissions = (
-  locationId: string,
-): { readonly publish: string[]; readonly subscribe: string[] } => {
-  const consumer = `${TICK_STREAM}.${locationId}`;
-  return {
-    publish: [
-      reportSubject(locationId),
-      heartbeatSubject(locationId),
-      credentialsSubject(locationId),
-      "$JS.API.INFO",
-      `$JS.API.CONSUMER.CREATE.${consumer}.${tickSubject(locationId)}`,
-      `$JS.API.CONSUMER.INFO.${consumer}`,
-      `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
-      `$JS.ACK.${consumer}.>`,
-      `$JS.ACK.*.*.${consumer}.>`, // with a domain and an account, as later servers name it
-    ],
-    subscribe: [`${inboxPrefix(locationId)}.>`],
-  };
-};
-
 export interface ConsumerSpec {
   readonly stream: string;
   readonly durable: string;

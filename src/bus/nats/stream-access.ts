@@ -1,0 +1,99 @@
+// What a process may do about streams and consumers: the hub makes them; an agent, which may not,
+// finds the consumer of its location.
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { Consumer, JetStreamClient } from "@nats-io/jetstream";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Logger } from "../../runtime/logger.ts";
+import { LOCATION_API } from "./accounts.ts";
+import type { NatsLink } from "./connection.ts";
+import { isConsumerMissing, isNoResponders, isStreamMissing } from "./errors.ts";
+import { tickConsumer } from "./topology.ts";
+import type { ConsumerSpec, Topology } from "./topology.ts";
+
+export interface StreamAccess {
+  /** Makes the streams where they are missing, if this process may. */
+  ensureStreams(): Promise<void>;
+  /** Rejects while the consumer is missing and this process may not make it. */
+  openConsumer(spec: ConsumerSpec): Promise<Consumer>;
+  /**
+   * Has the consumer of a location's ticks made soon if it is missing, unless this process may not,
+   * or has looked lately.
+   */
+  keepTickConsumer(locationId: string): void;
+}
+
+export interface HubAccessOptions {
+  readonly link: NatsLink;
+  readonly client: JetStreamClient;
+  readonly topology: Topology;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const LOOK_AGAIN_MS = 30_000;
+
+export function createHubAccess(options: HubAccessOptions): StreamAccess {
+  const { link, client, topology, clock, log } = options;
+  const lookedAt = new Map<string, number>();
+  // The server may be back without them.
+  link.onReconnect(() => lookedAt.clear());
+
+  async function makeTickConsumer(locationId: string): Promise<void> {
+    try {
+      await topology.ensureConsumer(tickConsumer(locationId));
+    } catch (err) {
+      lookedAt.delete(locationId);
+      log.warn({ err, location_id: locationId }, "cannot make the consumer of a location's ticks");
+    }
+  }
+  return {
+    ensureStreams: async () => {
+      await topology.streams.ensure();
+      for (const locationId of lookedAt.keys()) void makeTickConsumer(locationId);
+    },
+    openConsumer: async (spec) =>
+      client.consumers.getConsumerFromInfo(await topology.ensureConsumer(spec)),
+    keepTickConsumer(locationId) {
+      const now = clock.monotonic();
+      if (now - (lookedAt.get(locationId) ?? -Infinity) < LOOK_AGAIN_MS) return;
+      lookedAt.set(locationId, now);
+      void makeTickConsumer(locationId);
+    },
+  };
+}
+
+const OWN_API = "$JS.API";
+const REQUEST_TIMEOUT_MS = 2000;
+
+export const createAgentAccess = (link: NatsLink): StreamAccess => ({
+  ensureStreams: async () => undefined,
+  /**
+   * Under the name that the account of the location gives to the hub's API, or, on a server without
+   * accounts, under the API's own.
+   */
+  async openConsumer(spec) {
+    try {
+      return await findConsumer(link, spec, LOCATION_API);
+    } catch (cause) {
+      if (!isNoResponders(cause)) throw cause;
+      return findConsumer(link, spec, OWN_API);
+    }
+  },
+  keepTickConsumer: () => undefined,
+});
+
+async function findConsumer(
+  { connection }: NatsLink,
+  { stream, durable }: ConsumerSpec,
+  apiPrefix: string,
+): Promise<Consumer> {
+  const options = { apiPrefix, timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
+  const manager = await jetstreamManager(connection, options);
+  try {
+    const info = await manager.consumers.info(stream, durable);
+    return manager.jetstream().consumers.getConsumerFromInfo(info);
+  } catch (cause) {
+    if (!isConsumerMissing(cause) && !isStreamMissing(cause)) throw cause;
+    throw new Error("the hub has not made the consumer of this location's ticks yet", { cause });
+  }
+}
