@@ -74,6 +74,8 @@ it("names its public URL wherever it names itself", async () => {
   });
   const { headers } = await renamed.send({ path: "//", headers: { accept: "text/html" } });
   expect(headers["location"]).toBe(`${publicUrl}/docs`);
+  const { text: page } = await renamed.send({ path: "//docs" });
+  expect(page).toContain('src="/sonde/docs/static/swagger-ui-bundle.js"');
 });
 
 it("never names a host that a request made up", async () => {

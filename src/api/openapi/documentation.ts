@@ -31,6 +31,7 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
   void app.register(swagger, openApiOptions(config, endpoints));
   void app.register(swaggerUi, {
     routePrefix: "/docs",
+    indexPrefix: pathOf(config.publicUrl),
     theme: { title: "Sonde API", css: [{ filename: "sonde.css", content: STYLE }] },
     staticCSP: CONTENT_SECURITY_POLICY,
   });
@@ -48,6 +49,10 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
   await app.ready();
   return { pages: app, sendDocument: documentSender(app.swagger()) };
 }
+
+/** Below which a proxy serves the pages; "" by default. */
+const pathOf = (publicUrl: string | undefined): string =>
+  publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
 
 /** Renders the document once: it needs no key, so anybody may ask for it as often as they like. */
 function documentSender(document: object) {
