@@ -10,7 +10,7 @@ import type { Registry } from "../runtime/metrics.ts";
 
 export interface BusConfig extends Pick<
   Config,
-  "natsUrls" | "natsCredentials" | "natsNkey" | "location"
+  "natsUrls" | "natsCredentials" | "natsNkey" | "natsCa" | "natsCert" | "natsKey" | "location"
 > {
   /** For the hub, which makes the streams; without them, for an agent of the location. */
   readonly streams?: StreamSettings;
@@ -21,6 +21,9 @@ export const agentBusConfigOf = (config: Config): BusConfig => ({
   natsUrls: config.natsUrls,
   natsCredentials: config.natsCredentials,
   natsNkey: config.natsNkey,
+  natsCa: config.natsCa,
+  natsCert: config.natsCert,
+  natsKey: config.natsKey,
   location: config.location,
 });
 
@@ -62,6 +65,7 @@ export async function openConfiguredBus(
     name,
     ...(credentials && { credentials }),
     ...(nkey && { nkey }),
+    tls: { ca: config.natsCa, cert: config.natsCert, key: config.natsKey },
     ...(streams ? { streams } : { locationId: config.location }),
     onRefused: (messages) => refused.inc({ messages }),
   });

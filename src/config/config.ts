@@ -143,13 +143,18 @@ function contradictions(config: Config): string[] {
   return faults;
 }
 
-function natsContradictions({ natsUrls = [], natsCredentials, natsNkey }: Config): string[] {
-  if (!natsNkey) return [];
-  const others = [
-    ...(natsCredentials ? ["SONDE_NATS_CREDENTIALS"] : []),
-    ...(natsUrls.some((url) => new URL(url).username !== "") ? ["the user in SONDE_NATS_URL"] : []),
-  ];
-  return others.map((other) => `SONDE_NATS_NKEY and ${other} both authenticate: set one of them`);
+function natsContradictions(config: Config): string[] {
+  const { natsUrls = [], natsCredentials, natsNkey, natsCert, natsKey } = config;
+  const faults: string[] = [];
+  if (natsNkey && natsCredentials)
+    faults.push("SONDE_NATS_NKEY and SONDE_NATS_CREDENTIALS both authenticate: set one of them");
+  if (natsNkey && natsUrls.some((url) => new URL(url).username !== ""))
+    faults.push(
+      "SONDE_NATS_NKEY and the user in SONDE_NATS_URL both authenticate: set one of them",
+    );
+  if (Boolean(natsCert) !== Boolean(natsKey))
+    faults.push("SONDE_NATS_CERT and SONDE_NATS_KEY belong together: set both or none");
+  return faults;
 }
 
 function databaseContradictions(databaseUrl: string, ca: string | undefined): string[] {

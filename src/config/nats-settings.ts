@@ -1,6 +1,6 @@
 // The settings of NATS: where its servers are, and how a process authenticates to them.
 import { optional, streamLimit } from "./setting.ts";
-import { atLeastOne, listOf, matching, urlOf } from "./setting-values.ts";
+import { atLeastOne, certificates, listOf, matching, urlOf } from "./setting-values.ts";
 
 export const NATS_SETTINGS = {
   natsUrls: optional({
@@ -27,6 +27,31 @@ export const NATS_SETTINGS = {
       "Seed of the nkey that authenticates to NATS, as written by `sonde locations env` and `sonde locations nats-config`; see [regions.md](regions.md)",
     allowed: "the seed of a user nkey (58 characters that start with SU)",
     parse: matching(/^SU[A-Z2-7]{56}$/),
+  }),
+  natsCa: optional({
+    env: "SONDE_NATS_CA",
+    hasFile: true,
+    defaultMeaning: "public authorities",
+    meaning:
+      "Certificates (PEM) of the authorities that the certificates of the NATS servers are verified with; turns TLS on",
+    allowed: "one or more certificates in PEM",
+    parse: certificates,
+  }),
+  natsCert: optional({
+    env: "SONDE_NATS_CERT",
+    hasFile: true,
+    defaultMeaning: "none",
+    meaning: "Certificate (PEM) of this process, for NATS servers that ask for one; turns TLS on",
+    allowed: "one or more certificates in PEM",
+    parse: certificates,
+  }),
+  natsKey: optional({
+    env: "SONDE_NATS_KEY",
+    secret: true,
+    defaultMeaning: "none",
+    meaning: "Private key (PEM) of that certificate",
+    allowed: "a private key in PEM",
+    parse: matching(/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/),
   }),
   natsTicksMiB: streamLimit("SONDE_NATS_TICKS_MIB", "256", "ticks that agents have yet to run"),
   natsResultsMiB: streamLimit(

@@ -441,3 +441,21 @@ describe("docs/configuration.md", () => {
     expect(cells(document)).toEqual(cells(settingsTable()));
   });
 });
+
+describe("how a process authenticates to NATS", () => {
+  const nkey = `SU${"A".repeat(56)}`;
+  it.each([
+    [
+      "an nkey and a user",
+      { SONDE_NATS_NKEY: nkey, SONDE_NATS_URL: "nats://user:password@nats" },
+      "SONDE_NATS_NKEY and the user in SONDE_NATS_URL both authenticate: set one of them",
+    ],
+    [
+      "a certificate without its key",
+      { SONDE_NATS_KEY: "-----BEGIN PRIVATE KEY-----" },
+      "SONDE_NATS_CERT and SONDE_NATS_KEY belong together: set both or none",
+    ],
+  ])("is rejected: %s", (_, env, fault) => {
+    expect(faultsOf(env)).toEqual([fault]);
+  });
+});

@@ -6,6 +6,15 @@ import type { Logger } from "../../runtime/logger.ts";
 import { invalid, unavailable } from "../../model/errors.ts";
 import { publicKeyOf } from "./nkey.ts";
 
+/** In PEM. Any of them turns TLS on, as does a `tls://` URL. */
+export interface NatsTls {
+  /** Instead of the public authorities. */
+  readonly ca?: string | undefined;
+  /** Of this process, for servers that ask for it. */
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
 export interface NatsLinkOptions {
   /** `nats://` or `tls://` URLs; the first user and password among them apply to all. */
   readonly servers: readonly string[];
@@ -13,6 +22,7 @@ export interface NatsLinkOptions {
   readonly credentials?: string;
   /** The seed of a user's nkey. */
   readonly nkey?: string;
+  readonly tls?: NatsTls;
   /** As the server's monitoring shows this client. */
   readonly name: string;
   readonly inboxPrefix?: string;
@@ -38,7 +48,7 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
     servers: servers.map(({ host }) => host),
     name,
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
-    ...(servers.some(({ tls }) => tls) ? { tls: {} } : {}),
+    ...encryption(servers, options.tls),
     timeout: CONNECT_TIMEOUT_MS,
     pingInterval: pingIntervalMs,
     maxPingOut: 2,
@@ -182,6 +192,15 @@ function checkNkey(seed: string): void {
   }
 }
 
+function encryption(
+  servers: readonly ServerAddress[],
+  { ca, cert, key }: NatsTls = {},
+): NodeConnectionOptions {
+  const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  const isOn = servers.some((server) => server.tls) || Object.keys(tls).length > 0;
+  return isOn ? { tls } : {};
+}
+
 function startFault(cause: unknown, addresses: string, nkey?: string): Error {
   if (cause instanceof errors.AuthorizationError)
     return unavailable(
@@ -191,8 +210,24 @@ function startFault(cause: unknown, addresses: string, nkey?: string): Error {
       { cause },
     );
   const reason = cause instanceof Error ? cause.message : String(cause);
+  if (reason.includes("support 'tls'"))
+    return unavailable(
+      `NATS at ${addresses} does not offer TLS: give it a tls block, or use a nats:// URL without SONDE_NATS_CA and SONDE_NATS_CERT`,
+      { cause },
+    );
+  if (isTlsFault(cause))
+    return unavailable(
+      `cannot trust NATS at ${addresses} (${reason}): check SONDE_NATS_CA, and that the server's certificate is valid and names the host in SONDE_NATS_URL`,
+      { cause },
+    );
   return unavailable(
     `cannot reach NATS at ${addresses} (${reason}): start nats-server with JetStream (-js), or set SONDE_NATS_URL`,
     { cause },
   );
+}
+
+/** Of OpenSSL's checks of a certificate, and of Node's check of the name in it. */
+function isTlsFault(cause: unknown): boolean {
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  return /CERT|SIGNATURE|ERR_TLS|ERR_SSL/.test(code);
 }

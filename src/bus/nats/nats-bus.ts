@@ -10,7 +10,7 @@ import type { ReceivedMessage } from "./codec.ts";
 import type { MessageKind, Observer } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
-import type { NatsLink } from "./connection.ts";
+import type { NatsLink, NatsTls } from "./connection.ts";
 import { openNatsLink } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
 import { publish } from "./publisher.ts";
@@ -40,6 +40,7 @@ export interface NatsBusOptions {
   readonly credentials?: string;
   /** The seed of a user's nkey. */
   readonly nkey?: string;
+  readonly tls?: NatsTls;
   /** For an agent, which may not make streams and consumers, and reaches this location only. */
   readonly locationId?: string;
   /** For the hub, whose settings decide on the streams. */
