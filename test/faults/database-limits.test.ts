@@ -3,9 +3,12 @@
 import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
 import { isUnavailable } from "../../src/model/errors.ts";
+import { newApiKey } from "../../src/runtime/api-key.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import type { PostgresOptions } from "../../src/store/postgres.ts";
+import { httpExchange } from "../support/client.ts";
 import { createDatabase } from "../support/postgres.ts";
+import { startSonde } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
 async function open(options: Omit<PostgresOptions, "url"> = {}) {
@@ -79,5 +82,37 @@ describe.concurrent("a database that is too slow", () => {
       .rollback()
       .execute()
       .catch(() => undefined);
+  });
+
+  it("is answered with 503, as the settings of a process say", { timeout: 60_000 }, async () => {
+    const url = await createDatabase(inject("postgresUrl"));
+    const key = newApiKey();
+    await using sonde = startSonde(["serve"], {
+      env: {
+        SONDE_DATABASE_URL: url,
+        SONDE_BOOTSTRAP_KEY: key,
+        SONDE_DATABASE_CONNECTIONS: "4",
+        SONDE_DATABASE_TIMEOUT: "8",
+      },
+    });
+    await sonde.ready();
+    const exchange = httpExchange(await sonde.api(), key);
+    const ask = () => exchange({ method: "GET", path: "/api/2/calls/" });
+    expect((await ask()).status).toBe(200);
+
+    await using kysely = openPostgres({ url, timeoutMs: 0 }).kysely;
+    const locked = await kysely.startTransaction().execute();
+    await sql`lock table documents`.execute(locked);
+    const asked = performance.now();
+    const answers = await Promise.all(Array.from({ length: 8 }, ask));
+    const took = performance.now() - asked;
+    await locked.rollback().execute();
+    expect(took).toBeLessThan(20_000);
+    for (const { status, headers } of answers)
+      expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+    const errors = sonde.log().map(({ err }) => JSON.stringify(err));
+    expect(errors).toContainEqual(expect.stringContaining("this process has 4"));
+    expect(errors).toContainEqual(expect.stringContaining("due to statement timeout"));
+    await until(async () => expect((await ask()).status).toBe(200));
   });
 });

@@ -13,6 +13,7 @@ import { openPostgres } from "../../src/store/postgres.ts";
 import { createCertificates } from "../support/certificates.ts";
 import { startPostgres } from "../support/postgres.ts";
 import type { PostgresServer } from "../support/postgres.ts";
+import { oneLine, runSonde, startSonde } from "../support/process.ts";
 
 const certificates = createCertificates();
 const { authority, good, otherName, expired, ofStranger } = certificates;
@@ -117,6 +118,29 @@ describe("a server with TLS", () => {
     await ask();
     await kysely.destroy();
   });
+});
+
+it("is what the settings of a process say", { timeout: 60_000 }, async () => {
+  await postgres.secure(good);
+  const url = await postgres.createDatabase();
+  const env = { SONDE_DATABASE_URL: url, SONDE_DATABASE_CA_FILE: caFile };
+  {
+    await using sonde = startSonde(["serve"], { env });
+    await sonde.ready();
+    await using kysely = openPostgres({ url }).kysely;
+    const { rows } = await sql<{ ssl: boolean }>`
+      select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid)
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(kysely);
+    expect(rows).toEqual([{ ssl: true }]);
+  }
+  await postgres.secure(otherName);
+  const { code, stderr } = await runSonde(["serve"], { env });
+  expect([code, oneLine(stderr)]).toEqual([
+    1,
+    expect.stringMatching(
+      /^sonde: cannot reach PostgreSQL at \S+ over TLS \(Hostname\/IP does not/,
+    ),
+  ]);
 });
 
 it("names a file of the URL that cannot be read", async () => {
