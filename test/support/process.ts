@@ -34,6 +34,8 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The working directory, for several processes on the same data. Default: a temporary one. */
   readonly folder?: string;
+  /** The entry of another version of the program. Default: that of this one. */
+  readonly main?: string;
   /** Maximum size of each file it writes; beyond that, writes fail as on a full disk. */
   readonly maxFileBytes?: number;
 }
@@ -76,7 +78,7 @@ export function makeFolder(): TestFolder {
 
 export function startSonde(
   args: readonly string[],
-  { env = {}, folder, maxFileBytes }: ProcessOptions = {},
+  { env = {}, folder, main = MAIN, maxFileBytes }: ProcessOptions = {},
 ): SondeProcess {
   const own = folder === undefined ? makeFolder() : undefined;
   const cwd = folder ?? own?.path ?? "";
@@ -84,7 +86,7 @@ export function startSonde(
   const [program = "", ...words] = [
     ...(maxFileBytes === undefined ? [] : limitFiles(maxFileBytes)),
     process.execPath,
-    MAIN,
+    main,
     ...args,
   ];
   const child = spawn(program, words, {
