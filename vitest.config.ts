@@ -17,7 +17,7 @@ const shared = {
   // More workers than two processors serve: many files wait for servers and clocks.
   maxWorkers: 4,
 };
-const LONG = "test/faults/**/*.long.test.ts";
+const LONG = "test/**/*.long.test.ts";
 const ownProcess = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",

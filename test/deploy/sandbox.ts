@@ -1,6 +1,6 @@
 // Runs a program as a container would: in an empty root that it cannot write, as another user
 // without capabilities, with processes of its own. It shares this machine's network.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,18 +9,26 @@ import { findProgram } from "../support/programs.ts";
 
 const TOOLS = ["unshare", "setpriv", "mount", "chroot", "sh"];
 
-// $1 is the root, $2 the user and group, $3 the working directory, the rest the command. The mounts
-// end with their namespace. Each folder in $WRITABLE stays writable.
+// $1 is the root, $2 the user and group, the rest the command. Each line of $MOUNTS is a folder, where
+// it appears in the root, and ro or rw. The mounts end with their namespace.
 const ENTER = `
 set -e
-root=$1 user=$2 folder=$3
-shift 3
+root=$1 user=$2
+shift 2
 mount --bind "$root" "$root"
-mkdir -p "$root/proc"
+mkdir -p "$root/proc" "$root/dev"
 mount -t proc proc "$root/proc"
-for path in $WRITABLE; do mount --bind "$root$path" "$root$path"; done
+for device in null urandom; do
+  test -e "$root/dev/$device" || : >>"$root/dev/$device"
+  mount --bind "/dev/$device" "$root/dev/$device"
+done
+printf %s "$MOUNTS" | while read -r from to mode; do
+  mkdir -p "$root$to"
+  mount --bind "$from" "$root$to"
+  mount -o "remount,bind,$mode" "$root$to"
+done
 mount -o remount,bind,ro "$root"
-exec env --chdir="$root$folder" -u WRITABLE \
+exec env --chdir="$root" -u MOUNTS \
   setpriv --no-new-privs chroot --userspec="$user" --groups= "$root" "$@"
 `;
 
@@ -28,9 +36,15 @@ export interface Sandbox {
   readonly root: string;
   /** `uid:gid` */
   readonly user: string;
-  /** Folders in the root. */
-  readonly writable: readonly string[];
+  readonly mounts: readonly Mount[];
   readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Mount {
+  readonly folder: string;
+  /** Its path in the root. */
+  readonly at: string;
+  readonly writable: boolean;
 }
 
 export interface Sandboxed {
@@ -54,17 +68,17 @@ export function requireSandbox(): void {
 
 /** The program sees nothing of this machine's files but `root`. */
 export function runInSandbox(
-  { root, user, writable, env }: Sandbox,
+  { root, user, mounts, env }: Sandbox,
   command: readonly string[],
 ): Sandboxed {
   const child = spawn(
     "unshare",
     // Its processes end with it, whatever happens to it.
-    ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "sh", root, user, "/"].concat(
+    ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "sh", root, user].concat(
       command,
     ),
     {
-      env: { PATH: process.env["PATH"], ...env, WRITABLE: writable.join(" ") },
+      env: { PATH: process.env["PATH"], ...env, MOUNTS: mounts.map(line).join("") },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
@@ -75,9 +89,14 @@ export function runInSandbox(
   return { child, pid };
 }
 
+const line = ({ folder, at, writable }: Mount): string =>
+  `${folder} ${at} ${writable ? "rw" : "ro"}\n`;
+
 /** Copies a program of this machine into a root, with the libraries that it loads. */
 export function addProgram(root: string, program: string, path: string): void {
-  const libraries = execFileSync("ldd", [program], { encoding: "utf8" }).matchAll(/\/\S+(?= \()/g);
+  // It fails for a program that loads none.
+  const { stdout } = spawnSync("ldd", [program], { encoding: "utf8" });
+  const libraries = stdout.matchAll(/\/\S+(?= \()/g);
   for (const [library] of libraries) addFile(root, library, library);
   addFile(root, program, path);
 }

@@ -27,6 +27,8 @@ export interface PostgresServer extends AsyncDisposable {
 export interface PostgresServerOptions {
   /** Whether it syncs to disk as in production; tests do without. */
   readonly durable?: boolean;
+  /** Default: a free port of 127.0.0.1. */
+  readonly address?: { readonly host: string; readonly port: number };
   /** Changes the configuration in the data folder before the first start. */
   readonly configure?: (data: string) => void;
   /** Statements that run before the first start, one by one. */
@@ -35,6 +37,7 @@ export interface PostgresServerOptions {
 
 export async function startPostgres({
   durable = false,
+  address,
   configure,
   sql = [],
 }: PostgresServerOptions = {}): Promise<PostgresServer> {
@@ -42,9 +45,9 @@ export async function startPostgres({
   const directory = mkdtempSync(join(tmpdir(), "sonde-postgres-"));
   const identity = runAs(directory);
   const data = join(directory, "data");
-  const port = await freePort();
-  makeData({ bin, identity, data, port, durable, configure, sql });
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const { host, port } = address ?? { host: "127.0.0.1", port: await freePort() };
+  makeData({ bin, identity, data, host, port, durable, configure, sql });
+  const url = `postgres://postgres@${host}:${port}/postgres`;
 
   let server = spawnServer();
   function spawnServer(...settings: readonly string[]) {
@@ -101,11 +104,12 @@ interface DataOptions extends Required<Pick<PostgresServerOptions, "durable" | "
   readonly bin: string;
   readonly identity: Identity;
   readonly data: string;
+  readonly host: string;
   readonly port: number;
   readonly configure: PostgresServerOptions["configure"];
 }
 
-function makeData({ bin, identity, data, port, durable, configure, sql }: DataOptions): void {
+function makeData({ bin, identity, data, host, port, durable, configure, sql }: DataOptions): void {
   execFileSync(
     join(bin, "initdb"),
     // The environment's locale may not be installed.
@@ -121,7 +125,7 @@ function makeData({ bin, identity, data, port, durable, configure, sql }: DataOp
   );
   const settings = [
     `port=${port}`,
-    "listen_addresses=127.0.0.1",
+    `listen_addresses=${host}`,
     `unix_socket_directories=${dirname(data)}`,
     `fsync=${durable ? "on" : "off"}`,
     "max_connections=200",
