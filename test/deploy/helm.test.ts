@@ -58,6 +58,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   SONDE_MASTER_KEY: "1".repeat(64),
   SONDE_MASTER_KEYS_OLD: "2".repeat(64),
   SONDE_NATS_URL: "tls://nats.example.com:4222",
+  SONDE_NATS_CA: rootCertificates[0] ?? "",
   SONDE_NATS_NKEY: `SU${"A".repeat(56)}`,
   SONDE_NATS_CREDENTIALS: "BEGIN NATS USER JWT BEGIN USER NKEY SEED",
 };
@@ -264,9 +265,9 @@ describe("a pod of the chart", () => {
     );
     const database = ["DATABASE_CA", "DATABASE_URL", "MASTER_KEY", "MASTER_KEYS_OLD"];
     expect(secrets).toEqual({
-      api: ["BOOTSTRAP_KEY", ...database, "NATS_CREDENTIALS"],
-      scheduler: [...database, "NATS_CREDENTIALS"],
-      aggregator: [...database, "NATS_CREDENTIALS"],
+      api: ["BOOTSTRAP_KEY", ...database, "NATS_CA", "NATS_CREDENTIALS"],
+      scheduler: [...database, "NATS_CA", "NATS_CREDENTIALS"],
+      aggregator: [...database, "NATS_CA", "NATS_CREDENTIALS"],
       migration: database,
       agent: ["LOCATION_KEY", "NATS_CREDENTIALS"],
     });
