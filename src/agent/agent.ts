@@ -1,13 +1,15 @@
 // The agent role: takes the ticks of its location, makes the calls, and reports the results.
 import { hostname } from "node:os";
-import type { AgentBus, Consumer } from "../bus/bus.ts";
+import type { AgentBus } from "../bus/bus.ts";
 import type { EgressRules } from "../net/egress.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createSealer } from "../runtime/secrets.ts";
+import { createDuty } from "./duty.ts";
 import { createHeartbeats } from "./heartbeats.ts";
+import type { Condition } from "./heartbeats.ts";
 import { createHttpCaller } from "./http/http-call.ts";
 import { createHubClock } from "./hub-clock.ts";
 import type { HubClock } from "./hub-clock.ts";
@@ -52,8 +54,13 @@ export interface AgentSettings {
 const DEFAULT_CONCURRENCY = 500;
 const STOP_WITHIN_MS = 10_000;
 
-export function createAgent(given: AgentSettings): Service {
-  const { bus, locationId, agentId } = given;
+export interface Agent extends Service {
+  /** Why the hub refuses this agent: a sentence for its operator; undefined if it does not. */
+  refusal(): string | undefined;
+}
+
+export function createAgent(given: AgentSettings): Agent {
+  const { locationId, agentId } = given;
   const settings: Settings = {
     ...given,
     clock: createHubClock(given.clock),
@@ -63,16 +70,21 @@ export function createAgent(given: AgentSettings): Service {
   const { spool, kept, publisher } = createReporting(settings);
   const runLog = createRunLog(settings.log, settings.metrics);
   const intake = createIntake({ ...settings, ...runSettings(settings), runLog, kept, publisher });
-  const heartbeats = createHeartbeats({ ...settings, inFlight: intake.inFlight });
-  let consumer: Consumer | undefined;
+  const duty = createDuty({ ...settings, intake });
+  const condition = (): Condition => ({
+    state: duty.state(),
+    ...intake.count(),
+    ...sizeOf(spool),
+  });
+  const heartbeats = createHeartbeats({ ...settings, condition, follow: duty.follow });
 
   return {
     name: `agent of ${locationId}`,
     async start() {
-      await heartbeats.send(); // the first tick needs the hub's time
+      await heartbeats.send(); // the first tick needs the hub's time, and its leave
       if (spool) openSpool(spool, settings);
       try {
-        consumer = await bus.consumeTicks(locationId, (ticks) => intake.take(ticks));
+        await duty.begin();
       } catch (cause) {
         spool?.close(); // a service that failed to start is not stopped
         throw cause;
@@ -84,9 +96,9 @@ export function createAgent(given: AgentSettings): Service {
     },
     async stop() {
       heartbeats.end();
-      const drained = consumer?.drain();
-      intake.stop();
+      const drained = duty.end();
       publisher.finish();
+      if (intake.count().in_flight > 0) void heartbeats.tell();
       const overdue = setTimeout(() => {
         intake.cancel();
         publisher.abandon(new Error("the agent stopped before the bus answered"));
@@ -97,10 +109,17 @@ export function createAgent(given: AgentSettings): Service {
         clearTimeout(overdue);
         publisher.end();
         runLog.end();
+        await heartbeats.tell(); // lists show at once that it has stopped
         spool?.close();
       }
     },
+    refusal: duty.refusal,
   };
+}
+
+function sizeOf(spool: Spool | undefined): Pick<Condition, "spool"> {
+  const [reports, bytes] = [spool?.size(), spool?.bytes()];
+  return reports === undefined || bytes === undefined ? {} : { spool: { reports, bytes } };
 }
 
 /** With the hub's time, and a log whose lines name the agent. */

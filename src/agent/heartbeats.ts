@@ -1,11 +1,17 @@
-// The agent's heartbeats. The hub's answers to them correct its clock.
+// The agent's heartbeats. The hub's answers correct its clock, and say whether to take ticks.
+import { setTimeout as pause } from "node:timers/promises";
 import type { AgentBus } from "../bus/bus.ts";
 import { PROTOCOL } from "../model/agent.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
 import { isPublicAddress } from "../net/egress.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
+
+/** What the agent says of itself. */
+export type Condition = Required<Pick<Heartbeat, "state" | "in_flight" | "held">> &
+  Pick<Heartbeat, "spool">;
 
 export interface HeartbeatSettings {
   readonly bus: AgentBus;
@@ -15,53 +21,57 @@ export interface HeartbeatSettings {
   readonly locationId: string;
   readonly agentId: string;
   readonly version: string;
-  /** Runs in flight. */
-  readonly inFlight: () => number;
+  /** Maximum runs at a time. */
+  readonly concurrency: number;
+  readonly condition: () => Condition;
+  /** Called with every answer. Returns whether it changed the agent's condition. */
+  readonly follow: (answer: HeartbeatAnswer) => boolean;
 }
 
 const WATCH_INTERVAL_MS = 1000;
 /** An offset above this is logged. */
 const NOTABLE_OFFSET_MS = 1000;
 
-export function createHeartbeats(settings: HeartbeatSettings) {
-  const { bus, clock, log, metrics, locationId, agentId, version, inFlight } = settings;
-  const timers: NodeJS.Timeout[] = [];
-  let offset: number | undefined;
+/** Until the agent asks again, after an answer that others must confirm. */
+const CONFIRM_AFTER_MS = 300;
+/** Then it waits for the next heartbeat. */
+const MOST_QUESTIONS = 8;
 
-  function note(measured: number): void {
-    const isNotable = Math.abs(measured) > NOTABLE_OFFSET_MS;
-    const wasNotable = Math.abs(offset ?? 0) > NOTABLE_OFFSET_MS;
-    offset = measured;
-    metrics.clockOffset.set(measured / 1000);
-    if (isNotable === wasNotable) return;
-    const fields = { clock_offset_ms: measured };
-    if (isNotable) log.warn(fields, "machine's clock is wrong; using the hub's time");
-    else log.info(fields, "machine's clock is right again");
+export function createHeartbeats(settings: HeartbeatSettings) {
+  const { clock, log } = settings;
+  const offset = createOffset(settings);
+  const timers: NodeJS.Timeout[] = [];
+  let sending: Promise<void> | undefined;
+
+  /** Resolves with whether to send another soon. */
+  async function sendOne(): Promise<boolean> {
+    const sent = clock.monotonic();
+    const answer = await settings.bus.sendHeartbeat(heartbeatOf(settings, offset.get()));
+    if (answer === null) return false;
+    const isDoubted = clock.learn({ sent, hubTime: answer.now, received: clock.monotonic() });
+    if (!isDoubted) offset.set(clock.offset());
+    const isChanged = settings.follow(answer);
+    return isDoubted || isChanged;
   }
 
-  /** Resolves once it is answered or has failed; a failed heartbeat is not retried. */
-  async function send(): Promise<void> {
+  async function sendAll(): Promise<void> {
     try {
-      const sent = clock.monotonic();
-      const seenAt = bus.seenAt();
-      const answer = await bus.sendHeartbeat({
-        agent_id: agentId,
-        location_id: locationId,
-        version,
-        protocol: PROTOCOL,
-        in_flight: inFlight(),
-        sent: clock.now(),
-        // Any other is an address inside a network, which targets elsewhere do not see.
-        ...(isPublicAddress(seenAt) && { remote_addr: seenAt }),
-        ...(offset !== undefined && { clock_offset_ms: offset }),
-      });
-      if (answer === null) return;
-      clock.learn({ sent, hubTime: answer.now, received: clock.monotonic() });
-      note(clock.offset());
+      for (let asked = 1; (await sendOne()) && asked < MOST_QUESTIONS; asked += 1)
+        await pause(CONFIRM_AFTER_MS);
     } catch (cause) {
       log.debug({ err: cause }, "heartbeat not sent");
     }
   }
+
+  /**
+   * Resolves once it is answered or has failed; a failed heartbeat is not retried. Follows an
+   * answer with further heartbeats while it needs others to confirm it, or has changed what the
+   * agent does.
+   */
+  const send = (): Promise<void> =>
+    (sending ??= sendAll().finally(() => {
+      sending = undefined;
+    }));
 
   return {
     send,
@@ -74,8 +84,48 @@ export function createHeartbeats(settings: HeartbeatSettings) {
         }, WATCH_INTERVAL_MS),
       );
     },
+    /** Tells the hub the agent's condition at once; resolves as `send` does. */
+    async tell(): Promise<void> {
+      await sending;
+      await send();
+    },
     end(): void {
       for (const timer of timers.splice(0)) clearInterval(timer);
     },
+  };
+}
+
+/** Of the machine's clock; undefined until it is known. */
+function createOffset({ log, metrics }: HeartbeatSettings) {
+  let offset: number | undefined;
+  return {
+    get: (): number | undefined => offset,
+    set(measured: number): void {
+      const isNotable = Math.abs(measured) > NOTABLE_OFFSET_MS;
+      const wasNotable = Math.abs(offset ?? 0) > NOTABLE_OFFSET_MS;
+      offset = measured;
+      metrics.clockOffset.set(measured / 1000);
+      if (isNotable === wasNotable) return;
+      const fields = { clock_offset_ms: measured };
+      if (isNotable) log.warn(fields, "machine's clock is wrong; using the hub's time");
+      else log.info(fields, "machine's clock is right again");
+    },
+  };
+}
+
+function heartbeatOf(settings: HeartbeatSettings, offset: number | undefined): Heartbeat {
+  const { bus, clock, locationId, agentId, version, concurrency, condition } = settings;
+  const seenAt = bus.seenAt();
+  return {
+    agent_id: agentId,
+    location_id: locationId,
+    version,
+    protocol: PROTOCOL,
+    capacity: concurrency,
+    ...condition(),
+    sent: clock.now(),
+    // Any other is an address inside a network, which targets elsewhere do not see.
+    ...(isPublicAddress(seenAt) && { remote_addr: seenAt }),
+    ...(offset !== undefined && { clock_offset_ms: offset }),
   };
 }

@@ -1,5 +1,6 @@
 // The agent's clock: the machine's while it agrees with the hub's, otherwise the hub's time, as
 // measured by its answers to heartbeats.
+import { ANSWER_MS } from "../bus/bus.ts";
 import type { Clock } from "../runtime/clock.ts";
 
 /** An answer of the hub. `sent` and `received` are instants of the machine's monotonic clock. */
@@ -22,7 +23,8 @@ export interface Measurement {
 }
 
 export interface HubClock extends Clock {
-  learn(answer: HubAnswer): void;
+  /** Returns whether the answer needs others to confirm it: ask again soon. */
+  learn(answer: HubAnswer): boolean;
   /**
    * Milliseconds by which the hub's time is ahead of the machine's clock; 0 while the two agree
    * within the measurement error.
@@ -42,12 +44,14 @@ const NOTABLE_MS = 25;
 const SET_MS = 100;
 
 /**
- * Without an answer of the hub, it is the machine's clock. A wrong machine clock may be set at any
- * moment: between answers, the monotonic clock, which nobody sets, continues the hub's time.
+ * Without an answer of the hub, it is the machine's clock. A single answer that contradicts what is
+ * known changes nothing, or one wrong answer would make runs MISSED (`withMeasurement`). A wrong
+ * machine clock may be set at any moment: between answers, the monotonic clock, which nobody sets,
+ * continues the hub's time.
  */
 export function createHubClock(clock: Clock): HubClock {
   const skewNow = (): number => clock.now() - clock.monotonic();
-  let measurements: readonly Measurement[] = [];
+  let measured: Measured = { believed: [], doubted: [] };
   /** The hub's time minus the monotonic clock, while the machine's clock is wrong. */
   let ahead: number | undefined;
   let skew = skewNow();
@@ -67,13 +71,14 @@ export function createHubClock(clock: Clock): HubClock {
     now,
     offset,
     learn(answer) {
-      measurements = withMeasurement(measurements, measure(answer));
       const monotonic = clock.monotonic();
-      const best = bestOf(measurements, monotonic);
+      measured = withMeasurement(measured, measure(answer), clock.now() - monotonic);
+      const best = bestOf(measured.believed, monotonic);
       const wrong = best && !isRight(best, { now: clock.now(), monotonic });
       const before = offset();
       ahead = wrong ? best.ahead : undefined;
       if (Math.abs(offset() - before) > NOTABLE_MS) wakeWaits();
+      return measured.doubted.length > 0;
     },
     wasSet() {
       const before = skew;
@@ -107,18 +112,42 @@ export function measure({ sent, received, hubTime }: HubAnswer): Measurement {
   return { at, ahead: hubTime - at, error };
 }
 
+/** Newest last. */
+export interface Measured {
+  readonly believed: readonly Measurement[];
+  /** They contradict the believed ones, and agree with each other. */
+  readonly doubted: readonly Measurement[];
+}
+
+/** A longer round trip proves nothing: the machine may have stood still meanwhile. */
+const LONGEST_TRIP_MS = ANSWER_MS;
+
+/** So many answers in a row must agree before they replace what is known. */
+const CONFIRMED_BY = 3;
+
 /**
- * The measurements to use from now on, newest last. One that contradicts the earlier ones shows
- * that a clock was set, or that the machine slept: it replaces them.
+ * One that contradicts what is known may be wrong, or show that a clock was set or that the machine
+ * slept: it is doubted until others confirm it. Before the first answer, what is known is the
+ * machine's clock, by which the hub's time is `machineAhead` of the monotonic clock.
  */
 export function withMeasurement(
-  kept: readonly Measurement[],
+  { believed, doubted }: Measured,
   latest: Measurement,
-): readonly Measurement[] {
-  const best = bestOf(kept, latest.at);
-  const agrees = best && Math.abs(latest.ahead - best.ahead) <= latest.error + best.error;
-  return agrees ? [...kept, latest].slice(-MAX_MEASUREMENTS) : [latest];
+  machineAhead: number,
+): Measured {
+  if (2 * (latest.error - RESOLUTION_MS) > LONGEST_TRIP_MS) return { believed, doubted };
+  const machine: Measurement = { at: latest.at, ahead: machineAhead, error: TOLERATED_MS };
+  if (agree(bestOf(believed, latest.at) ?? machine, latest))
+    return { believed: [...believed, latest].slice(-MAX_MEASUREMENTS), doubted: [] };
+  const other = bestOf(doubted, latest.at);
+  const confirming = other && agree(other, latest) ? [...doubted, latest] : [latest];
+  return confirming.length < CONFIRMED_BY
+    ? { believed, doubted: confirming }
+    : { believed: confirming, doubted: [] };
 }
+
+const agree = (one: Measurement, other: Measurement): boolean =>
+  Math.abs(one.ahead - other.ahead) <= one.error + other.error;
 
 /** The one with the least error, which grows with age: the clock filter of RFC 5905 section 10. */
 export function bestOf(kept: readonly Measurement[], monotonic: number): Measurement | undefined {

@@ -32,20 +32,15 @@ interface Message {
   givenBack?: Error;
 }
 
+export type Intake = ReturnType<typeof createIntake>;
+
 export function createIntake(settings: IntakeSettings) {
-  const { kept, metrics } = settings;
+  const { metrics } = settings;
   const runs = createRuns(settings);
   const messages = new Set<Message>();
   /** By `result_id`: ticks whose report is not published yet. */
   const underWay = new Map<string, Promise<void>>();
   let stopping = false;
-
-  async function handle(tick: Tick, message: Message): Promise<void> {
-    const known = kept.find(tick.result_id);
-    if (known) metrics.repeatedTicks.inc();
-    if (known === "published") return;
-    await publish(settings, known ?? (await runs.run(tick, message)));
-  }
 
   function handleOnce(tick: Tick, message: Message): Promise<void> {
     const running = underWay.get(tick.result_id);
@@ -53,13 +48,15 @@ export function createIntake(settings: IntakeSettings) {
       metrics.repeatedTicks.inc();
       return running;
     }
-    const handling = handle(tick, message).finally(() => underWay.delete(tick.result_id));
+    const handling = handle(settings, runs, tick, message).finally(() =>
+      underWay.delete(tick.result_id),
+    );
     underWay.set(tick.result_id, handling);
     return handling;
   }
 
   const giveBack = (message: Message): void =>
-    runs.giveBack(message, new Error("the agent is stopping"));
+    runs.giveBack(message, new Error("the agent takes no more ticks"));
 
   return {
     /**
@@ -83,13 +80,30 @@ export function createIntake(settings: IntakeSettings) {
       stopping = true;
       for (const message of messages) if (!message.started) giveBack(message);
     },
+    /** Takes messages again. */
+    resume(): void {
+      stopping = false;
+    },
     /** Ends the runs in flight and gives back all messages. */
     cancel(): void {
       runs.cancel();
       for (const message of messages) giveBack(message);
     },
-    inFlight: runs.inFlight,
+    /** Runs in flight, and ticks that have not started. */
+    count: runs.count,
   };
+}
+
+async function handle(
+  settings: IntakeSettings,
+  runs: ReturnType<typeof createRuns>,
+  tick: Tick,
+  message: Message,
+): Promise<void> {
+  const known = settings.kept.find(tick.result_id);
+  if (known) settings.metrics.repeatedTicks.inc();
+  if (known === "published") return;
+  await publish(settings, known ?? (await runs.run(tick, message)));
 }
 
 async function publish({ publisher, kept }: IntakeSettings, report: RunReport): Promise<void> {
@@ -107,16 +121,19 @@ function createRuns(settings: IntakeSettings) {
   const { clock, metrics, concurrency } = settings;
   const turns = createTurns(clock, concurrency);
   const cancelled = new AbortController();
-  let inFlight = 0;
+  let [held, inFlight] = [0, 0];
 
   return {
     /** Rejects with the reason of `giveBack` or `cancel`. */
     async run(tick: Tick, message: Message): Promise<RunReport> {
-      const held = await hold(settings, turns, tick, message);
+      metrics.heldTicks.set((held += 1));
+      const waited = await hold(settings, turns, tick, message).finally(() =>
+        metrics.heldTicks.set((held -= 1)),
+      );
       message.started = true;
       metrics.inFlightRuns.set((inFlight += 1));
       const { signal } = cancelled;
-      let { place } = held;
+      let { place } = waited;
       const control: RunControl = {
         cancel: signal,
         async beforeNext(delayMs, prepare) {
@@ -125,15 +142,17 @@ function createRuns(settings: IntakeSettings) {
           if (delayMs > 0) await clock.pause(delayMs, signal);
           await prepare();
           signal.throwIfAborted();
-          place = await turns.start({ ...held.start, latest: Infinity }).catch((cause: unknown) => {
-            signal.throwIfAborted();
-            throw cause;
-          });
+          place = await turns
+            .start({ ...waited.start, latest: Infinity })
+            .catch((cause: unknown) => {
+              signal.throwIfAborted();
+              throw cause;
+            });
         },
         chore: () => turns.chore(),
       };
       try {
-        return await runInTime(settings, held, control);
+        return await runInTime(settings, waited, control);
       } finally {
         metrics.inFlightRuns.set((inFlight -= 1));
         place?.release();
@@ -145,7 +164,7 @@ function createRuns(settings: IntakeSettings) {
       turns.withdraw(message, reason);
     },
     cancel: () => cancelled.abort(new Error("the agent stopped before the run ended")),
-    inFlight: () => inFlight,
+    count: () => ({ in_flight: inFlight, held }),
   };
 }
 
@@ -163,17 +182,11 @@ async function hold(
   tick: Tick,
   message: Message,
 ): Promise<Held> {
-  const { metrics } = settings;
-  metrics.heldTicks.inc();
-  try {
-    await turns.chore();
-    const run = await prepareRun(settings, tick);
-    if (message.givenBack) throw message.givenBack;
-    const start = startOfRun(run, message);
-    return { run, start, place: await turns.start(start) };
-  } finally {
-    metrics.heldTicks.dec();
-  }
+  await turns.chore();
+  const run = await prepareRun(settings, tick);
+  if (message.givenBack) throw message.givenBack;
+  const start = startOfRun(run, message);
+  return { run, start, place: await turns.start(start) };
 }
 
 const startOfRun = ({ tick, steps }: Run, message: Message): Start => ({

@@ -53,8 +53,9 @@ export function startAgentThread(config: Config, log: Logger) {
     }),
     /** Rejects when the agent cannot work, with the reason. */
     async check(): Promise<string | undefined> {
-      const { connected, detail, degraded } = await agent.ask("busStatus");
+      const { connected, detail, degraded, refusal } = await agent.ask("status");
       if (!connected) throw new Error(detail);
+      if (refusal !== undefined) throw new Error(refusal);
       return degraded;
     },
     metrics: () => agent.ask("metrics"),

@@ -2,10 +2,10 @@
 // and stop, and where the process is in the network.
 import type { MessagePort } from "node:worker_threads";
 import type { AgentBus, BusStatus } from "../bus/bus.ts";
+import type { Agent } from "../agent/agent.ts";
 import { createThreadBus } from "../bus/thread-bus.ts";
 import type { ServerAddress } from "../net/egress.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
-import type { Service } from "../runtime/lifecycle.ts";
 import { createLogger } from "../runtime/logger.ts";
 import type { LogLevel } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
@@ -30,12 +30,17 @@ export interface KnownNetwork {
   readonly servers: ReadonlyMap<string, ServerAddress>;
 }
 
+export interface AgentStatus extends BusStatus {
+  /** Why the hub refuses the agent; undefined if it does not. */
+  readonly refusal: string | undefined;
+}
+
 /** What the main thread asks. */
 export interface AgentThreadCalls {
   start(order: AgentOrder): Promise<void>;
   stop(): Promise<void>;
   learn(network: KnownNetwork): void;
-  busStatus(): BusStatus;
+  status(): AgentStatus;
   metrics(): Promise<MetricsSnapshot>;
 }
 
@@ -44,7 +49,7 @@ export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentT
   const registry = new Registry();
   const own = { ports: new Set<number>(), servers: new Map<string, ServerAddress>() };
   let bus: AgentBus | undefined;
-  let agent: Service | undefined;
+  let agent: Agent | undefined;
 
   const calls: AgentThreadCalls = {
     async start(order) {
@@ -62,7 +67,10 @@ export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentT
       for (const each of ports) own.ports.add(each);
       for (const [name, each] of servers) own.servers.set(name, each);
     },
-    busStatus: () => bus?.status() ?? { connected: false, detail: "not started" },
+    status: () => ({
+      ...(bus?.status() ?? { connected: false, detail: "not started" }),
+      refusal: agent?.refusal(),
+    }),
     metrics: () => registry.getMetricsAsJSON(),
   };
   connectThreads(main, calls);

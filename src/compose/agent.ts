@@ -1,14 +1,13 @@
 // The agent role, on the main thread or in a thread of its own: the settings of each agent, and its
 // wiring.
 import { createAgent } from "../agent/agent.ts";
-import type { AgentSettings } from "../agent/agent.ts";
+import type { Agent, AgentSettings } from "../agent/agent.ts";
 import { createAgentMetrics } from "../agent/metrics.ts";
 import type { AgentBus } from "../bus/bus.ts";
 import { parseEgressAllow } from "../net/egress.ts";
 import type { OwnNetwork } from "../net/egress.ts";
 import { createHostResolver } from "../net/resolve-host.ts";
 import { systemClock } from "../runtime/clock.ts";
-import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import { VERSION } from "../version.ts";
@@ -38,7 +37,7 @@ export interface AgentParts {
 export const composeAgent = (
   { egressAllow, ...order }: AgentOrder,
   { bus, log, registry, own }: AgentParts,
-): Service =>
+): Agent =>
   createAgent({
     ...order,
     bus,

@@ -1,6 +1,7 @@
 // The composition root: what a process opens, wires and starts, and in which order.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import type { Agent } from "../agent/agent.ts";
 import type { Api } from "../api/server.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
@@ -142,9 +143,9 @@ async function wire(
   const own = await openOwnNetwork(config, bus);
   const egressAllow = companion ? [companion.address()] : [];
   const parts = { ...options, ...connections, own, egressAllow };
-  const { services, api } = await composeRoles(parts);
+  const { services, api, agent } = await composeRoles(parts);
   const firstKey = store && api ? firstKeyOf(store, options) : undefined;
-  const ops: OpsServer = opsServerOf(options, connections, () => lifecycle.state());
+  const ops: OpsServer = opsServerOf(options, { ...connections, agent }, () => lifecycle.state());
   const opsListener = announcingPort(ops, own, () => ops.address()?.port);
   const started = [own, opsListener, ...services, ...(firstKey ? [firstKey] : [])];
   const lifecycle = createLifecycle([...opened, ...started], log, STOP_DEADLINE_MS);
@@ -168,7 +169,7 @@ function firstKeyOf(store: Store, { config, dataDir }: ComposeOptions) {
 
 const opsServerOf = (
   { config, log }: ComposeOptions,
-  connections: Connections,
+  connections: Checked,
   state: Lifecycle["state"],
 ): OpsServer =>
   createOpsServer({
@@ -182,7 +183,12 @@ const opsServerOf = (
     log,
   });
 
-function readinessChecks({ store, bus, agentThreads }: Connections): ReadinessCheck[] {
+interface Checked extends Connections {
+  /** The agent on the main thread. */
+  readonly agent: Agent | undefined;
+}
+
+function readinessChecks({ store, bus, agent, agentThreads }: Checked): ReadinessCheck[] {
   const busCheck = {
     part: "bus",
     check() {
@@ -191,10 +197,13 @@ function readinessChecks({ store, bus, agentThreads }: Connections): ReadinessCh
       return degraded;
     },
   };
-  const agentChecks = agentThreads.map((thread) => ({
-    part: "agent",
-    check: () => thread.check(),
-  }));
+  const checkMain = (): void => {
+    const refusal = agent?.refusal();
+    if (refusal !== undefined) throw new Error(refusal);
+  };
+  const agentChecks = [checkMain, ...agentThreads.map((thread) => () => thread.check())].map(
+    (check) => ({ part: "agent", check }),
+  );
   return [
     ...(store ? [{ part: "database", check: () => store.ping() }] : []),
     busCheck,

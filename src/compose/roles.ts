@@ -1,6 +1,7 @@
 // The roles of a process, each wired to what it needs.
 import { createHmac } from "node:crypto";
 import { readdirSync } from "node:fs";
+import type { Agent } from "../agent/agent.ts";
 import { createAggregator } from "../aggregator/aggregator.ts";
 import { createInsightsService } from "../aggregator/insights.ts";
 import { createAggregatorMetrics, createInsightMetrics } from "../aggregator/metrics.ts";
@@ -64,6 +65,8 @@ export interface Roles {
    */
   readonly services: readonly Service[];
   readonly api: Api | undefined;
+  /** The agent on the main thread. */
+  readonly agent: Agent | undefined;
 }
 
 /** Composes the roles that the configuration names; the agent and the API load when they do. */
@@ -72,7 +75,8 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const hub = hubPartsOf(parts);
   const services: Service[] = [];
   if (hub && has("aggregator")) services.push(...aggregatorOf(hub));
-  if (has("agent")) services.push(await agentsOf(parts));
+  const agent = has("agent") ? await mainAgentOf(parts) : undefined;
+  if (has("agent")) services.push(agent ?? agentsOf(parts));
   if (hub && has("scheduler"))
     services.push(schedulerOf(hub), renewalOf(hub), createCallCredentials(hub.dispatcher));
   const api = hub && has("api") ? await apiOf(hub) : undefined;
@@ -81,7 +85,7 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
       announcingPort(api, parts.own, () => portOf(api)),
       createAnswerPruning({ store: hub.store, log: logOf(parts, "api") }),
     );
-  return { services, api };
+  return { services, api, agent };
 }
 
 function hubPartsOf(parts: RoleParts): HubParts | undefined {
@@ -116,13 +120,16 @@ function aggregatorOf(parts: HubParts): Service[] {
   ];
 }
 
+/** Undefined where each agent has a thread. */
+async function mainAgentOf(parts: RoleParts): Promise<Agent | undefined> {
+  if (parts.agentThreads.length > 0) return undefined;
+  const { composeAgent } = await import("./agent.ts");
+  return composeAgent(agentOrder(parts, 1, 1), parts);
+}
+
 /** Agents stop together: one after another, their runs in flight would exceed the deadline. */
-async function agentsOf(parts: RoleParts): Promise<Service> {
+function agentsOf(parts: RoleParts): Service {
   const { agentThreads, bus, own } = parts;
-  if (agentThreads.length === 0) {
-    const { composeAgent } = await import("./agent.ts");
-    return composeAgent(agentOrder(parts, 1, 1), parts);
-  }
   const agents = agentThreads.map((thread, at) =>
     thread.service(agentOrder(parts, at + 1, agentThreads.length), bus, own),
   );

@@ -118,11 +118,12 @@ async function record({ kysely }: Database, heartbeat: Heartbeat, given: Seen): 
 
 const toRow = (heartbeat: Heartbeat, { now, refused = false }: Seen) => {
   const { version, in_flight, capacity = null, held = 0, spool, sent } = heartbeat;
+  const condition = conditionOf(heartbeat);
   const { remote_addr = "", clock_offset_ms = null } = heartbeat;
   return {
     version,
     protocol: protocolOf(heartbeat),
-    condition: refused ? ("incompatible" as const) : conditionOf(heartbeat),
+    condition: refused && condition !== "stopped" ? ("incompatible" as const) : condition,
     condition_since: now,
     capacity,
     in_flight,

@@ -339,7 +339,11 @@ describe("an agent", () => {
           agent_id: "agent-1",
           location_id: "here",
           version: "1.2.3",
+          protocol: 2,
+          state: "online",
+          capacity: 500,
           in_flight: 0,
+          held: 0,
           sent: NOW,
         },
       ]);

@@ -6,7 +6,7 @@ import {
   measure,
   withMeasurement,
 } from "../../src/agent/hub-clock.ts";
-import type { Measurement } from "../../src/agent/hub-clock.ts";
+import type { Measured, Measurement } from "../../src/agent/hub-clock.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
@@ -20,14 +20,25 @@ function newMachine(wrongBy: number) {
   const machine = createManualClock(NOW + wrongBy);
   const clock = createHubClock(machine);
   const hubNow = (): number => NOW + machine.monotonic();
-  const ask = async (tripMs = 0): Promise<void> => {
+  /** Returns whether the answer, which lies by so much, must be confirmed. */
+  const askOnce = async (tripMs = 0, lie = 0): Promise<boolean> => {
     const sent = machine.monotonic();
     await machine.advance(tripMs / 2);
-    const hubTime = hubNow();
+    const hubTime = hubNow() + sleptMs + lie;
     await machine.advance(tripMs / 2);
-    clock.learn({ sent, hubTime, received: machine.monotonic() });
+    return clock.learn({ sent, hubTime, received: machine.monotonic() });
   };
-  return { machine, clock, hubNow, ask };
+  /** Until an answer needs no other, as heartbeats do. */
+  const ask = async (tripMs = 0): Promise<void> => {
+    for (let asked = 1; (await askOnce(tripMs)) && asked < 8; asked += 1);
+  };
+  let sleptMs = 0;
+  /** Its monotonic clock stands still, the other one does not. */
+  const sleep = async (ms: number): Promise<void> => {
+    sleptMs += ms;
+    await machine.setNow(machine.now() + ms);
+  };
+  return { machine, clock, hubNow: () => hubNow() + sleptMs, ask, askOnce, sleep };
 }
 
 describe("the agent's clock", () => {
@@ -85,7 +96,8 @@ describe("the agent's clock", () => {
   it("rounds down to whole milliseconds", () => {
     const machine = createManualClock(0);
     const clock = createHubClock(machine);
-    clock.learn({ sent: 0, received: 0, hubTime: NOW + 0.9 });
+    for (let answers = 0; answers < 3; answers += 1)
+      clock.learn({ sent: 0, received: 0, hubTime: NOW + 0.9 });
     expect(clock.now()).toBe(NOW);
   });
 });
@@ -198,6 +210,58 @@ it.each([TEN_MINUTES, -TEN_MINUTES])(
   },
 );
 
+/** As in an experiment that can be repeated. */
+function createRandom(seed: number): (least: number, most: number) => number {
+  let state = seed;
+  return (least, most) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return least + (state / 2 ** 32) * (most - least);
+  };
+}
+
+describe.each([1, 2, 3, 4, 5])("whatever happens (seed %i), the agent's clock", (seed) => {
+  it("is never wrong by more than the error of the answers while at most two in a row lie", async () => {
+    const random = createRandom(seed);
+    const wrongBy = [0, random(-1e8, 1e8)][seed % 2] ?? 0;
+    const { machine, clock, hubNow, ask, askOnce } = newMachine(Math.round(wrongBy));
+    await ask();
+    for (let n = 0; n < 200; n += 1) {
+      await machine.advance(Math.round(random(0, 20_000)));
+      if (random(0, 1) < 0.1) await machine.setNow(Math.round(NOW + random(-1e9, 1e9)));
+      const lies = Math.floor(random(0, 3));
+      for (let lie = 0; lie < lies; lie += 1)
+        await askOnce(2 * Math.round(random(0, 500)), random(-7_200_000, 7_200_000));
+      await askOnce(2 * Math.round(random(0, 50)));
+      expect(Math.abs(clock.now() - hubNow())).toBeLessThan(60);
+    }
+    await machine.setNow(hubNow());
+    await ask();
+    expect(Math.abs(clock.now() - hubNow())).toBeLessThan(60);
+  });
+
+  it("is right after three answers when the machine slept, or the hub's clock was set", async () => {
+    const random = createRandom(seed);
+    const { machine, clock, hubNow, ask, askOnce, sleep } = newMachine(TEN_MINUTES * (seed % 2));
+    await ask();
+    for (let n = 0; n < 20; n += 1) {
+      await machine.advance(Math.round(random(0, 60_000)));
+      await sleep(Math.round(random(1000, 1e8)));
+      for (let answers = 0; answers < 3; answers += 1) await askOnce(2 * Math.round(random(0, 20)));
+      expect(Math.abs(clock.now() - hubNow())).toBeLessThan(60);
+    }
+  });
+});
+
+it("a lie of an hour does not move the agent's clock, nor does the first answer", async () => {
+  const { machine, clock, hubNow, askOnce } = newMachine(0);
+  expect(await askOnce(10, 3_600_000)).toBe(true);
+  expect(clock.now()).toBe(hubNow());
+  expect(await askOnce(10)).toBe(false);
+  await machine.advance(60_000);
+  expect(await askOnce(10, -3_600_000)).toBe(true);
+  expect(clock.now()).toBe(hubNow());
+});
+
 const HUB = 1_790_000_000_000;
 
 describe("an answer of the hub", () => {
@@ -217,6 +281,13 @@ const at = (at: number, ahead: number, error: number): Measurement => ({
   error,
 });
 
+/** Where the machine's clock is its monotonic one. */
+const measuring = (latest: readonly Measurement[]): Measured =>
+  latest.reduce<Measured>((before, each) => withMeasurement(before, each, 0), {
+    believed: [],
+    doubted: [],
+  });
+
 describe("of several measurements", () => {
   it.each<[string, Measurement[], number | undefined]>([
     ["there is none without any", [], undefined],
@@ -232,25 +303,42 @@ describe("of several measurements", () => {
     expect(bestOf(kept, 100_000)?.ahead).toBe(ahead);
   });
 
-  it.each<[string, Measurement[], Measurement, number[]]>([
-    ["the first is kept", [], at(0, 7, 5), [7]],
-    ["ones that agree are kept together", [at(0, 7, 5)], at(1, 16, 4), [7, 16]],
+  it.each<[string, Measurement[], believed: number[], doubted: number[]]>([
+    ["the first is believed if the machine's clock agrees", [at(0, 7, 5)], [7], []],
+    ["the first is doubted if the machine's clock does not", [at(0, 70, 5)], [], [70]],
+    ["ones that agree are believed together", [at(0, 7, 5), at(1, 16, 4)], [7, 16], []],
+    ["one that contradicts them is doubted", [at(0, 7, 5), at(1, 40, 5)], [7], [40]],
+    ["so is a second one", [at(0, 7, 5), at(1, 40, 5), at(2, 42, 5)], [7], [40, 42]],
     [
-      "one that contradicts them replaces them, even if less exact",
-      [at(0, 7, 5), at(1, 8, 5)],
-      at(2, 31, 17),
-      [31],
+      "three that agree replace what was believed, even if less exact",
+      [at(0, 7, 5), at(1, 40, 17), at(2, 42, 17), at(3, 44, 17)],
+      [40, 42, 44],
+      [],
     ],
-    ["only the best one is compared", [at(0, 90, 90), at(1, 7, 5)], at(2, 60, 5), [60]],
-  ])("%s", (_, kept, latest, expected) => {
-    const after = withMeasurement(kept, latest);
-    expect(after.map(({ ahead }) => ahead)).toEqual(expected);
+    [
+      "one that agrees with what is believed ends the doubt",
+      [at(0, 7, 5), at(1, 40, 5), at(2, 42, 5), at(3, 8, 5), at(4, 40, 5)],
+      [7, 8],
+      [40],
+    ],
+    [
+      "ones that contradict each other confirm nothing",
+      [at(0, 7, 5), at(1, 40, 5), at(2, 80, 5), at(3, 120, 5), at(4, 40, 5)],
+      [7],
+      [40],
+    ],
+    ["only the best one is compared", [at(0, 9, 90), at(1, 7, 5), at(2, 60, 5)], [9, 7], [60]],
+    ["one after a round trip of 2 s counts", [at(0, 7, 1001)], [7], []],
+    ["one after a longer one does not", [at(0, 7, 1001.5)], [], []],
+  ])("%s", (_, latest, believed, doubted) => {
+    const after = measuring(latest);
+    expect(after.believed.map(({ ahead }) => ahead)).toEqual(believed);
+    expect(after.doubted.map(({ ahead }) => ahead)).toEqual(doubted);
   });
 
   it("the last eight are kept", () => {
-    let kept: readonly Measurement[] = [];
-    for (let n = 1; n <= 10; n += 1) kept = withMeasurement(kept, at(n, n, 100));
-    expect(kept.map(({ ahead }) => ahead)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    const ten = Array.from({ length: 10 }, (_, n) => at(n, n + 1, 100));
+    expect(measuring(ten).believed.map(({ ahead }) => ahead)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
   });
 });
 

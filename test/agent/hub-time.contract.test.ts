@@ -138,12 +138,14 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       const { machine, heartbeats, registry } = system;
       const gauge = /^sonde_agent_clock_offset_seconds (.*)$/m;
       const shown = async () => Number(gauge.exec(await registry.metrics())?.[1]);
-      expect(heartbeats).toMatchObject([{ agent_id: "agent-1" }]);
-      expect(heartbeats[0]).not.toHaveProperty("clock_offset_ms");
+      // It asked until the answers confirmed each other.
+      expect(heartbeats.map(({ clock_offset_ms }) => clock_offset_ms)).toEqual(
+        Array(3).fill(undefined),
+      );
       expect(await shown()).toBe(-wrongBy / 1000);
       await machine.setNow(system.hubNow());
       await expect.poll(shown).toBe(0);
-      expect(heartbeats[1]).toMatchObject({ clock_offset_ms: -wrongBy });
+      expect(heartbeats.at(-1)).toMatchObject({ agent_id: "agent-1", clock_offset_ms: -wrongBy });
       expect(system.logged()).toEqual([
         ["warn", "machine's clock is wrong; using the hub's time", -wrongBy],
         ["info", "machine's clock is right again", 0],

@@ -115,8 +115,8 @@ describe("a message of ticks", () => {
     const waiting = intake.take([tick("three")]);
     waiting.catch(() => undefined);
     intake.stop();
-    await expect(waiting).rejects.toThrow("the agent is stopping");
-    await expect(intake.take([tick("four")])).rejects.toThrow("the agent is stopping");
+    await expect(waiting).rejects.toThrow("the agent takes no more ticks");
+    await expect(intake.take([tick("four")])).rejects.toThrow("the agent takes no more ticks");
     answers[0]?.();
     await expect.poll(() => answers).toHaveLength(2);
     answers[1]?.();
@@ -131,7 +131,7 @@ describe("a message of ticks", () => {
     const taken = intake.take([newTick(newCall({ url: target.url }))]);
     taken.catch(() => undefined);
     await expect.poll(() => target.requests).toHaveLength(1);
-    expect(intake.inFlight()).toBe(1);
+    expect(intake.count().in_flight).toBe(1);
     intake.stop();
     intake.cancel();
     await expect(taken).rejects.toThrow("stopped before the run ended");
@@ -198,7 +198,7 @@ describe("a workflow that waits for a place", () => {
     const { target, intake, workflow } = waiting;
     intake.cancel();
     await expect(workflow).rejects.toThrow("stopped before the run ended");
-    await expect.poll(() => intake.inFlight()).toBe(0);
+    await expect.poll(() => intake.count().in_flight).toBe(0);
     expect(target.requests).toHaveLength(1);
   });
 });

@@ -92,6 +92,7 @@ export function openSpoolFile(path: string, locationId: string) {
     remove: (runIds: readonly string[]): number =>
       change(() => deleted(sql.deletion.all(JSON.stringify(runIds)))),
     count: () => held.own,
+    bytes: () => held.bytes,
     others: sizes.filter(({ location_id }) => location_id !== locationId),
     close: () => database.close(),
   };

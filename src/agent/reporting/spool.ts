@@ -75,14 +75,14 @@ export function createSpool(settings: SpoolSettings) {
       return reports.filter((report) => report !== undefined);
     },
     find(runId: string): RunReport | undefined {
-      if (access.size() === 0) return undefined;
-      const row = access.use((file) => file.find(runId));
+      const row = access.size() === 0 ? undefined : access.use((file) => file.find(runId));
       return row && decode(row);
     },
     /** `oldest` does not return the reports again, even if the disk rejects the change. */
     remove,
-    /** Reports of this location on disk; undefined until the file could be opened. */
+    /** Reports of this location on disk, and bytes of all; undefined until the file is open. */
     size: () => access.size(),
+    bytes: () => access.bytes(),
     close: () => access.close(),
   };
 }
@@ -154,6 +154,7 @@ function createAccess(settings: SpoolSettings) {
     /** Call it after a write: reading works on a full disk, too. */
     written: () => outage.ended(),
     size: () => file?.count(),
+    bytes: () => file?.bytes(),
     close(): void {
       isOpen = false;
       file?.close();

@@ -1,0 +1,94 @@
+// Whether the agent takes ticks: not while the hub has it drain, or refuses its version.
+import type { AgentBus, Consumer } from "../bus/bus.ts";
+import type { HeartbeatAnswer } from "../model/location.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Intake } from "./intake.ts";
+
+export interface DutySettings {
+  readonly bus: AgentBus;
+  readonly log: Logger;
+  readonly locationId: string;
+  readonly intake: Intake;
+}
+
+/** The hub's latest orders hold until the next ones. */
+export function createDuty(settings: DutySettings) {
+  const { log } = settings;
+  const taking = createTaking(settings);
+  let orders: Pick<HeartbeatAnswer, "drain" | "refused"> = {};
+  let phase: "starting" | "running" | "stopping" | "stopped" = "starting";
+
+  const adapt = (): Promise<void> =>
+    taking.set(() => phase === "running" && !orders.drain && orders.refused === undefined);
+
+  return {
+    /** Begins to take ticks, unless the hub has said otherwise. */
+    begin(): Promise<void> {
+      phase = "running";
+      return adapt();
+    },
+    /** Returns whether the orders are new. */
+    follow({ drain = false, refused }: HeartbeatAnswer): boolean {
+      const { drain: drained = false, refused: before } = orders;
+      orders = { drain, ...(refused !== undefined && { refused }) };
+      if (drain && !drained) log.info("agent drains: an operator ordered it");
+      if (!drain && drained) log.info("agent resumes");
+      if (refused !== undefined && refused !== before)
+        log.error({ reason: refused }, "agent refused by the hub");
+      if (refused === undefined && before !== undefined) log.info("agent accepted by the hub");
+      adapt().catch((err: unknown) => log.warn({ err }, "agent cannot take ticks; retrying"));
+      return drain !== drained || refused !== before;
+    },
+    /** As a heartbeat says it. */
+    state(): string {
+      if (phase === "stopped") return "stopped";
+      return orders.drain || phase === "stopping" ? "draining" : "online";
+    },
+    /** Why the hub refuses the agent; undefined if it does not. */
+    refusal: (): string | undefined => orders.refused,
+    /** Takes no more ticks; resolves when those that were taken have ended or are given back. */
+    async end(): Promise<void> {
+      phase = "stopping";
+      await adapt();
+      await taking.settled();
+      phase = "stopped";
+    },
+  };
+}
+
+/** Takes ticks, or does not. */
+function createTaking({ bus, locationId, intake }: DutySettings) {
+  let consumer: Consumer | undefined;
+  /** Of consumers that take no more ticks. */
+  const drains = new Set<Promise<void>>();
+  let changing: Promise<void> = Promise.resolve();
+
+  function leave(left: Consumer): void {
+    consumer = undefined;
+    const drained = left.drain();
+    intake.stop();
+    drains.add(drained);
+    // `settled` rejects with the reason.
+    void drained.finally(() => drains.delete(drained)).catch(() => undefined);
+  }
+
+  async function change(shouldTake: boolean): Promise<void> {
+    if (!shouldTake && consumer) leave(consumer);
+    if (!shouldTake || consumer) return;
+    intake.resume();
+    consumer = await bus.consumeTicks(locationId, (ticks) => intake.take(ticks));
+  }
+
+  return {
+    /** One change after the other; `shouldTake` is asked when it is its turn. */
+    set(shouldTake: () => boolean): Promise<void> {
+      const changed = changing.then(() => change(shouldTake()));
+      changing = changed.catch(() => undefined);
+      return changed;
+    },
+    /** Resolves when the ticks that are not taken any more have ended or are given back. */
+    async settled(): Promise<void> {
+      await Promise.all(drains);
+    },
+  };
+}
