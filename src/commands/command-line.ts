@@ -1,4 +1,5 @@
 // The command line: parses the arguments, loads the configuration and runs the command.
+import { drainAgent, listAgents } from "./agents.ts";
 import { listAudit } from "./audit.ts";
 import { findCommand, parse, refuseForeign } from "./command.ts";
 import type { Command } from "./command.ts";
@@ -34,6 +35,9 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde locations rotate ID [--grace HOURS]
                                 give the location new keys: see docs/regions.md
   sonde locations remove ID
+  sonde agents list [--json]    show each agent: its state, version, load, spool and clock
+  sonde agents drain ID [--undo]
+                                have an agent take no more runs, and stay
   sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
   sonde insights compute --from TIME --to TIME [--call ID]
                                 compute the reports of closed weeks and months again
@@ -71,6 +75,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "locations nats-config": writeNatsConfig,
   "locations rotate": rotateLocationKey,
   "locations remove": removeLocation,
+  "agents list": listAgents,
+  "agents drain": drainAgent,
   "audit list": listAudit,
   "insights compute": computeInsights,
   "stats rebuild": {

@@ -33,6 +33,8 @@ const OPTIONS = {
   weeks: { type: "string" },
   seed: { type: "string" },
   frequency: { type: "string" },
+  json: { type: "boolean" },
+  undo: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;

@@ -204,7 +204,7 @@ export interface AuditEntry {
   readonly address: string | null;
   readonly action: AuditAction;
   /**
-   * A kind of resource, or `api_key`, `location`, `location_key`, `master_key`, `sign_in`,
+   * A kind of resource, or `agent`, `api_key`, `location`, `location_key`, `master_key`, `sign_in`,
    * `statistics`.
    */
   readonly kind: string;
