@@ -76,7 +76,11 @@ export function createAgent(given: AgentSettings): Agent {
     ...intake.count(),
     ...sizeOf(spool),
   });
-  const heartbeats = createHeartbeats({ ...settings, condition, follow: duty.follow });
+  const heartbeats = createHeartbeats({
+    ...settings,
+    condition,
+    follow: (answer) => duty.follow(answer),
+  });
 
   return {
     name: `agent of ${locationId}`,

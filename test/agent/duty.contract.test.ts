@@ -85,17 +85,17 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       else response.end("ok");
     });
     await using system = await startSystem(adapter);
-    const { ranBy, order, last, publish } = system;
+    const { ranBy, last, publish } = system;
     const agent = await system.startAgent();
     await publish(`${target.url}/held`, "started");
     await expect.poll(() => held).toHaveLength(1);
     await publish(target.url, "later", NOW + 300_000);
-    await order({});
+    await system.order({});
     await expect
       .poll(last)
       .toMatchObject({ state: "online", in_flight: 1, held: 1, capacity: 500 });
 
-    await order({ drain: true });
+    await system.order({ drain: true });
     await expect.poll(last).toMatchObject({ state: "draining", in_flight: 1, held: 0 });
     await system.startAgent("agent-2");
     await publish(target.url, "while it drains");
@@ -104,7 +104,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     await expect.poll(ranBy).toEqual({ "while it drains": "agent-2", started: "agent-1" });
     expect(agent.refusal()).toBeUndefined();
 
-    await order({});
+    await system.order({});
     await expect.poll(last).toMatchObject({ state: "online", in_flight: 0 });
     expect(agent.logged("operator ordered it")).toHaveLength(1);
     expect(agent.logged("agent resumes")).toHaveLength(1);

@@ -56,7 +56,7 @@ async function startSystem() {
       await agent.start();
       return agent;
     },
-    async states() {
+    states: async () => {
       const now = await store.now();
       const agents = await store.agents.list();
       return agents.map((agent) => [agent.agent_id, agent.version, agentStateOf(agent, now)]);
