@@ -76,11 +76,7 @@ export function createAgent(given: AgentSettings): Agent {
     ...intake.count(),
     ...sizeOf(spool),
   });
-  const heartbeats = createHeartbeats({
-    ...settings,
-    condition,
-    follow: (answer) => duty.follow(answer),
-  });
+  const heartbeats = createHeartbeats({ ...settings, condition, follow: duty.follow });
 
   return {
     name: `agent of ${locationId}`,

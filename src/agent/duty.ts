@@ -21,24 +21,26 @@ export function createDuty(settings: DutySettings) {
   const adapt = (): Promise<void> =>
     taking.set(() => phase === "running" && !orders.drain && orders.refused === undefined);
 
+  /** Returns whether the orders are new. */
+  function follow({ drain = false, refused }: HeartbeatAnswer): boolean {
+    const { drain: drained = false, refused: before } = orders;
+    orders = { drain, ...(refused !== undefined && { refused }) };
+    if (drain && !drained) log.info("agent drains: an operator ordered it");
+    if (!drain && drained) log.info("agent resumes");
+    if (refused !== undefined && refused !== before)
+      log.error({ reason: refused }, "agent refused by the hub");
+    if (refused === undefined && before !== undefined) log.info("agent accepted by the hub");
+    adapt().catch((err: unknown) => log.warn({ err }, "agent cannot take ticks; retrying"));
+    return drain !== drained || refused !== before;
+  }
+
   return {
     /** Begins to take ticks, unless the hub has said otherwise. */
     begin(): Promise<void> {
       phase = "running";
       return adapt();
     },
-    /** Returns whether the orders are new. */
-    follow({ drain = false, refused }: HeartbeatAnswer): boolean {
-      const { drain: drained = false, refused: before } = orders;
-      orders = { drain, ...(refused !== undefined && { refused }) };
-      if (drain && !drained) log.info("agent drains: an operator ordered it");
-      if (!drain && drained) log.info("agent resumes");
-      if (refused !== undefined && refused !== before)
-        log.error({ reason: refused }, "agent refused by the hub");
-      if (refused === undefined && before !== undefined) log.info("agent accepted by the hub");
-      adapt().catch((err: unknown) => log.warn({ err }, "agent cannot take ticks; retrying"));
-      return drain !== drained || refused !== before;
-    },
+    follow,
     /** As a heartbeat says it. */
     state(): string {
       if (phase === "stopped") return "stopped";

@@ -81,8 +81,8 @@ it(
     const two = system.startAgent(2);
     const [[alone = ""], threads] = await Promise.all([idsOf(one, 1), idsOf(two, 2)]);
     const statesOf = async (...ids: string[]) => {
-      const listed = await agents();
-      return ids.map((id) => listed.find(({ agent_id }) => agent_id === id)?.state);
+      const { agent_list } = await client.send<{ agent_list: Listed[] }>("GET", "/agents/info");
+      return ids.map((id) => agent_list.find(({ meta }) => meta.id === id)?.state);
     };
     await until(async () =>
       expect(await statesOf(alone, ...threads)).toEqual(Array(3).fill("ONLINE")),
@@ -96,11 +96,11 @@ it(
     );
 
     const drained = await Promise.all(threads.map((id) => command("agents", "drain", id)));
-  expect(drained[0]).toBe(
-    `agent ${threads[0]} at local takes no more runs, ends those that have started ` +
-      "and stays DRAINING, within 10 seconds\n",
-  );
-  await until(async () => expect(await statesOf(...threads)).toEqual(["DRAINING", "DRAINING"]));
+    expect(drained[0]).toBe(
+      `agent ${threads[0]} at local takes no more runs, ends those that have started ` +
+        "and stays DRAINING, within 10 seconds\n",
+    );
+    await until(async () => expect(await statesOf(...threads)).toEqual(["DRAINING", "DRAINING"]));
     await two.ready();
     expect(await runMany(client, target.url, 12)).toEqual(new Set([alone]));
 
@@ -110,11 +110,11 @@ it(
     await until(async () => expect(await statesOf(...threads)).toEqual(["ONLINE", "DRAINING"]));
 
     const lines = (await command("agents", "list", "--json")).trimEnd().split("\n");
-  expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
-    expect.objectContaining({ agent_id: threads[1], state: "DRAINING", drain_ordered: true }),
-  );
+    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({ agent_id: threads[1], state: "DRAINING", drain_ordered: true }),
+    );
 
-  expect(await one.stop()).toEqual({ code: 0, signal: null });
+    expect(await one.stop()).toEqual({ code: 0, signal: null });
     expect(await statesOf(alone)).toEqual(["OFFLINE"]);
     expect(await runMany(client, target.url, 3)).toEqual(new Set([threads[0]]));
     await expect(command("agents", "drain", "agent-unknown")).rejects.toThrow(
