@@ -23,16 +23,17 @@ export async function storeManyResults(
   const [{ first, last, last_id } = {}] = await database.query(
     "select min(time) as first, max(time) as last, max(id) as last_id from results",
   );
-  const prefixes = await database.query(
+  const found = await database.query(
     `select distinct substr(id, 1, ${PREFIX_DIGITS}) as prefix from results`,
   );
+  const prefixes = found.map(({ prefix }) => String(prefix));
   const span = Math.ceil((Number(last) - Number(first) + 1) / PREFIX_MS) * PREFIX_MS;
   const results = await columnsOf(database, "results");
   const details = await columnsOf(database, "result_details");
   for (let copy = 1; copy * RECORDED < count; copy += 1) {
     const later = (prefix: string): string =>
       encodeTime(decodeTime(prefix.padEnd(TIME_DIGITS, "0")) + copy * span).slice(0, PREFIX_DIGITS);
-    const cases = prefixes.map(({ prefix }) => `when '${prefix}' then '${later(String(prefix))}'`);
+    const cases = prefixes.map((prefix) => `when '${prefix}' then '${later(prefix)}'`);
     const copied = (column: string): string => {
       if (/^(?:id|result_id)$/.test(column))
         return `case substr(${column}, 1, ${PREFIX_DIGITS}) ${cases.join(" ")} end || substr(${column}, ${PREFIX_DIGITS + 1})`;
@@ -45,6 +46,6 @@ export async function storeManyResults(
       await database.query(`
         insert into ${table} (${columns.join(", ")})
         select ${columns.map(copied).join(", ")} from ${table}
-        where ${key} <= '${last_id}' order by ${key}`);
+        where ${key} <= '${String(last_id)}' order by ${key}`);
   }
 }
