@@ -1,31 +1,27 @@
 // What happens to the runs of an agent whose line to the hub is cut for minutes, and heals.
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
-import type { SondeProcess } from "../support/process.ts";
 import { announcedSeed, between, randomOf } from "../support/seed.ts";
-import { dueOf, isComplete, startService } from "../support/service.ts";
+import { dueOf, isComplete, readinessOf, startService } from "../support/service.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
-
-const isReady = async (sonde: SondeProcess): Promise<boolean> =>
-  (await fetch(`${await sonde.ops()}/readyz`)).ok;
 
 describe.concurrent("an agent that is cut off", () => {
   it("for minutes delivers its results, and reports as MISSED what it could not start", async (test) => {
     const random = randomOf(await announcedSeed(test));
     await using service = await startService();
-    await using line = await startTcpProxy(service.nats.port);
+    await using line = await startTcpProxy(Number(new URL(service.natsUrl).port));
     service.start("scheduler,aggregator");
     const agent = service.start("agent", { SONDE_NATS_URL: `nats://127.0.0.1:${line.port}` });
     await service.completes();
 
     line.cut();
     const cut = systemClock.now();
-    await until(async () => expect(await isReady(agent)).toBe(false));
+    await until(async () => expect((await readinessOf(agent)).ok).toBe(false));
     await systemClock.waitUntil(cut + between(random, 100_000, 130_000));
     line.heal();
     const healed = systemClock.now();
-    await until(async () => expect(await isReady(agent)).toBe(true));
+    await until(async () => expect((await readinessOf(agent)).ok).toBe(true));
     await service.completes(healed);
 
     const { results } = await service.expectLedgerHolds(60_000);
@@ -42,7 +38,7 @@ describe.concurrent("an agent that is cut off", () => {
   it("loses no run where another agent serves its location, and none counts twice", async (test) => {
     const random = randomOf(await announcedSeed(test));
     await using service = await startService();
-    await using line = await startTcpProxy(service.nats.port);
+    await using line = await startTcpProxy(Number(new URL(service.natsUrl).port));
     service.start("scheduler,aggregator");
     const cutOff = service.start("agent", { SONDE_NATS_URL: `nats://127.0.0.1:${line.port}` });
     await service.completes();

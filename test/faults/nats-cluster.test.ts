@@ -5,14 +5,13 @@ import { parseEgressAllow } from "../../src/net/egress.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { openOwnNetwork } from "../../src/compose/network.ts";
 import { aTick, connectTo, newLocation } from "../bus/buses.ts";
-import { startNatsServer } from "../support/nats-server.ts";
-import type { NatsServer } from "../support/nats-server.ts";
+import { startNatsCluster } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 
 it("a cluster that loses one of three servers keeps every message and its bus", async () => {
   await using stack = new AsyncDisposableStack();
-  const servers = await startCluster(stack);
+  const servers = await startNatsCluster(stack);
   const urls = servers.map(({ url }) => url);
   // The cluster takes a moment to choose a leader; until then, a start is refused.
   const bus = stack.use(await until(() => connectTo(urls[0] ?? "", { servers: urls })));
@@ -36,7 +35,7 @@ it("a cluster that loses one of three servers keeps every message and its bus", 
 
 it("the agent calls no server of the cluster, though it knows the address of one only", async () => {
   await using stack = new AsyncDisposableStack();
-  const [known, ...others] = await startCluster(stack);
+  const [known, ...others] = await startNatsCluster(stack);
   const bus = stack.use(await until(() => connectTo(known?.url ?? "")));
   const own = await openOwnNetwork(loadConfig({ SONDE_NATS_URL: known?.url }), bus);
   const egress = parseEgressAllow(["127.0.0.0/8"], own);
@@ -48,21 +47,6 @@ it("the agent calls no server of the cluster, though it knows the address of one
     for (const { port } of others) expect(egress.allows("127.0.0.1", port)).toBe(false);
   });
 }, 90_000);
-
-async function startCluster(stack: AsyncDisposableStack): Promise<NatsServer[]> {
-  const ports = await Promise.all([freePort(), freePort(), freePort()]);
-  const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
-  return Promise.all(
-    ports.map(async (port, at) =>
-      stack.use(
-        await startNatsServer({
-          config: `server_name: n${at}
-cluster { name: test, listen: "127.0.0.1:${port}", routes: ${JSON.stringify(routes)} }`,
-        }),
-      ),
-    ),
-  );
-}
 
 async function replicasOf(stream: string, servers: readonly string[]): Promise<number> {
   await using client = await connect({ servers: [...servers] });

@@ -84,6 +84,22 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   };
 }
 
+/** Three servers; `stack` disposes of them. */
+export async function startNatsCluster(stack: AsyncDisposableStack): Promise<NatsServer[]> {
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+  const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
+  return Promise.all(
+    ports.map(async (port, at) =>
+      stack.use(
+        await startNatsServer({
+          config: `server_name: n${at}
+cluster { name: test, listen: "127.0.0.1:${port}", routes: ${JSON.stringify(routes)} }`,
+        }),
+      ),
+    ),
+  );
+}
+
 /** Waits for the line on stderr that reports readiness. */
 async function untilReady(child: ChildProcess): Promise<void> {
   const stderr = child.stderr;

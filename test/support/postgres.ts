@@ -19,6 +19,8 @@ export interface PostgresServer extends AsyncDisposable {
   createDatabase(): Promise<string>;
   /** Restarts the server with TLS and this certificate; connections without TLS stay possible. */
   secure(certificate: Certificate): Promise<void>;
+  /** False once it has ended by itself. */
+  isRunning(): boolean;
   /** Stops the server like a crash; `start` restarts it on the same data and port. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -29,6 +31,8 @@ export interface PostgresServerOptions {
   readonly durable?: boolean;
   /** Default: a free port of 127.0.0.1. */
   readonly address?: { readonly host: string; readonly port: number };
+  /** Where its data is; default: the folder for temporary files. */
+  readonly folder?: string;
   /** Changes the configuration in the data folder before the first start. */
   readonly configure?: (data: string) => void;
   /** Statements that run before the first start, one by one. */
@@ -38,11 +42,12 @@ export interface PostgresServerOptions {
 export async function startPostgres({
   durable = false,
   address,
+  folder = tmpdir(),
   configure,
   sql = [],
 }: PostgresServerOptions = {}): Promise<PostgresServer> {
   const bin = requirePostgres();
-  const directory = mkdtempSync(join(tmpdir(), "sonde-postgres-"));
+  const directory = mkdtempSync(join(folder, "sonde-postgres-"));
   const identity = runAs(directory);
   const data = join(directory, "data");
   const { host, port } = address ?? { host: "127.0.0.1", port: await freePort() };
@@ -82,6 +87,7 @@ export async function startPostgres({
       server = spawnServer("ssl=on");
       await untilReady(url, () => server.exitCode);
     },
+    isRunning: () => server.exitCode === null && server.signalCode === null,
     // SIGQUIT is PostgreSQL's immediate shutdown: no checkpoint, recovery at the next start.
     kill: () => end("SIGQUIT"),
     async start() {

@@ -1,6 +1,6 @@
 // The whole service as its operator runs it: real processes on NATS and PostgreSQL, with calls due
 // every minute, and the check that its ledger holds.
-import { expect, inject } from "vitest";
+import { expect, inject, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Schedule } from "../../src/store/records.ts";
@@ -8,30 +8,33 @@ import { deployMany, expectLedger, openDisposable, outcomesOf } from "./deployme
 import { readLedger } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import { startNatsServer } from "./nats-server.ts";
-import type { NatsServer, NatsServerOptions } from "./nats-server.ts";
 import { createDatabase } from "./postgres.ts";
 import { runSonde, startSonde } from "./process.ts";
 import type { SondeProcess } from "./process.ts";
 import { startTarget } from "./target-server.ts";
 import type { HttpTarget } from "./target-server.ts";
-import { until } from "./until.ts";
 
 export interface ServiceOptions {
   /** Calls that are due every minute; default 60. */
   readonly deployments?: number;
   /** Default: an empty database of the tests' server. */
   readonly databaseUrl?: string;
-  readonly nats?: NatsServerOptions;
+  /** URLs of its NATS servers, comma-separated. Default: a server of its own. */
+  readonly natsUrl?: string;
+  /** Of every process. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface TestService extends AsyncDisposable {
-  readonly nats: NatsServer;
+  readonly natsUrl: string;
   readonly target: HttpTarget;
   readonly store: Store;
   readonly schedules: readonly Schedule[];
   /** Starts a process with these roles. */
   start(roles: string, settings?: Readonly<Record<string, string>>): SondeProcess;
   ledger(): Promise<Ledger>;
+  /** Retries `check` once a second, for up to two minutes. */
+  eventually(check: (ledger: Ledger) => void | Promise<void>): Promise<void>;
   /** Resolves when a run due after `ms` is complete. */
   completes(ms?: number): Promise<void>;
   /**
@@ -43,6 +46,7 @@ export interface TestService extends AsyncDisposable {
 }
 
 const ANSWER_AFTER_MS = 300;
+const WELL = { code: 0, signal: null };
 
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   await using stack = new AsyncDisposableStack();
@@ -51,21 +55,24 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       setTimeout(() => response.end("ok"), ANSWER_AFTER_MS);
     }),
   );
-  const nats = stack.use(await startNatsServer(options.nats));
+  const natsUrl = options.natsUrl ?? stack.use(await startNatsServer()).url;
   const url = options.databaseUrl ?? (await createDatabase(inject("postgresUrl")));
   const store = stack.use(await openDisposable({ url }));
   const schedules = await deployMany(store, target.url, options.deployments ?? 60);
   const env = {
     SONDE_DATABASE_URL: url,
     SONDE_MASTER_KEY: "5a".repeat(32),
-    SONDE_NATS_URL: nats.url,
+    SONDE_NATS_URL: natsUrl,
     SONDE_EGRESS_ALLOW: target.authority,
+    ...options.settings,
   };
   const processes: SondeProcess[] = [];
   const running = stack.move();
   const ledger = () => readLedger(store, schedules);
+  const eventually: TestService["eventually"] = (check) =>
+    vi.waitFor(async () => check(await ledger()), { timeout: 120_000, interval: 1000 });
   return {
-    nats,
+    natsUrl,
     target,
     store,
     schedules,
@@ -75,17 +82,16 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       processes.push(running.use(started));
       return started;
     },
+    eventually,
     completes: (ms = 0) =>
-      until(async () => {
-        const { results } = await ledger();
-        expect(
-          results.some((result) => isComplete(result) && dueOf(result) > ms),
-          "a complete run",
-        ).toBe(true);
+      eventually(({ results }) => {
+        const complete = results.filter(isComplete).map(dueOf);
+        expect(Math.max(...complete), "a complete run due then").toBeGreaterThan(ms);
       }),
     async expectLedgerHolds(withinMs) {
       await outcomesOf(store, schedules, systemClock.now(), withinMs);
       await Promise.all(processes.map((each) => each.stop()));
+      for (const each of processes) expect(await each.exited, each.stderr()).toMatchObject(WELL);
       const held = await expectLedger(store, schedules);
       const rebuilt = await runSonde(["stats", "rebuild"], { env });
       expect(rebuilt).toMatchObject({ code: 0, stdout: "" });
@@ -101,3 +107,20 @@ export const isComplete = ({ meta }: Result): boolean => meta.result === "COMPLE
 
 /** In epoch milliseconds. */
 export const dueOf = ({ meta }: Result): number => Date.parse(meta.due_time);
+
+/** Of the process's /metrics. */
+export async function metricOf(sonde: SondeProcess, name: string): Promise<number> {
+  const response = await fetch(`${await sonde.ops()}/metrics`);
+  const lines = (await response.text()).split("\n");
+  const values = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  return values.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+/** The answer of the process's /readyz, with its status. */
+export async function readinessOf(sonde: SondeProcess): Promise<{
+  readonly ok: boolean;
+  readonly body: { readonly degraded?: readonly { readonly reason: string }[] };
+}> {
+  const response = await fetch(`${await sonde.ops()}/readyz`);
+  return { ok: response.ok, body: (await response.json()) as { degraded?: [] } };
+}
