@@ -91,7 +91,7 @@ function agentCall(url: string, secureContext: Context): () => Promise<void> {
   };
   const control = { beforeNext: () => Promise.resolve(), chore: () => Promise.resolve() };
   return async () => {
-    const run = await prepareRun(settings, tickFor(url, "run"));
+    const run = prepareRun(settings, tickFor(url, "run"));
     const { results } = await makeRun(settings, run, control);
     if (results[0]?.meta.result !== "COMPLETE")
       throw new Error(results[0]?.meta.message ?? "failed");

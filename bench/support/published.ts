@@ -3,9 +3,12 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import type { Bus } from "../../src/bus/bus.ts";
+import { createKeyRing } from "../../src/compose/location-keys.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
+import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import { sleep } from "./children.ts";
+import { MASTER_KEY } from "./database.ts";
 import { LOCATION } from "./deployments.ts";
 
 const TICK_STREAM = "SONDE_TICKS";
@@ -19,6 +22,7 @@ export const connectBus = (url: string): Promise<Bus> =>
     name: "bench",
     clock: systemClock,
     log: createLogger("silent"),
+    sealerOf: createKeyRing((location) => [locationKeyOf(MASTER_KEY, location)]).sealerOf,
   });
 
 /** Resolves, once no more come, with the time of the last message, in epoch milliseconds. */

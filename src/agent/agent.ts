@@ -6,7 +6,6 @@ import type { HostResolver } from "../net/resolve-host.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { createSealer } from "../runtime/secrets.ts";
 import { createDuty } from "./duty.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import type { Condition } from "./heartbeats.ts";
@@ -30,8 +29,6 @@ export interface AgentSettings {
   readonly locationId: string;
   readonly agentId: string;
   readonly version: string;
-  /** The keys of the location, newest first; 32 bytes each. They open the secrets of ticks. */
-  readonly locationKeys?: readonly Uint8Array[];
   /** Allowed targets. */
   readonly egress: EgressRules;
   /** Default: the agent's own. Pass one to share it within the process. */
@@ -131,7 +128,6 @@ interface Settings extends AgentSettings {
 function runSettings(settings: Settings): RunSettings {
   const { bus, clock, log, locationId, agentId, version } = settings;
   const { egress, uplinkCheck = [], resolver } = settings;
-  const [current, ...old] = settings.locationKeys ?? [];
   return {
     bus,
     clock,
@@ -145,7 +141,6 @@ function runSettings(settings: Settings): RunSettings {
     }),
     reporter: { locationId, agentId },
     version,
-    ...(current && { sealer: createSealer({ current, old }) }),
   };
 }
 

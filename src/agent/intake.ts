@@ -183,7 +183,7 @@ async function hold(
   message: Message,
 ): Promise<Held> {
   await turns.chore();
-  const run = await prepareRun(settings, tick);
+  const run = prepareRun(settings, tick);
   if (message.givenBack) throw message.givenBack;
   const start = startOfRun(run, message);
   return { run, start, place: await turns.start(start) };

@@ -5,7 +5,7 @@ import type { Authorization } from "../model/authorization.ts";
 import type { CallCredentials } from "../model/call-credentials.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { credentialFault } from "./authorize/authorize.ts";
-import { openTick, stepOf } from "./prepare-run.ts";
+import { stepOf } from "./prepare-run.ts";
 import type { PrepareSettings, Step } from "./prepare-run.ts";
 
 export interface CredentialsSettings extends PrepareSettings {
@@ -21,7 +21,6 @@ const PATIENCE_MS = 10_000;
 /** For all calls of a run, whose time in the ledger is limited. */
 const PATIENCE_OF_RUN_MS = 20_000;
 
-/** `tick`: with its secrets open. */
 export function createRenewedCredentials(
   settings: CredentialsSettings,
   tick: Tick,
@@ -41,7 +40,7 @@ export function createRenewedCredentials(
     const request = { location_id, run_id, result_id: call.result_id };
     const answer = await bus?.requestCredentials(request).catch(() => null);
     cancel?.throwIfAborted();
-    return answer ? answered(settings, tick, call, answer) : null;
+    return answer ? answered(settings, call, answer) : null;
   }
 
   async function renew(step: Step, key: string): Promise<Step> {
@@ -84,20 +83,13 @@ export function createRenewedCredentials(
 }
 
 /** The step with the credentials of the answer only. */
-async function answered(
+const answered = (
   settings: CredentialsSettings,
-  tick: Tick,
   call: TickCall,
-  { sealed, authorization, unable }: CallCredentials,
-): Promise<Step> {
-  const renewed: TickCall = {
+  { authorization, unable }: CallCredentials,
+): Step =>
+  stepOf(settings, {
     ...call,
     authorization: authorization ?? null,
     ...(unable !== undefined && { unable }),
-  };
-  const sealedTick = { ...tick, calls: [renewed], ...(sealed !== undefined && { sealed }) };
-  const opened = await openTick(sealedTick, settings.sealer);
-  return typeof opened === "string"
-    ? stepOf(settings, call, opened)
-    : stepOf(settings, opened.calls[0] ?? call, undefined);
-}
+  });

@@ -9,9 +9,8 @@ import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
 import type { ThreadCalls } from "../runtime/thread-calls.ts";
-import type { AgentOrder } from "./agent.ts";
 import { agentBusConfigOf } from "./bus.ts";
-import type { AgentThreadCalls, AgentThreadData } from "./agent-worker.ts";
+import type { AgentThreadCalls, AgentThreadData, AgentThreadOrder } from "./agent-worker.ts";
 
 export type AgentThread = ReturnType<typeof startAgentThread>;
 
@@ -38,7 +37,7 @@ export function startAgentThread(config: Config, log: Logger) {
   return {
     /** Rejects when the thread ends before `end`. */
     failed,
-    service: (order: AgentOrder, bus: Bus, own: WatchedNetwork): Service => ({
+    service: (order: AgentThreadOrder, bus: Bus, own: WatchedNetwork): Service => ({
       name: `agent of ${order.locationId}`,
       async start() {
         if (channel) serveThreadBus(bus, channel.port1);

@@ -15,6 +15,8 @@ import { composeAgent } from "./agent.ts";
 import type { AgentOrder } from "./agent.ts";
 import { openConfiguredBus } from "./bus.ts";
 import type { BusConfig } from "./bus.ts";
+import { createKeyRing } from "./location-keys.ts";
+import type { LocationKeys } from "./location-keys.ts";
 
 /** The data of the worker. */
 export interface AgentThreadData {
@@ -35,9 +37,14 @@ export interface AgentStatus extends BusStatus {
   readonly refusal: string | undefined;
 }
 
+export interface AgentThreadOrder extends AgentOrder {
+  /** For its connection to NATS. */
+  readonly locationKeys: LocationKeys;
+}
+
 /** What the main thread asks. */
 export interface AgentThreadCalls {
-  start(order: AgentOrder): Promise<void>;
+  start(order: AgentThreadOrder): Promise<void>;
   stop(): Promise<void>;
   learn(network: KnownNetwork): void;
   status(): AgentStatus;
@@ -52,9 +59,12 @@ export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentT
   let agent: Agent | undefined;
 
   const calls: AgentThreadCalls = {
-    async start(order) {
-      const { agentId } = order;
-      bus = port ? createThreadBus(port) : await openConfiguredBus(config, log, registry, agentId);
+    async start({ locationKeys, ...order }) {
+      const { agentId: name } = order;
+      const { sealerOf } = createKeyRing(() => locationKeys);
+      bus = port
+        ? createThreadBus(port)
+        : await openConfiguredBus(config, log, registry, { name, sealerOf });
       agent = composeAgent(order, { bus, log, registry, own });
       saveCompiledCode(); // which no call should wait for
       await agent.start();

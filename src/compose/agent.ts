@@ -15,13 +15,7 @@ import { VERSION } from "../version.ts";
 /** Crosses to the agent's thread. */
 export interface AgentOrder extends Pick<
   AgentSettings,
-  | "locationId"
-  | "agentId"
-  | "locationKeys"
-  | "uplinkCheck"
-  | "spoolPath"
-  | "leftSpoolPaths"
-  | "concurrency"
+  "locationId" | "agentId" | "uplinkCheck" | "spoolPath" | "leftSpoolPaths" | "concurrency"
 > {
   /** Allowed targets beyond public addresses. */
   readonly egressAllow: readonly string[];

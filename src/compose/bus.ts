@@ -1,6 +1,7 @@
 // The configured bus: NATS, or the one in this process.
 import type { Bus } from "../bus/bus.ts";
 import { createInProcessBus } from "../bus/in-process.ts";
+import type { NatsBusOptions } from "../bus/nats/nats-bus.ts";
 import type { StreamSettings } from "../bus/nats/streams.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -33,15 +34,18 @@ export const streamsOf = (config: Config): StreamSettings => ({
   replicas: config.natsReplicas,
 });
 
+/** On NATS. */
+export type BusUser = Pick<NatsBusOptions, "name" | "sealerOf">;
+
 export async function openConfiguredBus(
   config: BusConfig,
   log: Logger,
   registry: Registry,
-  name: string,
+  user: BusUser,
 ): Promise<Bus> {
   const dropped = new Counter({
     name: "sonde_bus_dropped_messages_total",
-    help: "Messages dropped because they could not be decoded or were not consumed in time.",
+    help: "Messages dropped because they could not be opened or decoded, or were not consumed in time.",
     labelNames: ["kind"],
     registers: [registry],
   });
@@ -61,8 +65,8 @@ export async function openConfiguredBus(
   const { natsUrls: servers, natsCredentials: credentials, natsNkey: nkey, streams } = config;
   return createNatsBus({
     ...options,
+    ...user,
     servers,
-    name,
     ...(credentials && { credentials }),
     ...(nkey && { nkey }),
     tls: { ca: config.natsCa, cert: config.natsCert, key: config.natsKey },

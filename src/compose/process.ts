@@ -21,6 +21,8 @@ import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
 import type { AgentThread } from "./agent-thread.ts";
 import { openConfiguredBus, streamsOf } from "./bus.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
+import { agentKeysOf, createKeyRing, hubKeysOf } from "./location-keys.ts";
+import type { KeysOf } from "./location-keys.ts";
 import { announcingPort, openOwnNetwork } from "./network.ts";
 import { composeRoles } from "./roles.ts";
 import { openConfiguredStore } from "./store.ts";
@@ -85,6 +87,7 @@ interface Connections {
   readonly agentThreads: readonly AgentThread[];
   /** Of its agents, in their order. */
   readonly agentIds: readonly string[];
+  readonly keysOf: KeysOf;
 }
 
 /** Adds each part to `opened` as soon as it is open, as a service that closes it. */
@@ -117,13 +120,16 @@ async function openConnections(
   if (store) closeLater("store", () => store.close());
   const registry = createRegistry({ version: VERSION });
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const { keysOf, sealerOf } = createKeyRing(
+    store ? hubKeysOf(config, dataDir) : agentKeysOf(config),
+  );
   const busConfig = store ? { ...config, streams: streamsOf(config) } : config;
-  const bus = await openConfiguredBus(busConfig, log, registry, name);
+  const bus = await openConfiguredBus(busConfig, log, registry, { name, sealerOf });
   closeLater("bus", () => bus.close());
   if (store) await prepareStore(store, bus, config);
   // With the data folder locked, whatever held the lease before has ended: no need to wait for it.
   const holder = config.databaseUrl ? name : "data folder";
-  return { registry, holder, store, bus, agentThreads, agentIds };
+  return { registry, holder, store, bus, agentThreads, agentIds, keysOf };
 }
 
 async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {

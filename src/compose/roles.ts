@@ -31,8 +31,9 @@ import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import type { AgentOrder } from "./agent.ts";
 import type { AgentThread } from "./agent-thread.ts";
+import type { KeysOf } from "./location-keys.ts";
 import { announcingPort, uplinkCheckOf } from "./network.ts";
-import { locationKeysOf, masterKeyOf, retentionOf, tickSealerOf } from "./store.ts";
+import { masterKeyOf, retentionOf } from "./store.ts";
 
 export interface RoleParts {
   readonly config: Config;
@@ -49,6 +50,7 @@ export interface RoleParts {
   readonly agentThreads: readonly AgentThread[];
   /** Of its agents, in their order. */
   readonly agentIds: readonly string[];
+  readonly keysOf: KeysOf;
   /** Allowed targets in addition to the configured ones. */
   readonly egressAllow: readonly string[];
 }
@@ -89,10 +91,9 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
 }
 
 function hubPartsOf(parts: RoleParts): HubParts | undefined {
-  const { config, dataDir, store, bus } = parts;
+  const { store, bus } = parts;
   if (!store) return undefined;
-  const sealTick = tickSealerOf(config, dataDir);
-  return { ...parts, store, dispatcher: { store, bus, sealTick } };
+  return { ...parts, store, dispatcher: { store, bus } };
 }
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });
@@ -129,20 +130,21 @@ async function mainAgentOf(parts: RoleParts): Promise<Agent | undefined> {
 
 /** Agents stop together: one after another, their runs in flight would exceed the deadline. */
 function agentsOf(parts: RoleParts): Service {
-  const { agentThreads, bus, own } = parts;
-  const agents = agentThreads.map((thread, at) =>
-    thread.service(agentOrder(parts, at + 1, agentThreads.length), bus, own),
-  );
-  return together(`agents of ${parts.config.location}`, agents);
+  const { agentThreads, bus, own, keysOf, config } = parts;
+  const locationKeys = keysOf(config.location);
+  const agents = agentThreads.map((thread, at) => {
+    const order = agentOrder(parts, at + 1, agentThreads.length);
+    return thread.service({ ...order, locationKeys }, bus, own);
+  });
+  return together(`agents of ${config.location}`, agents);
 }
 
 /** Of the nth of so many agents. */
 function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
-  const { config, dataDir, bus, agentIds, store } = parts;
+  const { config, bus, agentIds } = parts;
   return {
     locationId: config.location,
     agentId: agentIds[n - 1] ?? "",
-    locationKeys: locationKeysOf(config, dataDir, { hasMaster: store !== undefined }),
     egressAllow: allowedTargets(parts),
     uplinkCheck: uplinkCheckOf(config),
     ...(bus.durable && spoolsOf(parts, n, agents)),

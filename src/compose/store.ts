@@ -1,12 +1,10 @@
-// The configured store, the master key that encrypts its secrets, and the keys derived from that.
+// The configured store, and the master key that encrypts its secrets.
 import type { Config } from "../config/config.ts";
-import { createTickSealer } from "../dispatch/dispatch.ts";
-import type { TickSealer } from "../dispatch/dispatch.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { RetentionDays } from "../model/retention.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { createSealer, locationKeyOf } from "../runtime/secrets.ts";
+import { createSealer } from "../runtime/secrets.ts";
 import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
@@ -59,28 +57,6 @@ export const retentionOf = (config: Config): RetentionDays => ({
   hours: config.retentionHours,
   audit: config.retentionAudit,
 });
-
-/**
- * The keys, newest first, with which this process's agent opens the credentials in its ticks.
- * `hasMaster`: this process has the master key, whether or not its configuration names one.
- */
-export function locationKeysOf(
-  config: Config,
-  dataDir: DataDir,
-  { hasMaster }: { readonly hasMaster: boolean },
-): readonly Uint8Array[] {
-  const masters =
-    hasMaster || config.masterKey
-      ? [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])]
-      : [];
-  return config.locationKeys ?? masters.map((master) => locationKeyOf(master, config.location));
-}
-
-/** Ticks that stay within the process are not sealed. */
-export const tickSealerOf = (config: Config, dataDir: DataDir): TickSealer | undefined =>
-  config.natsUrls
-    ? createTickSealer((location) => locationKeyOf(masterKeyOf(config, dataDir), location))
-    : undefined;
 
 /** The configured key, or the one in the data folder, generated on first use. */
 export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>

@@ -126,12 +126,17 @@ function unknownVariables(env: Environment): string[] {
 }
 
 function contradictions(config: Config): string[] {
-  const { roles, natsUrls, databaseUrl, databaseCa } = config;
+  const { roles, natsUrls, databaseUrl, databaseCa, location, locationKeys, masterKey } = config;
   const faults = databaseUrl ? databaseContradictions(databaseUrl, databaseCa) : [];
   const missing = ROLES.filter((role) => !roles.includes(role));
   if (missing.length > 0 && !natsUrls)
     faults.push(
       `SONDE_ROLES: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes: set SONDE_NATS_URL (the in-process bus cannot reach them)`,
+    );
+  const isOnlyAgent = roles.every((role) => role === "agent");
+  if (isOnlyAgent && natsUrls && !locationKeys && !masterKey)
+    faults.push(
+      `SONDE_ROLES: ${show(roles.join(","))} needs the key of its location: set SONDE_LOCATION_KEY to the one that \`sonde locations env ${location}\` prints on the hub`,
     );
   const missingHub = HUB_ROLES.filter((role) => missing.includes(role));
   const isSplitHub = missingHub.length > 0 && missingHub.length < HUB_ROLES.length;

@@ -119,7 +119,7 @@ export const SETTINGS = {
     secret: true,
     defaultMeaning: "derived from the master key, if set",
     meaning:
-      "Key that encrypts credentials on their way to the location's agents, as printed by `sonde locations add`; previous keys may follow, comma-separated",
+      "Key that seals what the hub and the location's agents send each other over NATS, as printed by `sonde locations env`; previous keys may follow, comma-separated",
     allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),

@@ -35,7 +35,7 @@ export function createCallCredentials(dispatcher: Dispatcher): Service {
  * this location, published and without an outcome, and makes this call.
  */
 async function credentialsOf(
-  { store, sealTick }: Dispatcher,
+  { store }: Dispatcher,
   { location_id, run_id, result_id }: CredentialsRequest,
 ): Promise<CallCredentials> {
   const run = await store.pendingRuns.getPublished(run_id);
@@ -44,12 +44,9 @@ async function credentialsOf(
   const { ticks, unable } = await buildTicks(store, [run]);
   const [tick, reason] = [ticks[0], unable[0]?.message];
   if (!tick) return reason === undefined ? {} : { unable: reason };
-  const isAsked = (call: { readonly result_id: string }) => call.result_id === result_id;
-  const asked = { ...tick, environment: {}, calls: tick.calls.filter(isAsked) };
-  const { sealed, calls } = sealTick ? await sealTick(asked) : asked;
-  const { authorization, unable: fault } = calls[0] ?? {};
+  const asked = tick.calls.find((call) => call.result_id === result_id);
+  const { authorization, unable: fault } = asked ?? {};
   return {
-    ...(sealed !== undefined && { sealed }),
     ...(authorization && { authorization }),
     ...(fault !== undefined && { unable: fault }),
   };

@@ -4,10 +4,8 @@ import type { Bus } from "../bus/bus.ts";
 import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
 import { expiryOf } from "../model/slots.ts";
 import { awaitsRenewal } from "../model/token-renewal.ts";
-import { groupTicks, placeOf, secretsOf, withoutSecrets } from "../model/tick.ts";
+import { groupTicks } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import { createSealer } from "../runtime/secrets.ts";
-import type { Sealer } from "../runtime/secrets.ts";
 import type { MissedRun, PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { buildTicks } from "./build-tick.ts";
@@ -19,8 +17,6 @@ export const PUBLISH_AHEAD_MS = 90_000;
 export interface Dispatcher {
   readonly store: Store;
   readonly bus: Bus;
-  /** Required where ticks leave this process. */
-  readonly sealTick?: TickSealer | undefined;
 }
 
 /**
@@ -34,7 +30,7 @@ export async function dispatch(
   pending: readonly PendingRun[],
   now: number,
 ): Promise<void> {
-  const { store, sealTick } = dispatcher;
+  const { store } = dispatcher;
   const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
   const { ticks, unable } = await buildTicks(store, runs);
   if (unable.length > 0) await store.results.recordMissed(unable.map(unableToRun));
@@ -43,8 +39,7 @@ export async function dispatch(
   );
   await store.pendingRuns.markHeldBack(manualOnes(held));
   await plan(store, runs, ready);
-  const sealed = sealTick ? await Promise.all(ready.map(sealTick)) : ready;
-  const refused = await publish(dispatcher, sealed);
+  const refused = await publish(dispatcher, ready);
   const tooLarge = runs.filter(({ result_id }) => refused.has(result_id));
   if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
 }
@@ -118,23 +113,4 @@ async function publishGroup(bus: Bus, group: readonly Tick[]): Promise<readonly 
     if (cause instanceof TooLargeError) return cause.runIds;
     throw cause;
   }
-}
-
-export type TickSealer = (tick: Tick) => Promise<Tick>;
-
-/** Seals the secrets of ticks. `keyOf`: the key of a location, 32 bytes. */
-export function createTickSealer(keyOf: (locationId: string) => Uint8Array): TickSealer {
-  const sealers = new Map<string, Sealer>();
-  const sealerOf = (locationId: string): Sealer => {
-    const sealer = sealers.get(locationId) ?? createSealer({ current: keyOf(locationId) });
-    sealers.set(locationId, sealer);
-    return sealer;
-  };
-  return async (tick) => {
-    const secrets = secretsOf(tick);
-    if (!secrets) return tick;
-    const text = JSON.stringify(secrets);
-    const sealed = await sealerOf(tick.location_id).seal(text, placeOf(tick));
-    return { ...withoutSecrets(tick), sealed };
-  };
 }

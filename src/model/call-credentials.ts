@@ -18,8 +18,6 @@ export const CredentialsRequestSchema = Type.Object({
 /** Empty where this location makes no such run. */
 export const CallCredentialsSchema = Type.Object({
   authorization: Type.Optional(AuthorizationSchema),
-  /** Sealed `TickSecrets` of the run, instead of `authorization`. */
-  sealed: Type.Optional(Type.String()),
   /** Why the call cannot be made any more. */
   unable: Type.Optional(Type.String()),
 });

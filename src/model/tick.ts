@@ -1,5 +1,4 @@
-// A tick: the self-contained order to run one target at one location at one instant, and the
-// secrets in it, which are sealed where it leaves the process.
+// A tick: the self-contained order to run one target at one location at one instant.
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
 import { Type } from "./type.ts";
@@ -60,8 +59,6 @@ export const TickSchema = Type.Object({
   context: Type.Record(Type.String(), Type.Unknown()),
   /** The environment values that the calls name. */
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** Sealed `TickSecrets`, instead of `environment` and the calls' `authorization`. */
-  sealed: Type.Optional(Type.String()),
   /** In the order in which they are made. */
   calls: Type.Array(TickCall, { minItems: 1 }),
   /** Absent or null where the target is one call. */
@@ -122,52 +119,4 @@ export function groupTicks(ticks: readonly Tick[]): Tick[][] {
       group.slice(n * MAX_TICKS_PER_MESSAGE, (n + 1) * MAX_TICKS_PER_MESSAGE),
     ),
   );
-}
-
-const TickSecretsSchema = Type.Object({
-  environment: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** By the `result_id` of the call. */
-  authorizations: Type.Record(Type.String(), AuthorizationSchema),
-});
-
-export type TickSecrets = Static<typeof TickSecretsSchema>;
-
-export const tickSecretsValidator = createValidator(TickSecretsSchema);
-
-/** The place that binds the sealed secrets to their tick and location. */
-export const placeOf = ({ location_id, result_id }: Tick): string =>
-  `tick/${location_id}/${result_id}`;
-
-/** Undefined for a tick without secrets. */
-export function secretsOf({ environment, calls }: Tick): TickSecrets | undefined {
-  const authorizations = Object.fromEntries(
-    calls.flatMap(({ result_id, authorization }) =>
-      authorization ? [[result_id, authorization]] : [],
-    ),
-  );
-  const hasValues = Object.keys(environment ?? {}).length > 0;
-  return hasValues || Object.keys(authorizations).length > 0
-    ? { authorizations, ...(environment && { environment }) }
-    : undefined;
-}
-
-export function withoutSecrets(tick: Tick): Tick {
-  const { environment: _environment, calls, ...rest } = tick;
-  return {
-    ...rest,
-    calls: calls.map(({ authorization: _authorization, ...call }) => call),
-  };
-}
-
-/** The tick with its opened secrets in their places. */
-export function withSecrets(tick: Tick, { environment, authorizations }: TickSecrets): Tick {
-  const { sealed: _sealed, ...rest } = tick;
-  return {
-    ...rest,
-    ...(environment && { environment }),
-    calls: tick.calls.map((call) => {
-      const authorization = authorizations[call.result_id];
-      return authorization ? { ...call, authorization } : call;
-    }),
-  };
 }

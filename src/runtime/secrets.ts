@@ -82,19 +82,25 @@ async function decrypt(sealed: string, place: string, { secret }: Key) {
   }
 }
 
-/** Derived, because the master key serves other purposes too. The id does not reveal the key. */
-function deriveKey(master: Uint8Array): Key {
-  const derive = (use: string, bytes: number) =>
-    Buffer.from(hkdfSync("sha256", master, "", `sonde ${use}`, bytes));
-  return {
-    id: derive("key id", 6).toString("hex"),
-    secret: createSecretKey(derive("encryption at rest", 32)),
-  };
-}
+/** Derived, because the master key serves other purposes too. */
+const deriveKey = (master: Uint8Array): Key => ({
+  id: keyIdFrom(master),
+  secret: deriveSecret(master, "encryption at rest"),
+});
+
+/** Does not reveal the key. */
+export const keyIdFrom = (key: Uint8Array): string => derive(key, "key id", 6).toString("hex");
+
+/** 32 bytes for one use. */
+export const deriveSecret = (key: Uint8Array, use: string): KeyObject =>
+  createSecretKey(derive(key, use, 32));
+
+const derive = (key: Uint8Array, use: string, bytes: number): Buffer =>
+  Buffer.from(hkdfSync("sha256", key, "", `sonde ${use}`, bytes));
 
 /**
- * The key of a location's agents: 32 bytes, derived from the master key without revealing it.
- * `version`: 1, and one more with each rotation.
+ * The key that seals what the hub and the agents of a location send each other: 32 bytes, derived
+ * from the master key without revealing it. `version`: 1, and one more with each rotation.
  */
 export const locationKeyOf = (master: Uint8Array, locationId: string, version = 1): Uint8Array =>
   derive32(master, `location ${locationId}${version === 1 ? "" : ` v${version}`}`);

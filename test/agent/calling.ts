@@ -78,12 +78,12 @@ export function newRunSettings(rest: Partial<RunSettings> = {}): RunSettings {
 }
 
 /** Runs the tick at once, with a thread of its own. */
-export const runTick = async (
+export const runTick = (
   settings: RunSettings,
   tick: Tick,
   control: Partial<RunControl> = {},
 ): Promise<RunReport> =>
-  makeRun(settings, await prepareRun(settings, tick), {
+  makeRun(settings, prepareRun(settings, tick), {
     async beforeNext(delayMs, prepare) {
       await settings.clock.pause(delayMs, control.cancel);
       await prepare();

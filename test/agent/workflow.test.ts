@@ -2,16 +2,13 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { missedReport } from "../../src/agent/run-tick.ts";
 import type { RunControl, RunSettings } from "../../src/agent/run-tick.ts";
-import { createTickSealer } from "../../src/dispatch/dispatch.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { startRawTarget, silent, startTarget } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
-import { newAuthorization } from "./authorize/authorizing.ts";
 import { newCall, newRunSettings, newTick, newWorkflow, runTick } from "./calling.ts";
 
 const stepOf = (url: string, step: number, rest: Partial<TickCall> = {}): TickCall =>
@@ -296,61 +293,6 @@ describe("a workflow's run", () => {
       counts: { calls: 0 },
     });
     expect(report.workflow?.meta.message).toMatch(/^started_late: /);
-  });
-});
-
-describe("sealed secrets", () => {
-  const key = new Uint8Array(32).fill(1);
-  const seal = createTickSealer(() => key);
-  const userOf = (client_id: string) =>
-    newAuthorization("BASIC", {
-      domain: "127.0.0.1",
-      keys: { client_id, client_secret: "hush" },
-    });
-
-  it("are opened once, and each call gets its own", async () => {
-    await using target = await startTarget();
-    const calls = ["ann", "bob", "cy"].map((user, n) =>
-      stepOf(`${target.url}/{{path}}`, n, { authorization: userOf(user) }),
-    );
-    const tick = { ...workflowTick(calls), environment: { path: "home" } };
-    const sealer = createSealer({ current: key });
-    let opened = 0;
-    await run(await seal(tick), {
-      sealer: {
-        ...sealer,
-        open(...given) {
-          opened += 1;
-          return sealer.open(...given);
-        },
-      },
-    });
-    expect(
-      target.requests.map(({ url, headers: { authorization = "" } }) => [
-        url,
-        atob(authorization.replace("Basic ", "")),
-      ]),
-    ).toEqual(["ann", "bob", "cy"].map((user) => ["/home", `${user}:hush`]));
-    expect(opened).toBe(1);
-  });
-
-  it("that cannot be opened fail every call that could have been made", async () => {
-    const url = "http://127.0.0.1/";
-    const calls = [
-      stepOf(url, 0, { authorization: userOf("ann") }),
-      stepOf(url, 1, { unable: "it was deleted" }),
-      stepOf(url, 2, { tags: ["timeout:none"] }),
-      stepOf(url, 3),
-    ];
-    const tick = await seal(workflowTick(calls, { stop_on_failure: false }));
-    const report = await run(tick);
-    expect(codesOf(report)).toEqual([
-      "AGENT_ERROR",
-      "UNABLE_TO_RUN",
-      "UNABLE_TO_RUN",
-      "AGENT_ERROR",
-    ]);
-    for (const n of [0, 3]) expect(report.results[n]?.meta.message).toMatch(/^no_location_key: /);
   });
 });
 

@@ -10,9 +10,11 @@ import { createThreadBus, serveThreadBus } from "../../src/bus/thread-bus.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
+import { createKeyRing } from "../../src/compose/location-keys.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
+import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { track } from "../support/no-leftovers.ts";
 import { T0, aReport, aRun } from "../support/runs.ts";
@@ -22,6 +24,12 @@ export const ACK_WAIT_MS = 5000;
 /** Where a test waits for longer than the ack wait. */
 export const SHORT_ACK_WAIT_MS = 3000;
 export const quiet = createLogger("silent");
+
+/** Of a location under the tests' master key. */
+export const keyOf = (locationId: string): Uint8Array =>
+  locationKeyOf(new Uint8Array(32).fill(1), locationId);
+
+export const { sealerOf } = createKeyRing((locationId) => [keyOf(locationId)]);
 
 /** A bus whose participants share a process or have a connection each. */
 export interface BusFixture extends AsyncDisposable {
@@ -48,6 +56,7 @@ export async function connectTo(
     clock: systemClock,
     log: quiet,
     ackWaitMs: ACK_WAIT_MS,
+    sealerOf,
     ...options,
   });
   return disposable(bus);

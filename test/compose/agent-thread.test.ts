@@ -57,7 +57,9 @@ async function startAgents(agents: number, authority: string) {
     await Promise.all(threads.map((thread) => thread.end()));
   });
   for (const [at, thread] of threads.entries()) {
-    const order = { locationId: "local", agentId: `agent-${at + 1}`, egressAllow: [authority] };
+    const agentId = `agent-${at + 1}`;
+    const locationKeys = [new Uint8Array(32)] as const;
+    const order = { locationId: "local", agentId, locationKeys, egressAllow: [authority] };
     const agent = thread.service(order, bus, own);
     await agent.start();
     stack.defer(() => agent.stop());

@@ -409,9 +409,12 @@ describe("an unknown variable", () => {
 describe("roles in separate processes", () => {
   const NATS = { SONDE_NATS_URL: "nats://hub" };
   const DATABASE = { SONDE_DATABASE_URL: "postgres://db/sonde" };
+  const HEX = "5a".repeat(32);
+  const KEY = { SONDE_LOCATION_KEY: HEX };
 
   it.each([
-    ["an agent with a bus and no database", "agent", NATS],
+    ["an agent with a bus, its key and no database", "agent", { ...NATS, ...KEY }],
+    ["an agent with a bus and the master key", "agent", { ...NATS, SONDE_MASTER_KEY: HEX }],
     ["a whole hub with a bus and the embedded database", "api,scheduler,aggregator", NATS],
     ["a part of the hub with both", "api", { ...NATS, ...DATABASE }],
     ["all roles in one process with neither", "api,scheduler,agent,aggregator", {}],
@@ -421,6 +424,7 @@ describe("roles in separate processes", () => {
 
   it.each([
     ["an agent without a bus", "agent", {}, ["SONDE_NATS_URL"]],
+    ["an agent without a key", "agent", NATS, ["SONDE_LOCATION_KEY"]],
     ["a hub without a bus", "api,scheduler,aggregator", DATABASE, ["SONDE_NATS_URL"]],
     ["a part of the hub without a database", "api,agent", NATS, ["SONDE_DATABASE_URL"]],
     ["a part of the hub without either", "scheduler", {}, ["SONDE_NATS_URL", "SONDE_DATABASE_URL"]],

@@ -7,7 +7,7 @@ import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { aTick, connectTo } from "../bus/buses.ts";
+import { aTick, connectTo, keyOf } from "../bus/buses.ts";
 import { deployMany, expectLedger, openDisposable, outcomesOf } from "../support/deployments.ts";
 import { readLedger } from "../support/ledger.ts";
 import { startNatsServer } from "../support/nats-server.ts";
@@ -62,6 +62,7 @@ async function startSurroundings() {
   const env = {
     SONDE_NATS_URL: nats.url,
     SONDE_EGRESS_ALLOW: target.authority,
+    SONDE_LOCATION_KEY: Buffer.from(keyOf("local")).toString("base64"),
   };
   const running = stack.move();
   return {

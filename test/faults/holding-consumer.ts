@@ -1,16 +1,18 @@
 // A process that takes ticks and never acknowledges them, for tests that kill it. Arguments: the
-// NATS URL, the location and the acknowledgement timeout.
+// NATS URL, the location, its key (base64) and the acknowledgement timeout.
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
+import { createKeyRing } from "../../src/compose/location-keys.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 
-const [url = "", locationId = "", ackWaitMs = ""] = process.argv.slice(2);
+const [url = "", locationId = "", key = "", ackWaitMs = ""] = process.argv.slice(2);
 const bus = await createNatsBus({
   servers: [url],
   name: "holding-consumer",
   clock: systemClock,
   log: createLogger("silent"),
   ackWaitMs: Number(ackWaitMs),
+  sealerOf: createKeyRing(() => [Buffer.from(key, "base64")]).sealerOf,
 });
 await bus.consumeTicks(locationId, async () => {
   process.stdout.write("taken\n");

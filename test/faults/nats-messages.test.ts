@@ -5,9 +5,11 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
+import { answerPlaceOf, placeOf } from "../../src/bus/nats/sealing.ts";
+import { locationOfSubject } from "../../src/bus/nats/topology.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { aHeartbeat, aRunReport, aTick, connectTo, newLocation } from "../bus/buses.ts";
+import { aHeartbeat, aRunReport, aTick, connectTo, newLocation, sealerOf } from "../bus/buses.ts";
 import { T0 } from "../support/runs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
@@ -18,9 +20,18 @@ import { until } from "../support/until.ts";
  */
 const PATIENT = { timeout: 30_000 };
 
+const NONCE = "a-nonce-of-a-test";
+
+/** The message of somebody who has the location's key. */
+const sealed = (kind: MessageKind, locationId: string, text: string): Uint8Array =>
+  sealerOf(locationId).seal(text, placeOf(kind, locationId));
+
+const asked = (question: object): string => JSON.stringify({ nonce: NONCE, question });
+
 /** What the bus answers to a question when the one reply that comes has this text. */
 async function answerTo(
   ask: (bus: Bus) => Promise<unknown>,
+  kind: MessageKind,
   subject: string,
   text: string,
 ): Promise<unknown> {
@@ -31,7 +42,12 @@ async function answerTo(
   client.subscribe(subject, {
     callback(_, message) {
       replies += 1;
-      message.respond(text);
+      const locationId = locationOfSubject(subject);
+      const sealer = sealerOf(locationId);
+      const { nonce } = JSON.parse(sealer.open(message.data, placeOf(kind, locationId))) as {
+        nonce: string;
+      };
+      message.respond(sealer.seal(text, answerPlaceOf(kind, locationId, nonce)));
     },
   });
   await client.flush();
@@ -43,9 +59,8 @@ async function answerTo(
 describe("a message that does not fit its subject", () => {
   const here = "here";
   const secret = "s3cret";
-  const broken: [string, string | Uint8Array][] = [
+  const broken: [string, string][] = [
     ["no JSON", `{"reports":[${secret}`],
-    ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22)],
     ["empty", ""],
     ["null", "null"],
     ["without reports", `{"ticks":[]}`],
@@ -53,7 +68,7 @@ describe("a message that does not fit its subject", () => {
     ["of another location", JSON.stringify({ reports: [aRunReport("there")] })],
   ];
 
-  it.each(broken)("(%s) is dropped for good, and never quoted", async (_, data) => {
+  it.each(broken)("(%s) is dropped for good, and never quoted", async (_, text) => {
     await using server = await startNatsServer();
     const lines: string[] = [];
     const log = createLogger("trace", { write: (line) => lines.push(line) });
@@ -64,7 +79,7 @@ describe("a message that does not fit its subject", () => {
     });
     await using client = await connect({ servers: server.url });
     // Answered when it is stored.
-    await client.request(`sonde.results.${here}`, data, PATIENT);
+    await client.request(`sonde.results.${here}`, sealed("reports", here, text), PATIENT);
     const sound = aRunReport(here);
     await bus.publishReports([sound]);
     const recorded: string[] = [];
@@ -90,8 +105,9 @@ describe("a message that does not fit its subject", () => {
     });
     const subject = `sonde.heartbeats.${here}`;
     await until(async () => {
-      client.publish(subject, "{");
-      client.publish(subject, JSON.stringify(aHeartbeat("there")));
+      for (const text of ["{", "null", asked({}), asked(aHeartbeat("there"))])
+        client.publish(subject, sealed("heartbeat", here, text));
+      client.publish(subject, sealed("heartbeat", here, JSON.stringify(aHeartbeat(here))));
       await client.flush();
       await bus.sendHeartbeat(aHeartbeat(here));
       expect(seen).not.toEqual([]);
@@ -112,7 +128,7 @@ describe("a heartbeat", () => {
     });
     const heartbeat = aHeartbeat("here");
     await until(() => {
-      client.publish("sonde.heartbeats.here", JSON.stringify(heartbeat));
+      client.publish("sonde.heartbeats.here", sealed("heartbeat", "here", asked(heartbeat)));
       expect(seen).not.toEqual([]);
     });
     expect(seen[0]).toEqual(heartbeat);
@@ -122,7 +138,7 @@ describe("a heartbeat", () => {
     "has no answer when the reply is malformed: %s",
     async (text) => {
       const ask = (bus: Bus) => bus.sendHeartbeat(aHeartbeat("here"));
-      expect(await answerTo(ask, "sonde.heartbeats.here", text)).toBeNull();
+      expect(await answerTo(ask, "heartbeat", "sonde.heartbeats.here", text)).toBeNull();
     },
   );
 });
@@ -142,12 +158,13 @@ describe("a request for credentials", () => {
     });
     const bad = [
       "{",
-      JSON.stringify({ ...request, location_id: "there" }),
-      JSON.stringify({ location_id: "here", run_id: "run" }),
-      JSON.stringify({ ...request, result_id: "x".repeat(101) }),
+      asked({ ...request, location_id: "there" }),
+      asked({ location_id: "here", run_id: "run" }),
+      asked({ ...request, result_id: "x".repeat(101) }),
     ];
     await until(async () => expect(await bus.requestCredentials(request)).toEqual({}));
-    for (const text of bad) client.publish("sonde.credentials.here", text);
+    for (const text of bad)
+      client.publish("sonde.credentials.here", sealed("credentials request", "here", text));
     await client.flush();
     await until(() => expect(dropped).toEqual(bad.map(() => "credentials request")));
     expect(new Set(seen.map((asked) => JSON.stringify(asked)))).toEqual(
@@ -155,11 +172,11 @@ describe("a request for credentials", () => {
     );
   });
 
-  it.each(["", "{", `{"sealed":1}`, `{"authorization":{}}`])(
+  it.each(["", "{", `{"unable":1}`, `{"authorization":{}}`])(
     "has no answer when the reply is malformed: %s",
     async (text) => {
       const ask = (bus: Bus) => bus.requestCredentials(request);
-      expect(await answerTo(ask, "sonde.credentials.here", text)).toBeNull();
+      expect(await answerTo(ask, "credentials request", "sonde.credentials.here", text)).toBeNull();
     },
   );
 });

@@ -14,7 +14,15 @@ import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { ACK_WAIT_MS, aRunReport, aTick, connectTo, newLocation, quiet } from "../bus/buses.ts";
+import {
+  ACK_WAIT_MS,
+  aRunReport,
+  aTick,
+  connectTo,
+  keyOf,
+  newLocation,
+  quiet,
+} from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { firstOutput } from "../support/programs.ts";
 import { freePort } from "../support/free-port.ts";
@@ -242,7 +250,9 @@ describe("while nats-server runs", () => {
     await using bus = await connectTo(server.url);
     const location_id = newLocation();
     const script = new URL("holding-consumer.ts", import.meta.url).pathname;
-    const other = spawn(process.execPath, [script, server.url, location_id, String(ACK_WAIT_MS)], {
+    const key = Buffer.from(keyOf(location_id)).toString("base64");
+    const given = [server.url, location_id, key, String(ACK_WAIT_MS)];
+    const other = spawn(process.execPath, [script, ...given], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const tick = aTick({ location_id });

@@ -9,8 +9,6 @@ import { createApiMetrics } from "../../src/api/metrics.ts";
 import { createApi } from "../../src/api/server.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createCallCredentials } from "../../src/dispatch/call-credentials.ts";
-import { createTickSealer } from "../../src/dispatch/dispatch.ts";
-import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -81,7 +79,6 @@ export async function startStack({
     stack.defer(() => service.stop());
   };
 
-  const master = randomBytes(32);
   await store.locations.insert({
     id: LOCATION,
     label: "",
@@ -102,16 +99,11 @@ export async function startStack({
         locationId: LOCATION,
         agentId: `agent-${n}`,
         version: "0.0.0",
-        locationKeys: [locationKeyOf(master, LOCATION)],
         egress: parseEgressAllow(egressAllow),
         ...(concurrency !== undefined && { concurrency }),
       }),
     );
-  const dispatcher = {
-    store,
-    bus,
-    sealTick: createTickSealer((location) => locationKeyOf(master, location)),
-  };
+  const dispatcher = { store, bus };
   await start(createCallCredentials(dispatcher));
   const scheduling = {
     store,

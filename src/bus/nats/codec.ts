@@ -1,6 +1,5 @@
-// Messages on NATS: ticks, reports, and questions with their answers, as JSON. The same ticks or
-// reports have the same id.
-import { createHash } from "node:crypto";
+// The JSON texts of messages on NATS: ticks, reports, and questions with their answers. They travel
+// sealed.
 import {
   callCredentialsValidator,
   credentialsRequestValidator,
@@ -15,21 +14,16 @@ import { heartbeatAnswerValidator, heartbeatValidator } from "../../model/locati
 import type { Validator } from "../../model/validate.ts";
 import { MAX_REPORTS_PER_BATCH } from "../bus.ts";
 
-export interface ReceivedMessage {
-  readonly subject: string;
-  readonly data: Uint8Array;
-}
-
-export interface EncodedMessage {
-  readonly id: string;
-  readonly data: Uint8Array;
+export interface EncodedMessage<T = unknown> {
+  readonly text: string;
+  /** The same for the same ticks or reports. */
+  readonly key: string;
+  readonly items: readonly T[];
+  readonly runIds: readonly string[];
 }
 
 export interface Encoded<T = unknown> {
-  readonly messages: readonly (EncodedMessage & {
-    readonly items: readonly T[];
-    readonly runIds: readonly string[];
-  })[];
+  readonly messages: readonly EncodedMessage<T>[];
   /** Ids of the runs that fit into no message. */
   readonly tooLarge: readonly string[];
 }
@@ -42,36 +36,44 @@ export const encodeReports = (
   maxBytes = Infinity,
 ): Encoded<RunReport> => pack(REPORTS, reports, maxBytes);
 
-export const encodeQuestion = (question: Heartbeat | CredentialsRequest): Uint8Array =>
-  Buffer.from(JSON.stringify(question));
+/** A question, and the nonce that its answer is bound to. */
+export interface Asked<Q> {
+  readonly nonce: string;
+  readonly question: Q;
+}
+
+export const encodeQuestion = (asked: Asked<Heartbeat | CredentialsRequest>): string =>
+  JSON.stringify(asked);
 
 // The decoders throw an error that names the fault and quotes nothing: the content may be secret.
 
-export const decodeTicks = (data: Uint8Array, locationId: string): Tick[] =>
-  unpack("ticks", data, tickValidator, locationId);
+export const decodeTicks = (text: string, locationId: string): Tick[] =>
+  unpack("ticks", text, tickValidator, locationId);
 
-export const decodeReports = (data: Uint8Array, locationId: string): RunReport[] =>
-  unpack("reports", data, runReportValidator, locationId);
+export const decodeReports = (text: string, locationId: string): RunReport[] =>
+  unpack("reports", text, runReportValidator, locationId);
 
-export const decodeHeartbeat = (data: Uint8Array, locationId: string): Heartbeat =>
-  checked("heartbeat", parse(data), heartbeatValidator, locationId);
+export const decodeHeartbeat = (text: string, locationId: string): Asked<Heartbeat> =>
+  decodeQuestion("heartbeat", text, heartbeatValidator, locationId);
 
-export const encodeHeartbeatAnswer = (answer: HeartbeatAnswer): Uint8Array =>
-  Buffer.from(JSON.stringify(answer));
+export const decodeCredentialsRequest = (
+  text: string,
+  locationId: string,
+): Asked<CredentialsRequest> =>
+  decodeQuestion("the request", text, credentialsRequestValidator, locationId);
 
-/** Throws for anything else. */
-export const decodeHeartbeatAnswer = (data: Uint8Array): HeartbeatAnswer =>
-  heartbeatAnswerValidator.parse(parse(data));
-
-export const decodeCredentialsRequest = (data: Uint8Array, locationId: string) =>
-  checked("the request", parse(data), credentialsRequestValidator, locationId);
-
-export const encodeCallCredentials = (credentials: CallCredentials): Uint8Array =>
-  Buffer.from(JSON.stringify(credentials));
+export const encodeHeartbeatAnswer = (answer: HeartbeatAnswer): string => JSON.stringify(answer);
 
 /** Throws for anything else. */
-export const decodeCallCredentials = (data: Uint8Array): CallCredentials =>
-  callCredentialsValidator.parse(parse(data));
+export const decodeHeartbeatAnswer = (text: string): HeartbeatAnswer =>
+  heartbeatAnswerValidator.parse(parse(text));
+
+export const encodeCallCredentials = (credentials: CallCredentials): string =>
+  JSON.stringify(credentials);
+
+/** Throws for anything else. */
+export const decodeCallCredentials = (text: string): CallCredentials =>
+  callCredentialsValidator.parse(parse(text));
 
 type Batch = "ticks" | "reports";
 
@@ -107,9 +109,9 @@ function pack<T>(
   let [packed, parts, bytes]: [T[], string[], number] = [[], [], 0];
   const finish = (): void => {
     if (parts.length === 0) return;
-    const data = Buffer.from(`{"${name}":[${parts.join(",")}]}`);
-    const id = messageId(packed.map(keyOf));
-    messages.push({ id, data, items: packed, runIds: packed.map(runIdOf) });
+    const text = `{"${name}":[${parts.join(",")}]}`;
+    const key = packed.map(keyOf).join("\n");
+    messages.push({ text, key, items: packed, runIds: packed.map(runIdOf) });
     [packed, parts, bytes] = [[], [], 0];
   };
   for (const item of items) {
@@ -129,23 +131,33 @@ function pack<T>(
   return { messages, tooLarge };
 }
 
-const messageId = (keys: readonly string[]): string =>
-  createHash("sha256").update(keys.join("\n")).digest("base64url");
-
 function unpack<T extends { readonly location_id: string }>(
   name: Batch,
-  data: Uint8Array,
+  text: string,
   validator: Validator<T>,
   locationId: string,
 ): T[] {
-  const items = (parse(data) as Partial<Record<Batch, unknown>> | null)?.[name];
+  const items = (parse(text) as Partial<Record<Batch, unknown>> | null)?.[name];
   if (!Array.isArray(items) || items.length === 0) throw new Error(`the message holds no ${name}`);
   return items.map((item, at) => checked(`${name}[${at}]`, item, validator, locationId));
 }
 
-function parse(data: Uint8Array): unknown {
+const NONCE = /^[\w-]{16,64}$/;
+
+function decodeQuestion<Q extends { readonly location_id: string }>(
+  what: string,
+  text: string,
+  validator: Validator<Q>,
+  locationId: string,
+): Asked<Q> {
+  const { nonce, question } = (parse(text) ?? {}) as Partial<Asked<unknown>>;
+  if (typeof nonce !== "string" || !NONCE.test(nonce)) throw new Error(`${what} has no nonce`);
+  return { nonce, question: checked(what, question, validator, locationId) };
+}
+
+function parse(text: string): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data));
+    return JSON.parse(text);
   } catch {
     throw new Error("the message is not JSON");
   }

@@ -9,6 +9,8 @@ import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
 import { textOf } from "./errors.ts";
 import { createHeldMessages } from "./held-messages.ts";
+import type { Received } from "./opener.ts";
+import type { KeyCheck } from "./refusals.ts";
 import type { StreamAccess } from "./stream-access.ts";
 import type { ConsumerSpec } from "./topology.ts";
 
@@ -44,17 +46,12 @@ export function createConsumers(options: ConsumersOptions) {
   return {
     /** Has the consumer drained with the others. */
     add,
-    pull<T>(
-      spec: ConsumerSpec,
-      decode: (message: JsMsg) => T | undefined,
-      receiver: Receiver<T>,
-    ): Consumer {
+    pull<T>(spec: ConsumerSpec, source: Source<T>): Consumer {
       const name = `${spec.stream}/${spec.durable}`;
       const consumer = startPulling({
         ...options,
+        ...source,
         open: () => access.openConsumer(spec),
-        decode,
-        receiver,
         onFault: (fault) => noteFault(name, fault),
       });
       return add({
@@ -72,11 +69,16 @@ export function createConsumers(options: ConsumersOptions) {
   };
 }
 
-interface PullOptions<T> extends Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
-  readonly open: () => Promise<JetStreamConsumer>;
-  /** Undefined for what cannot be decoded: it is not delivered again. */
-  readonly decode: (message: JsMsg) => T | undefined;
+/** What is done with the messages. */
+export interface Source<T> {
+  readonly read: (message: JsMsg) => Received<T>;
   readonly receiver: Receiver<T>;
+  /** With a wrong key, one message is taken at a time, and only now and then. */
+  readonly keyCheck?: KeyCheck;
+}
+
+interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
+  readonly open: () => Promise<JetStreamConsumer>;
   /** Called with what keeps messages from arriving, and with undefined once they can arrive. */
   readonly onFault: (fault: unknown) => void;
 }
@@ -87,11 +89,15 @@ const MAX_UNDER_WAY = 1000;
 const REFILL_BELOW = 750;
 
 const PULL_MS = 30_000;
+// A consumer without the right key leaves the messages to others.
+const PULL_TO_PROVE_MS = 5000;
+const WRONG_KEY_PAUSE_MS = 5000;
+
 // Silence for two to three of these reveals a request that reached no leader of a cluster.
 const IDLE_HEARTBEAT_MS = 2000;
 
 function startPulling<T>(options: PullOptions<T>): Consumer {
-  const { open, link, clock, receiver, onFault } = options;
+  const { open, link, clock, receiver, keyCheck, onFault } = options;
   const held = createHeldMessages(options);
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -103,9 +109,10 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
     if (!(await link.isUpWithin(1000))) return;
     consumer ??= await open();
     onFault(undefined);
+    if (keyCheck?.fault() !== undefined) await clock.pause(WRONG_KEY_PAUSE_MS, signal);
     messages = await consumer.fetch({
-      max_messages: MAX_UNDER_WAY - held.count(),
-      expires: PULL_MS,
+      max_messages: keyCheck?.fault() === undefined ? MAX_UNDER_WAY - held.count() : 1,
+      expires: keyCheck?.isProven() === false ? PULL_TO_PROVE_MS : PULL_MS,
       idle_heartbeat: IDLE_HEARTBEAT_MS,
       bind: true, // the client's own recovery waits half a minute between attempts; ours is `open`
     });

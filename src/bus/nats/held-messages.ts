@@ -3,11 +3,12 @@ import type { JsMsg } from "@nats-io/jetstream";
 import { retryDelayMs } from "../../runtime/retry.ts";
 import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
+import type { Received } from "./opener.ts";
 
 export interface HeldMessagesOptions<T> {
   readonly link: NatsLink;
   readonly ackWaitMs: number;
-  readonly decode: (message: JsMsg) => T | undefined;
+  readonly read: (message: JsMsg) => Received<T>;
   readonly receiver: Receiver<T>;
 }
 
@@ -18,7 +19,7 @@ interface Held {
 }
 
 export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
-  const { ackWaitMs, link, decode, receiver } = options;
+  const { ackWaitMs, link, read, receiver } = options;
   const held = new Map<string, Held>();
   let waiting: { limit: number; resolve: () => void } | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -44,13 +45,14 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
       const key = keyOf(message);
       const known = held.get(key);
       if (known) return void (known.message = message);
-      const content = decode(message);
-      if (content === undefined) return message.term();
+      const attempt = message.info.deliveryCount;
+      const received = read(message);
+      if (received === "drop") return message.term();
+      if (received === "give back") return message.nak(retryDelayMs(attempt));
       timer ??= setInterval(keepAlive, ackWaitMs / 3);
       const entry: Held = { message, work: Promise.resolve() };
       held.set(key, entry);
-      const attempt = message.info.deliveryCount;
-      entry.work = receiver.receive(content, attempt).then((isHandled) => {
+      entry.work = receiver.receive(received.content, attempt).then((isHandled) => {
         if (isHandled) entry.message.ack();
         else entry.message.nak(retryDelayMs(attempt));
         release(key);

@@ -5,19 +5,20 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId, locationOf } from "../../model/location.ts";
 import type { Bus, BusStatus, Consumer, HeartbeatHandler, QuestionHandler } from "../bus.ts";
-import { decodeReports, decodeTicks, encodeReports, encodeTicks } from "./codec.ts";
-import type { ReceivedMessage } from "./codec.ts";
-import type { MessageKind, Observer } from "../delivery.ts";
+import type { MessageKind } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
+import { decodeReports, decodeTicks } from "./codec.ts";
 import type { NatsLink, NatsTls } from "./connection.ts";
 import { openNatsLink } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
-import { publish } from "./publisher.ts";
-import { watchRoom } from "./room.ts";
-import type { StreamContent } from "./room.ts";
+import { createAgentOpener, createHubOpener } from "./opener.ts";
+import { REPORTS, TICKS, publish } from "./publisher.ts";
 import { CREDENTIALS, HEARTBEATS, ask, listen } from "./questions.ts";
 import type { Questions } from "./questions.ts";
+import { watchRoom } from "./room.ts";
+import type { StreamContent } from "./room.ts";
+import type { SealerOf } from "./sealing.ts";
 import { createAgentAccess, createHubAccess } from "./stream-access.ts";
 import type { StreamAccess } from "./stream-access.ts";
 import { createStreams, prepareStreams } from "./streams.ts";
@@ -26,11 +27,8 @@ import {
   REPORT_CONSUMER,
   createTopology,
   inboxPrefix,
-  locationOfSubject,
   openJetStream,
-  reportSubject,
   tickConsumer,
-  tickSubject,
 } from "./topology.ts";
 
 export interface NatsBusOptions {
@@ -45,11 +43,13 @@ export interface NatsBusOptions {
   readonly locationId?: string;
   /** For the hub, whose settings decide on the streams. */
   readonly streams?: StreamSettings;
+  /** What seals and opens the messages of a location. */
+  readonly sealerOf: SealerOf;
   /** As the server's monitoring shows this process. */
   readonly name: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called for each message that could not be decoded. */
+  /** Called for each message that could not be opened or decoded. */
   readonly onDropped?: (kind: MessageKind) => void;
   /** Called for each message that NATS had no room for. */
   readonly onRefused?: (content: StreamContent) => void;
@@ -105,16 +105,19 @@ function createBus(
   client: JetStreamClient,
   access: StreamAccess,
 ): Bus {
-  const { clock, log, ackWaitMs = ACK_WAIT_MS } = options;
-  const decoded = createDecoder(options);
+  const { clock, log, sealerOf, ackWaitMs = ACK_WAIT_MS } = options;
+  const receiveAtHub = createHubOpener(options);
+  const opener = createAgentOpener(options);
+  const { keyCheck } = opener;
+  const questionsLink = { link, sealerOf, opener };
   const room = watchRoom(options);
-  const publisher = { link, client, access, clock, room };
+  const publisher = { link, client, access, clock, room, sealerOf };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
 
   function answer<Q, A>(questions: Questions<Q, A>, handler: QuestionHandler<Q, A>): Consumer {
     const { kind, decode } = questions;
     const listener = createQuestionListener(kind, handler, options);
-    return consumers.add(listen(link, questions, decoded(kind, decode), listener));
+    return consumers.add(listen(questionsLink, questions, receiveAtHub(kind, decode), listener));
   }
   async function close(): Promise<void> {
     await consumers.drain();
@@ -126,33 +129,26 @@ function createBus(
   return {
     durable: true,
     async publishTicks(ticks) {
-      if (ticks.length === 0) return;
-      const locationId = locationOf(ticks);
-      access.keepTickConsumer(locationId);
-      const subject = tickSubject(locationId);
-      await publish(publisher, { subject, content: "ticks" }, ticks, encodeTicks);
+      if (ticks.length > 0) access.keepTickConsumer(locationOf(ticks));
+      await publish(publisher, TICKS, ticks);
     },
     async consumeTicks(locationId, handler) {
       const spec = tickConsumer(checkLocationId(locationId));
-      return consumers.pull(spec, decoded("ticks", decodeTicks), receiveTicks(handler, options));
+      const read = opener.receive("ticks", decodeTicks);
+      return consumers.pull(spec, { read, receiver: receiveTicks(handler, options), keyCheck });
     },
-    async publishReports(reports) {
-      if (reports.length === 0) return;
-      const subject = reportSubject(locationOf(reports));
-      await publish(publisher, { subject, content: "reports" }, reports, encodeReports);
-    },
+    publishReports: (reports) => publish(publisher, REPORTS, reports),
     consumeReports: async (handler) =>
-      consumers.pull(
-        REPORT_CONSUMER,
-        decoded("reports", decodeReports),
-        receiveReports(handler, options),
-      ),
+      consumers.pull(REPORT_CONSUMER, {
+        read: receiveAtHub("reports", decodeReports),
+        receiver: receiveReports(handler, options),
+      }),
     reportsSafe: () => Promise.resolve(),
-    sendHeartbeat: (heartbeat) => ask(link, HEARTBEATS, heartbeat),
+    sendHeartbeat: (heartbeat) => ask(questionsLink, HEARTBEATS, heartbeat),
     consumeHeartbeats: async (handler) => answer(HEARTBEATS, keepingConsumer(access, handler)),
-    requestCredentials: (request) => ask(link, CREDENTIALS, request),
+    requestCredentials: (request) => ask(questionsLink, CREDENTIALS, request),
     consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
-    status: () => statusOf(link, consumers.fault(), room.fault()),
+    status: () => statusOf(link, consumers.fault() ?? keyCheck.fault(), room.fault()),
     seenAt: () => link.connection.info?.client_ip ?? "",
     announcedServers: () => link.connection.info?.connect_urls ?? [],
     close: () => (closing ??= close()),
@@ -173,19 +169,3 @@ function statusOf({ addresses, fault }: NatsLink, consuming?: string, room?: str
   if (reason !== undefined) return { connected: false, detail: `${detail}: ${reason}` };
   return { connected: true, detail, ...(room !== undefined && { degraded: room }) };
 }
-
-/** Undefined for what cannot be decoded, which is logged and counted. */
-const createDecoder =
-  ({ log, onDropped }: Observer) =>
-  <T>(kind: MessageKind, decode: (data: Uint8Array, locationId: string) => T) =>
-  ({ subject, data }: ReceivedMessage): T | undefined => {
-    const locationId = locationOfSubject(subject);
-    try {
-      return decode(data, locationId);
-    } catch (cause) {
-      const message = { kind, location_id: locationId, bytes: data.length };
-      log.error({ err: cause, ...message }, "message dropped: it cannot be decoded");
-      onDropped?.(kind);
-      return undefined;
-    }
-  };

@@ -1,16 +1,22 @@
-// Publishes items to a stream, in messages of a size that the server and the stream accept.
+// Publishes items to a stream, sealed, in messages of a size that the server and the stream accept.
 import type { JetStreamClient } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
 import { unavailable } from "../../model/errors.ts";
+import { locationOf } from "../../model/location.ts";
+import type { RunReport } from "../../model/result.ts";
+import type { Tick } from "../../model/tick.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { retry } from "../../runtime/retry.ts";
 import { TooLargeError } from "../bus.ts";
+import { encodeReports, encodeTicks } from "./codec.ts";
 import type { Encoded, EncodedMessage } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isNoRoom, isOverMaximum, textOf } from "./errors.ts";
 import type { Room, StreamContent } from "./room.ts";
-import { shortDelayMs } from "./topology.ts";
+import { placeOf, sealMessage } from "./sealing.ts";
+import type { SealedMessage, SealerOf } from "./sealing.ts";
 import type { StreamAccess } from "./stream-access.ts";
+import { reportSubject, shortDelayMs, tickSubject } from "./topology.ts";
 
 export interface Publisher {
   readonly link: NatsLink;
@@ -18,6 +24,7 @@ export interface Publisher {
   readonly access: Pick<StreamAccess, "ensureStreams">;
   readonly clock: Clock;
   readonly room: Room;
+  readonly sealerOf: SealerOf;
 }
 
 /** Where messages go. */
@@ -26,25 +33,45 @@ export interface Destination {
   readonly content: StreamContent;
 }
 
-type Encoder<T> = (items: readonly T[], maxBytes: number) => Encoded<T>;
+/** How one kind of item travels. */
+export interface Items<T> {
+  readonly content: StreamContent;
+  readonly subjectOf: (locationId: string) => string;
+  readonly encode: (items: readonly T[], maxBytes: number) => Encoded<T>;
+}
+
+export const TICKS: Items<Tick> = { content: "ticks", subjectOf: tickSubject, encode: encodeTicks };
+
+export const REPORTS: Items<RunReport> = {
+  content: "reports",
+  subjectOf: reportSubject,
+  encode: encodeReports,
+};
 
 const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
-// The server counts the headers as part of the message.
-const HEADER_BYTES = 1024;
+// What a message has beside its text: headers, which the server counts, and the seal.
+const ENVELOPE_BYTES = 1024;
 
 /**
- * Resolves when all items are stored. Rejects with `unavailable` within 5 s, at once when there is
- * no room (`isFull`), and with a `TooLargeError` for items that are too large.
+ * Resolves when all items, of one location, are stored. Rejects with `unavailable` within 5 s, at
+ * once when there is no room (`isFull`), and with a `TooLargeError` for items that are too large.
  */
-export async function publish<T>(
+export async function publish<T extends { readonly location_id: string }>(
   publisher: Publisher,
-  destination: Destination,
+  { content, subjectOf, encode }: Items<T>,
   items: readonly T[],
-  encode: Encoder<T>,
 ): Promise<void> {
+  if (items.length === 0) return;
+  const locationId = locationOf(items);
+  const [sealer, place] = [publisher.sealerOf(locationId), placeOf(content, locationId)];
   const maxPayload = publisher.link.connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD;
-  const maxBytes = maxPayload - HEADER_BYTES;
-  const tooLarge = await store(publisher, destination, items, (some) => encode(some, maxBytes));
+  const maxBytes = maxPayload - ENVELOPE_BYTES;
+  const destination = { subject: subjectOf(locationId), content };
+  const tooLarge = await store(items, {
+    encode: (some) => encode(some, maxBytes),
+    storeMessage: (message) =>
+      storeMessage(publisher, destination, sealMessage(sealer, place, message)),
+  });
   if (tooLarge.length > 0)
     throw new TooLargeError(
       tooLarge,
@@ -52,26 +79,27 @@ export async function publish<T>(
     );
 }
 
+interface Storing<T> {
+  readonly encode: (items: readonly T[]) => Encoded<T>;
+  /** Resolves with false when the message is larger than the stream takes. */
+  readonly storeMessage: (message: EncodedMessage<T>) => Promise<boolean>;
+}
+
 /**
  * Returns the runs that are too large. An agent may not ask for the `max_msg_size` of a stream:
  * halving what the stream refuses finds the items that do not fit.
  */
-async function store<T>(
-  publisher: Publisher,
-  destination: Destination,
-  items: readonly T[],
-  encode: (items: readonly T[]) => Encoded<T>,
-): Promise<readonly string[]> {
-  const { messages, tooLarge } = encode(items);
+async function store<T>(items: readonly T[], storing: Storing<T>): Promise<readonly string[]> {
+  const { messages, tooLarge } = storing.encode(items);
   const refused = await Promise.all(
     messages.map(async (message) => {
-      if (await storeMessage(publisher, destination, message)) return [];
+      if (await storing.storeMessage(message)) return [];
       const { items: held, runIds } = message;
       if (held.length === 1) return runIds;
       const half = Math.ceil(held.length / 2);
       return [
-        ...(await store(publisher, destination, held.slice(0, half), encode)),
-        ...(await store(publisher, destination, held.slice(half), encode)),
+        ...(await store(held.slice(0, half), storing)),
+        ...(await store(held.slice(half), storing)),
       ];
     }),
   );
@@ -87,9 +115,9 @@ const ATTEMPT_TIMEOUT_MS = 2000;
  * and at once when there is no room.
  */
 export async function storeMessage(
-  { link, client, access, clock, room }: Publisher,
+  { link, client, access, clock, room }: Omit<Publisher, "sealerOf">,
   { subject, content }: Destination,
-  message: EncodedMessage,
+  message: SealedMessage,
 ): Promise<boolean> {
   const attempt = async (leftMs: number): Promise<boolean> => {
     if (!(await link.isUpWithin(leftMs))) throw new Error("no connection");
@@ -137,7 +165,7 @@ const BLOCK_BYTES = 256;
  * drops the oldest message if then the record does not fit. Limits are whole blocks, and a block is
  * longer than what it forgets: what fits without that fits with it.
  */
-function padding(subject: string, { id, data }: EncodedMessage) {
+function padding(subject: string, { id, data }: SealedMessage) {
   const bytes = RECORD_BYTES + subject.length + HEADERS.length + id.length + data.length;
   const padded = headers();
   padded.set(PADDING, "-".repeat(BLOCK_BYTES - (bytes % BLOCK_BYTES)));

@@ -1,4 +1,5 @@
 // Questions of agents on plain NATS: requests, whose replies are the hub's answers.
+import { randomUUID } from "node:crypto";
 import type { CallCredentials, CredentialsRequest } from "../../model/call-credentials.ts";
 import { locationOf } from "../../model/location.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../model/location.ts";
@@ -15,8 +16,11 @@ import {
   encodeHeartbeatAnswer,
   encodeQuestion,
 } from "./codec.ts";
-import type { ReceivedMessage } from "./codec.ts";
+import type { Asked } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
+import type { AgentOpener, Received } from "./opener.ts";
+import { answerPlaceOf, placeOf } from "./sealing.ts";
+import type { ReceivedMessage, SealerOf } from "./sealing.ts";
 import {
   credentialsSubject,
   heartbeatSubject,
@@ -30,9 +34,9 @@ export interface Questions<Q, A> {
   readonly subjectOf: (locationId: string) => string;
   /** Consumers with the same name share the questions. */
   readonly queue: string;
-  readonly decode: (data: Uint8Array, locationId: string) => Q;
-  readonly encodeAnswer: (answer: A) => Uint8Array;
-  readonly decodeAnswer: (data: Uint8Array) => A;
+  readonly decode: (text: string, locationId: string) => Asked<Q>;
+  readonly encodeAnswer: (answer: A) => string;
+  readonly decodeAnswer: (text: string) => A;
 }
 
 export const HEARTBEATS: Questions<Heartbeat, HeartbeatAnswer> = {
@@ -53,46 +57,61 @@ export const CREDENTIALS: Questions<CredentialsRequest, CallCredentials> = {
   decodeAnswer: decodeCallCredentials,
 };
 
+export interface QuestionsLink {
+  readonly link: NatsLink;
+  readonly sealerOf: SealerOf;
+  readonly opener: AgentOpener;
+}
+
 /** Null when no hub answers, or with something else. */
 export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
-  link: NatsLink,
-  { subjectOf, decodeAnswer }: Questions<Q, A>,
+  { link, sealerOf, opener }: QuestionsLink,
+  { kind, subjectOf, decodeAnswer }: Questions<Q, A>,
   question: Q,
 ): Promise<A | null> {
-  const subject = subjectOf(locationOf([question]));
+  const locationId = locationOf([question]);
   if (link.fault() !== undefined) return null;
-  const data = encodeQuestion(question);
+  const nonce = randomUUID();
+  const text = encodeQuestion({ nonce, question });
+  const data = sealerOf(locationId).seal(text, placeOf(kind, locationId));
   try {
-    const answer = await link.connection.request(subject, data, { timeout: ANSWER_MS });
-    return decodeAnswer(answer.data);
+    const { data: answer } = await link.connection.request(subjectOf(locationId), data, {
+      timeout: ANSWER_MS,
+      noMux: true,
+      reply: `${inboxPrefix(locationId)}.${nonce}`,
+    });
+    const opened = opener.answer(answer, locationId, answerPlaceOf(kind, locationId, nonce));
+    return opened === undefined ? null : decodeAnswer(opened);
   } catch {
     return null;
   }
 }
 
-/**
- * The hub may publish anywhere, so whoever asks must not choose any subject for the answer. The
- * server names the replies that go to another account `_R_.…`.
- */
-const isInboxOf = (locationId: string, reply = ""): boolean =>
-  ["_R_.", "_INBOX.", `${inboxPrefix(locationId)}.`].some((prefix) => reply.startsWith(prefix));
+/** The server's names for replies to other accounts. */
+const ACROSS_ACCOUNTS = "_R_.";
 
-/** `decoded`: the question, or undefined for a message that is dropped. */
+/** The hub may publish anywhere, so whoever asks must not choose any subject for the answer. */
+const isInboxOf = (locationId: string, reply = ""): boolean =>
+  reply.startsWith(ACROSS_ACCOUNTS) || reply.startsWith(`${inboxPrefix(locationId)}.`);
+
 export function listen<Q, A>(
-  { connection }: NatsLink,
-  { subjectOf, queue, encodeAnswer }: Questions<Q, A>,
-  decoded: (message: ReceivedMessage) => Q | undefined,
+  { link, sealerOf }: Pick<QuestionsLink, "link" | "sealerOf">,
+  { kind, subjectOf, queue, encodeAnswer }: Questions<Q, A>,
+  receive: (message: ReceivedMessage) => Received<Asked<Q>>,
   listener: QuestionListener<Q, A>,
 ): Consumer {
-  const subscription = connection.subscribe(subjectOf("*"), {
+  const subscription = link.connection.subscribe(subjectOf("*"), {
     queue,
     callback(err, message) {
       if (err) return; // the connection logs it
-      const question = decoded(message);
-      if (question === undefined) return;
-      const isInbox = isInboxOf(locationOfSubject(message.subject), message.reply);
+      const received = receive(message);
+      if (typeof received === "string") return;
+      const { nonce, question } = received.content;
+      const locationId = locationOfSubject(message.subject);
       void listener.receive(question, (answer) => {
-        if (isInbox) message.respond(encodeAnswer(answer));
+        if (!isInboxOf(locationId, message.reply)) return;
+        const place = answerPlaceOf(kind, locationId, nonce);
+        message.respond(sealerOf(locationId).seal(encodeAnswer(answer), place));
       });
     },
   });

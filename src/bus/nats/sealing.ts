@@ -1,0 +1,32 @@
+// How messages on NATS are sealed: whole, under their location's key, for their kind and location.
+import type { MessageSealer } from "../../runtime/message-sealer.ts";
+import type { MessageKind } from "../delivery.ts";
+import type { EncodedMessage } from "./codec.ts";
+
+/** Throws where this process has no key for the location. */
+export type SealerOf = (locationId: string) => MessageSealer;
+
+export interface SealedMessage {
+  /** By which the server knows what it has stored already. Others cannot guess it. */
+  readonly id: string;
+  readonly data: Uint8Array;
+}
+
+export interface ReceivedMessage {
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
+export const placeOf = (kind: MessageKind, locationId: string): string => `${kind}/${locationId}`;
+
+/** `nonce`: of the question, so that its answer fits no other. */
+export const answerPlaceOf = (kind: MessageKind, locationId: string, nonce: string): string =>
+  `${kind} answer/${locationId}/${nonce}`;
+
+export function sealMessage(
+  sealer: MessageSealer,
+  place: string,
+  { key, text }: Pick<EncodedMessage, "key" | "text">,
+): SealedMessage {
+  return { id: sealer.digest(`${place}\n${key}`), data: sealer.seal(text, place) };
+}

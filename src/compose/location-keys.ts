@@ -1,0 +1,63 @@
+// The keys under which messages travel on NATS: the hub has those of all locations, an agent its
+// own.
+import type { SealerOf } from "../bus/nats/sealing.ts";
+import type { Config } from "../config/config.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+import { createMessageSealer } from "../runtime/message-sealer.ts";
+import type { MessageSealer } from "../runtime/message-sealer.ts";
+import { locationKeyOf, SealError } from "../runtime/secrets.ts";
+import { masterKeyOf } from "./store.ts";
+
+/** The keys of a location, 32 bytes each: the first seals, all open. Throws where it has none. */
+export type KeysOf = (locationId: string) => LocationKeys;
+
+export type LocationKeys = readonly [Uint8Array, ...Uint8Array[]];
+
+export type KeyRing = ReturnType<typeof createKeyRing>;
+
+/** Sealers are kept for this many locations at a time. */
+const MAX_SEALERS = 10_000;
+
+export function createKeyRing(keysOf: KeysOf) {
+  const sealers = new Map<string, MessageSealer>();
+  const sealerOf: SealerOf = (locationId) => {
+    const known = sealers.get(locationId);
+    if (known) return known;
+    if (sealers.size >= MAX_SEALERS) sealers.clear(); // whoever sends names the location
+    const sealer = createMessageSealer(keysOf(locationId));
+    sealers.set(locationId, sealer);
+    return sealer;
+  };
+  return {
+    keysOf,
+    sealerOf,
+    /** Its keys are others now. */
+    changed: (locationId: string): void => void sealers.delete(locationId),
+  };
+}
+
+/** Of a process that has the master key, configured or in its data folder. */
+export function hubKeysOf(config: Config, dataDir: DataDir): KeysOf {
+  const current = masterKeyOf(config, dataDir);
+  const old = config.masterKeysOld ?? [];
+  return (locationId) => derivedKeys([current, ...old], locationId);
+}
+
+/** Of a process that is only an agent: configured, or derived from the configured master key. */
+export function agentKeysOf(config: Config): KeysOf {
+  const { location, locationKeys, masterKey, masterKeysOld = [] } = config;
+  const own = locationKeys ?? (masterKey && derivedKeys([masterKey, ...masterKeysOld], location));
+  return (locationId) => {
+    const [first, ...others] = (locationId === location && own) || [];
+    if (!first) throw new SealError(`this process has no key of location ${locationId}`);
+    return [first, ...others];
+  };
+}
+
+const derivedKeys = (
+  [current, ...old]: readonly [Uint8Array, ...Uint8Array[]],
+  locationId: string,
+): LocationKeys => [
+  locationKeyOf(current, locationId),
+  ...old.map((master) => locationKeyOf(master, locationId)),
+];
