@@ -47,6 +47,10 @@ export function createGround(
   const addressOf = (name: string, replica = 0): string =>
     `${net}.${names.indexOf(name) + 1 + replica * REPLICAS_FROM}`;
   const volume = (name: string): string => join(folder, "volumes", name);
+  // Without it, a dozen processes compile the same modules at once.
+  const compiledCode = join(folder, "compiled");
+  mkdirSync(compiledCode);
+  giveToUser(compiledCode);
   const hosts = names.map((name) => `${addressOf(name)} ${name}`);
   const roots: Readonly<Record<string, string>> = {
     sonde: makeSondeRoot(join(folder, "sonde"), join(folder, "stages"), hosts),
@@ -77,13 +81,17 @@ export function createGround(
       return {
         root,
         user: service.user ?? user,
-        mounts: service.mounts.map((mount) => ({
-          folder: folderOf(mount, root),
-          at: mount.at,
-          writable: mount.writable,
-        })),
+        mounts: [
+          ...service.mounts.map((mount) => ({
+            folder: folderOf(mount, root),
+            at: mount.at,
+            writable: mount.writable,
+          })),
+          { folder: compiledCode, at: "/compiled", writable: true },
+        ],
         env: {
           PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+          NODE_COMPILE_CACHE: "/compiled",
           ...environmentOf(image),
           ...service.environment,
           ...settings,

@@ -14,7 +14,8 @@ import { runInSandbox } from "./sandbox.ts";
 import type { Sandbox, Sandboxed } from "./sandbox.ts";
 
 const HEALTHY_WITHIN_MS = 120_000;
-const ASK_EVERY_MS = 500;
+/** A health check starts a process. */
+const ASK_EVERY_MS = 2000;
 const LOOPBACK = "127.0.0.1";
 
 export interface Composed extends AsyncDisposable {
