@@ -45,9 +45,9 @@ const SET_MS = 100;
 
 /**
  * Without an answer of the hub, it is the machine's clock. A single answer that contradicts what is
- * known changes nothing, or one wrong answer would make runs MISSED (`withMeasurement`). A wrong
- * machine clock may be set at any moment: between answers, the monotonic clock, which nobody sets,
- * continues the hub's time.
+ * known changes nothing, or one wrong answer would make runs MISSED (`withMeasurement`). A machine's
+ * clock may be set at any moment: while it is wrong, and from when it was set until the hub's next
+ * answer, the monotonic clock, which nobody sets, continues the hub's time.
  */
 export function createHubClock(clock: Clock): HubClock {
   const skewNow = (): number => clock.now() - clock.monotonic();
@@ -57,9 +57,15 @@ export function createHubClock(clock: Clock): HubClock {
   let skew = skewNow();
   let changed = new AbortController();
 
-  const now = (): number =>
-    ahead === undefined ? clock.now() : Math.floor(clock.monotonic() + ahead);
-  const offset = (): number => (ahead === undefined ? 0 : now() - clock.now());
+  const wasJustSet = (): boolean => Math.abs(skewNow() - skew) > SET_MS;
+  const measuredAhead = (): number | undefined =>
+    bestOf(measured.believed, clock.monotonic())?.ahead;
+  const hubAhead = (): number | undefined => ahead ?? (wasJustSet() ? measuredAhead() : undefined);
+  const now = (): number => {
+    const known = hubAhead();
+    return known === undefined ? clock.now() : Math.floor(clock.monotonic() + known);
+  };
+  const offset = (): number => (hubAhead() === undefined ? 0 : now() - clock.now());
 
   function wakeWaits(): void {
     changed.abort();
@@ -81,9 +87,10 @@ export function createHubClock(clock: Clock): HubClock {
       return measured.doubted.length > 0;
     },
     wasSet() {
-      const before = skew;
+      const isSet = wasJustSet();
+      if (isSet) ahead ??= measuredAhead();
       skew = skewNow();
-      if (Math.abs(skew - before) <= SET_MS) return false;
+      if (!isSet) return false;
       wakeWaits();
       return true;
     },

@@ -80,10 +80,27 @@ describe("the agent's clock", () => {
     await ask();
     await machine.setNow(hubNow());
     await ask();
+    expect(clock.wasSet()).toBe(true);
+    await ask();
     expect(clock.offset()).toBe(0);
-    await machine.setNow(NOW + 5000);
-    expect(clock.now()).toBe(NOW + 5000);
+    await machine.setNow(machine.now() + 50); // as a clock is slewed
+    expect(clock.now()).toBe(machine.now());
   });
+
+  it.each([TEN_MINUTES, -TEN_MINUTES])(
+    "keeps the hub's time when the machine's right clock is set, until the hub answers (%i ms)",
+    async (wrongBy) => {
+      const { machine, clock, hubNow, ask } = newMachine(0);
+      await ask();
+      await machine.setNow(NOW + wrongBy);
+      const heard = [[clock.now(), clock.offset()]];
+      expect(clock.wasSet()).toBe(true);
+      heard.push([clock.now(), clock.offset()]);
+      await ask();
+      heard.push([clock.now(), clock.offset()]);
+      expect(heard).toEqual(heard.map(() => [hubNow(), -wrongBy]));
+    },
+  );
 
   it("reports once that the machine's was set", async () => {
     const { machine, clock } = newMachine(0);
