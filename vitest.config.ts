@@ -91,7 +91,7 @@ export default defineConfig({
           name: "faults",
           globalSetup: ["test/support/servers.ts"],
           include: [LONG],
-          testTimeout: 6 * 60_000,
+          testTimeout: 8 * 60_000,
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },

@@ -24,7 +24,7 @@ describe.concurrent("an agent that is cut off", () => {
     await until(async () => expect((await readinessOf(agent)).ok).toBe(true));
     await service.completes(healed);
 
-    const { results } = await service.expectLedgerHolds(60_000);
+    const { results } = await service.expectLedgerHolds();
     const [lost, made] = [results.filter((each) => !isComplete(each)), results.filter(isComplete)];
     for (const result of lost) {
       expect(result.meta).toMatchObject({ result: "MISSED" });

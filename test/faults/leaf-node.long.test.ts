@@ -53,7 +53,7 @@ it("runs go on through the leaf node, and after its line was cut; no run is lost
   const healed = systemClock.now();
   await service.completes(healed);
 
-  const { results } = await service.expectLedgerHolds(200_000);
+  const { results } = await service.expectLedgerHolds();
   for (const each of results.filter((result) => !isComplete(result) && dueOf(result) > cut)) {
     expect(each.meta.result).toBe("MISSED");
     expect(dueOf(each)).toBeLessThan(healed + 5000);

@@ -40,7 +40,7 @@ it("a cluster loses the leader of each stream, then the streams: no run is lost,
   await service.completes(healed + 15_000);
   await until(async () => expect(await replicasOf("SONDE_TICKS", servers)).toBe(3));
 
-  const { results } = await service.expectLedgerHolds(200_000);
+  const { results } = await service.expectLedgerHolds();
   const lost = results.filter((each) => dueOf(each) > since && !isComplete(each));
   for (const each of lost) {
     expect(each.meta.result).toBe("MISSED");
