@@ -26,9 +26,11 @@ const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
   sonde keys list
   sonde keys revoke ID
   sonde keys rotate-master      re-encrypt all secrets: see docs/security.md
-  sonde locations add ID [--label TEXT] [--region TEXT]
+  sonde locations add ID [--label TEXT] [--region TEXT] [--bundle FILE.tar]
+                                and print the environment of its agents, or write all that a machine
+                                there needs
   sonde locations list
-  sonde locations env ID [--out FOLDER]
+  sonde locations env ID [--out FOLDER] [--bundle FILE.tar]
                                 print the environment of the location's agents, or write it as files
   sonde locations nats-config [--out FOLDER]
                                 print the accounts of NATS, or write them and the hub's user

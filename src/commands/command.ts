@@ -22,6 +22,7 @@ const OPTIONS = {
   region: { type: "string" },
   out: { type: "string" },
   grace: { type: "string" },
+  bundle: { type: "string" },
   since: { type: "string" },
   limit: { type: "string" },
   from: { type: "string" },

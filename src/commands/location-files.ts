@@ -1,5 +1,6 @@
 // What `sonde locations env` and `nats-config` hand over: the environment and the credentials of a
 // location's agents, the accounts of NATS, and the hub's NATS user.
+import { basename } from "node:path";
 import type { LocationAccess } from "../compose/location-access.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
@@ -8,20 +9,19 @@ import { openDataDir } from "../runtime/data-dir.ts";
 import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { audit, withStore } from "./command.ts";
-import type { Command } from "./command.ts";
+import type { Command, CommandInput } from "./command.ts";
+import { writeBundle } from "./location-bundle.ts";
 import { writeFiles } from "./written-files.ts";
 import type { WrittenFile } from "./written-files.ts";
 
 export const printAgentEnvironment: Command = {
   takesId: true,
-  options: ["out"],
-  run: ({ config, id = "", values: { out }, print }) =>
+  options: ["out", "bundle"],
+  run: ({ config, id = "", values, print }) =>
     withStore(config, async (store) => {
       const location = await findLocation(store, id);
-      const environment = await agentEnvironment(store, config, location);
       await audit(store, { action: "read", kind: "location_key", object_id: id });
-      if (out === undefined) return print(environment.text());
-      for (const path of writeFiles(out, environment.files())) print(`wrote ${path}\n`);
+      await handOver(store, { config, location, values, print });
     }),
 };
 
@@ -56,23 +56,54 @@ async function openLocationAccess(store: Store, config: Config): Promise<Locatio
   return createLocationAccess(config, openDataDir(config.dataDir));
 }
 
-export async function agentEnvironment(store: Store, config: Config, location: StoredLocation) {
+/** Prints the environment of a location's agents, or writes it as files or as an archive. */
+export async function handOver(
+  store: Store,
+  {
+    config,
+    location,
+    values: { out, bundle },
+    print,
+  }: Pick<CommandInput, "config" | "print"> & {
+    readonly location: StoredLocation;
+    readonly values: Pick<CommandInput["values"], "out" | "bundle">;
+  },
+): Promise<void> {
+  const environment = await agentEnvironment(store, config, location);
+  if (out === undefined && bundle === undefined) return print(environment.text());
+  if (out !== undefined)
+    for (const path of writeFiles(out, environment.files())) print(`wrote ${path}\n`);
+  if (bundle === undefined) return;
+  writeBundle(bundle, location.id, environment.files(), await store.now());
+  print(`wrote ${bundle}, which holds the credentials of ${location.id}
+1. Let it in: \`sonde locations nats-config --out …\`, then reload NATS twice (nats-server --signal reload).
+2. On the machine there: tar -xf ${basename(bundle)}, and follow ${location.id}/README.md.
+`);
+}
+
+async function agentEnvironment(store: Store, config: Config, location: StoredLocation) {
   const access = await openLocationAccess(store, config);
   const keys = access.keysOf(location, await store.now());
   const key = keys.map((each) => Buffer.from(each).toString("base64")).join(",");
   const seed = access.natsSeedOf(location);
-  const settings = (secrets: readonly string[]): string =>
+  const ca = config.natsCa;
+  const settings = (credentials: readonly string[]): string =>
     [
       `# Environment of an agent at location ${location.id}: sonde serve`,
       "SONDE_ROLES=agent",
       `SONDE_LOCATION=${location.id}`,
-      ...secrets,
+      ...credentials,
       `SONDE_NATS_URL=${quoted(natsUrlsOf(config))}`,
       "",
     ].join("\n");
   return {
     /** All in one. */
-    text: () => settings([`SONDE_LOCATION_KEY=${key}`, `SONDE_NATS_NKEY=${seed}`]),
+    text: () =>
+      settings([
+        `SONDE_LOCATION_KEY=${key}`,
+        `SONDE_NATS_NKEY=${seed}`,
+        ...(ca === undefined ? [] : [`SONDE_NATS_CA=${quoted(ca)}`]),
+      ]),
     /** The environment names the other files: the agent starts in their folder. */
     files: (): WrittenFile[] =>
       [
@@ -81,10 +112,12 @@ export async function agentEnvironment(store: Store, config: Config, location: S
           content: settings([
             "SONDE_LOCATION_KEY_FILE=location-key",
             "SONDE_NATS_NKEY_FILE=nats.nk",
+            ...(ca === undefined ? [] : ["SONDE_NATS_CA_FILE=nats-ca.pem"]),
           ]),
         },
         { name: "location-key", content: `${key}\n` },
         { name: "nats.nk", content: `${seed}\n` },
+        ...(ca === undefined ? [] : [{ name: "nats-ca.pem", content: `${ca}\n` }]),
       ].map((file) => ({ ...file, isSecret: true })),
   };
 }

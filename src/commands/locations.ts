@@ -9,19 +9,19 @@ import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { audit, withStore } from "./command.ts";
 import type { Command } from "./command.ts";
-import { agentEnvironment, findLocation } from "./location-files.ts";
+import { findLocation, handOver } from "./location-files.ts";
 
 export const addLocation: Command = {
   takesId: true,
-  options: ["label", "region"],
+  options: ["label", "region", "bundle"],
   async run({ config, id, values, print }) {
     if (id === undefined)
       throw invalid("locations add needs an id, for example `sonde locations add paris`");
     checkLocationId(id);
-    const { label = id, region = "" } = values;
+    const { label = id, region = "", bundle } = values;
     await withStore(config, async (store) => {
       const location = await insertLocation(store, { id, label, region });
-      print((await agentEnvironment(store, config, location)).text());
+      await handOver(store, { config, location, values: { bundle }, print });
     });
   },
 };
