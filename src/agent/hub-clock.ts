@@ -45,9 +45,9 @@ const SET_MS = 100;
 
 /**
  * Without an answer of the hub, it is the machine's clock. A single answer that contradicts what is
- * known changes nothing, or one wrong answer would make runs MISSED (`withMeasurement`). The clock of
- * a machine may be set at any moment: while it is wrong, and from when it was set until the hub's
- * next answer, the monotonic clock, which nobody sets, continues the hub's time.
+ * known changes nothing, or one wrong answer would make runs MISSED (`withMeasurement`). The
+ * machine's clock may be set at any moment: while it is wrong, and from when it was set until the
+ * hub's next answer, the monotonic clock, which nobody sets, continues the hub's time.
  */
 export function createHubClock(clock: Clock): HubClock {
   const skewNow = (): number => clock.now() - clock.monotonic();
