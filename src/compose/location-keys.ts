@@ -2,11 +2,9 @@
 // own.
 import type { SealerOf } from "../bus/nats/sealing.ts";
 import type { Config } from "../config/config.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
 import { createMessageSealer } from "../runtime/message-sealer.ts";
 import type { MessageSealer } from "../runtime/message-sealer.ts";
 import { locationKeyOf, SealError } from "../runtime/secrets.ts";
-import { masterKeyOf } from "./store.ts";
 
 /** The keys of a location, 32 bytes each: the first seals, all open. Throws where it has none. */
 export type KeysOf = (locationId: string) => LocationKeys;
@@ -34,13 +32,6 @@ export function createKeyRing(keysOf: KeysOf) {
     /** Its keys are others now. */
     changed: (locationId: string): void => void sealers.delete(locationId),
   };
-}
-
-/** Of a process that has the master key, configured or in its data folder. */
-export function hubKeysOf(config: Config, dataDir: DataDir): KeysOf {
-  const current = masterKeyOf(config, dataDir);
-  const old = config.masterKeysOld ?? [];
-  return (locationId) => derivedKeys([current, ...old], locationId);
 }
 
 /** Of a process that is only an agent: configured, or derived from the configured master key. */

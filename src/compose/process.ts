@@ -21,7 +21,8 @@ import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
 import type { AgentThread } from "./agent-thread.ts";
 import { openConfiguredBus, streamsOf } from "./bus.ts";
 import { ensureFirstKey, ensureLocation } from "./first-start.ts";
-import { agentKeysOf, createKeyRing, hubKeysOf } from "./location-keys.ts";
+import { openHubKeys } from "./hub-keys.ts";
+import { agentKeysOf, createKeyRing } from "./location-keys.ts";
 import type { KeysOf } from "./location-keys.ts";
 import { announcingPort, openOwnNetwork } from "./network.ts";
 import { composeRoles } from "./roles.ts";
@@ -120,9 +121,10 @@ async function openConnections(
   if (store) closeLater("store", () => store.close());
   const registry = createRegistry({ version: VERSION });
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const { keysOf, sealerOf } = createKeyRing(
-    store ? hubKeysOf(config, dataDir) : agentKeysOf(config),
-  );
+  const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
+  const { keysOf, sealerOf, changed } = createKeyRing(hubKeys?.keysOf ?? agentKeysOf(config));
+  const unfollow = hubKeys?.follow(changed);
+  closeLater("location keys", async () => unfollow?.());
   const busConfig = store ? { ...config, streams: streamsOf(config) } : config;
   const bus = await openConfiguredBus(busConfig, log, registry, { name, sealerOf });
   closeLater("bus", () => bus.close());

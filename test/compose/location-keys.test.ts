@@ -1,9 +1,12 @@
 import { expect, it } from "vitest";
-import { agentKeysOf, createKeyRing, hubKeysOf } from "../../src/compose/location-keys.ts";
+import { openHubKeys } from "../../src/compose/hub-keys.ts";
+import { agentKeysOf, createKeyRing } from "../../src/compose/location-keys.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { openDataDir } from "../../src/runtime/data-dir.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
 import { locationKeyOf } from "../../src/runtime/secrets.ts";
 import { makeFolder } from "../support/process.ts";
+import { createTestDatabase } from "../support/stores.ts";
 
 const [master, old, own, former] = [1, 2, 3, 4].map((byte) => Buffer.alloc(32, byte)) as [
   Buffer,
@@ -36,12 +39,29 @@ it.each([
   expect(() => keysOf("tokyo")).toThrow("this process has no key of location tokyo");
 });
 
-it("a hub has the keys of every location, and no configured one", () => {
+it("a hub has the keys of every location in the valid versions, and no configured one", async () => {
   using folder = makeFolder();
+  await using database = await createTestDatabase("sqlite");
+  const store = await database.open();
+  for (const id of ["paris", "tokyo", "rome"])
+    await store.locations.insert({ id, label: id, region: "", created: 1 });
   const config = loadConfig({ ...masterKeys, SONDE_LOCATION_KEY: base64(own) });
-  const keysOf = hubKeysOf(config, openDataDir(folder.dataDir));
+  const dataDir = openDataDir(folder.dataDir);
+  const open = () => openHubKeys({ config, dataDir, store, log: createLogger("silent") });
+  const { keysOf } = await open();
   expect(keysOf("paris")).toEqual(derived);
-  expect(keysOf("tokyo")[0]).toEqual(locationKeyOf(master, "tokyo"));
+  await store.locations.rotateKey({ id: "paris", key_version: 1 }, Number.MAX_SAFE_INTEGER);
+  await store.locations.rotateKey({ id: "tokyo", key_version: 1 }, 1);
+  await store.locations.remove("rome", 1);
+  const { keysOf: later } = await open();
+  // Until the change, the hub seals with the previous key, and opens both.
+  expect(later("paris").slice(0, 2)).toEqual([
+    locationKeyOf(master, "paris"),
+    locationKeyOf(master, "paris", 2),
+  ]);
+  expect(later("tokyo")[0]).toEqual(locationKeyOf(master, "tokyo", 2));
+  expect(later("tokyo")).not.toContainEqual(locationKeyOf(master, "tokyo"));
+  expect(() => later("rome")).toThrow("the location rome was removed");
 });
 
 it("a ring keeps a location's sealer until its keys change", () => {

@@ -84,9 +84,9 @@ it("a region is added from its bundle, rotated and removed, while the others go 
     env: { ...settings, SONDE_NATS_NKEY_FILE: join(out, "hub.nk") },
   });
   /** As its README says, in an empty folder. */
-  const startAgent = (id: string): SondeProcess => {
+  const startAgent = (id: string, archive = `${id}.tar`): SondeProcess => {
     const there = mkdtempSync(join(folder.path, "there-"));
-    execFileSync("tar", ["-xf", join(folder.path, `${id}.tar`)], { cwd: there });
+    execFileSync("tar", ["-xf", join(folder.path, archive)], { cwd: there });
     const bundle = join(there, id);
     expect(readdirSync(bundle).toSorted()).toEqual([
       "README.md",
@@ -113,10 +113,20 @@ it("a region is added from its bundle, rotated and removed, while the others go 
   expect(await runAt(client, "tokyo", target.url)).toBe("COMPLETE");
   await tokyo.ready();
 
+  await sonde("locations", "rotate", "tokyo");
+  await sonde("locations", "env", "tokyo", "--bundle", join(folder.path, "tokyo-2.tar"));
+  await sonde("locations", "nats-config", "--out", out);
+  await reload(nats);
+  // Both keys are valid now.
+  await using renewed = startAgent("tokyo", "tokyo-2.tar");
+  await renewed.ready();
+  await tokyo.stop();
+  expect(await runAt(client, "tokyo", target.url)).toBe("COMPLETE");
+
   await sonde("locations", "remove", "tokyo");
   await sonde("locations", "nats-config", "--out", out);
   await reload(nats);
-  await until(async () => expect(await isReady(tokyo)).toBe(false));
+  await until(async () => expect(await isReady(renewed)).toBe(false));
   expect(await runAt(client, "paris", target.url)).toBe("COMPLETE");
   expect([...hub.log(), ...paris.log()].filter(lostBus)).toEqual([]);
 }, 120_000);

@@ -1,0 +1,74 @@
+// The keys of all locations for the hub: derived from the master key, in the versions of the store.
+import type { Config } from "../config/config.ts";
+import { keyVersionsAt } from "../model/location-key.ts";
+import type { KeyVersions } from "../model/location-key.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { locationKeyOf, SealError } from "../runtime/secrets.ts";
+import type { Store } from "../store/store.ts";
+import type { KeysOf, LocationKeys } from "./location-keys.ts";
+import { masterKeyOf } from "./store.ts";
+
+/** How often the hub asks the store for rotated and removed locations. */
+const REFRESH_MS = 5000;
+
+export interface HubKeysOptions {
+  readonly config: Config;
+  readonly dataDir: DataDir;
+  readonly store: Store;
+  readonly log: Logger;
+}
+
+export type HubKeys = Awaited<ReturnType<typeof openHubKeys>>;
+
+export async function openHubKeys({ config, dataDir, store, log }: HubKeysOptions) {
+  const masters: Masters = [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])];
+  // Removed: no versions. Absent: as new, until the store is asked again.
+  const known = new Map<string, KeyVersions | undefined>();
+
+  /** Returns the locations whose keys are others than before. */
+  async function refresh(): Promise<string[]> {
+    const now = await store.now();
+    const locations = await store.locations.listAll();
+    return locations.flatMap((location) => {
+      const { id, removed } = location;
+      const versions = removed === null ? keyVersionsAt(location, now) : undefined;
+      const isSame = known.has(id) && JSON.stringify(known.get(id)) === JSON.stringify(versions);
+      known.set(id, versions);
+      return isSame ? [] : [id];
+    });
+  }
+  const keysOf: KeysOf = (locationId) => {
+    const versions = known.has(locationId) ? known.get(locationId) : FIRST;
+    if (!versions) throw new SealError(`the location ${locationId} was removed`);
+    return derivedKeys(masters, locationId, versions);
+  };
+  await refresh();
+  return {
+    keysOf,
+    /** Calls back for each location whose keys have changed; returns how to stop. */
+    follow(onChange: (locationId: string) => void): () => void {
+      const timer = setInterval(() => {
+        refresh().then(
+          (ids) => ids.forEach(onChange),
+          (err: unknown) => log.debug({ err }, "cannot read the versions of location keys"),
+        );
+      }, REFRESH_MS);
+      return () => clearInterval(timer);
+    },
+  };
+}
+
+const FIRST: KeyVersions = { sealing: 1, opening: [1] };
+
+type Masters = readonly [Uint8Array, ...Uint8Array[]];
+
+/** The first seals. */
+function derivedKeys(masters: Masters, id: string, versions: KeyVersions): LocationKeys {
+  const { sealing, opening } = versions;
+  const ordered = [sealing, ...opening.filter((version) => version !== sealing)];
+  const [first = new Uint8Array(), ...others] = masters.flatMap((master) =>
+    ordered.map((version) => locationKeyOf(master, id, version)),
+  );
+  return [first, ...others];
+}
