@@ -99,7 +99,7 @@ it("a region is added from its bundle, rotated and removed, while the others go 
     expect(statSync(join(bundle, "nats.nk")).mode & 0o777).toBe(0o600);
     const environment = parseEnv(readFileSync(join(bundle, "agent.env"), "utf8"));
     const env = { ...environment, SONDE_EGRESS_ALLOW: target.authority };
-    return startSonde(["serve"], { folder: bundle, env: env as Record<string, string> });
+    return startSonde(["serve"], { folder: bundle, env });
   };
 
   await using paris = startAgent("paris");
