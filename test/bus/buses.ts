@@ -6,6 +6,7 @@ import type { MessageKind } from "../../src/bus/delivery.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import type { NatsBusOptions } from "../../src/bus/nats/nats-bus.ts";
+import { placeOf } from "../../src/bus/nats/sealing.ts";
 import { createThreadBus, serveThreadBus } from "../../src/bus/thread-bus.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { RunReport } from "../../src/model/result.ts";
@@ -30,6 +31,13 @@ export const keyOf = (locationId: string): Uint8Array =>
   locationKeyOf(new Uint8Array(32).fill(1), locationId);
 
 export const { sealerOf } = createKeyRing((locationId) => [keyOf(locationId)]);
+
+/** The message of somebody who has the location's key. */
+export const sealed = (kind: MessageKind, locationId: string, text: string): Uint8Array =>
+  sealerOf(locationId).seal(text, placeOf(kind, locationId));
+
+export const asked = (question: object): string =>
+  JSON.stringify({ nonce: "0123456789abcdef", question });
 
 /** A bus whose participants share a process or have a connection each. */
 export interface BusFixture extends AsyncDisposable {

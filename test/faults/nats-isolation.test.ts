@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { userSeedOf } from "../../src/bus/nats/nkey.ts";
-import { aHeartbeat, aRunReport, aTick, connectTo } from "../bus/buses.ts";
+import { aHeartbeat, aRunReport, aTick, asked, connectTo, sealed } from "../bus/buses.ts";
 import { natsAccounts } from "../support/nats-accounts.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
@@ -202,7 +202,7 @@ describe("whoever has the credentials of tokyo", () => {
       "sonde.results.paris",
       "_INBOX.hub",
     ];
-    const content = JSON.stringify(aHeartbeat("tokyo"));
+    const content = sealed("heartbeat", "tokyo", asked(aHeartbeat("tokyo")));
     for (const reply of replies) attacker.publish(subject, content, { reply });
     await attacker.flush();
     await observer.flush();
@@ -221,10 +221,13 @@ describe("whoever has the credentials of tokyo", () => {
     const [agents, reports]: [string[], string[]] = [[], []];
     const ears = await hub.consumeHeartbeats(async ({ agent_id }) => void agents.push(agent_id));
     const ghost = { ...aHeartbeat("tokyo"), agent_id: "x".repeat(300_000) };
-    attacker.publish("sonde.heartbeats.tokyo", JSON.stringify(ghost));
-    attacker.publish("sonde.heartbeats.tokyo", JSON.stringify(aHeartbeat("paris")));
+    attacker.publish("sonde.heartbeats.tokyo", sealed("heartbeat", "tokyo", asked(ghost)));
+    attacker.publish(
+      "sonde.heartbeats.tokyo",
+      sealed("heartbeat", "tokyo", asked(aHeartbeat("paris"))),
+    );
     const foreign = JSON.stringify({ reports: [aRunReport("paris")] });
-    attacker.publish("sonde.results.tokyo", foreign);
+    attacker.publish("sonde.results.tokyo", sealed("reports", "tokyo", foreign));
     await attacker.flush();
     const books = await hub.consumeReports(async (batch) => {
       reports.push(...batch.map(({ run_id }) => run_id));

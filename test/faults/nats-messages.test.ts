@@ -9,7 +9,16 @@ import { answerPlaceOf, placeOf } from "../../src/bus/nats/sealing.ts";
 import { locationOfSubject } from "../../src/bus/nats/topology.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { aHeartbeat, aRunReport, aTick, connectTo, newLocation, sealerOf } from "../bus/buses.ts";
+import {
+  aHeartbeat,
+  aRunReport,
+  aTick,
+  asked,
+  connectTo,
+  newLocation,
+  sealed,
+  sealerOf,
+} from "../bus/buses.ts";
 import { T0 } from "../support/runs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
@@ -19,14 +28,6 @@ import { until } from "../support/until.ts";
  * longer.
  */
 const PATIENT = { timeout: 30_000 };
-
-const NONCE = "a-nonce-of-a-test";
-
-/** The message of somebody who has the location's key. */
-const sealed = (kind: MessageKind, locationId: string, text: string): Uint8Array =>
-  sealerOf(locationId).seal(text, placeOf(kind, locationId));
-
-const asked = (question: object): string => JSON.stringify({ nonce: NONCE, question });
 
 /** What the bus answers to a question when the one reply that comes has this text. */
 async function answerTo(
