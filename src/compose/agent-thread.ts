@@ -11,6 +11,7 @@ import { connectThreads } from "../runtime/thread-calls.ts";
 import type { ThreadCalls } from "../runtime/thread-calls.ts";
 import { agentBusConfigOf } from "./bus.ts";
 import type { AgentThreadCalls, AgentThreadData, AgentThreadOrder } from "./agent-worker.ts";
+import type { LocationKeys } from "./location-keys.ts";
 
 export type AgentThread = ReturnType<typeof startAgentThread>;
 
@@ -50,6 +51,10 @@ export function startAgentThread(config: Config, log: Logger) {
         if (!isLost) await agent.ask("stop");
       },
     }),
+    /** The location of the agent, which has a connection of its own to NATS, has other keys. */
+    useKeys(locationKeys: LocationKeys): void {
+      agent.ask("useKeys", locationKeys).catch(() => undefined); // `failed` has the reason
+    },
     /** Rejects when the agent cannot work, with the reason. */
     async check(): Promise<string | undefined> {
       const { connected, detail, degraded, refusal } = await agent.ask("status");

@@ -10,6 +10,7 @@ import { createLogger } from "../runtime/logger.ts";
 import type { LogLevel } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
 import type { MetricsSnapshot } from "../runtime/metrics.ts";
+import { SealError } from "../runtime/secrets.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
 import { composeAgent } from "./agent.ts";
 import type { AgentOrder } from "./agent.ts";
@@ -47,6 +48,7 @@ export interface AgentThreadCalls {
   start(order: AgentThreadOrder): Promise<void>;
   stop(): Promise<void>;
   learn(network: KnownNetwork): void;
+  useKeys(locationKeys: LocationKeys): void;
   status(): AgentStatus;
   metrics(): Promise<MetricsSnapshot>;
 }
@@ -58,10 +60,17 @@ export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentT
   let bus: AgentBus | undefined;
   let agent: Agent | undefined;
 
+  let keys: LocationKeys | undefined;
+  const ring = createKeyRing((locationId) => {
+    if (keys) return keys;
+    throw new SealError(`this agent has no key of location ${locationId} yet`);
+  });
+  const { sealerOf } = ring;
+
   const calls: AgentThreadCalls = {
     async start({ locationKeys, ...order }) {
       const { agentId: name } = order;
-      const { sealerOf } = createKeyRing(() => locationKeys);
+      keys ??= locationKeys;
       bus = port
         ? createThreadBus(port)
         : await openConfiguredBus(config, log, registry, { name, sealerOf });
@@ -72,6 +81,10 @@ export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentT
     async stop() {
       await agent?.stop();
       await bus?.close();
+    },
+    useKeys(locationKeys) {
+      keys = locationKeys;
+      ring.changed(config.location);
     },
     learn({ ports, servers }) {
       for (const each of ports) own.ports.add(each);

@@ -46,11 +46,14 @@ export async function openHubKeys({ config, dataDir, store, log }: HubKeysOption
   await refresh();
   return {
     keysOf,
-    /** Calls back for each location whose keys have changed; returns how to stop. */
-    follow(onChange: (locationId: string) => void): () => void {
+    /**
+     * Calls back for each location whose keys have changed, with the new ones unless it was
+     * removed; returns how to stop.
+     */
+    follow(onChange: (locationId: string, keys: LocationKeys | undefined) => void): () => void {
       const timer = setInterval(() => {
         refresh().then(
-          (ids) => ids.forEach(onChange),
+          (ids) => ids.forEach((id) => onChange(id, known.get(id) && keysOf(id))),
           (err: unknown) => log.debug({ err }, "cannot read the versions of location keys"),
         );
       }, REFRESH_MS);

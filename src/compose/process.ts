@@ -123,7 +123,11 @@ async function openConnections(
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
   const { keysOf, sealerOf, changed } = createKeyRing(hubKeys?.keysOf ?? agentKeysOf(config));
-  const unfollow = hubKeys?.follow(changed);
+  const unfollow = hubKeys?.follow((id, locationKeys) => {
+    changed(id);
+    if (id === config.location && locationKeys)
+      for (const thread of agentThreads) thread.useKeys(locationKeys);
+  });
   closeLater("location keys", async () => unfollow?.());
   const busConfig = store ? { ...config, streams: streamsOf(config) } : config;
   const bus = await openConfiguredBus(busConfig, log, registry, { name, sealerOf });
