@@ -43,7 +43,7 @@ export interface ListedAgent extends SeenAgent {
   readonly spool_reports: number;
   readonly spool_bytes: number;
   readonly clock_offset_ms: number | null;
-  /** When it sent its latest heartbeat, by its own clock. */
+  /** When it sent its latest heartbeat, by its own clock, unless that was ahead. */
   readonly sent: number;
   readonly remote_addr: string;
   /** When its first heartbeat was received. */

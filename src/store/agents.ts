@@ -23,9 +23,6 @@ export interface Seen {
 /** After this long, an agent is offline. */
 const SILENT_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
-/** A heartbeat waits no longer for its answer: one that is older by less was overtaken. */
-const OVERTAKEN_MS = 2000;
-
 export function createAgentStore(database: Database) {
   const { kysely } = database;
   const ofLocation = (location_id: string) =>
@@ -39,7 +36,11 @@ export function createAgentStore(database: Database) {
         .executeTakeFirst();
       return row && { drain_ordered: row.drain_ordered === 1 };
     },
-    /** Changes nothing when a later heartbeat of the agent came first. */
+    /**
+     * Changes nothing by a heartbeat that was overtaken, or that was captured and is sent again: one
+     * that was sent no later than what is known. The time of a clock that is ahead counts as `now`,
+     * so that a clock may be set back; so may the hub's.
+     */
     record: (heartbeat: Heartbeat, seen: Seen): Promise<void> => record(database, heartbeat, seen),
     /**
      * Whether the location may list another agent. If it is full, it forgets the agent that has
@@ -107,10 +108,7 @@ async function record({ kysely }: Database, heartbeat: Heartbeat, given: Seen): 
             .end(),
         }))
         .where((eb) =>
-          eb.or([
-            eb("agents.sent", "<=", seen.sent),
-            eb("agents.sent", ">", seen.sent + OVERTAKEN_MS),
-          ]),
+          eb.or([eb("agents.sent", "<", seen.sent), eb("agents.sent", ">", given.now)]),
         ),
     )
     .execute();
@@ -131,7 +129,7 @@ const toRow = (heartbeat: Heartbeat, { now, refused = false }: Seen) => {
     spool_reports: spool?.reports ?? 0,
     spool_bytes: spool?.bytes ?? 0,
     clock_offset_ms,
-    sent,
+    sent: Math.min(sent, now),
     remote_addr,
     last_seen: now,
   };

@@ -96,14 +96,25 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
     expect(await said("of a newer version", 50)).toEqual(["online", 50]);
   });
 
-  it("keep what they said last when an earlier heartbeat comes later", async () => {
-    const last = { ...heartbeat, state: "stopped", sent: T0 + 2000 };
-    await store.agents.record(last, { now: T0 + 2000 });
-    await store.agents.record({ ...heartbeat, sent: T0 }, { now: T0 + 2001 });
-    expect(await store.agents.list()).toMatchObject([{ condition: "stopped", sent: T0 + 2000 }]);
-    const clockWasSet = { ...heartbeat, sent: T0 - 1 };
-    await store.agents.record(clockWasSet, { now: T0 + 2002 });
-    expect(await store.agents.list()).toMatchObject([{ condition: "online", sent: T0 - 1 }]);
+  it("keep what they said last when an earlier heartbeat comes later, or again", async () => {
+    const last = { ...heartbeat, state: "stopped", sent: T0 + 60_000 };
+    await store.agents.record(last, { now: T0 + 60_000 });
+    for (const sent of [T0, T0 + 59_999]) {
+      await store.agents.record({ ...heartbeat, sent }, { now: T0 + 60_001 });
+      expect(await store.agents.list()).toMatchObject([{ condition: "stopped", sent: last.sent }]);
+    }
+    await store.agents.record(last, { now: T0 + 90_000 });
+    expect(await store.agents.list()).toMatchObject([{ last_seen: T0 + 60_000 }]);
+  });
+
+  it("are heard again after their clock was an hour ahead, or the hub's was", async () => {
+    const hour = 3_600_000;
+    await store.agents.record({ ...heartbeat, sent: T0 + hour }, { now: T0 });
+    await store.agents.record({ ...heartbeat, sent: T0 + 300 }, { now: T0 + 301 });
+    expect(await store.agents.list()).toMatchObject([{ last_seen: T0 + 301 }]);
+    await store.agents.record({ ...heartbeat, sent: T0 + 2 * hour }, { now: T0 + 2 * hour });
+    await store.agents.record({ ...heartbeat, sent: T0 + hour }, { now: T0 + hour });
+    expect(await store.agents.list()).toMatchObject([{ last_seen: T0 + hour }]);
   });
 
   it("of one location never replace those of another", async () => {
