@@ -115,6 +115,23 @@ describe("a message that does not fit its subject", () => {
     });
     expect(new Set(seen.map((heartbeat) => heartbeat.location_id))).toEqual(new Set([here]));
   });
+
+  it("is counted each time, and logged once a minute", async () => {
+    await using server = await startNatsServer();
+    const lines: string[] = [];
+    const log = createLogger("warn", { write: (line) => lines.push(line) });
+    const dropped: MessageKind[] = [];
+    await using bus = await connectTo(server.url, { log, onDropped: (kind) => dropped.push(kind) });
+    await using client = await connect({ servers: server.url });
+    await bus.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
+    await until(async () => expect(await bus.sendHeartbeat(aHeartbeat(here))).not.toBeNull());
+    for (let sent = 0; sent < 100; sent += 1) {
+      client.publish(`sonde.heartbeats.${here}`, sealed("heartbeat", here, "{"));
+      client.publish(`sonde.heartbeats.${here}`, "not sealed");
+    }
+    await until(() => expect(dropped).toHaveLength(200));
+    expect(lines).toHaveLength(2);
+  });
 });
 
 describe("a heartbeat", () => {

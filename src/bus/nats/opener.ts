@@ -20,11 +20,12 @@ type Decode<T> = (text: string, locationId: string) => T;
 export function createHubOpener(options: OpenerOptions) {
   const { log, clock, sealerOf, onDropped } = options;
   const logRefusal = createRefusalLog({ clock, log });
+  const decoded = createDecoder(options);
   return <T>(kind: MessageKind, decode: Decode<T>) =>
     ({ subject, data }: ReceivedMessage): Received<T> => {
       const locationId = locationOfSubject(subject);
       const text = open(sealerOf, data, locationId, placeOf(kind, locationId));
-      if (typeof text === "string") return decoded(options, kind, decode, text, locationId);
+      if (typeof text === "string") return decoded(kind, decode, text, locationId);
       const advice = `set SONDE_LOCATION_KEY of the location's agents to the key that \`sonde locations env ${locationId}\` prints`;
       logRefusal(locationId, { kind, err: text }, `message dropped: ${advice}`);
       onDropped?.(kind);
@@ -38,6 +39,7 @@ export type AgentOpener = ReturnType<typeof createAgentOpener>;
 export function createAgentOpener(options: OpenerOptions) {
   const { log, clock, sealerOf } = options;
   const logRefusal = createRefusalLog({ clock, log });
+  const decoded = createDecoder(options);
   const keyCheck = createKeyCheck({ clock });
 
   function opened(data: Uint8Array, locationId: string, place: string): string | undefined {
@@ -60,7 +62,7 @@ export function createAgentOpener(options: OpenerOptions) {
         const locationId = locationOfSubject(subject);
         const text = opened(data, locationId, placeOf(kind, locationId));
         if (text === undefined) return "give back";
-        return decoded(options, kind, decode, text, locationId);
+        return decoded(kind, decode, text, locationId);
       },
     /** Undefined for an answer that does not open. */
     answer: opened,
@@ -81,19 +83,21 @@ function open(
   }
 }
 
-function decoded<T>(
-  { log, onDropped }: OpenerOptions,
-  kind: MessageKind,
-  decode: Decode<T>,
-  text: string,
-  locationId: string,
-): Received<T> {
-  try {
-    return { content: decode(text, locationId) };
-  } catch (err) {
-    const message = { kind, location_id: locationId, characters: text.length };
-    log.error({ err, ...message }, "message dropped: it cannot be decoded");
-    onDropped?.(kind);
-    return "drop";
-  }
+function createDecoder({ clock, log, onDropped }: OpenerOptions) {
+  const logFault = createRefusalLog({ clock, log });
+  return <T>(
+    kind: MessageKind,
+    decode: Decode<T>,
+    text: string,
+    locationId: string,
+  ): Received<T> => {
+    try {
+      return { content: decode(text, locationId) };
+    } catch (err) {
+      const fields = { kind, err, characters: text.length };
+      logFault(locationId, fields, "message dropped: it cannot be decoded");
+      onDropped?.(kind);
+      return "drop";
+    }
+  };
 }

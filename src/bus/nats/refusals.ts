@@ -1,4 +1,4 @@
-// What a process does about messages that its keys do not open.
+// What a process does about messages that its keys do not open, or that it cannot decode.
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 
