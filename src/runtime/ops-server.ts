@@ -143,9 +143,10 @@ async function answer(
   await found(response);
 }
 
-/** Runs the checks at each call; logs a change. */
+/** Runs the checks at each call; logs a change. Until it is ready once, a process may wait for others. */
 function createReadiness({ state, checks, log }: OpsServerOptions): () => Promise<Readiness> {
   let wasReady = true;
+  let level: "info" | "warn" = "info";
   return async () => {
     const now = state();
     if (now !== "running") return { failing: [{ part: "process", reason: now }], degraded: [] };
@@ -154,8 +155,9 @@ function createReadiness({ state, checks, log }: OpsServerOptions): () => Promis
     const isReady = failing.length === 0;
     if (isReady !== wasReady)
       if (isReady) log.info("process ready again");
-      else log.warn({ failing }, "process not ready");
+      else log[level]({ failing }, "process not ready");
     wasReady = isReady;
+    if (isReady) level = "warn";
     return { failing, degraded: outcomes.flatMap((outcome) => outcome.degraded ?? []) };
   };
 }

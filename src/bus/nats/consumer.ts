@@ -11,6 +11,7 @@ import { textOf } from "./errors.ts";
 import { createHeldMessages } from "./held-messages.ts";
 import type { Received } from "./opener.ts";
 import type { KeyCheck } from "./refusals.ts";
+import { NotMadeError } from "./stream-access.ts";
 import type { StreamAccess } from "./stream-access.ts";
 import type { ConsumerSpec } from "./topology.ts";
 
@@ -33,8 +34,10 @@ export function createConsumers(options: ConsumersOptions) {
       faults.delete(consumer);
       if (known !== undefined) log.info({ consumer }, "consuming resumed");
     } else if (textOf(fault) !== known) {
-      faults.set(consumer, textOf(fault));
-      log.warn({ consumer, err: fault }, "consuming interrupted; retrying");
+      const reason = textOf(fault);
+      faults.set(consumer, reason);
+      if (fault instanceof NotMadeError) log.info({ consumer, reason }, "waiting for the hub");
+      else log.warn({ consumer, err: fault }, "consuming interrupted; retrying");
     }
   }
 

@@ -62,6 +62,11 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
   };
 }
 
+/** No fault: the hub makes the consumer at an agent's heartbeat, and may start after the agent. */
+export class NotMadeError extends Error {
+  override readonly name = "NotMadeError";
+}
+
 const OWN_API = "$JS.API";
 const REQUEST_TIMEOUT_MS = 2000;
 
@@ -94,6 +99,8 @@ async function findConsumer(
     return manager.jetstream().consumers.getConsumerFromInfo(info);
   } catch (cause) {
     if (!isConsumerMissing(cause) && !isStreamMissing(cause)) throw cause;
-    throw new Error("the hub has not made the consumer of this location's ticks yet", { cause });
+    throw new NotMadeError("the hub has not made the consumer of this location's ticks yet", {
+      cause,
+    });
   }
 }
