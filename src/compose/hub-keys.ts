@@ -66,10 +66,14 @@ const FIRST: KeyVersions = { sealing: 1, opening: [1] };
 
 type Masters = readonly [Uint8Array, ...Uint8Array[]];
 
-/** The first seals. */
+/**
+ * The first seals. The last version is the next one: agents may have it, and send results, before
+ * this hub has heard of the rotation.
+ */
 function derivedKeys(masters: Masters, id: string, versions: KeyVersions): LocationKeys {
   const { sealing, opening } = versions;
-  const ordered = [sealing, ...opening.filter((version) => version !== sealing)];
+  const next = Math.max(...opening) + 1;
+  const ordered = [sealing, ...opening.filter((version) => version !== sealing), next];
   const [first = new Uint8Array(), ...others] = masters.flatMap((master) =>
     ordered.map((version) => locationKeyOf(master, id, version)),
   );

@@ -49,7 +49,10 @@ it("a hub has the keys of every location in the valid versions, and no configure
   const dataDir = openDataDir(folder.dataDir);
   const open = () => openHubKeys({ config, dataDir, store, log: createLogger("silent") });
   const { keysOf } = await open();
-  expect(keysOf("paris")).toEqual(derived);
+  // With the next one: agents may have it before the hub knows of a rotation.
+  expect(keysOf("paris")).toEqual(
+    [master, old].flatMap((each) => [1, 2].map((version) => locationKeyOf(each, "paris", version))),
+  );
   await store.locations.rotateKey({ id: "paris", key_version: 1 }, Number.MAX_SAFE_INTEGER);
   await store.locations.rotateKey({ id: "tokyo", key_version: 1 }, 1);
   await store.locations.remove("rome", 1);
