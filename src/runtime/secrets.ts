@@ -116,4 +116,4 @@ export const locationNkeyOf = (
 ): Uint8Array => derive32(master, `nats user ${locationId} v${version}`);
 
 const derive32 = (master: Uint8Array, use: string): Uint8Array =>
-  new Uint8Array(hkdfSync("sha256", master, "", `sonde ${use}`, 32));
+  new Uint8Array(derive(master, use, 32));
