@@ -169,7 +169,7 @@ interface StreamChanges {
  * while the stream holds at most half of it: more messages may arrive meanwhile. Replicas are never
  * removed.
  */
-export function changesTo(
+function changesTo(
   { config, state }: Pick<StreamInfo, "config" | "state">,
   {
     maxBytes,
