@@ -59,6 +59,8 @@ async function startSurroundings() {
   const hub = stack.use(await connectTo(nats.url));
   const reports: RunReport[] = [];
   await hub.consumeReports(async (batch) => void reports.push(...batch));
+  // Only a hub that hears the agent makes the consumer of its ticks.
+  await hub.consumeHeartbeats(async (_, answer) => answer({ now: systemClock.now() }));
   const env = {
     SONDE_NATS_URL: nats.url,
     SONDE_EGRESS_ALLOW: target.authority,
