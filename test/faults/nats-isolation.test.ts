@@ -1,4 +1,5 @@
 // What the credentials of one location reach on NATS with accounts, and what none reach.
+import { setTimeout as pause } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { StreamInfo } from "@nats-io/jetstream";
 import { connect, nkeyAuthenticator } from "@nats-io/transport-node";
@@ -7,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { userSeedOf } from "../../src/bus/nats/nkey.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
 import { aHeartbeat, aRunReport, aTick, asked, connectTo, sealed } from "../bus/buses.ts";
 import { natsAccounts } from "../support/nats-accounts.ts";
 import { startNatsServer } from "../support/nats-server.ts";
@@ -83,6 +85,24 @@ describe("the credentials of a location's agents", () => {
     for (const other of [{}, { user: "hub", pass: "hub" }, { token: "hub" }])
       await expect(connect({ servers: server.url, ...other })).rejects.toThrow(/authorization/i);
   });
+});
+
+it("an agent whose credentials are no longer valid says so once, and returns when they are", async () => {
+  await using server = await startNatsServer({ config: accounts.config });
+  const lines: string[] = [];
+  const log = createLogger("warn", { write: (line) => void lines.push(line) });
+  const tokyo = { nkey: accounts.seedOf("tokyo"), locationId: "tokyo", log };
+  await using agent = await connectTo(server.url, tokyo);
+  await server.kill();
+  await server.restart({ config: natsAccounts(["paris"]).config });
+  const refused = /refuses the connection \(Authorization Violation\)/;
+  await until(() => expect(agent.status().detail).toMatch(refused));
+  await pause(2000); // for several attempts
+  expect(agent.status().detail).toMatch(refused);
+  await server.kill();
+  await server.restart({ config: accounts.config });
+  await until(() => expect(agent.status().connected).toBe(true));
+  expect(lines.filter((line) => line.includes("Authorization Violation"))).toHaveLength(1);
 });
 
 describe("whoever has the credentials of tokyo", () => {

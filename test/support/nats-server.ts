@@ -28,7 +28,7 @@ export interface NatsServer extends AsyncDisposable {
   /** Kills the server, like a crash. */
   kill(): Promise<void>;
   /** Restarts a killed server on the same port, with its store or an empty one. */
-  restart(options?: { readonly emptyStore?: boolean }): Promise<void>;
+  restart(options?: { readonly emptyStore?: boolean; readonly config?: string }): Promise<void>;
 }
 
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
@@ -71,7 +71,8 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
       return server?.pid as number;
     },
     kill,
-    async restart({ emptyStore = false } = {}) {
+    async restart({ emptyStore = false, config: changed } = {}) {
+      if (changed !== undefined) writeFileSync(config, changed);
       if (emptyStore) rmSync(store, { recursive: true, force: true });
       await start();
     },

@@ -68,6 +68,7 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
 function followLink(connection: NatsConnection, addresses: string, log: Logger) {
   let fault: string | undefined;
   let reconnecting = false;
+  let refusal: string | undefined;
   const reconnectListeners = new Set<() => void>();
   let up = Promise.withResolvers<void>();
   up.resolve();
@@ -81,8 +82,15 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
   };
   const restored = (): void => {
     if (fault !== undefined) log.info({ nats: addresses }, "NATS connection restored");
-    fault = undefined;
+    fault = refusal = undefined;
     up.resolve();
+  };
+  /** While reconnecting, each attempt may fail alike: that is logged once. */
+  const noteError = (err: Error): void => {
+    const reason = `the server refuses the connection (${err.message})`;
+    if (reconnecting && refusal === reason) return;
+    if (reconnecting) fault = refusal = reason;
+    log.warn({ nats: addresses, err }, "NATS reported an error");
   };
   const follow = (status: Status): void => {
     // The client is about to ping. With two pings under way, the first had no answer for a whole
@@ -91,13 +99,12 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
     else if (status.type === "ping" && !reconnecting) restored();
     else if (status.type === "disconnect") {
       reconnecting = true;
-      down("reconnecting");
+      down(refusal ?? "reconnecting");
     } else if (status.type === "reconnect") {
       reconnecting = false;
       restored();
       for (const listener of reconnectListeners) listener();
-    } else if (status.type === "error")
-      log.warn({ nats: addresses, err: status.error }, "NATS reported an error");
+    } else if (status.type === "error") noteError(status.error);
   };
   void (async () => {
     for await (const status of connection.status()) follow(status);
