@@ -1,4 +1,4 @@
-// The system clock with an offset that the test sets.
+// The system clock with offsets that the test sets.
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
@@ -6,21 +6,29 @@ import type { Clock } from "../../src/runtime/clock.ts";
 export interface ShiftedClock extends Clock {
   /** Sets the wall clock, forwards or back, and wakes due waits. Leaves the monotonic clock. */
   moveTo(instant: number): void;
+  /** Lets time pass until then, on both clocks, and wakes due waits. */
+  passTo(instant: number): void;
 }
 
 export function createShiftedClock(start: number): ShiftedClock {
   let offset = start - systemClock.now();
+  let passed = 0;
   let moved = new AbortController();
   const now = (): number => systemClock.now() + offset;
+  const moveTo = (instant: number): void => {
+    offset = instant - systemClock.now();
+    moved.abort();
+    moved = new AbortController();
+  };
   return {
     now,
-    monotonic: () => systemClock.monotonic(),
+    monotonic: () => systemClock.monotonic() + passed,
     busy: () => systemClock.busy(),
     pause: (ms, signal) => systemClock.pause(ms, signal),
-    moveTo(instant) {
-      offset = instant - systemClock.now();
-      moved.abort();
-      moved = new AbortController();
+    moveTo,
+    passTo(instant) {
+      passed += instant - now();
+      moveTo(instant);
     },
     async waitUntil(instant, signal) {
       for (;;) {
