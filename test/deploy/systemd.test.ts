@@ -49,7 +49,11 @@ describe.each(services)("%s", (name) => {
     );
     const { NODE_COMPILE_CACHE, ...env } = Object.fromEntries(settings) as Record<string, string>;
     expect(NODE_COMPILE_CACHE).toBeDefined();
-    const { roles } = loadConfig({ ...env, SONDE_NATS_URL: "nats://nats:4222" });
+    const { roles } = loadConfig({
+      ...env,
+      SONDE_NATS_URL: "nats://nats:4222",
+      SONDE_LOCATION_KEY: "00".repeat(32),
+    });
     expect(roles.length).toBeGreaterThan(0);
     const [stopSeconds] = values("TimeoutStopSec").map(Number);
     expect(stopSeconds).toBeGreaterThan(STOP_DEADLINE_MS / 1000);
