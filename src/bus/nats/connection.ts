@@ -1,9 +1,10 @@
 // The connection to NATS: addresses and credentials, errors with advice for the operator, and
 // whether the server answers.
 import { connect, credsAuthenticator, errors, nkeyAuthenticator } from "@nats-io/transport-node";
-import type { NatsConnection, NodeConnectionOptions, Status } from "@nats-io/transport-node";
+import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import type { Logger } from "../../runtime/logger.ts";
 import { invalid, unavailable } from "../../model/errors.ts";
+import { createHealth } from "./health.ts";
 import { publicKeyOf } from "./nkey.ts";
 
 /** In PEM. Any of them turns TLS on, as does a `tls://` URL. */
@@ -66,68 +67,23 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
 
 /** `addresses`: the servers, without credentials. */
 function followLink(connection: NatsConnection, addresses: string, log: Logger) {
-  let fault: string | undefined;
-  let reconnecting = false;
-  let refusal: string | undefined;
-  const reconnectListeners = new Set<() => void>();
-  let up = Promise.withResolvers<void>();
-  up.resolve();
-
-  const down = (reason: string): void => {
-    if (fault === undefined) {
-      up = Promise.withResolvers();
-      log.warn({ nats: addresses, reason }, "NATS connection lost; reconnecting");
-    }
-    fault = reason;
-  };
-  const restored = (): void => {
-    if (fault !== undefined) log.info({ nats: addresses }, "NATS connection restored");
-    fault = refusal = undefined;
-    up.resolve();
-  };
-  /** While reconnecting, each attempt may fail alike: that is logged once. */
-  const noteError = (err: Error): void => {
-    const reason = `the server refuses the connection (${err.message})`;
-    if (reconnecting && refusal === reason) return;
-    if (reconnecting) fault = refusal = reason;
-    log.warn({ nats: addresses, err }, "NATS reported an error");
-  };
-  const follow = (status: Status): void => {
-    // The client is about to ping. With two pings under way, the first had no answer for a whole
-    // interval.
-    if (status.type === "ping" && status.pendingPings > 1) down("the server does not answer");
-    else if (status.type === "ping" && !reconnecting) restored();
-    else if (status.type === "disconnect") {
-      reconnecting = true;
-      down(refusal ?? "reconnecting");
-    } else if (status.type === "reconnect") {
-      reconnecting = false;
-      restored();
-      for (const listener of reconnectListeners) listener();
-    } else if (status.type === "error") noteError(status.error);
-  };
+  const health = createHealth(addresses, log);
   void (async () => {
-    for await (const status of connection.status()) follow(status);
-    const cause = await connection.closed();
-    fault = "closed";
-    if (cause) log.error({ nats: addresses, err: cause }, "NATS connection closed");
+    for await (const status of connection.status()) health.follow(status);
+    health.close(await connection.closed());
   })();
-
   return {
     connection,
     addresses,
     /** Undefined while the server answers, else what is wrong. */
-    fault: (): string | undefined => fault,
+    fault: health.fault,
     /** Calls back after each reconnection; returns how to unsubscribe. */
-    onReconnect(listener: () => void): () => void {
-      reconnectListeners.add(listener);
-      return () => reconnectListeners.delete(listener);
-    },
+    onReconnect: (listener: () => void) => health.onReconnect(listener),
     /** False when the connection is not up in time. */
-    isUpWithin: (ms: number): Promise<boolean> => within(up.promise, ms),
+    isUpWithin: (ms: number): Promise<boolean> => within(health.up(), ms),
     /** Resolves when the server has everything that was sent, or the connection is down. */
     async flush(): Promise<void> {
-      if (fault === undefined && !connection.isClosed())
+      if (health.fault() === undefined && !connection.isClosed())
         await within(connection.flush(), FLUSH_TIMEOUT_MS);
     },
   };
