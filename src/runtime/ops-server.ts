@@ -143,7 +143,7 @@ async function answer(
   await found(response);
 }
 
-/** Runs the checks at each call; logs a change. Until it is ready once, a process may wait for others. */
+/** Runs the checks at each call and logs changes: at info until the process was ready once. */
 function createReadiness({ state, checks, log }: OpsServerOptions): () => Promise<Readiness> {
   let wasReady = true;
   let level: "info" | "warn" = "info";

@@ -25,40 +25,27 @@ const SILENT_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
 export function createAgentStore(database: Database) {
   const { kysely } = database;
-  const ofLocation = (location_id: string) =>
-    kysely.selectFrom("agents").where("location_id", "=", location_id);
   return {
     /** Undefined for an agent that the location does not list. */
     async find({ location_id, agent_id }: Pick<Heartbeat, "location_id" | "agent_id">) {
-      const row = await ofLocation(location_id)
+      const row = await ofLocation(kysely, location_id)
         .where("agent_id", "=", agent_id)
         .select("drain_ordered")
         .executeTakeFirst();
       return row && { drain_ordered: row.drain_ordered === 1 };
     },
     /**
-     * Changes nothing by a heartbeat that was overtaken, or that was captured and is sent again: one
-     * that was sent no later than what is known. The time of a clock that is ahead counts as `now`,
-     * so that a clock may be set back; so may the hub's.
+     * Changes nothing by a heartbeat that was overtaken, or captured and sent again: one that was
+     * sent no later than what is known. The time of a clock that is ahead counts as `now`, so that
+     * a clock may be set back; so may the hub's.
      */
     record: (heartbeat: Heartbeat, seen: Seen): Promise<void> => record(database, heartbeat, seen),
     /**
      * Whether the location may list another agent. If it is full, it forgets the agent that has
      * been offline for longest.
      */
-    async makeRoom(location_id: string, now: number): Promise<boolean> {
-      const { listed } = await ofLocation(location_id)
-        .select((eb) => eb.fn.countAll().as("listed"))
-        .executeTakeFirstOrThrow();
-      if (Number(listed) < MAX_AGENTS_PER_LOCATION) return true;
-      const silent = ofLocation(location_id).where("last_seen", "<", now - SILENT_MS);
-      const { numDeletedRows } = await kysely
-        .deleteFrom("agents")
-        .where("location_id", "=", location_id)
-        .where("agent_id", "=", silent.select("agent_id").orderBy("last_seen").limit(1))
-        .executeTakeFirstOrThrow();
-      return numDeletedRows > 0n;
-    },
+    makeRoom: (location_id: string, now: number): Promise<boolean> =>
+      makeRoom(database, location_id, now),
     /** Forgets the agents that were not seen for `AGENTS_KEPT_MS`. */
     async forgetOld(now: number): Promise<void> {
       await kysely
@@ -86,6 +73,23 @@ export function createAgentStore(database: Database) {
       return rows.map((row) => ({ ...row, drain_ordered: row.drain_ordered === 1 }));
     },
   };
+}
+
+const ofLocation = (kysely: Database["kysely"], location_id: string) =>
+  kysely.selectFrom("agents").where("location_id", "=", location_id);
+
+async function makeRoom({ kysely }: Database, location_id: string, now: number): Promise<boolean> {
+  const { listed } = await ofLocation(kysely, location_id)
+    .select((eb) => eb.fn.countAll().as("listed"))
+    .executeTakeFirstOrThrow();
+  if (Number(listed) < MAX_AGENTS_PER_LOCATION) return true;
+  const silent = ofLocation(kysely, location_id).where("last_seen", "<", now - SILENT_MS);
+  const { numDeletedRows } = await kysely
+    .deleteFrom("agents")
+    .where("location_id", "=", location_id)
+    .where("agent_id", "=", silent.select("agent_id").orderBy("last_seen").limit(1))
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
 }
 
 async function record({ kysely }: Database, heartbeat: Heartbeat, given: Seen): Promise<void> {
