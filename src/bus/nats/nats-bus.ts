@@ -91,8 +91,8 @@ async function openHubAccess(
   link: NatsLink,
   client: JetStreamClient,
 ): Promise<StreamAccess> {
-  const manager = await openJetStream(link);
   const clustered = link.connection.info?.cluster !== undefined;
+  const manager = await openJetStream(link, { clustered });
   const streams = createStreams({ manager, settings, clustered, log });
   const topology = createTopology({ manager, streams, ackWaitMs });
   await prepareStreams(link, streams, clock);

@@ -95,10 +95,17 @@ async function addConsumer(
 
 const REQUEST_TIMEOUT_MS = 2000;
 
-/** Rejects with advice for the operator when NATS has no JetStream, or refuses this user. */
-export async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
+/**
+ * Rejects with advice for the operator when NATS has no JetStream, or refuses this user. A cluster
+ * that has just started does not answer yet: whoever makes the streams waits for it.
+ */
+export async function openJetStream(
+  link: NatsLink,
+  { clustered }: { readonly clustered: boolean },
+): Promise<JetStreamManager> {
+  const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: !clustered };
   try {
-    return await jetstreamManager(link.connection, { timeout: REQUEST_TIMEOUT_MS });
+    return await jetstreamManager(link.connection, options);
   } catch (cause) {
     if (isForbidden(cause)) throw forbidden(link, cause);
     throw unavailable(
