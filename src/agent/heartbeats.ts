@@ -40,6 +40,7 @@ const MOST_QUESTIONS = 8;
 export function createHeartbeats(settings: HeartbeatSettings) {
   const { clock, log } = settings;
   const offset = createOffset(settings);
+  const silence = createSilence(settings);
   const timers: NodeJS.Timeout[] = [];
   let sending: Promise<void> | undefined;
 
@@ -47,6 +48,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   async function sendOne(): Promise<boolean> {
     const sent = clock.monotonic();
     const answer = await settings.bus.sendHeartbeat(heartbeatOf(settings, offset.get()));
+    silence.note(answer !== null);
     if (answer === null) return false;
     const isDoubted = clock.learn({ sent, hubTime: answer.now, received: clock.monotonic() });
     if (!isDoubted) offset.set(clock.offset());
@@ -91,6 +93,28 @@ export function createHeartbeats(settings: HeartbeatSettings) {
     },
     end(): void {
       for (const timer of timers.splice(0)) clearInterval(timer);
+    },
+  };
+}
+
+/** Unanswered heartbeats in a row until the agent says so: by then, the hub lists it as offline. */
+const NOTABLE_SILENCE = 3;
+
+/** While the bus is up: otherwise the bus says what is wrong. */
+function createSilence({ bus, log, locationId }: HeartbeatSettings) {
+  let unanswered = 0;
+  return {
+    note(isAnswered: boolean): void {
+      if (isAnswered) {
+        if (unanswered >= NOTABLE_SILENCE) log.info("hub answers again");
+        unanswered = 0;
+      } else if (bus.status().connected) {
+        unanswered += 1;
+        if (unanswered === NOTABLE_SILENCE)
+          log.warn(
+            `hub does not answer: start an aggregator, or set SONDE_LOCATION_KEY to the key that \`sonde locations env ${locationId}\` prints`,
+          );
+      }
     },
   };
 }
