@@ -63,8 +63,6 @@ export interface Hub extends AsyncDisposable {
   recorded(): Promise<number>;
 }
 
-const HUB_ROLES = ["api", "aggregator", "scheduler"];
-
 /** Embedded, everything is on the measured core; split, only the agent is. */
 export async function startHub(mode: Mode, ground: Ground, authority?: string): Promise<Hub> {
   await using stack = new AsyncDisposableStack();
@@ -82,11 +80,12 @@ export async function startHub(mode: Mode, ground: Ground, authority?: string): 
   let [api, aggregator] = [undefined as Sonde | undefined, undefined as Sonde | undefined];
   if (mode === "embedded") api = aggregator = await start("embedded", "measured");
   else {
-    // The agent before the scheduler: with nobody at its location, runs would be MISSED.
+    api = await start("api", "other", "api");
+    // Answers the agent, which is not ready before.
+    aggregator = await start("aggregator", "other", "aggregator");
     await start("agent", "measured", "agent");
-    for (const role of HUB_ROLES) await start(role, "other", role);
-    api = processes.get("api");
-    aggregator = processes.get("aggregator");
+    // Last: with nobody at the location, runs would be MISSED.
+    await start("scheduler", "other", "scheduler");
   }
   const owned = stack.move();
   return {
