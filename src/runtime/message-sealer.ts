@@ -25,7 +25,7 @@ const ALGORITHM = "aes-256-gcm";
 const DOT = ".".charCodeAt(0);
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** Longer headers are none of ours. */
+/** No header of ours is longer. */
 const MAX_HEADER_BYTES = 512;
 
 /** `keys`: 32 bytes each. The first seals, all open. */

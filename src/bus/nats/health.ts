@@ -1,4 +1,4 @@
-// Whether the server of NATS answers, by what the client tells of its connection.
+// Whether the NATS server answers, as its client reports.
 import type { Status } from "@nats-io/transport-node";
 import type { Logger } from "../../runtime/logger.ts";
 
