@@ -1,8 +1,7 @@
 // `sonde agents`: lists the agents of all locations, and takes one out of service for a while.
-import { agentStateOf } from "../model/agent.ts";
+import { agentStateOf, describeAgent } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import { invalid } from "../model/errors.ts";
-import { formatInstant } from "../model/instant.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
 import { show } from "../model/validate.ts";
 import { audit, withStore } from "./command.ts";
@@ -44,20 +43,10 @@ export const drainAgent: Command = {
   },
 };
 
-/** As the API shows it. */
 const lineOf = (agent: ListedAgent, now: number) => ({
   agent_id: agent.agent_id,
   location_id: agent.location_id,
-  state: agentStateOf(agent, now),
-  version: agent.version,
-  last_seen: formatInstant(agent.last_seen),
-  in_flight: agent.in_flight,
-  held: agent.held,
-  capacity: agent.capacity,
-  spool_reports: agent.spool_reports,
-  spool_bytes: agent.spool_bytes,
-  clock_offset_ms: agent.clock_offset_ms,
-  drain_ordered: agent.drain_ordered,
+  ...describeAgent(agent, now),
   remote_addr: agent.remote_addr,
 });
 

@@ -1,4 +1,5 @@
 // Agents as the hub sees them: which versions it works with, their states, and how many it lists.
+import { formatInstant } from "./instant.ts";
 import { HEARTBEAT_INTERVAL_MS } from "./location.ts";
 import type { Heartbeat } from "./location.ts";
 
@@ -94,3 +95,17 @@ export function agentStateOf(agent: SeenAgent, now: number): AgentState {
   if (agent.condition === "draining") return "DRAINING";
   return now - agent.last_seen > MISSED_ONE_MS ? "STALE" : "ONLINE";
 }
+
+/** What lists say of an agent at this time. */
+export const describeAgent = (agent: ListedAgent, now: number) => ({
+  state: agentStateOf(agent, now),
+  version: agent.version,
+  last_seen: formatInstant(agent.last_seen),
+  in_flight: agent.in_flight,
+  held: agent.held,
+  capacity: agent.capacity,
+  spool_reports: agent.spool_reports,
+  spool_bytes: agent.spool_bytes,
+  clock_offset_ms: agent.clock_offset_ms,
+  drain_ordered: agent.drain_ordered,
+});

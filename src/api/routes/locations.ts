@@ -1,5 +1,5 @@
 // Locations and their agents.
-import { AGENT_STATES, agentStateOf, isOnline } from "../../model/agent.ts";
+import { AGENT_STATES, describeAgent, isOnline } from "../../model/agent.ts";
 import type { ListedAgent } from "../../model/agent.ts";
 import { EXAMPLE, LocationRef, Timestamp, mark, nullable } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
@@ -178,7 +178,7 @@ const toListed = (agent: ListedAgent, labels: ReadonlyMap<string, string>, now: 
       created: formatInstant(agent.created),
       last_update: last_seen,
     },
-    ...toAgentFields(agent, now),
+    ...describeAgent(agent, now),
   };
 };
 
@@ -201,18 +201,5 @@ const toAgent = (agent: ListedAgent, now: number) => ({
   agent_id: agent.agent_id,
   location_id: agent.location_id,
   online: isOnline(agent, now),
-  ...toAgentFields(agent, now),
-});
-
-const toAgentFields = (agent: ListedAgent, now: number) => ({
-  state: agentStateOf(agent, now),
-  version: agent.version,
-  last_seen: formatInstant(agent.last_seen),
-  in_flight: agent.in_flight,
-  held: agent.held,
-  capacity: agent.capacity,
-  spool_reports: agent.spool_reports,
-  spool_bytes: agent.spool_bytes,
-  clock_offset_ms: agent.clock_offset_ms,
-  drain_ordered: agent.drain_ordered,
+  ...describeAgent(agent, now),
 });
