@@ -78,7 +78,7 @@ it("names its public URL wherever it names itself", async () => {
   expect(page).toContain('src="/sonde/docs/static/swagger-ui-bundle.js"');
 });
 
-it("never names a host that a request made up", async () => {
+it("never repeats a forged host in an answer", async () => {
   const forged = { host: "evil.example", "x-forwarded-host": "evil.example" };
   for (const path of ["//", "/openapi.json", "//docs"]) {
     const { text, headers } = await api.send({ path, headers: { ...forged, accept: "text/html" } });
