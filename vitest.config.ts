@@ -6,8 +6,8 @@ import type { TestSpecification } from "vitest/node";
 // "embedded" needs no server: SQLite and the in-process bus. "contracts" runs the contract suites
 // again, on PostgreSQL and NATS: STORES and BUSES select the adapters. In both, files share
 // processes, since loading the program for each would take as long as its tests. "servers" starts
-// servers and child processes; each of its files has a process of its own. "faults" holds the fault
-// tests that take minutes: `npm run test:faults`.
+// servers and child processes; each of its files has a process of its own. "faults" holds the
+// tests that take minutes, most of them of faults: `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
@@ -29,9 +29,9 @@ const ownProcess = [
   "test/agent/http/self-connection.test.ts",
 ];
 
-// Two wait for real minutes; the others start the program dozens of times.
+// They wait for real minutes, or start the program dozens of times.
 const LONGEST = [
-  "test/faults/kill.test.ts",
+  "test/faults/rolling-upgrade.long.test.ts",
   "test/main/serve.test.ts",
   "test/main/command-line.test.ts",
   "test/main/master-key.test.ts",

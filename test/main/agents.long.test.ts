@@ -71,54 +71,50 @@ async function runMany(client: Client, url: string, runs: number): Promise<Set<s
   return new Set(ended.map(({ meta }) => String(meta.agent_id)));
 }
 
-it(
-  "processes and threads share a location, drain one by one, resume and leave",
-  { timeout: 120_000 },
-  async () => {
-    await using system = await startSystem();
-    const { client, command, target } = system;
-    const one = system.startAgent(1);
-    const two = system.startAgent(2);
-    const [[alone = ""], threads] = await Promise.all([idsOf(one, 1), idsOf(two, 2)]);
-    const statesOf = async (...ids: string[]) => {
-      const { agent_list } = await client.send<{ agent_list: Listed[] }>("GET", "/agents/info");
-      return ids.map((id) => agent_list.find(({ meta }) => meta.id === id)?.state);
-    };
-    await until(async () =>
-      expect(await statesOf(alone, ...threads)).toEqual(Array(3).fill("ONLINE")),
-    );
-    expect(await command("agents", "list")).toMatch(
-      /^LOCATION +AGENT +STATE .*\n(local +agent-\w+ +ONLINE .*\n){3}$/,
-    );
+it("processes and threads share a location, drain one by one, resume and leave", async () => {
+  await using system = await startSystem();
+  const { client, command, target } = system;
+  const one = system.startAgent(1);
+  const two = system.startAgent(2);
+  const [[alone = ""], threads] = await Promise.all([idsOf(one, 1), idsOf(two, 2)]);
+  const statesOf = async (...ids: string[]) => {
+    const { agent_list } = await client.send<{ agent_list: Listed[] }>("GET", "/agents/info");
+    return ids.map((id) => agent_list.find(({ meta }) => meta.id === id)?.state);
+  };
+  await until(async () =>
+    expect(await statesOf(alone, ...threads)).toEqual(Array(3).fill("ONLINE")),
+  );
+  expect(await command("agents", "list")).toMatch(
+    /^LOCATION +AGENT +STATE .*\n(local +agent-\w+ +ONLINE .*\n){3}$/,
+  );
 
-    await until(async () =>
-      expect(await runMany(client, target.url, 12)).toEqual(new Set([alone, ...threads])),
-    );
+  await until(async () =>
+    expect(await runMany(client, target.url, 12)).toEqual(new Set([alone, ...threads])),
+  );
 
-    const drained = await Promise.all(threads.map((id) => command("agents", "drain", id)));
-    expect(drained[0]).toBe(
-      `agent ${threads[0]} at local takes no more runs, ends those that have started ` +
-        "and stays DRAINING, within 10 seconds\n",
-    );
-    await until(async () => expect(await statesOf(...threads)).toEqual(["DRAINING", "DRAINING"]));
-    await two.ready();
-    expect(await runMany(client, target.url, 12)).toEqual(new Set([alone]));
+  const drained = await Promise.all(threads.map((id) => command("agents", "drain", id)));
+  expect(drained[0]).toBe(
+    `agent ${threads[0]} at local takes no more runs, ends those that have started ` +
+      "and stays DRAINING, within 10 seconds\n",
+  );
+  await until(async () => expect(await statesOf(...threads)).toEqual(["DRAINING", "DRAINING"]));
+  await two.ready();
+  expect(await runMany(client, target.url, 12)).toEqual(new Set([alone]));
 
-    expect(await command("agents", "drain", threads[0] ?? "", "--undo")).toContain(
-      "takes runs again",
-    );
-    await until(async () => expect(await statesOf(...threads)).toEqual(["ONLINE", "DRAINING"]));
+  expect(await command("agents", "drain", threads[0] ?? "", "--undo")).toContain(
+    "takes runs again",
+  );
+  await until(async () => expect(await statesOf(...threads)).toEqual(["ONLINE", "DRAINING"]));
 
-    const lines = (await command("agents", "list", "--json")).trimEnd().split("\n");
-    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
-      expect.objectContaining({ agent_id: threads[1], state: "DRAINING", drain_ordered: true }),
-    );
+  const lines = (await command("agents", "list", "--json")).trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ agent_id: threads[1], state: "DRAINING", drain_ordered: true }),
+  );
 
-    expect(await one.stop()).toEqual({ code: 0, signal: null });
-    expect(await statesOf(alone)).toEqual(["OFFLINE"]);
-    expect(await runMany(client, target.url, 3)).toEqual(new Set([threads[0]]));
-    await expect(command("agents", "drain", "agent-unknown")).rejects.toThrow(
-      "no agent 'agent-unknown'; `sonde agents list` shows them",
-    );
-  },
-);
+  expect(await one.stop()).toEqual({ code: 0, signal: null });
+  expect(await statesOf(alone)).toEqual(["OFFLINE"]);
+  expect(await runMany(client, target.url, 3)).toEqual(new Set([threads[0]]));
+  await expect(command("agents", "drain", "agent-unknown")).rejects.toThrow(
+    "no agent 'agent-unknown'; `sonde agents list` shows them",
+  );
+});

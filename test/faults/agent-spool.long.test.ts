@@ -106,7 +106,7 @@ const idsOf = (ticks: readonly Tick[]): string[] => ticks.map(({ result_id }) =>
 
 const errorsOf = (agent: SondeProcess) => agent.log().filter(({ level }) => level === "error");
 
-describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
+describe.concurrent("while NATS is away", () => {
   it("the next agent delivers the results of a killed one, in order, and repeats no run", async () => {
     await using around = await startSurroundings();
     const { nats, target, reports, results } = around;
@@ -221,50 +221,46 @@ describe.concurrent("while NATS is away", { timeout: 90_000 }, () => {
   });
 });
 
-it(
-  "each due slot has one outcome when NATS and the agent are killed, spooled results included",
-  { timeout: 90_000 },
-  async () => {
-    await using target = await startTarget();
-    await using nats = await startNatsServer();
-    using folder = makeFolder();
-    const url = await createDatabase(inject("postgresUrl"));
-    await using store = await openDisposable({ url });
-    const schedules = await deployMany(store, target.url, 120);
-    const env = {
-      SONDE_DATABASE_URL: url,
-      SONDE_MASTER_KEY: "5a".repeat(32),
-      SONDE_NATS_URL: nats.url,
-      SONDE_EGRESS_ALLOW: target.authority,
-    };
-    await using hub = startSonde(["serve", "--roles", "scheduler,aggregator"], {
-      env,
-    });
-    const startAgent = (): SondeProcess =>
-      startSonde(["serve", "--roles", "agent"], { env, folder: folder.path });
-    await using agent = startAgent();
-    await until(async () => {
-      const { results } = await readLedger(store, schedules);
-      expect(results.map(({ meta }) => meta.result)).toContain("COMPLETE");
-    });
-    await nats.kill();
-    await until(async () =>
-      expect(await metric(agent, "sonde_agent_spooled_reports")).toBeGreaterThan(5),
-    );
-    await agent.kill9();
-    const spooled = runsIn(join(agent.dataDir, "spool.db"));
-    expect(spooled.length).toBeGreaterThan(5);
+it("each due slot has one outcome when NATS and the agent are killed, spooled results included", async () => {
+  await using target = await startTarget();
+  await using nats = await startNatsServer();
+  using folder = makeFolder();
+  const url = await createDatabase(inject("postgresUrl"));
+  await using store = await openDisposable({ url });
+  const schedules = await deployMany(store, target.url, 120);
+  const env = {
+    SONDE_DATABASE_URL: url,
+    SONDE_MASTER_KEY: "5a".repeat(32),
+    SONDE_NATS_URL: nats.url,
+    SONDE_EGRESS_ALLOW: target.authority,
+  };
+  await using hub = startSonde(["serve", "--roles", "scheduler,aggregator"], {
+    env,
+  });
+  const startAgent = (): SondeProcess =>
+    startSonde(["serve", "--roles", "agent"], { env, folder: folder.path });
+  await using agent = startAgent();
+  await until(async () => {
+    const { results } = await readLedger(store, schedules);
+    expect(results.map(({ meta }) => meta.result)).toContain("COMPLETE");
+  });
+  await nats.kill();
+  await until(async () =>
+    expect(await metric(agent, "sonde_agent_spooled_reports")).toBeGreaterThan(5),
+  );
+  await agent.kill9();
+  const spooled = runsIn(join(agent.dataDir, "spool.db"));
+  expect(spooled.length).toBeGreaterThan(5);
 
-    await nats.restart();
-    await using next = startAgent();
-    await next.logged(({ msg }) => msg === "spooled reports delivered");
-    await outcomesOf(store, schedules, systemClock.now());
-    for (const each of [hub, next]) expect(await each.stop()).toEqual({ code: 0, signal: null });
-    const { results } = await expectLedger(store, schedules);
-    const outcomes = new Map(results.map(({ id, meta }) => [id, meta.result] as const));
-    expect(spooled.map((id) => outcomes.get(id))).toEqual(spooled.map(() => "COMPLETE"));
-  },
-);
+  await nats.restart();
+  await using next = startAgent();
+  await next.logged(({ msg }) => msg === "spooled reports delivered");
+  await outcomesOf(store, schedules, systemClock.now());
+  for (const each of [hub, next]) expect(await each.stop()).toEqual({ code: 0, signal: null });
+  const { results } = await expectLedger(store, schedules);
+  const outcomes = new Map(results.map(({ id, meta }) => [id, meta.result] as const));
+  expect(spooled.map((id) => outcomes.get(id))).toEqual(spooled.map(() => "COMPLETE"));
+});
 
 function runsIn(path: string): string[] {
   const database = new DatabaseSync(path);
