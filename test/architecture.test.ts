@@ -75,7 +75,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "compose/": { ours: [""], packages: [] },
   "version.ts": { ours: [], packages: [] },
-  "commands/": { ours: [""], packages: [] },
+  "commands/": { ours: [""], packages: ["commander"] },
 };
 
 /** What stands in one file only, or in the files of one folder. */
@@ -98,6 +98,7 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
   ["TypeBox, but for its types", /^import \{.* from "typebox/m, "model/validate.ts"],
   ["prom-client", /from "prom-client"/, "runtime/metrics.ts"],
   ["node-cron", /from "node-cron"/, "runtime/cron.ts"],
+  ["commander", /from "commander"/, "commands/"],
   ["pino", /from "pino"/, "runtime/logger.ts"],
 ];
 

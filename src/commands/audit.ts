@@ -1,29 +1,46 @@
 // `sonde audit list`: prints the audit trail, one JSON object per line, oldest first.
-import { invalid } from "../model/errors.ts";
+import type { Command } from "commander";
 import { formatInstant } from "../model/instant.ts";
-import { show } from "../model/validate.ts";
-import { actorIn, timeIn, withStore } from "./command.ts";
-import type { Command } from "./command.ts";
+import {
+  actorIn,
+  addOwnerOptions,
+  examples,
+  instantOf,
+  wholeNumberOf,
+  withStore,
+} from "./command.ts";
+import type { Context, OwnerOptions } from "./command.ts";
 
-const DEFAULT_LIMIT = "100";
+const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 100_000;
 
-export const listAudit: Command = {
-  options: ["since", "owner", "org", "limit"],
-  async run({ config, values, print }) {
-    const of = actorIn(values);
-    const since = timeIn(values, "since") ?? 0;
-    const limit = parseLimit(values.limit);
-    await withStore(config, async (store) => {
-      for (const { time, ...entry } of await store.audit.list({ since, of, limit }))
-        print(`${JSON.stringify({ time: formatInstant(time), ...entry })}\n`);
-    });
-  },
-};
+interface AuditOptions extends OwnerOptions {
+  readonly since: number;
+  readonly limit: number;
+}
 
-function parseLimit(text = DEFAULT_LIMIT): number {
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > MAX_LIMIT)
-    throw invalid(`--limit: ${show(text)} is not a whole number from 1 to ${MAX_LIMIT}`);
-  return limit;
+export function addAuditCommands(program: Command, context: Context): void {
+  const trail = program.command("audit").description("Read the audit trail.");
+  const list = trail
+    .command("list")
+    .description("Print who changed what and when, one JSON object a line, oldest first.")
+    .option("--since <time>", "from this ISO 8601 time on (default: all)", instantOf("--since"), 0)
+    .option(
+      "--limit <number>",
+      "print so many entries at most",
+      wholeNumberOf("--limit", 1, MAX_LIMIT),
+      DEFAULT_LIMIT,
+    );
+  addOwnerOptions(list, "only what concerns this owner")
+    .addHelpText("after", examples("sonde audit list --since 2026-10-01 --owner ann"))
+    .action((options: AuditOptions) => listAudit(context, options));
+}
+
+async function listAudit({ config, print }: Context, options: AuditOptions): Promise<void> {
+  const { since, limit } = options;
+  const of = actorIn(options);
+  await withStore(config(), async (store) => {
+    for (const { time, ...entry } of await store.audit.list({ since, of, limit }))
+      print(`${JSON.stringify({ time: formatInstant(time), ...entry })}\n`);
+  });
 }

@@ -1,107 +1,69 @@
-// The command line: parses the arguments, loads the configuration and runs the command.
-import { drainAgent, listAgents } from "./agents.ts";
-import { listAudit } from "./audit.ts";
-import { findCommand, parse, refuseForeign } from "./command.ts";
-import type { Command } from "./command.ts";
-import { checkHealth } from "./health.ts";
-import { computeInsights } from "./insights.ts";
-import { createKey, listKeys, revokeKey, rotateMaster } from "./keys.ts";
-import { printAgentEnvironment, writeNatsConfig } from "./location-files.ts";
-import { addLocation, listLocations, removeLocation, rotateLocationKey } from "./locations.ts";
-import { migrateSchema } from "./migrate.ts";
-import { runRetention } from "./retention.ts";
-import { listenForStop } from "./stop-signal.ts";
-import { loadConfig, readEnvironment, renderConfig } from "../config/config.ts";
+// The command line: what commands there are, and how one is run.
+import { Command, CommanderError } from "commander";
+import { loadConfig, readEnvironment } from "../config/config.ts";
 import type { Environment } from "../config/config.ts";
-import { systemClock } from "../runtime/clock.ts";
 import { VERSION } from "../version.ts";
+import { addAgentCommands } from "./agents.ts";
+import { addAuditCommands } from "./audit.ts";
+import type { Context } from "./command.ts";
+import { addConfigCommands } from "./configuration.ts";
+import { addHealthCommand } from "./health.ts";
+import { addInsightCommands } from "./insights.ts";
+import { addKeyCommands } from "./keys.ts";
+import { addLocationCommands } from "./locations.ts";
+import { addMigrateCommand } from "./migrate.ts";
+import { addRetentionCommands } from "./retention.ts";
+import { addServeCommand } from "./serve.ts";
+import { addSimulateCommand } from "./simulate.ts";
+import { addStatCommands } from "./stats.ts";
+import { usageError } from "./usage-error.ts";
 
-const USAGE = `sonde ${VERSION}: monitors HTTP APIs from many locations
+/** A command adds itself to the program; those of a group follow its heading in the help. */
+type AddCommand = (program: Command, context: Context) => void;
 
-  sonde serve [--roles api,scheduler,agent,aggregator] [--demo]
-                                run the roles until a signal ends them
-  sonde health                  ask the process with these settings whether it is ready
-  sonde migrate                 bring the database schema up to date
-  sonde keys create [--level VIEWER|EDITOR|OWNER] [--owner NAME [--org NAME]]
-  sonde keys list
-  sonde keys revoke ID
-  sonde keys rotate-master      re-encrypt all secrets: see docs/security.md
-  sonde locations add ID [--label TEXT] [--region TEXT] [--bundle FILE.tar]
-                                and print the environment of its agents, or write all that a machine
-                                there needs
-  sonde locations list
-  sonde locations env ID [--out FOLDER] [--bundle FILE.tar]
-                                print the environment of the location's agents, or write it as files
-  sonde locations nats-config [--out FOLDER]
-                                print the accounts of NATS, or write them and the hub's user
-  sonde locations rotate ID [--grace HOURS]
-                                give the location new keys: see docs/regions.md
-  sonde locations remove ID
-  sonde agents list [--json]    show each agent: its state, version, load, spool and clock
-  sonde agents drain ID [--undo]
-                                have an agent take no more runs, and stay
-  sonde audit list [--since TIME] [--owner NAME [--org NAME]] [--limit N]
-  sonde insights compute --from TIME --to TIME [--call ID]
-                                compute the reports of closed weeks and months again
-  sonde stats rebuild [--from TIME] [--to TIME] [--call ID]
-                                repair statistics that differ from their results
-  sonde retention run [--dry-run]
-                                remove what has expired, as the service does hourly
-  sonde simulate --calls N --locations N --weeks N [--frequency MINUTES] [--seed N]
-      [--owner NAME [--org NAME]]
-                                fill the store with made-up results: see docs/simulation.md
-  sonde config print            print the effective settings, without secrets
-
-Settings are environment variables, SONDE_*: see docs/configuration.md.
-`;
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: {
-    options: ["roles", "demo"],
-    async run(input) {
-      const stop = listenForStop(systemClock);
-      // The other commands start in half the time without the modules of the service.
-      const { serve } = await import("./serve.ts");
-      await serve(input, stop);
-    },
-  },
-  health: checkHealth,
-  migrate: migrateSchema,
-  "keys create": createKey,
-  "keys list": listKeys,
-  "keys revoke": revokeKey,
-  "keys rotate-master": rotateMaster,
-  "locations add": addLocation,
-  "locations list": listLocations,
-  "locations env": printAgentEnvironment,
-  "locations nats-config": writeNatsConfig,
-  "locations rotate": rotateLocationKey,
-  "locations remove": removeLocation,
-  "agents list": listAgents,
-  "agents drain": drainAgent,
-  "audit list": listAudit,
-  "insights compute": computeInsights,
-  "stats rebuild": {
-    options: ["from", "to", "call"],
-    async run(input) {
-      // Likewise.
-      const { rebuild } = await import("./stats.ts");
-      await rebuild(input);
-    },
-  },
-  "retention run": runRetention,
-  simulate: {
-    options: ["calls", "locations", "weeks", "seed", "frequency", "owner", "org"],
-    async run(input) {
-      // Likewise.
-      const { simulate } = await import("./simulate.ts");
-      await simulate(input);
-    },
-  },
-  "config print": {
-    run: async ({ config, print }) => print(renderConfig(config)),
-  },
+const GROUPS: Readonly<Record<string, readonly AddCommand[]>> = {
+  "Run Sonde:": [addServeCommand, addHealthCommand, addConfigCommands],
+  "Administer it, on the hub with its settings:": [
+    addKeyCommands,
+    addLocationCommands,
+    addAgentCommands,
+    addAuditCommands,
+    addMigrateCommand,
+    addRetentionCommands,
+    addStatCommands,
+    addInsightCommands,
+    addSimulateCommand,
+  ],
 };
+
+const AFTER_HELP = `
+\`sonde COMMAND --help\` explains a command and gives examples.
+Settings are environment variables, SONDE_*: see docs/configuration.md.`;
+
+function createProgram(context: Context): Command {
+  const program = new Command("sonde")
+    .description("Monitors HTTP APIs from many locations.")
+    .usage("COMMAND [OPTIONS]")
+    .version(VERSION, "--version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({ writeOut: (text) => context.print(text), writeErr: () => undefined })
+    .addHelpText("after", AFTER_HELP);
+  for (const [heading, commands] of Object.entries(GROUPS)) {
+    program.commandsGroup(heading);
+    for (const addTo of commands) addTo(program, context);
+  }
+  finish(program);
+  return program;
+}
+
+/** Has the command, and all below it, throw usage errors in our words, and list no `help`. */
+function finish(command: Command): void {
+  command.helpCommand(false).exitOverride((end) => {
+    throw end.exitCode === 0 ? end : usageError(command, end);
+  });
+  for (const each of command.commands) finish(each);
+}
 
 /** Throws the one line that the user reads. Ends with the command's work, not with its output. */
 export async function runCommand(
@@ -109,14 +71,16 @@ export async function runCommand(
   environment: Environment,
   print: (text: string) => void,
 ): Promise<void> {
-  const { values, positionals } = parse(args);
-  if (values.version) return print(`${VERSION}\n`);
-  if (values.help || positionals.length === 0) return print(USAGE);
-  const found = findCommand(COMMANDS, positionals);
-  if (!found) throw new Error(`unknown command '${positionals.join(" ")}'\n\n${USAGE}`);
-  refuseForeign(found, values);
-  const config = loadConfig(environment, { SONDE_ROLES: values.roles });
-  await found.command.run({ config, values, id: found.rest[0], print });
+  const config: Context["config"] = (overrides) => loadConfig(environment, overrides);
+  const program = createProgram({ config, print });
+  if (args.length === 0) return program.outputHelp();
+  const words = args[0] === "help" ? [...args.slice(1), "--help"] : args;
+  try {
+    await program.parseAsync(words, { from: "user" });
+  } catch (cause) {
+    const isHelpOrVersion = cause instanceof CommanderError && cause.exitCode === 0;
+    if (!isHelpOrVersion) throw cause;
+  }
 }
 
 /**

@@ -1,101 +1,32 @@
-// What a command is, how the command line names one, and what commands share: the store, the audit
-// trail, and the owner that options name.
-import { parseArgs } from "node:util";
-import type { Config } from "../config/config.ts";
+// What commands share: their context, the store, the audit trail, and the owner and times that
+// options name.
+import type { Command } from "commander";
+import type { Config, Environment } from "../config/config.ts";
 import type { Actor } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
 import type { TimeSpan } from "../model/stat-check.ts";
 import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
-import { createLogger } from "../runtime/logger.ts";
 import type { AuditEntry } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
-const OPTIONS = {
-  roles: { type: "string" },
-  demo: { type: "boolean" },
-  level: { type: "string" },
-  owner: { type: "string" },
-  org: { type: "string" },
-  label: { type: "string" },
-  region: { type: "string" },
-  out: { type: "string" },
-  grace: { type: "string" },
-  bundle: { type: "string" },
-  since: { type: "string" },
-  limit: { type: "string" },
-  from: { type: "string" },
-  to: { type: "string" },
-  call: { type: "string" },
-  "dry-run": { type: "boolean" },
-  calls: { type: "string" },
-  locations: { type: "string" },
-  weeks: { type: "string" },
-  seed: { type: "string" },
-  frequency: { type: "string" },
-  json: { type: "boolean" },
-  undo: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean" },
-} as const;
-
-type Values = ReturnType<typeof parse>["values"];
-
-export interface CommandInput {
-  readonly config: Config;
-  readonly values: Values;
-  /** The argument after the command's words, if any. */
-  readonly id: string | undefined;
+/** What a command gets beside its own arguments and options. */
+export interface Context {
+  /** The settings, over which those of the command line win. Throws one error with every fault. */
+  readonly config: (overrides?: Environment) => Config;
   /** Writes to stdout; the service logs separately. */
   readonly print: (text: string) => void;
-}
-
-export interface Command {
-  readonly options?: readonly (keyof typeof OPTIONS)[];
-  /** Whether an id may follow. */
-  readonly takesId?: true;
-  run(input: CommandInput): Promise<void>;
 }
 
 /** How the audit trail names the author of what a command does. */
 export const ACTOR = "command line";
 
-export function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  } catch (cause) {
-    // Node goes on to explain how to pass an option as a positional argument.
-    const [fault] = (cause as Error).message.split(". ");
-    throw new Error(`${fault}; see \`sonde --help\``, { cause });
-  }
-}
-
-/** The command of one word or two that `positionals` begin with; undefined if there is none. */
-export function findCommand(
-  commands: Readonly<Record<string, Command>>,
-  positionals: readonly string[],
-) {
-  for (const words of [1, 2]) {
-    const name = positionals.slice(0, words).join(" ");
-    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (command) return { name, command, rest: positionals.slice(words) };
-  }
-  return undefined;
-}
-
-/** Throws if the command does not take one of the options or arguments. */
-export function refuseForeign(
-  { name, command, rest }: NonNullable<ReturnType<typeof findCommand>>,
-  values: Values,
-): void {
-  if (rest.length > (command.takesId ? 1 : 0))
-    throw new Error(`${name} does not take '${rest.join(" ")}'`);
-  const foreign = Object.keys(values).filter(
-    (option) => !command.options?.some((taken) => taken === option),
+/** The end of a command's help: for `addHelpText("after", …)`. */
+export const examples = (...lines: readonly string[]): string =>
+  ["", lines.length === 1 ? "Example:" : "Examples:", ...lines.map((line) => `  ${line}`)].join(
+    "\n",
   );
-  if (foreign.length > 0) throw new Error(`${name} does not take --${foreign.join(", --")}`);
-}
 
 /** Adds an entry to the audit trail for what a command does on nobody's behalf. */
 export async function audit(
@@ -112,8 +43,19 @@ export async function audit(
   });
 }
 
+export interface OwnerOptions {
+  readonly owner?: string;
+  readonly org?: string;
+}
+
+/** Adds --owner and --org, which `actorIn` reads. */
+export const addOwnerOptions = (command: Command, meaning: string): Command =>
+  command
+    .option("--owner <name>", meaning)
+    .option("--org <name>", "organization of that owner (default: none)");
+
 /** The owner that --owner and --org name, if any. Throws for an organization without an owner. */
-export function actorIn({ owner, org }: Values): Actor | undefined {
+export function actorIn({ owner, org }: OwnerOptions): Actor | undefined {
   if (owner === "" || org === "")
     throw invalid(`--${owner === "" ? "owner" : "org"}: '' is not a name`);
   if (owner !== undefined) return { owner, org: org ?? null };
@@ -121,21 +63,37 @@ export function actorIn({ owner, org }: Values): Actor | undefined {
   throw invalid(`--org ${show(org)} needs --owner: each owner is in one organization, or in none`);
 }
 
-/** The time that an option gives, if any. Throws for what is no time. */
-export function timeIn(values: Values, option: "since" | "from" | "to"): number | undefined {
-  const text = values[option];
-  const time = text === undefined ? undefined : parseInstant(text);
-  if (text === undefined || time !== undefined) return time;
-  throw invalid(`--${option}: ${show(text)} is not an ISO 8601 date or date-time`);
+/** Parses the value of the option. Throws for what is no time. */
+export const instantOf =
+  (option: string) =>
+  (text: string): number => {
+    const time = parseInstant(text);
+    if (time !== undefined) return time;
+    throw invalid(`${option}: ${show(text)} is not an ISO 8601 date or date-time`);
+  };
+
+/** Parses the value of the option. Throws for what is not a whole number in this range. */
+export const wholeNumberOf =
+  (option: string, least: number, most: number, unit = "") =>
+  (text: string): number => {
+    const number = /^\d{1,10}$/.test(text) ? Number(text) : -1;
+    if (number >= least && number <= most) return number;
+    const what = `a whole number${unit && ` of ${unit}`}`;
+    throw invalid(`${option}: ${show(text)} is not ${what} from ${least} to ${most}`);
+  };
+
+export interface SpanOptions {
+  readonly from?: string;
+  readonly to?: string;
 }
 
 /** From --from to --to; everything by default. Throws for what is no time, or no span. */
-export function spanIn(values: Values): TimeSpan {
-  const from = timeIn(values, "from") ?? 0;
-  const to = timeIn(values, "to") ?? Number.MAX_SAFE_INTEGER;
+export function spanIn(options: SpanOptions): TimeSpan {
+  const from = options.from === undefined ? 0 : instantOf("--from")(options.from);
+  const to = options.to === undefined ? Number.MAX_SAFE_INTEGER : instantOf("--to")(options.to);
   if (from < to) return { from, to };
   throw invalid(
-    `--to: ${show(values.to)} is not after --from ${show(values.from ?? "1970-01-01")}`,
+    `--to: ${show(options.to)} is not after --from ${show(options.from ?? "1970-01-01")}`,
   );
 }
 
@@ -149,6 +107,7 @@ export async function withStore(
 ): Promise<void> {
   // Loaded here, because commands that need no store start in half the time without it.
   const { openConfiguredStore } = await import("../compose/store.ts");
+  const { createLogger } = await import("../runtime/logger.ts");
   const store = await openConfiguredStore(
     config,
     openDataDir(config.dataDir),

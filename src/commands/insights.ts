@@ -1,6 +1,7 @@
 // `sonde insights compute`: computes the reports of closed weeks and months again, and prints one
 // JSON object for each report that changed.
 import { isDeepStrictEqual } from "node:util";
+import type { Command } from "commander";
 import { invalid, isUnavailable, notFound } from "../model/errors.ts";
 import { closedWithin, INSIGHT_DELAY_MS, insightId } from "../model/insight.ts";
 import type { InsightKey } from "../model/insight.ts";
@@ -8,34 +9,43 @@ import { formatPeriodTime } from "../model/instant.ts";
 import type { TimeSpan } from "../model/stat-check.ts";
 import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
-import { spanIn, withStore } from "./command.ts";
-import type { Command, CommandInput } from "./command.ts";
+import { examples, spanIn, withStore } from "./command.ts";
+import type { Context, SpanOptions } from "./command.ts";
+
+interface ComputeOptions extends SpanOptions {
+  readonly call?: string;
+}
+
+export function addInsightCommands(program: Command, context: Context): void {
+  const insights = program.command("insights").description("Compute reports again.");
+  insights
+    .command("compute")
+    .description(
+      "Compute the reports of closed weeks and months again. The service may keep running.",
+    )
+    .requiredOption("--from <time>", "a time such as 2026-10-01, in or before the first period")
+    .requiredOption("--to <time>", "a time such as 2026-11-01, in or after the last period")
+    .option("--call <id>", "only the reports of this call")
+    .addHelpText("after", examples("sonde insights compute --from 2026-10-01 --to 2026-11-01"))
+    .action((options: ComputeOptions) => computeInsights(context, options));
+}
 
 /**
- * Those of every closed period of which some part lies from `from` (inclusive) to `to`
- * (exclusive). The service may keep running: whoever computes a report last has counted all that
- * the other did.
+ * Computes those of every closed period of which some part lies from `from` (inclusive) to `to`
+ * (exclusive). Whoever computes a report last has counted all that others did.
  */
-export const computeInsights: Command = {
-  options: ["from", "to", "call"],
-  async run({ config, values, print }) {
-    for (const option of ["from", "to"] as const)
-      if (values[option] === undefined)
-        throw invalid(
-          `insights compute needs --${option} TIME, for example --${option} 2026-10-01`,
-        );
-    const span = spanIn(values);
-    await withStore(config, async (store) => {
-      const keys = await keysOf(store, span, values.call);
-      const counts = await computeAll(store, keys, print);
-      const parts = Object.entries(counts).filter(([, count]) => count > 0);
-      const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
-      process.stderr.write(`${keys.length} reports: ${text === "" ? "no call ran" : text}\n`);
-      if (counts.failed > 0)
-        throw new Error(`${counts.failed} reports could not be computed; the service tries again`);
-    });
-  },
-};
+async function computeInsights({ config, print }: Context, options: ComputeOptions): Promise<void> {
+  const span = spanIn(options);
+  await withStore(config(), async (store) => {
+    const keys = await keysOf(store, span, options.call);
+    const counts = await computeAll(store, keys, print);
+    const parts = Object.entries(counts).filter(([, count]) => count > 0);
+    const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
+    process.stderr.write(`${keys.length} reports: ${text === "" ? "no call ran" : text}\n`);
+    if (counts.failed > 0)
+      throw new Error(`${counts.failed} reports could not be computed; the service tries again`);
+  });
+}
 
 /** The oldest period first. */
 async function keysOf(
@@ -59,7 +69,7 @@ async function keysOf(
   return keys;
 }
 
-async function computeAll(store: Store, keys: readonly InsightKey[], print: CommandInput["print"]) {
+async function computeAll(store: Store, keys: readonly InsightKey[], print: Context["print"]) {
   const { settleInsight } = await import("../aggregator/compute-insight.ts");
   const { createProgress } = await import("./progress.ts");
   const counts = { changed: 0, unchanged: 0, "kept, whose results or call are gone": 0, failed: 0 };

@@ -1,4 +1,6 @@
 // `sonde keys`: creates, lists and revokes API keys, and rotates the master key.
+import { Option } from "commander";
+import type { Command } from "commander";
 import { FIRST_OWNER } from "../compose/first-start.ts";
 import { issueKey, revokeKey as revoke } from "../compose/issue-key.ts";
 import type { IssuedKey } from "../compose/issue-key.ts";
@@ -7,65 +9,91 @@ import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
-import { ACTOR, actorIn, audit, withStore } from "./command.ts";
-import type { Command } from "./command.ts";
+import { ACTOR, actorIn, addOwnerOptions, audit, examples, withStore } from "./command.ts";
+import type { Context, OwnerOptions } from "./command.ts";
 
 const PAGE = 1000;
 
-export const createKey: Command = {
-  options: ["level", "owner", "org"],
-  async run({ config, values, print }) {
-    const access_level = (values.level ?? "VIEWER") as AccessLevel;
-    if (!ACCESS_LEVELS.includes(access_level))
-      throw invalid(`--level: ${show(values.level)} is not one of ${ACCESS_LEVELS.join(", ")}`);
-    const { owner, org } = actorIn(values) ?? { owner: FIRST_OWNER, org: null };
-    await withStore(config, async (store) => {
-      const issued = await issueKey(store, ACTOR, { owner, org, access_level });
-      const { key_id, api_key } = issued as IssuedKey; // a new id is never taken
-      print(`${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`);
-    });
-  },
-};
+interface KeyOptions extends OwnerOptions {
+  readonly level: AccessLevel;
+}
 
-export const listKeys: Command = {
-  run: ({ config, print }) =>
-    withStore(config, async (store) => {
-      let after: string | undefined = "";
-      while (after !== undefined) {
-        const keys = await store.apiKeys.list(null, { after, limit: PAGE });
-        for (const { key_id, created, owner, org, access_level } of keys) {
-          const line = { id: key_id, owner, org, access_level, created: formatInstant(created) };
-          print(`${JSON.stringify(line)}\n`);
-        }
-        after = keys.length < PAGE ? undefined : keys.at(-1)?.key_id;
+export function addKeyCommands(program: Command, context: Context): void {
+  const keys = program
+    .command("keys")
+    .description("Create, list and revoke API keys; rotate the master key.");
+  addOwnerOptions(
+    keys
+      .command("create")
+      .description("Create an API key, and print it: it is shown only once.")
+      .addOption(
+        new Option("--level <level>", "what it may do").choices(ACCESS_LEVELS).default("VIEWER"),
+      ),
+    `whose key it is (default: ${FIRST_OWNER})`,
+  )
+    .addHelpText(
+      "after",
+      examples("sonde keys create --level EDITOR", "sonde keys create --owner ann --org acme"),
+    )
+    .action((options: KeyOptions) => createKey(context, options));
+  keys
+    .command("list")
+    .description("List the active keys without their secrets, one JSON object a line.")
+    .addHelpText("after", examples("sonde keys list"))
+    .action(() => listKeys(context));
+  keys
+    .command("revoke")
+    .description("Revoke a key: requests with it are refused from now on.")
+    .argument("<id>", "a key's id, as `sonde keys list` shows it")
+    .addHelpText("after", examples("sonde keys revoke 0-first-key"))
+    .action((id: string) => revokeKey(context, id));
+  keys
+    .command("rotate-master")
+    .description("Re-encrypt every secret with the current master key: see docs/security.md.")
+    .addHelpText("after", examples("sonde keys rotate-master"))
+    .action(() => rotateMaster(context));
+}
+
+async function createKey({ config, print }: Context, options: KeyOptions): Promise<void> {
+  const { level: access_level } = options;
+  const { owner, org } = actorIn(options) ?? { owner: FIRST_OWNER, org: null };
+  await withStore(config(), async (store) => {
+    const issued = await issueKey(store, ACTOR, { owner, org, access_level });
+    const { key_id, api_key } = issued as IssuedKey; // a new id is never taken
+    print(`${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`);
+  });
+}
+
+const listKeys = ({ config, print }: Context) =>
+  withStore(config(), async (store) => {
+    let after: string | undefined = "";
+    while (after !== undefined) {
+      const keys = await store.apiKeys.list(null, { after, limit: PAGE });
+      for (const { key_id, created, owner, org, access_level } of keys) {
+        const line = { id: key_id, owner, org, access_level, created: formatInstant(created) };
+        print(`${JSON.stringify(line)}\n`);
       }
-    }),
-};
+      after = keys.length < PAGE ? undefined : keys.at(-1)?.key_id;
+    }
+  });
 
-export const revokeKey: Command = {
-  takesId: true,
-  async run({ config, id, print }) {
-    if (id === undefined) throw invalid("keys revoke needs a key id; `sonde keys list` shows them");
-    await withStore(config, async (store) => {
-      if (!(await revoke(store, ACTOR, id)))
-        throw invalid(`no active key ${show(id)}; \`sonde keys list\` shows them`);
-      print(`key ${id} revoked\n`);
-    });
-  },
-};
+const revokeKey = ({ config, print }: Context, id: string) =>
+  withStore(config(), async (store) => {
+    if (!(await revoke(store, ACTOR, id)))
+      throw invalid(`no active key ${show(id)}; \`sonde keys list\` shows them`);
+    print(`key ${id} revoked\n`);
+  });
 
 /** Re-encrypts every stored secret with the current master key; the service may keep running. */
-export const rotateMaster: Command = {
-  run: ({ config, print }) =>
-    withStore(config, async (store) => {
-      const { masterKeys } = store;
-      await masterKeys.claim();
-      await audit(store, { action: "rotate", kind: "master_key", object_id: masterKeys.keyId });
-      await masterKeys.rotate(({ what, checked, resealed }) =>
-        print(`${what}: ${checked} checked, ${resealed} re-encrypted\n`),
-      );
-      print(
-        "every secret is encrypted with the current master key: SONDE_MASTER_KEYS_OLD can be removed\n",
-      );
-    }),
-};
+const rotateMaster = ({ config, print }: Context) =>
+  withStore(config(), async (store) => {
+    const { masterKeys } = store;
+    await masterKeys.claim();
+    await audit(store, { action: "rotate", kind: "master_key", object_id: masterKeys.keyId });
+    await masterKeys.rotate(({ what, checked, resealed }) =>
+      print(`${what}: ${checked} checked, ${resealed} re-encrypted\n`),
+    );
+    print(
+      "every secret is encrypted with the current master key: SONDE_MASTER_KEYS_OLD can be removed\n",
+    );
+  });

@@ -9,37 +9,46 @@ import { openDataDir } from "../runtime/data-dir.ts";
 import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { audit, withStore } from "./command.ts";
-import type { Command, CommandInput } from "./command.ts";
+import type { Context } from "./command.ts";
 import { writeBundle } from "./location-bundle.ts";
 import { writeFiles } from "./written-files.ts";
 import type { WrittenFile } from "./written-files.ts";
 
-export const printAgentEnvironment: Command = {
-  takesId: true,
-  options: ["out", "bundle"],
-  run: ({ config, id = "", values, print }) =>
-    withStore(config, async (store) => {
-      const location = await findLocation(store, id);
-      await audit(store, { action: "read", kind: "location_key", object_id: id });
-      await handOver(store, { config, location, values, print });
-    }),
-};
+/** Where the environment of agents goes; to stdout by default. */
+export interface HandOver {
+  /** A folder. */
+  readonly out?: string | undefined;
+  /** An archive. */
+  readonly bundle?: string | undefined;
+}
 
-export const writeNatsConfig: Command = {
-  options: ["out"],
-  run: ({ config, values: { out }, print }) =>
-    withStore(config, async (store) => {
-      const access = await openLocationAccess(store, config);
-      const accounts = access.natsAccounts(await store.locations.list(), await store.now());
-      if (out === undefined) return print(accounts);
-      await audit(store, { action: "read", kind: "nats_user", object_id: "hub" });
-      const paths = writeFiles(out, [
-        { name: "accounts.conf", content: accounts },
-        { name: "hub.nk", content: `${access.hubNatsSeed()}\n`, isSecret: true },
-      ]);
-      for (const path of paths) print(`wrote ${path}\n`);
-    }),
-};
+export async function printAgentEnvironment(
+  context: Context,
+  id: string,
+  options: HandOver,
+): Promise<void> {
+  const config = context.config();
+  await withStore(config, async (store) => {
+    const location = await findLocation(store, id);
+    await audit(store, { action: "read", kind: "location_key", object_id: id });
+    await handOver(store, { config, location, options, print: context.print });
+  });
+}
+
+export async function writeNatsConfig(context: Context, { out }: HandOver): Promise<void> {
+  const config = context.config();
+  await withStore(config, async (store) => {
+    const access = await openLocationAccess(store, config);
+    const accounts = access.natsAccounts(await store.locations.list(), await store.now());
+    if (out === undefined) return context.print(accounts);
+    await audit(store, { action: "read", kind: "nats_user", object_id: "hub" });
+    const paths = writeFiles(out, [
+      { name: "accounts.conf", content: accounts },
+      { name: "hub.nk", content: `${access.hubNatsSeed()}\n`, isSecret: true },
+    ]);
+    for (const path of paths) context.print(`wrote ${path}\n`);
+  });
+}
 
 /** Throws for a location that does not exist, or was removed. */
 export async function findLocation(store: Store, id: string): Promise<StoredLocation> {
@@ -62,11 +71,13 @@ export async function handOver(
   {
     config,
     location,
-    values: { out, bundle },
+    options: { out, bundle },
     print,
-  }: Pick<CommandInput, "config" | "print"> & {
+  }: {
+    readonly config: Config;
     readonly location: StoredLocation;
-    readonly values: Pick<CommandInput["values"], "out" | "bundle">;
+    readonly options: HandOver;
+    readonly print: Context["print"];
   },
 ): Promise<void> {
   const environment = await agentEnvironment(store, config, location);

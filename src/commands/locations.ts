@@ -1,4 +1,5 @@
 // `sonde locations`: adds, lists and removes locations, and rotates their keys.
+import type { Command } from "commander";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { checkLocationId } from "../model/location.ts";
@@ -7,82 +8,160 @@ import { DEFAULT_GRACE_HOURS, keyVersionsAt } from "../model/location-key.ts";
 import { show } from "../model/validate.ts";
 import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { audit, withStore } from "./command.ts";
-import type { Command } from "./command.ts";
-import { findLocation, handOver } from "./location-files.ts";
-
-export const addLocation: Command = {
-  takesId: true,
-  options: ["label", "region", "bundle"],
-  async run({ config, id, values, print }) {
-    if (id === undefined)
-      throw invalid("locations add needs an id, for example `sonde locations add paris`");
-    checkLocationId(id);
-    const { label = id, region = "", bundle } = values;
-    await withStore(config, async (store) => {
-      const location = await insertLocation(store, { id, label, region });
-      await handOver(store, { config, location, values: { bundle }, print });
-    });
-  },
-};
-
-export const listLocations: Command = {
-  run: ({ config, print }) =>
-    withStore(config, async (store) => {
-      const now = await store.now();
-      for (const location of await store.locations.list()) {
-        const { id, label, region, key_version, key_changed } = location;
-        const isChanging = keyVersionsAt(location, now).opening.length > 1;
-        const previous_key_until = isChanging ? formatInstant(key_changed ?? now) : null;
-        print(`${JSON.stringify({ id, label, region, key_version, previous_key_until })}\n`);
-      }
-    }),
-};
+import { audit, examples, wholeNumberOf, withStore } from "./command.ts";
+import type { Context } from "./command.ts";
+import {
+  findLocation,
+  handOver,
+  printAgentEnvironment,
+  writeNatsConfig,
+} from "./location-files.ts";
+import type { HandOver } from "./location-files.ts";
 
 const HOUR_MS = 3_600_000;
 const MAX_GRACE_HOURS = 720;
+const AN_ID = "a location's id, as `sonde locations list` shows it";
 
-export const rotateLocationKey: Command = {
-  takesId: true,
-  options: ["grace"],
-  run: ({ config, id = "", values: { grace }, print }) =>
-    withStore(config, async (store) => {
-      const hours = graceOf(grace);
-      const location = await findLocation(store, id);
-      const now = await store.now();
-      if (hours > 0 && keyVersionsAt(location, now).opening.length > 1)
+interface AddOptions {
+  readonly label?: string;
+  readonly region: string;
+  readonly bundle?: string;
+}
+
+export function addLocationCommands(program: Command, context: Context): void {
+  const locations = program
+    .command("locations")
+    .description("Add, list and remove locations, and equip their agents.");
+  locations
+    .command("add")
+    .description("Add a location, and print the environment of its agents.")
+    .argument("<id>", "1 to 64 letters, digits, _ or -")
+    .option("--label <text>", "its name for people (default: the id)")
+    .option("--region <text>", "where it is", "")
+    .option("--bundle <file.tar>", "write all that a machine there needs, instead of printing")
+    .addHelpText(
+      "after",
+      examples(
+        "sonde locations add paris --label Paris --region eu",
+        "sonde locations add paris --bundle paris.tar",
+      ),
+    )
+    .action((id: string, options: AddOptions) => addLocation(context, id, options));
+  locations
+    .command("list")
+    .description("List the locations, one JSON object a line.")
+    .addHelpText("after", examples("sonde locations list"))
+    .action(() => listLocations(context));
+  addHandOverCommands(locations, context);
+  addChangeCommands(locations, context);
+}
+
+function addHandOverCommands(locations: Command, context: Context): void {
+  locations
+    .command("env")
+    .description("Print the environment of the location's agents, or write it as files.")
+    .argument("<id>", AN_ID)
+    .option("--out <folder>", "write files into this folder")
+    .option("--bundle <file.tar>", "write all that a machine there needs")
+    .addHelpText(
+      "after",
+      examples("sonde locations env paris", "sonde locations env paris --out agents/paris"),
+    )
+    .action((id: string, options: HandOver) => printAgentEnvironment(context, id, options));
+  locations
+    .command("nats-config")
+    .description("Print the accounts of NATS, or write them and the hub's user.")
+    .option("--out <folder>", "write files into this folder")
+    .addHelpText("after", examples("sonde locations nats-config --out nats"))
+    .action((options: HandOver) => writeNatsConfig(context, options));
+}
+
+function addChangeCommands(locations: Command, context: Context): void {
+  locations
+    .command("rotate")
+    .description("Give the location new keys: see docs/regions.md.")
+    .argument("<id>", AN_ID)
+    .option(
+      "--grace <hours>",
+      "how long the previous keys stay valid",
+      wholeNumberOf("--grace", 0, MAX_GRACE_HOURS, "hours"),
+      DEFAULT_GRACE_HOURS,
+    )
+    .addHelpText(
+      "after",
+      examples("sonde locations rotate paris", "sonde locations rotate paris --grace 0"),
+    )
+    .action((id: string, options: RotateOptions) => rotateLocationKey(context, id, options));
+  locations
+    .command("remove")
+    .description("Remove a location without deployments; its results stay.")
+    .argument("<id>", AN_ID)
+    .addHelpText("after", examples("sonde locations remove paris"))
+    .action((id: string) => removeLocation(context, id));
+}
+
+async function addLocation(
+  { config, print }: Context,
+  id: string,
+  { label = id, region, bundle }: AddOptions,
+): Promise<void> {
+  checkLocationId(id);
+  const settings = config();
+  await withStore(settings, async (store) => {
+    const location = await insertLocation(store, { id, label, region });
+    await handOver(store, { config: settings, location, options: { bundle }, print });
+  });
+}
+
+const listLocations = ({ config, print }: Context) =>
+  withStore(config(), async (store) => {
+    const now = await store.now();
+    for (const location of await store.locations.list()) {
+      const { id, label, region, key_version, key_changed } = location;
+      const isChanging = keyVersionsAt(location, now).opening.length > 1;
+      const previous_key_until = isChanging ? formatInstant(key_changed ?? now) : null;
+      print(`${JSON.stringify({ id, label, region, key_version, previous_key_until })}\n`);
+    }
+  });
+
+interface RotateOptions {
+  /** Hours. */
+  readonly grace: number;
+}
+
+const rotateLocationKey = ({ config, print }: Context, id: string, { grace }: RotateOptions) =>
+  withStore(config(), async (store) => {
+    const location = await findLocation(store, id);
+    const now = await store.now();
+    if (grace > 0 && keyVersionsAt(location, now).opening.length > 1)
+      throw invalid(
+        `location ${show(id)} has two valid keys until ${formatInstant(location.key_changed ?? now)}: rotate it again after that, or now with --grace 0, which cuts off agents that have an earlier key`,
+      );
+    const changed = now + grace * HOUR_MS;
+    await store.transaction(async (within) => {
+      if (!(await within.locations.rotateKey(location, changed)))
+        throw invalid(`another rotation of location ${show(id)} was first`);
+      await audit(within, { action: "rotate", kind: "location_key", object_id: id });
+    });
+    print(rotated(location, grace, changed));
+  });
+
+const removeLocation = ({ config, print }: Context, id: string) =>
+  withStore(config(), async (store) => {
+    await store.transaction(async (within) => {
+      await findLocation(within, id);
+      const deployments = await within.locations.deploymentsAt(id);
+      if (deployments > 0)
         throw invalid(
-          `location ${show(id)} has two valid keys until ${formatInstant(location.key_changed ?? now)}: rotate it again after that, or now with --grace 0, which cuts off agents that have an earlier key`,
+          `location ${show(id)} has ${deployments} deployment${deployments === 1 ? "" : "s"}: delete or move ${deployments === 1 ? "it" : "them"} first`,
         );
-      const changed = now + hours * HOUR_MS;
-      await store.transaction(async (within) => {
-        if (!(await within.locations.rotateKey(location, changed)))
-          throw invalid(`another rotation of location ${show(id)} was first`);
-        await audit(within, { action: "rotate", kind: "location_key", object_id: id });
-      });
-      print(rotated(location, hours, changed));
-    }),
-};
-
-export const removeLocation: Command = {
-  takesId: true,
-  run: ({ config, id = "", print }) =>
-    withStore(config, async (store) => {
-      await store.transaction(async (within) => {
-        await findLocation(within, id);
-        const deployments = await within.locations.deploymentsAt(id);
-        if (deployments > 0)
-          throw invalid(
-            `location ${show(id)} has ${deployments} deployment${deployments === 1 ? "" : "s"}: delete or move ${deployments === 1 ? "it" : "them"} first`,
-          );
-        if ((await within.locations.list()).length === 1)
-          throw invalid(`location ${show(id)} is the only one: add another one first`);
-        await within.locations.remove(id, await within.now());
-        await audit(within, { action: "delete", kind: "location", object_id: id });
-      });
-      print(`location ${id} was removed; its results stay. ${RELOAD} cuts off its agents.\n`);
-    }),
-};
+      if ((await within.locations.list()).length === 1)
+        throw invalid(`location ${show(id)} is the only one: add another one first`);
+      await within.locations.remove(id, await within.now());
+      await audit(within, { action: "delete", kind: "location", object_id: id });
+    });
+    print(`location ${id} was removed; its results stay. ${RELOAD} cuts off its agents.\n`);
+  });
 
 /** Throws when the location exists, or existed. */
 async function insertLocation(store: Store, location: Location): Promise<StoredLocation> {
@@ -100,14 +179,6 @@ async function insertLocation(store: Store, location: Location): Promise<StoredL
     await audit(within, { action: "create", kind: "location", object_id: id });
     return findLocation(within, id);
   });
-}
-
-function graceOf(text = String(DEFAULT_GRACE_HOURS)): number {
-  const hours = Number(text);
-  if (/^\d{1,3}$/.test(text) && hours <= MAX_GRACE_HOURS) return hours;
-  throw invalid(
-    `--grace: ${show(text)} is not a whole number of hours from 0 to ${MAX_GRACE_HOURS}`,
-  );
 }
 
 const RELOAD = "`sonde locations nats-config --out …` and a reload of NATS";

@@ -1,14 +1,26 @@
 // `sonde migrate`: brings the database schema up to date, and prints what it applied.
+import type { Command } from "commander";
 import { openDataDir } from "../runtime/data-dir.ts";
-import type { Command } from "./command.ts";
+import { examples } from "./command.ts";
+import type { Context } from "./command.ts";
+
+export function addMigrateCommand(program: Command, context: Context): void {
+  program
+    .command("migrate")
+    .summary("Bring the database schema up to date.")
+    .description(
+      "Bring the database schema up to date. The service does so at its start unless SONDE_MIGRATE is off.",
+    )
+    .addHelpText("after", examples("sonde migrate"))
+    .action(() => migrateSchema(context));
+}
 
 /** Also with SONDE_MIGRATE=off, and while the previous version serves. */
-export const migrateSchema: Command = {
-  async run({ config, print }) {
-    // Loaded here, because commands that need no store start in half the time without it.
-    const { migrateConfiguredStore } = await import("../compose/store.ts");
-    const applied = await migrateConfiguredStore(config, openDataDir(config.dataDir));
-    for (const name of applied) print(`applied ${name}\n`);
-    if (applied.length === 0) print("nothing to do: the database schema is up to date\n");
-  },
-};
+async function migrateSchema(context: Context): Promise<void> {
+  const config = context.config();
+  // Loaded here, because commands that need no store start in half the time without it.
+  const { migrateConfiguredStore } = await import("../compose/store.ts");
+  const applied = await migrateConfiguredStore(config, openDataDir(config.dataDir));
+  for (const name of applied) context.print(`applied ${name}\n`);
+  if (applied.length === 0) context.print("nothing to do: the database schema is up to date\n");
+}

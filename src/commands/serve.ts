@@ -1,28 +1,53 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
+import type { Command } from "commander";
 import type { Demo } from "../compose/demo.ts";
 import { KEY_FILE } from "../compose/first-start.ts";
-import { compose } from "../compose/process.ts";
 import type { System } from "../compose/process.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
-import { createLogger } from "../runtime/logger.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { VERSION } from "../version.ts";
-import type { CommandInput } from "./command.ts";
+import { examples } from "./command.ts";
+import type { Context } from "./command.ts";
+import { listenForStop } from "./stop-signal.ts";
+
+interface ServeOptions {
+  readonly roles?: string;
+  readonly demo?: true;
+}
+
+export function addServeCommand(program: Command, context: Context): void {
+  program
+    .command("serve")
+    .description("Run the roles of this process until a signal ends it.")
+    .option("--roles <list>", "of api, scheduler, agent and aggregator (default: all)")
+    .option("--demo", "with a target to measure, calls of it, and simulated history")
+    .addHelpText(
+      "after",
+      examples("sonde serve --demo", "sonde serve --roles api,scheduler,aggregator"),
+    )
+    .action((options: ServeOptions) => serve(context, options, listenForStop(systemClock)));
+}
 
 /**
  * Resolves when `stop` has resolved and everything has stopped; rejects if a service cannot start
  * or stop, or an agent's thread ends by itself. A signal during startup stops what has started;
  * while the process still waits for a server to connect to, the signal ends it immediately.
  */
-export async function serve(
-  { config, values, print }: CommandInput,
+async function serve(
+  { config: configured, print }: Context,
+  { roles, demo: isDemo }: ServeOptions,
   stop: Promise<NodeJS.Signals>,
 ): Promise<void> {
+  const config = configured({ SONDE_ROLES: roles });
+  // The other commands start in half the time without the modules of the service.
+  const { compose } = await import("../compose/process.ts");
+  const { createLogger } = await import("../runtime/logger.ts");
   const log = createLogger(config.logLevel);
   const dataDir = openDataDir(config.dataDir);
-  const demo = values.demo ? (await import("../compose/demo.ts")).createDemo(dataDir) : undefined;
+  const demo = isDemo ? (await import("../compose/demo.ts")).createDemo(dataDir) : undefined;
   let system: System | undefined;
   let endHistory = async (): Promise<void> => undefined;
   const start = async (): Promise<void> => {

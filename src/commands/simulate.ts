@@ -1,39 +1,64 @@
 // `sonde simulate`: fills the store with simulated results, and prints how many as one JSON object.
+import type { Command } from "commander";
 import { ensureLocation, FIRST_OWNER } from "../compose/first-start.ts";
-import { simulationOn, weeksUpTo } from "../compose/simulation.ts";
 import { invalid } from "../model/errors.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { FREQUENCIES } from "../model/slots.ts";
 import { show } from "../model/validate.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { createLogger } from "../runtime/logger.ts";
-import { fillStore, runsIn } from "../simulation/fill-store.ts";
-import { planOf } from "../simulation/plan.ts";
-import { ACTOR, actorIn, withStore } from "./command.ts";
-import type { CommandInput } from "./command.ts";
-import { createProgress } from "./progress.ts";
+import { ACTOR, actorIn, addOwnerOptions, examples, wholeNumberOf, withStore } from "./command.ts";
+import type { Context, OwnerOptions } from "./command.ts";
 import { listenForStop } from "./stop-signal.ts";
 
-const LIMITS = {
-  calls: { least: 1, most: 10_000 },
-  locations: { least: 1, most: 100 },
-  weeks: { least: 1, most: 520 },
-  seed: { least: 0, most: 4_294_967_295 },
-} as const;
-
-const DEFAULT_FREQUENCY = "5";
+const DEFAULT_FREQUENCY = 5;
 /** On a file, a service beside it waits its turn to write: for one transaction at most. */
 const ON_FILE = { batch: 24, pause: 0.5 };
 const ON_SERVER = { batch: 200, pause: 0 };
 
-/** Rejects with one line if an option is missing or not allowed, or a signal ends it. */
-export async function simulate({ config, values, print }: CommandInput): Promise<void> {
-  const seed = numberIn(values, "seed", "1");
-  const calls = numberIn(values, "calls");
-  const locations = numberIn(values, "locations");
-  const weeks = numberIn(values, "weeks");
-  const frequency = frequencyIn(values);
-  const { owner, org: owner_org } = actorIn(values) ?? { owner: FIRST_OWNER, org: null };
+interface SimulateOptions extends OwnerOptions {
+  readonly calls: number;
+  readonly locations: number;
+  readonly weeks: number;
+  readonly seed: number;
+  /** Minutes. */
+  readonly frequency: number;
+}
+
+export function addSimulateCommand(program: Command, context: Context): void {
+  const simulate = program
+    .command("simulate")
+    .summary("Fill the store with made-up results.")
+    .description("Fill the store with made-up results: see docs/simulation.md.")
+    .requiredOption("--calls <number>", "1 to 10000", wholeNumberOf("--calls", 1, 10_000))
+    .requiredOption("--locations <number>", "1 to 100", wholeNumberOf("--locations", 1, 100))
+    .requiredOption("--weeks <number>", "1 to 520", wholeNumberOf("--weeks", 1, 520))
+    .option(
+      "--frequency <minutes>",
+      "minutes from one run to the next",
+      frequencyOf,
+      DEFAULT_FREQUENCY,
+    )
+    .option(
+      "--seed <number>",
+      "the same seed makes the same results",
+      wholeNumberOf("--seed", 0, 4_294_967_295),
+      1,
+    );
+  addOwnerOptions(simulate, `whose calls they are (default: ${FIRST_OWNER})`)
+    .addHelpText("after", examples("sonde simulate --calls 10 --locations 3 --weeks 4"))
+    .action((options: SimulateOptions) => fillWithResults(context, options));
+}
+
+/** Rejects with one line if a signal ends it. */
+async function fillWithResults(context: Context, options: SimulateOptions): Promise<void> {
+  const { calls, locations, weeks, seed, frequency } = options;
+  const { owner, org: owner_org } = actorIn(options) ?? { owner: FIRST_OWNER, org: null };
+  const config = context.config();
+  const { simulationOn, weeksUpTo } = await import("../compose/simulation.ts");
+  const { createLogger } = await import("../runtime/logger.ts");
+  const { fillStore, runsIn } = await import("../simulation/fill-store.ts");
+  const { planOf } = await import("../simulation/plan.ts");
+  const { createProgress } = await import("./progress.ts");
   const plan = planOf({ owner, owner_org, seed, calls, locations, frequency });
   const stop = stopSignal();
   await withStore(config, async (store) => {
@@ -63,27 +88,12 @@ export async function simulate({ config, values, print }: CommandInput): Promise
       seconds: Number(seconds.toFixed(1)),
       rows_per_second: Math.round(results / seconds),
     };
-    print(`${JSON.stringify(made)}\n`);
+    context.print(`${JSON.stringify(made)}\n`);
   });
 }
 
-/** Throws, naming what is allowed, if the option is missing and has no default. */
-function numberIn(
-  values: CommandInput["values"],
-  option: keyof typeof LIMITS,
-  otherwise?: string,
-): number {
-  const { least, most } = LIMITS[option];
-  const text = values[option] ?? otherwise;
-  const allowed = `a whole number from ${least} to ${most}`;
-  if (text === undefined) throw invalid(`simulate needs --${option}: ${allowed}`);
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : -1;
-  if (number < least || number > most)
-    throw invalid(`--${option}: ${show(text)} is not ${allowed}`);
-  return number;
-}
-
-function frequencyIn({ frequency: text = DEFAULT_FREQUENCY }: CommandInput["values"]): number {
+/** Minutes. Throws, naming what is allowed. */
+function frequencyOf(text: string): number {
   const found = FREQUENCIES.find((frequency) => String(frequency) === text);
   if (found === undefined)
     throw invalid(`--frequency: ${show(text)} is not one of ${FREQUENCIES.join(", ")} minutes`);

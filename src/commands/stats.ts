@@ -1,23 +1,40 @@
 // `sonde stats rebuild`: repairs statistics that differ from their results, and prints each as a
 // JSON object.
-import { daysToCheck, rebuildStats } from "../aggregator/rebuild-stats.ts";
+import type { Command } from "commander";
 import { invalid } from "../model/errors.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
-import { audit, spanIn, withStore } from "./command.ts";
-import type { CommandInput } from "./command.ts";
-import { createProgress } from "./progress.ts";
+import { audit, examples, spanIn, withStore } from "./command.ts";
+import type { Context, SpanOptions } from "./command.ts";
+
+interface RebuildOptions extends SpanOptions {
+  readonly call?: string;
+}
+
+export function addStatCommands(program: Command, context: Context): void {
+  const stats = program.command("stats").description("Repair statistics.");
+  stats
+    .command("rebuild")
+    .description("Repair statistics that differ from their results; print each as a JSON object.")
+    .option("--from <time>", "check from this ISO 8601 time on (default: all)")
+    .option("--to <time>", "check up to this ISO 8601 time (default: all)")
+    .option("--call <id>", "check only this call")
+    .addHelpText("after", examples("sonde stats rebuild", "sonde stats rebuild --from 2026-10-01"))
+    .action((options: RebuildOptions) => rebuild(context, options));
+}
 
 /** The service may keep running. A signal ends it between two repairs. */
-export async function rebuild({ config, values, print }: CommandInput): Promise<void> {
-  const span = spanIn(values);
-  await withStore(config, async (store) => {
-    const callIds = await callsFor(store, values.call);
-    const object_id = values.call ?? "";
+async function rebuild({ config, print }: Context, options: RebuildOptions): Promise<void> {
+  const span = spanIn(options);
+  const { daysToCheck, rebuildStats } = await import("../aggregator/rebuild-stats.ts");
+  const { createProgress } = await import("./progress.ts");
+  await withStore(config(), async (store) => {
+    const callIds = await callsFor(store, options.call);
+    const object_id = options.call ?? "";
     await audit(store, { action: "update", kind: "statistics", object_id });
-    const total = await daysToCheck(store, span, values.call);
+    const total = await daysToCheck(store, span, options.call);
     const progress = createProgress({ label: "checking", total, unit: "days" });
     const { checked, differed } = await rebuildStats({
       store,

@@ -78,7 +78,10 @@ describe.each(storeKinds)("sonde insights compute on %s", (kind) => {
   });
 
   it.each([
-    [["--to", "2026-06-01"], "insights compute needs --from TIME, for example --from 2026-10-01"],
+    [
+      ["--to", "2026-06-01"],
+      "insights compute needs --from <time>: a time such as 2026-10-01, in or before the first period; see `sonde insights compute --help`",
+    ],
     [
       ["--from", "June", "--to", "2026-06-01"],
       "--from: 'June' is not an ISO 8601 date or date-time",

@@ -14,17 +14,42 @@ import { COMPILED_CODE, makeFolder, oneLine, runSonde, startSonde } from "../sup
 import type { TestFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
-const USAGE = /^sonde \d+\.\d+\.\d+: [^]+ sonde serve [^]+ sonde migrate /;
-
 describe("the command line", { timeout: 60_000 }, () => {
-  it.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [[]]])(
-    "prints its usage: %j",
-    async (args) => {
-      const { code, stdout, stderr } = await runSonde(args);
-      expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(USAGE);
-    },
-  );
+  it.concurrent.each([
+    [[], /^Usage: sonde COMMAND [^]+\n {2}serve [^]+\n {2}migrate /],
+    [["-h"], /^Usage: sonde COMMAND /],
+    [["help"], /^Usage: sonde COMMAND /],
+    [["help", "keys"], /^Usage: sonde keys [^]+\n {2}revoke /],
+    [
+      ["keys", "revoke", "--help"],
+      /^Usage: sonde keys revoke [^]+Example:\n {2}sonde keys revoke /,
+    ],
+  ])("explains itself: %j", async (args, help) => {
+    const { code, stdout, stderr } = await runSonde(args);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(help);
+  });
+
+  it("gives an example of each command, in 80 columns", async () => {
+    const helpOf = async (...words: string[]): Promise<string> => {
+      let text = "";
+      await runCommand([...words, "--help"], {}, (part) => void (text += part));
+      return text;
+    };
+    const commandsIn = (help: string): string[] =>
+      [...help.matchAll(/^ {2}([a-z][a-z-]*) {2,}[A-Z]/gm)].map(([, name = ""]) => name);
+    const top = await helpOf();
+    expect(commandsIn(top).length).toBeGreaterThan(10);
+    for (const name of commandsIn(top)) {
+      const help = await helpOf(name);
+      const below = commandsIn(help);
+      const helps = await Promise.all(below.map((each) => helpOf(name, each)));
+      for (const each of below.length > 0 ? helps : [help])
+        expect(each).toMatch(/\nExamples?:\n {2}\S*\s?\S*sonde/);
+      for (const line of [top, help, ...helps].join("").split("\n"))
+        expect(line.length, line).toBeLessThanOrEqual(80);
+    }
+  });
 
   it("prints its version", async () => {
     const { code, stdout } = await runSonde(["--version"]);
@@ -45,24 +70,37 @@ describe("the command line", { timeout: 60_000 }, () => {
   });
 
   it.concurrent.each([
-    [["frob"], /^sonde: unknown command 'frob'\n\nsonde /],
-    [["keys"], /^sonde: unknown command 'keys'\n\nsonde /],
-  ])("rejects the unknown command %j with the usage", async (args, message) => {
+    [["frob"], /^sonde: unknown command 'frob': the commands are serve, .*; see `sonde --help`$/],
+    [["sevre"], /^sonde: unknown command 'sevre': did you mean serve\? See `sonde --help`$/],
+    [["keys"], /^sonde: keys needs a command: create, .*; see `sonde keys --help`$/],
+  ])("rejects the unknown command %j with one line", async (args, message) => {
     const { code, stdout, stderr } = await runSonde(args);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(message);
+    expect(oneLine(stderr)).toMatch(message);
   });
 
   it.concurrent.each([
-    [["serve", "--frob"], "Unknown option '--frob'; see `sonde --help`"],
+    [
+      ["serve", "--frob"],
+      "unknown option '--frob': serve takes --roles, --demo; see `sonde serve --help`",
+    ],
+    [
+      ["serve", "--role", "api"],
+      "unknown option '--role': did you mean --roles? See `sonde serve --help`",
+    ],
     [
       ["keys", "create", "--level"],
-      "Option '--level <value>' argument missing; see `sonde --help`",
+      "keys create needs --level <level>: one of VIEWER, EDITOR, OWNER; see `sonde keys create --help`",
     ],
-    [["serve", "--level", "OWNER"], "serve does not take --level"],
-    [["serve", "now"], "serve does not take 'now'"],
-    [["keys", "create", "--level", "ROOT"], "--level: 'ROOT' is not one of VIEWER, EDITOR, OWNER"],
-    [["keys", "revoke"], "keys revoke needs a key id; `sonde keys list` shows them"],
+    [["serve", "now"], "serve does not take 'now'; see `sonde serve --help`"],
+    [
+      ["keys", "create", "--level", "ROOT"],
+      "--level: 'ROOT' is not one of VIEWER, EDITOR, OWNER; see `sonde keys create --help`",
+    ],
+    [
+      ["keys", "revoke"],
+      "keys revoke needs <id>: a key's id, as `sonde keys list` shows it; see `sonde keys revoke --help`",
+    ],
     [["keys", "revoke", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
     [["stats", "rebuild", "--from", "x"], "--from: 'x' is not an ISO 8601 date or date-time"],
     [["stats", "rebuild", "--to", ""], "--to: '' is not an ISO 8601 date or date-time"],
@@ -74,7 +112,10 @@ describe("the command line", { timeout: 60_000 }, () => {
       ["stats", "rebuild", "--call", "nope"],
       "--call: no call 'nope' has results or statistics; without --call, all are checked",
     ],
-    [["locations", "add"], "locations add needs an id, for example `sonde locations add paris`"],
+    [
+      ["locations", "add"],
+      "locations add needs <id>: 1 to 64 letters, digits, _ or -; see `sonde locations add --help`",
+    ],
     [["locations", "add", "a b"], "'a b' is not a location id (1 to 64 letters, digits, _ or -)"],
   ])("rejects %j with one line", async (args, message) => {
     using folder = makeFolder();

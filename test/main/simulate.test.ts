@@ -95,10 +95,13 @@ describe("sonde simulate", { timeout: 60_000 }, () => {
   });
 
   it.each([
-    [[], "simulate needs --calls: a whole number from 1 to 10000"],
+    [[], "simulate needs --calls <number>: 1 to 10000; see `sonde simulate --help`"],
     [["--calls", "0"], "--calls: '0' is not a whole number from 1 to 10000"],
     [["--calls", "10001"], "--calls: '10001' is not a whole number from 1 to 10000"],
-    [["--calls", "1"], "simulate needs --locations: a whole number from 1 to 100"],
+    [
+      ["--calls", "1"],
+      "simulate needs --locations <number>: 1 to 100; see `sonde simulate --help`",
+    ],
     [
       ["--calls", "1", "--locations", "1e1"],
       "--locations: '1e1' is not a whole number from 1 to 100",

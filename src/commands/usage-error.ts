@@ -1,0 +1,62 @@
+// What a user reads who has mistyped a command: one line that names what was given and what is
+// allowed.
+import type { Command, CommanderError } from "commander";
+import { show } from "../model/validate.ts";
+
+/** For an error that the command line library found while it read the arguments of `command`. */
+export function usageError(command: Command, { code, message }: CommanderError): Error {
+  const path = pathOf(command);
+  const fault = faultIn(command, code, message.replace(/^error: /, ""));
+  return new Error(`${fault}${fault.endsWith("?") ? " See" : "; see"} \`${path} --help\``);
+}
+
+/** The command's words, from the program's name on. */
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+function faultIn(command: Command, code: string, message: string): string {
+  const [fault = "", suggestion] = message.split("\n");
+  const name = command.parent ? pathOf(command).replace(/^\S+ /, "") : command.name();
+  switch (code) {
+    case "commander.unknownCommand":
+      return `${fault}: ${meantBy(suggestion) ?? `the commands are ${commandsOf(command)}`}`;
+    case "commander.unknownOption":
+      return `${fault}: ${meantBy(suggestion) ?? `${name} takes ${optionsOf(command)}`}`;
+    case "commander.help":
+      return `${name} needs a command: ${commandsOf(command)}`;
+    case "commander.missingArgument": {
+      const missing = command.registeredArguments[command.args.length];
+      return `${name} needs <${missing?.name()}>: ${missing?.description}`;
+    }
+    case "commander.missingMandatoryOptionValue":
+    case "commander.optionMissingArgument": {
+      const option = command.options.find(({ flags }) => fault.includes(`'${flags}'`));
+      const choices = option?.argChoices && `one of ${option.argChoices.join(", ")}`;
+      return `${name} needs ${option?.flags}: ${choices ?? option?.description}`;
+    }
+    case "commander.invalidArgument":
+      return invalidValueIn(fault);
+    case "commander.excessArguments":
+      return `${name} does not take ${show(command.args.slice(command.registeredArguments.length).join(" "))}`;
+    default:
+      return message.replaceAll("\n", " ");
+  }
+}
+
+/** `(Did you mean …?)` within a sentence. */
+const meantBy = (suggestion: string | undefined): string | undefined =>
+  suggestion?.replace(/^\(Did/, "did").replace(/\)$/, "");
+
+const commandsOf = (command: Command): string =>
+  command.commands.map((each) => each.name()).join(", ");
+
+const optionsOf = (command: Command): string =>
+  command.options.map(({ long }) => long).join(", ") || "no options";
+
+/** `option '--a <b>' argument 'c' is invalid. Allowed choices are d, e.` in the words of ours. */
+const invalidValueIn = (fault: string): string =>
+  fault.replace(
+    /^option '(?:-\w, )?(--[\w-]+)[^']*' argument (.*) is invalid\. Allowed choices are (.*)\.$/s,
+    "$1: $2 is not one of $3",
+  );
