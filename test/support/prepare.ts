@@ -34,6 +34,12 @@ const REQUIREMENTS: readonly Requirement[] = [
     isPresent: () => ["prometheus", "promtool"].every((name) => findProgram(name) !== undefined),
   },
   {
+    what: "Alertmanager and its amtool",
+    debianPackage: "prometheus-alertmanager",
+    isPresent: () =>
+      ["prometheus-alertmanager", "amtool"].every((name) => findProgram(name) !== undefined),
+  },
+  {
     what: "systemd-analyze",
     debianPackage: "systemd",
     isPresent: () => findProgram("systemd-analyze") !== undefined,
