@@ -23,7 +23,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "runtime/": {
     ours: ["runtime/"],
-    packages: ["pino", "prom-client", "node-cron", "jose"],
+    packages: ["pino", "pino-pretty", "prom-client", "node-cron", "jose"],
   },
   "bus/": {
     ours: ["model/", "runtime/", "bus/"],
@@ -100,6 +100,7 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
   ["node-cron", /from "node-cron"/, "runtime/cron.ts"],
   ["commander", /from "commander"/, "commands/"],
   ["pino", /from "pino"/, "runtime/logger.ts"],
+  ["pino-pretty", /from "pino-pretty"/, "runtime/pretty-log.ts"],
 ];
 
 const MAX_LINES = 250;

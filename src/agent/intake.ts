@@ -210,6 +210,6 @@ async function runInTime(
   const isTooLate = !place || now > tick.latest_start;
   if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
   const report = isTooLate ? missedReport(settings, tick) : await makeRun(settings, run, control);
-  runLog.ended(report, lateness);
+  runLog.ended(report, tick, now - startOf(tick));
   return report;
 }

@@ -1,7 +1,8 @@
 // What the log and the metrics say about runs: a line for each call that did not pass, and every
-// minute a summary. At the level `debug`, every call has its line. Lines hold ids, codes and
+// minute a summary. At the level `debug`, every call has its line. Lines hold ids, names, codes and
 // numbers only.
 import type { RunReport, WorkflowResult, ReportedResult } from "../model/result.ts";
+import type { Tick } from "../model/tick.ts";
 import { isUncertain } from "../model/timing.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
@@ -19,18 +20,18 @@ export function createRunLog(given: Logger, metrics: AgentMetrics) {
 
   function note(outcome: ReportedResult | WorkflowResult, name: string, facts: () => object): void {
     const { result, result_category } = outcome.meta;
-    if (result === "MISSED") log.warn(facts(), "tick missed");
+    if (result === "MISSED") log.warn(facts(), "run missed");
     else if (result === "AGENT_ERROR") log.warn(facts(), name);
     else if (result_category !== "PASS") log.info(facts(), name);
     else if (logsAll) log.debug(facts(), name);
   }
 
-  function noteCall(result: ReportedResult, lateness: object): void {
+  function noteCall(result: ReportedResult, tick: Tick, lateness: object): void {
     const { uncertainty } = result.timing;
     if (uncertainty != null) metrics.timingUncertainty.observe(uncertainty / 1000);
     if (isUncertain(result.timing)) metrics.uncertainResults.inc();
     count(summary, result);
-    note(result, "call finished", () => ({ ...factsOfCall(result), ...lateness }));
+    note(result, "call finished", () => ({ ...factsOfCall(result, tick), ...lateness }));
   }
 
   const summarize = (): void => {
@@ -39,10 +40,10 @@ export function createRunLog(given: Logger, metrics: AgentMetrics) {
   };
 
   return {
-    /** Call it once for each run. `lateness_ms` is the time between due time and start. */
-    ended({ results, workflow }: RunReport, lateness_ms: number): void {
+    /** Call it once for each run. `lateness_ms`: its start after its place in time. */
+    ended({ results, workflow }: RunReport, tick: Tick, lateness_ms: number): void {
       summary.max_lateness_ms = Math.max(summary.max_lateness_ms, lateness_ms);
-      for (const result of results) noteCall(result, workflow ? {} : { lateness_ms });
+      for (const result of results) noteCall(result, tick, workflow ? {} : { lateness_ms });
       for (const { meta } of workflow && results.length === 0 ? [workflow] : results)
         metrics.runs.inc({ result: meta.result });
       if (!workflow) return;
@@ -70,9 +71,12 @@ function count(summary: ReturnType<typeof newSummary>, { meta }: ReportedResult)
   else summary.failed += 1;
 }
 
-const factsOfCall = ({ id, meta, timing }: ReportedResult) => ({
+const factsOfCall = ({ id, meta, timing }: ReportedResult, { calls }: Tick) => ({
   call_id: meta.call_id,
+  call_name: calls.find(({ result_id }) => result_id === id)?.name,
+  deployment_id: meta.deployment_id,
   result_id: id,
+  ...(meta.workflow_result_id !== null && { workflow_result_id: meta.workflow_result_id }),
   result: meta.result,
   http_code: meta.http_code,
   latency_ms: timing.total,
@@ -80,6 +84,8 @@ const factsOfCall = ({ id, meta, timing }: ReportedResult) => ({
 
 const factsOfWorkflow = ({ id, meta, counts }: WorkflowResult) => ({
   workflow_id: meta.workflow_id,
+  workflow_name: meta.name,
+  deployment_id: meta.deployment_id,
   workflow_result_id: id,
   result: meta.result,
   ...counts,

@@ -39,9 +39,10 @@ export function createHeartbeatHandler(options: AgentListOptions): HeartbeatHand
         return;
       }
       await store.agents.record(heartbeat, { now, refused: refused !== undefined });
+      log.debug({ location_id, agent_id, state: heartbeat.state }, "heartbeat recorded");
       if (isTimeToForget()) await store.agents.forgetOld(now);
     } catch (err) {
-      log.debug({ err, agent_id }, "heartbeat not stored");
+      log.debug({ err, location_id, agent_id }, "heartbeat not recorded");
     }
   };
 }

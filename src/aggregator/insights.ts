@@ -70,14 +70,15 @@ export function createInsights(options: InsightsOptions) {
       const settled = await settleInsight(store, stale, signal);
       failed.delete(id);
       metrics.seconds.observe((clock.monotonic() - started) / 1000);
-      if (settled !== "stored") log.debug({ insight: id, reason: settled }, "insight not stored");
+      if (settled !== "stored")
+        log.debug({ insight_id: id, reason: settled }, "insight not stored");
       return settled;
     } catch (err) {
       if (signal?.aborted) throw err;
       // A statement of one report may fail while the database serves all the others.
       if (isUnavailable(err)) await store.ping();
       failed.set(id, clock.monotonic() + RETRY_MS);
-      log.error({ err, insight: id }, "insight could not be computed; retrying in an hour");
+      log.error({ err, insight_id: id }, "insight could not be computed; retrying in an hour");
       return "failed" as const;
     }
   };

@@ -54,8 +54,8 @@ async function recordOneByOne(
     } catch (err) {
       if (isUnavailable(err)) throw err;
       metrics.results.inc({ outcome: "unusable" });
-      const { run_id, location_id } = report;
-      log.error({ err, run_id, location_id }, "result could not be stored");
+      const { run_id, location_id, agent_id } = report;
+      log.error({ err, run_id, location_id, agent_id }, "report could not be recorded");
     }
   }
 }

@@ -59,19 +59,23 @@ const LONGEST_PAUSE_MS = 1000;
 export function createRetention(
   options: RetentionOptions & { readonly log: Logger; readonly metrics: AggregatorMetrics },
 ): Service {
-  const { log, metrics } = options;
+  const { log, metrics, clock } = options;
   const cron = createCron({
     name: "retention",
     expression: HOURLY,
     log,
     async work(signal) {
+      const began = clock.monotonic();
       const counts: Partial<Record<ExpiringKind, number>> = {};
       const onRemoved = ({ kind, rows }: RemovedKind): void => {
         counts[kind] = rows;
         metrics.removed.inc({ kind }, rows);
       };
       if ((await removeExpired({ ...options, signal, onRemoved })) !== "held elsewhere")
-        log.info(counts, "expired data removed");
+        log.info(
+          { ...counts, duration_ms: Math.round(clock.monotonic() - began) },
+          "expired data removed",
+        );
     },
   });
   return {

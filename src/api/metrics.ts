@@ -50,7 +50,11 @@ export function observeRequests(
     const { requests, durations } = instrumentsOf(method, route, String(status));
     requests.inc();
     durations.observe(duration_ms / 1000);
-    log.debug({ method, route, status, duration_ms }, "request answered");
+    const key_id = request.principal?.key_id;
+    log.debug(
+      { request_id: request.id, key_id, method, route, status, duration_ms },
+      "request answered",
+    );
   };
   app.decorateRequest("began", 0);
   app.addHook("onRequest", (request, _reply, done) => {

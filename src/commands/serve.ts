@@ -1,16 +1,15 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
 import type { Command } from "commander";
 import type { Demo } from "../compose/demo.ts";
-import { KEY_FILE } from "../compose/first-start.ts";
 import type { System } from "../compose/process.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { VERSION } from "../version.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { greeting, historyReady } from "./greeting.ts";
 import { listenForStop } from "./stop-signal.ts";
 
 interface ServeOptions {
@@ -37,15 +36,16 @@ export function addServeCommand(program: Command, context: Context): void {
  * while the process still waits for a server to connect to, the signal ends it immediately.
  */
 async function serve(
-  { config: configured, print }: Context,
+  { config: configured, print: toStdout }: Context,
   { roles, demo: isDemo }: ServeOptions,
   stop: Promise<NodeJS.Signals>,
 ): Promise<void> {
   const config = configured({ SONDE_ROLES: roles });
   // The other commands start in half the time without the modules of the service.
   const { compose } = await import("../compose/process.ts");
-  const { createLogger } = await import("../runtime/logger.ts");
-  const log = createLogger(config.logLevel);
+  const { logSettingsOf, openLog } = await import("../runtime/logger.ts");
+  const logSettings = logSettingsOf(config.logLevel, config.logFormat);
+  const { log, print = toStdout } = await openLog(logSettings);
   const dataDir = openDataDir(config.dataDir);
   const demo = isDemo ? (await import("../compose/demo.ts")).createDemo(dataDir) : undefined;
   let system: System | undefined;
@@ -60,7 +60,7 @@ async function serve(
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
       // Before the demo's calls: if those fail, the first key has been shown.
-      print(greeting(system, dataDir, demo, config.publicUrl));
+      print(greeting(system, { dataDir, demo, publicUrl: config.publicUrl }));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
       endHistory = startHistory(demo, system, log, (apiUrl) =>
@@ -82,40 +82,6 @@ async function serve(
   await endHistory();
   await system.lifecycle.stop();
   log.info("stopped");
-}
-
-/** The addresses and the first key, if this process runs the API. */
-function greeting(
-  system: System,
-  dataDir: DataDir,
-  demo: Demo | undefined,
-  publicUrl: string | undefined,
-): string {
-  const { api, ops } = system;
-  if (!api) return "";
-  const apiUrl = publicUrl ?? api.address() ?? "";
-  const opsAddress = ops.address();
-  const key = system.firstKey();
-  return [
-    "",
-    `  Sonde is at        ${apiUrl}/api/2/`,
-    `  documentation      ${apiUrl}/docs`,
-    `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
-    ...(demo
-      ? [`  demo target        http://${demo.address()}/steady, /slow, /flaky, /failing, /cookies`]
-      : []),
-    ...(key
-      ? [
-          "",
-          `  The first key (level OWNER), shown only once and saved in ${dataDir.path(KEY_FILE)}:`,
-          `  ${key}`,
-          "",
-          `  curl -H 'Authorization: Bearer ${key}' '${apiUrl}/api/2/calls/?debug=1'`,
-        ]
-      : []),
-    "",
-    "",
-  ].join("\n");
 }
 
 /** Does nothing unless this process runs the API that creates them. */
@@ -152,15 +118,4 @@ function startHistory(
     controller.abort();
     await filled;
   };
-}
-
-function historyReady(apiUrl: string, dataDir: DataDir): string {
-  const key = dataDir.read(KEY_FILE) === undefined ? "…" : `$(cat ${dataDir.path(KEY_FILE)})`;
-  return [
-    "",
-    '  Nine weeks of simulated results are ready, of calls named "Simulated: …". Their scores:',
-    `  curl -H "Authorization: Bearer ${key}" '${apiUrl}/api/2/insights/rank/?weekly=true&debug=1'`,
-    "",
-    "",
-  ].join("\n");
 }

@@ -6,6 +6,7 @@ import { serveThreadBus } from "../bus/thread-bus.ts";
 import type { Config } from "../config/config.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
 import type { Service } from "../runtime/lifecycle.ts";
+import { logSettingsOf } from "../runtime/logger.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
 import type { ThreadCalls } from "../runtime/thread-calls.ts";
@@ -70,7 +71,7 @@ export function startAgentThread(config: Config, log: Logger) {
 function startWorker(config: Config, port?: MessagePort) {
   const data: AgentThreadData = {
     config: agentBusConfigOf(config),
-    logLevel: config.logLevel,
+    log: logSettingsOf(config.logLevel, config.logFormat),
     port,
   };
   const worker = new Worker(new URL("./agent-worker-entry.ts", import.meta.url), {

@@ -6,4 +6,7 @@ import type { AgentThreadData } from "./agent-worker.ts";
 keepCompiledCode();
 // Only what is imported from here on is kept.
 const { serveAgent } = await import("./agent-worker.ts");
-if (parentPort) serveAgent(parentPort, workerData as AgentThreadData);
+const { openLog } = await import("../runtime/logger.ts");
+const data = workerData as AgentThreadData;
+const { log } = await openLog(data.log);
+if (parentPort) serveAgent(parentPort, data, log);

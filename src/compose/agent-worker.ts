@@ -6,8 +6,7 @@ import type { Agent } from "../agent/agent.ts";
 import { createThreadBus } from "../bus/thread-bus.ts";
 import type { ServerAddress } from "../net/egress.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
-import { createLogger } from "../runtime/logger.ts";
-import type { LogLevel } from "../runtime/logger.ts";
+import type { Logger, LogSettings } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
 import type { MetricsSnapshot } from "../runtime/metrics.ts";
 import { SealError } from "../runtime/secrets.ts";
@@ -22,7 +21,7 @@ import type { LocationKeys } from "./location-keys.ts";
 /** The data of the worker. */
 export interface AgentThreadData {
   readonly config: BusConfig;
-  readonly logLevel: LogLevel;
+  readonly log: LogSettings;
   /** To the bus of this process; undefined where an agent has a connection to NATS. */
   readonly port: MessagePort | undefined;
 }
@@ -53,8 +52,11 @@ export interface AgentThreadCalls {
   metrics(): Promise<MetricsSnapshot>;
 }
 
-export function serveAgent(main: MessagePort, { config, logLevel, port }: AgentThreadData): void {
-  const log = createLogger(logLevel);
+export function serveAgent(
+  main: MessagePort,
+  { config, port }: AgentThreadData,
+  log: Logger,
+): void {
   const registry = new Registry();
   const own = { ports: new Set<number>(), servers: new Map<string, ServerAddress>() };
   let bus: AgentBus | undefined;

@@ -23,6 +23,7 @@ import {
 export const ROLES = ["api", "scheduler", "agent", "aggregator"] as const;
 export type Role = (typeof ROLES)[number];
 
+const LOG_FORMATS = ["auto", "json", "pretty"] as const;
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 const location = createValidator(LocationId);
@@ -172,6 +173,14 @@ export const SETTINGS = {
     meaning: `Minimum log level: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
     allowed: `one of ${LOG_LEVELS.join(", ")}`,
     parse: oneOf(LOG_LEVELS),
+  }),
+  logFormat: setting({
+    env: "SONDE_LOG_FORMAT",
+    default: "auto",
+    meaning:
+      "`json`: a JSON object a line; `pretty`: lines for people; `auto`: `pretty` on a terminal, otherwise `json`; see [Logs](logs.md)",
+    allowed: `one of ${LOG_FORMATS.join(", ")}`,
+    parse: oneOf(LOG_FORMATS),
   }),
   tokenInQuery: setting({
     env: "SONDE_TOKEN_IN_QUERY",

@@ -1,8 +1,18 @@
-// JSON logs on stdout, with secrets redacted.
+// The log on stdout, with secrets redacted: JSON lines, or lines for people on a terminal.
 import { pino } from "pino";
 import type { DestinationStream, LevelWithSilent as LogLevel, Logger } from "pino";
+import type { Terminal } from "./pretty-log.ts";
 
-export type { LevelWithSilent as LogLevel, Logger } from "pino";
+export type { DestinationStream, LevelWithSilent as LogLevel, Logger } from "pino";
+
+export type LogFormat = "json" | "pretty";
+
+/** What a process logs, and how; crosses to its threads. */
+export interface LogSettings {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly terminal?: Terminal;
+}
 
 const SECRET_FIELDS = [
   "authorization",
@@ -37,4 +47,29 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     redact: { paths: REDACTED, censor: "[redacted]" },
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+export interface Log {
+  readonly log: Logger;
+  /** Writes text among the lines without waiting for its reader; undefined in JSON. */
+  readonly print?: (text: string) => void;
+}
+
+/** The log of this process or thread. What makes lines for people is loaded only for them. */
+export async function openLog({ level, format, terminal }: LogSettings): Promise<Log> {
+  if (format === "json") return { log: createLogger(level) };
+  const { createPrettyOutput } = await import("./pretty-log.ts");
+  const { destination, print } = createPrettyOutput(terminal);
+  return { log: createLogger(level, destination), print };
+}
+
+/** `auto`: for people where they read it, which is on a terminal. */
+export function logSettingsOf(level: LogLevel, format: LogFormat | "auto"): LogSettings {
+  const { isTTY: isTerminal, columns } = process.stdout;
+  if (!isTerminal) return { level, format: format === "pretty" ? "pretty" : "json" };
+  return {
+    level,
+    format: format === "auto" ? "pretty" : format,
+    terminal: { hasColors: process.stdout.hasColors(), columns },
+  };
 }

@@ -62,8 +62,8 @@ async function publishAll(
     if (isUnavailable(err)) throw err;
     const [run] = runs;
     if (!run || runs.length === 1) {
-      const { result_id, deployment_id, target_id } = run ?? {};
-      options.log.error({ err, result_id, deployment_id, target_id }, "run cannot be published");
+      const { result_id: run_id, deployment_id, target_id } = run ?? {};
+      options.log.error({ err, run_id, deployment_id, target_id }, "run cannot be published");
       return;
     }
     // Halving finds it.

@@ -368,6 +368,8 @@ describe("an agent", () => {
         msg: "call finished",
         level: "info",
         call_id: "call",
+        call_name: "A call",
+        deployment_id: null,
         result_id: "run-1",
         result: "HTTP_SERVER_ERROR",
         http_code: 500,

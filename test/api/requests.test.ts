@@ -71,7 +71,7 @@ it("logs no key and no path", async () => {
   expect(api.logged()).not.toContain(api.ann.key);
   expect(api.logged()).not.toContain("secret-id");
   expect(api.logged()).toMatch(
-    /"method":"GET","route":"\/api\/2\/calls\/:id\/","status":404,"duration_ms":[\d.]+,"msg":"request answered"/,
+    /"request_id":"req-[\da-z]+","key_id":"[\da-z-]+","method":"GET","route":"\/api\/2\/calls\/:id\/","status":404,"duration_ms":[\d.]+,"msg":"request answered"/,
   );
 });
 

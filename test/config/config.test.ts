@@ -63,6 +63,7 @@ describe("the configuration", () => {
       egressAllow: [],
       uplinkCheck: [],
       logLevel: "info",
+      logFormat: "auto",
       tokenInQuery: true,
       maxRequestsPerMinute: 30_000,
       maxObjects: 100_000,

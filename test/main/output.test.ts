@@ -5,7 +5,9 @@ import { openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
+import { findProgram } from "../support/programs.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
@@ -63,3 +65,55 @@ it("may lose its reader: the service keeps running and stops normally", async ()
   child.kill("SIGTERM");
   expect(await exited).toEqual([0, null]);
 });
+
+/** Starts the service on a terminal. */
+function serveOnTerminal(env: Readonly<Record<string, string>>) {
+  const command = `exec ${process.execPath} ${MAIN} serve`;
+  const child = spawn(findProgram("script") ?? "script", ["-qfec", command, "/dev/null"], {
+    env: {
+      PATH: process.env["PATH"],
+      TERM: "xterm-256color",
+      SONDE_PORT: "0",
+      SONDE_OPS_PORT: "0",
+      ...env,
+    },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  let shown = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return {
+    shown: () => stripVTControlCharacters(shown),
+    type: (text: string): void => void child.stdin.write(text),
+    exited: once(child, "exit"),
+  };
+}
+
+const [CTRL_C, CTRL_S, CTRL_Q] = ["\u0003", "\u0013", "\u0011"] as const;
+
+it("is for people on a terminal, and a paused terminal holds up nothing", async () => {
+  using folder = makeFolder();
+  const { shown, type, exited } = serveOnTerminal({
+    SONDE_DATA_DIR: folder.dataDir,
+    SONDE_LOG_LEVEL: "debug",
+  });
+  await expect.poll(shown, { timeout: 30_000 }).toContain("scheduler lease taken");
+  const [first, ...lines] = shown().split("\r\n");
+  expect(first).toMatch(/^\d\d:\d\d:\d\d {2}INFO: sonde {6}ops server listening {2}host=127/);
+  expect(lines.filter((line) => /[{}]/.test(line))).toEqual([]);
+
+  const [, api] = /Sonde is at +(\S+)/.exec(shown()) ?? [];
+  type(CTRL_S);
+  let answered = 0;
+  const ask = async () => {
+    await fetch(`${api}nothing`, { method: "HEAD" }); // leaves a line
+    return (answered += 1);
+  };
+  // Its end is the only sign that the terminal has paused.
+  await expect.poll(async () => (await ask()) - shown().split("request answered").length).toBe(5);
+  type(CTRL_Q);
+  await expect.poll(() => shown().split("request answered").length - 1).toBe(answered);
+  type(CTRL_C);
+  expect(await exited).toEqual([0, null]);
+  expect(shown()).toMatch(/INFO: sonde {6}stopped\r\n$/);
+}, 60_000);

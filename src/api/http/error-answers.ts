@@ -27,8 +27,8 @@ export function answerError(
   reply: FastifyReply,
 ): void {
   const { status, headers, body } = toAnswer(reworded(error));
-  const { method, routeOptions } = request;
-  const line = { err: error, method, route: routeOptions.url, status };
+  const { id: request_id, method, routeOptions } = request;
+  const line = { err: error, request_id, method, route: routeOptions.url, status };
   if (status === 500) log.error(line, "request failed");
   else if (status > 500) log.warn(line, "request could not be served");
   void reply.code(status).headers(headers).send(body);

@@ -1,0 +1,84 @@
+// What `sonde serve` prints beside its log: where the API is, its first key, and what to try. Lines
+// fit a terminal of 80 columns, but for long paths.
+import { existsSync } from "node:fs";
+import { relative } from "node:path";
+import { styleText } from "node:util";
+import type { Demo } from "../compose/demo.ts";
+import { KEY_FILE } from "../compose/first-start.ts";
+import type { System } from "../compose/process.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+
+export interface Greeted {
+  readonly dataDir: DataDir;
+  readonly demo: Demo | undefined;
+  readonly publicUrl: string | undefined;
+}
+
+/** Nothing where this process does not run the API. */
+export function greeting(
+  { api, ops, firstKey }: Pick<System, "api" | "ops" | "firstKey">,
+  { dataDir, demo, publicUrl }: Greeted,
+): string {
+  if (!api) return "";
+  const apiUrl = publicUrl ?? api.address() ?? "";
+  const opsAddress = ops.address();
+  return [
+    "",
+    `  ${bold("Sonde is at")}        ${apiUrl}/api/2/`,
+    `  documentation      ${apiUrl}/docs`,
+    `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
+    ...(demo
+      ? [
+          `  demo target        http://${demo.address()}/`,
+          "                     steady, slow, flaky, failing, cookies: called every minute",
+        ]
+      : []),
+    ...keyLines(firstKey(), dataDir, `${apiUrl}/api/2/calls/?debug=1`),
+    "",
+    "",
+  ].join("\n");
+}
+
+function keyLines(key: string | undefined, dataDir: DataDir, url: string): string[] {
+  const file = dataDir.path(KEY_FILE);
+  if (key !== undefined)
+    return [
+      "",
+      `  The first key (level OWNER), shown only once and saved in ${file}:`,
+      `  ${bold(key)}`,
+      "",
+      ...request(`'Authorization: Bearer ${key}'`, url),
+    ];
+  return existsSync(file)
+    ? ["", `  The key is in      ${file}`, "", ...request(keyFrom(file), url)]
+    : [];
+}
+
+/** Once the demo's history is filled. */
+export function historyReady(apiUrl: string, dataDir: DataDir): string {
+  const file = dataDir.path(KEY_FILE);
+  const key = existsSync(file) ? keyFrom(file) : '"Authorization: Bearer …"';
+  return [
+    "",
+    '  Nine weeks of simulated results are ready, of calls named "Simulated: …".',
+    "  Their scores:",
+    "",
+    ...request(key, `${apiUrl}/api/2/insights/rank/?weekly=true&debug=1`),
+    "",
+    "",
+  ].join("\n");
+}
+
+const request = (header: string, url: string): string[] => [
+  `  curl -H ${header} \\`,
+  `    '${url}'`,
+];
+
+/** The header, with the key read from its file, which is named as shortly as possible. */
+function keyFrom(file: string): string {
+  const near = relative("", file);
+  return `"Authorization: Bearer $(cat ${near.length < file.length ? near : file})"`;
+}
+
+/** On a terminal only. */
+const bold = (text: string): string => styleText("bold", text);

@@ -1,0 +1,96 @@
+// Writes lines to a terminal or a pipe without ever waiting for whoever reads them: a paused
+// terminal (Ctrl-S, a selection in it) must not hold up the calls that a thread times.
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
+
+const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+/** Lines for a reader that pauses; then further ones are left out. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+const RETRY_MS = 50;
+/** How long the end of the process waits for a reader that has paused. */
+const LAST_WAIT_MS = 500;
+const LAST_RETRY_MS = 10;
+
+export interface LineWriter {
+  /** Written when it returns, unless the reader has paused. Never throws. */
+  write(line: string): void;
+  close(): void;
+}
+
+export function createLineWriter(fd: number): LineWriter {
+  const own = reopen(fd);
+  const target = own ?? fd;
+  let waiting: Buffer[] = [];
+  let [bytes, leftOut] = [0, 0];
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Writes what the reader takes now. */
+  const flush = (): void => {
+    while (waiting[0]) {
+      const taken = tryWrite(target, waiting[0]);
+      if (taken === "paused") break;
+      const rest = waiting[0].subarray(taken === "gone" ? waiting[0].length : taken);
+      bytes -= waiting[0].length - rest.length;
+      if (rest.length > 0) waiting[0] = rest;
+      else waiting.shift();
+    }
+    if (waiting.length > 0) timer ??= setInterval(flush, RETRY_MS).unref();
+    else resume();
+  };
+  const resume = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+    const missing = leftOut;
+    leftOut = 0;
+    if (missing > 0) add(`… ${missing} lines left out while nobody read them\n`);
+  };
+  const add = (line: string): void => {
+    const buffer = Buffer.from(line);
+    if (bytes + buffer.length > MAX_WAITING_BYTES) {
+      leftOut += 1;
+      return;
+    }
+    waiting.push(buffer);
+    bytes += buffer.length;
+    if (!timer) flush();
+  };
+  const last = (): void => {
+    for (let left = LAST_WAIT_MS; left > 0 && bytes > 0; left -= LAST_RETRY_MS) {
+      flush();
+      if (bytes > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_RETRY_MS);
+    }
+  };
+  process.on("exit", last);
+  return {
+    write: add,
+    close() {
+      process.off("exit", last);
+      last();
+      clearInterval(timer);
+      waiting = [];
+      if (own !== undefined) closeSync(own);
+    },
+  };
+}
+
+/**
+ * The same terminal or pipe, opened once more, so that only our own writes do not block. Undefined
+ * for what never blocks, or cannot be opened so.
+ */
+function reopen(fd: number): number | undefined {
+  try {
+    if (!isatty(fd) && !fstatSync(fd).isFIFO()) return undefined;
+    return openSync(`/dev/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns how many bytes were taken. A reader that has gone takes none, now or later. */
+function tryWrite(fd: number, buffer: Buffer): number | "paused" | "gone" {
+  try {
+    return writeSync(fd, buffer);
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "EAGAIN" ? "paused" : "gone";
+  }
+}

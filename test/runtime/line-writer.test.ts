@@ -1,0 +1,65 @@
+// Lines to a pipe whose reader pauses: the writer never waits, and says what it left out.
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createLineWriter } from "../../src/runtime/line-writer.ts";
+
+const MIB = 1024 * 1024;
+
+/** A named pipe: its two ends, and what there is to read now. */
+function openPipe() {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-pipe-"));
+  const path = join(folder, "pipe");
+  execFileSync("mkfifo", [path]);
+  const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writing = openSync(path, constants.O_WRONLY);
+  onTestFinished(() => {
+    closeSync(writing);
+    rmSync(folder, { recursive: true });
+  });
+  const buffer = Buffer.alloc(MIB);
+  const read = (): string => {
+    try {
+      return buffer.toString("utf8", 0, readSync(reading, buffer));
+    } catch {
+      return ""; // nothing there
+    }
+  };
+  return { writing, read, leave: () => closeSync(reading) };
+}
+
+it("writes lines when told, in order", () => {
+  const pipe = openPipe();
+  const writer = createLineWriter(pipe.writing);
+  writer.write("one\n");
+  writer.write("two\n");
+  expect(pipe.read()).toBe("one\ntwo\n");
+  writer.close();
+});
+
+it("keeps lines for a reader that pauses, then leaves lines out and says how many", async () => {
+  const pipe = openPipe();
+  const writer = createLineWriter(pipe.writing);
+  const line = `${"x".repeat(99)}\n`;
+  const count = 30_000; // 3 MB: more than the pipe and the writer hold together
+  for (let n = 0; n < count; n += 1) writer.write(line);
+  let text = "";
+  await expect
+    .poll(() => (text += pipe.read()), { interval: 5, timeout: 10_000 })
+    .toMatch(/left out/);
+  const [, leftOut = ""] = /… (\d+) lines left out while nobody read them\n$/.exec(text) ?? [];
+  const whole = text.split("\n").filter((each) => each === line.trimEnd());
+  expect(whole.length + Number(leftOut)).toBe(count);
+  expect(whole.length).toBeGreaterThan(MIB / 100);
+  writer.close();
+});
+
+it("goes on when its reader has gone", () => {
+  const pipe = openPipe();
+  const writer = createLineWriter(pipe.writing);
+  pipe.leave();
+  expect(() => writer.write("nobody reads this\n")).not.toThrow();
+  writer.close();
+});
