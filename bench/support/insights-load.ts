@@ -9,14 +9,19 @@ import { aCall, aReport, aRun } from "../../test/support/runs.ts";
 import type { BenchDatabase } from "./database.ts";
 import { BATCH } from "./results.ts";
 
-/** A Monday; the only period that closes in the week after it is its own. */
-export const WEEK_START = Date.UTC(2026, 9, 5);
+/**
+ * A Monday; the only period that closes in the week after it is its own. Far ahead, so that on
+ * PostgreSQL its days are tables: those that have passed when a store is made share one.
+ */
+export const WEEK_START = Date.UTC(2035, 9, 1);
 export const RESULTS_OF_WEEK = 10_080;
 
+const DAY_MS = 86_400_000;
 const TEMPLATE = "template";
 
 /** The first so many results of the week, of a call that is copied later. */
 export async function recordTemplate(store: Store, results: number): Promise<void> {
+  await makeDays(store);
   await insertCalls(store, [TEMPLATE]);
   for (let from = 0; from < results; from += BATCH) {
     const minutes = Array.from({ length: Math.min(BATCH, results - from) }, (_, n) => from + n);
@@ -26,6 +31,11 @@ export async function recordTemplate(store: Store, results: number): Promise<voi
     await store.pendingRuns.insert(runs);
     await store.results.record(runs.map((run, n) => aReport(run, outcomeOf(minutes[n] ?? 0))));
   }
+}
+
+/** From the day before the week to the day after it; the service makes them a few at a time. */
+async function makeDays(store: Store): Promise<void> {
+  for (let day = -1; day <= 7; day += 1) await store.retention.makeAhead(WEEK_START + day * DAY_MS);
 }
 
 /** Spread over some hundred milliseconds; one in a thousand fails, one in five hundred is slow. */

@@ -39,10 +39,6 @@ export type Computed = NewInsight | "call deleted" | "nothing ran" | "results re
 
 const MOST_OUTLIERS = 20;
 
-/** As many results as SQLite counts, or searches, in a few milliseconds: it blocks the process. */
-const COUNTED_AT_ONCE = 4000;
-const SEARCHED_AT_ONCE = 20_000;
-
 /** Rejects with the reason of the signal, if it aborts meanwhile. */
 export async function computeInsight(
   store: Store,
@@ -56,12 +52,13 @@ export async function computeInsight(
   const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
   if (results === 0) return "nothing ran";
   const range = { call_id, from: start, to: periodEnd(kind, start) };
+  const { atOnce } = store.insights;
   // There are at most as many statistics.
-  const days = results > SEARCHED_AT_ONCE ? daysOf(call_id, kind, start) : [range];
+  const days = results > atOnce.searched ? daysOf(call_id, kind, start) : [range];
   const hours = await readPieces(days, store.insights.hours, signal);
-  const read = await readLatencies(store, piecesOf(range, hours, COUNTED_AT_ONCE), signal);
+  const read = await readLatencies(store, piecesOf(range, hours, atOnce.counted), signal);
   if (read.score.made < madeIn(summaries)) return "results removed";
-  const searched = piecesOf(range, hours, SEARCHED_AT_ONCE);
+  const searched = piecesOf(range, hours, atOnce.searched);
   const outliers = await readOutliers(store, searched, read.score, signal);
   const report = reportOf({ call_id, kind, start }, { ...read, summaries, hours, outliers });
   return { ...report, ...ownerOf(call) };

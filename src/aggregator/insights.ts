@@ -159,12 +159,26 @@ async function settleMarked(
     if (!acquired) return counts;
     const until = acquired.now - INSIGHT_DELAY_MS;
     const page = await store.insights.listStale(until, after, REPORTS_A_STEP);
-    for (const stale of page) {
+    await forEach(page, store.insights.atOnce.reports, async (stale) => {
       const outcome = await settle(stale, signal);
       if (outcome) counts[outcome] = (counts[outcome] ?? 0) + 1;
-    }
+    });
     after = page.at(-1);
     if (page.length < REPORTS_A_STEP) return counts;
     await breathe(signal);
   }
+}
+
+/** So many at once. Rejects with the first failure, once nothing is under way any more. */
+async function forEach<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  const take = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, take));
+  for (const each of ended) if (each.status === "rejected") throw each.reason;
 }

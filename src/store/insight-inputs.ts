@@ -18,7 +18,27 @@ export interface ResultRange {
 /** Where outliers begin at a location. */
 export type Fence = Pick<LocationSpread, "location_id" | "outlier_from">;
 
+/** How much to ask for at once. */
+interface AtOnce {
+  /** Results to be counted with one statement; each may become a row. */
+  readonly counted: number;
+  /** Results to be searched with one statement. */
+  readonly searched: number;
+  /** Reports to be computed side by side. */
+  readonly reports: number;
+}
+
+/** SQLite blocks the process for as long as a statement takes: a few milliseconds. */
+const IN_PROCESS: AtOnce = { counted: 4000, searched: 20_000, reports: 1 };
+
+/**
+ * PostgreSQL reads the day before each range too: a result may start long after its id was made.
+ * While it counts for one report, this process scores another.
+ */
+const ON_SERVER: AtOnce = { counted: 50_000, searched: 500_000, reports: 2 };
+
 export const createInsightInputs = (database: Database) => ({
+  atOnce: database.rowLocks ? ON_SERVER : IN_PROCESS,
   /** Results other than COMPLETE have a latency of 0 here. */
   latencies: (range: ResultRange): Promise<CountedLatency[]> => countLatencies(database, range),
   /** The slowest, at most `limit`; those that are uncertain are none. */
@@ -46,7 +66,7 @@ async function countLatencies(database: Database, range: ResultRange): Promise<C
       select location, result,
         case when result = ${numberOf(database, "COMPLETE")} then ${LATENCY} else 0 end as latency,
         count(*) as count,
-        sum(case when ${IS_UNCERTAIN} then 1 else 0 end) as uncertain
+        count(*) filter (where ${IS_UNCERTAIN}) as uncertain
       from results where ${await inRange(database, range)}
       group by 1, 2, 3
     ) counted
