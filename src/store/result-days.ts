@@ -18,7 +18,7 @@ export interface TimeRange {
 }
 
 /** How far the start of a call may be from the time in its result's id, in milliseconds. */
-interface Spans {
+export interface Spans {
   readonly late: number;
   readonly early: number;
 }
@@ -46,15 +46,18 @@ export async function noteSpans(
     .execute();
 }
 
-/** Makes conditions that hold for all results that started in a range. */
-export async function nearStarts({
-  kysely,
-  rowLocks,
-}: Database): Promise<(range: TimeRange) => RawBuilder<boolean>> {
-  if (!rowLocks) return () => sql<boolean>`true`;
+/** Of all results stored so far. On PostgreSQL only. */
+export async function readSpans({ kysely }: Database): Promise<Spans> {
   const noted = await kysely.selectFrom("result_spans").selectAll().executeTakeFirstOrThrow();
-  const late = Math.max(noted.late, USUAL.late);
-  const early = Math.max(noted.early, USUAL.early);
+  return { late: Math.max(noted.late, USUAL.late), early: Math.max(noted.early, USUAL.early) };
+}
+
+/** Makes conditions that hold for all results that started in a range. */
+export async function nearStarts(
+  database: Database,
+): Promise<(range: TimeRange) => RawBuilder<boolean>> {
+  if (!database.rowLocks) return () => sql<boolean>`true`;
+  const { late, early } = await readSpans(database);
   return ({ start, end }) => idsBetween(start - late, end + early);
 }
 

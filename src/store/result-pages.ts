@@ -1,21 +1,20 @@
 // Pages of results, which three tables hold: those of calls, those of workflows, and pending runs.
 import { sql } from "kysely";
 import type { AliasableExpression, RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
-import { periodEnd } from "../model/periods.ts";
-import { decodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
-import type { Direction, ResultPage } from "./records.ts";
-import { expiredBefore, growingRanges, idsBetween, idsOfStarts } from "./result-days.ts";
+import type { ResultPage } from "./records.ts";
+import { windowsOfPage } from "./result-windows.ts";
 import type { Schema } from "./schema.ts";
 
 /** What a page asks of the ids and times in these columns. */
 export function placeOnPage(
   { after, order, from, to }: ResultPage,
-  columns: { readonly id: string; readonly time: string },
+  columns: { readonly id: string; readonly time: string | RawBuilder<number> },
 ): RawBuilder<boolean>[] {
-  const [id, time] = [sql.ref(columns.id), sql.ref(columns.time)];
+  const id = sql.ref(columns.id);
+  const time = typeof columns.time === "string" ? sql.ref(columns.time) : columns.time;
   const beyond = order === "desc" ? sql<boolean>`${id} < ${after}` : sql<boolean>`${id} > ${after}`;
   return [
     ...(after === "" ? [] : [beyond]),
@@ -34,18 +33,12 @@ export async function idsOnPage(
   page: ResultPage,
 ): Promise<string[]> {
   const { order, limit, from, to } = page;
-  const found =
-    from !== undefined || to !== undefined
-      ? await idsInTime(database, callId, page)
-      : await idsOfGroups(database, callId, page);
+  const isTimed = !database.rowLocks && (from !== undefined || to !== undefined);
+  const found = isTimed
+    ? idsOf(await timedQuery(database, callId, page).execute())
+    : await idsOfGroups(database, callId, page);
   found.sort();
   return (order === "desc" ? found.toReversed() : found).slice(0, limit);
-}
-
-async function idsInTime(database: Database, callId: string, page: ResultPage): Promise<string[]> {
-  const { from: start = 0, to: end = Infinity } = page;
-  const query = timedQuery(database, callId, page, await idsOfStarts(database, { start, end }));
-  return idsOf(await query.execute());
 }
 
 async function idsOfGroups(
@@ -56,9 +49,10 @@ async function idsOfGroups(
   const found: string[] = [];
   const all = chunksOf(await groupsOf(database, callId, page), MOST_GROUPS);
   if (all.length === 0) return found;
-  for (const days of await daysOfPage(database, callId, page)) {
+  const windows = database.rowLocks ? await windowsOfPage(database, callId, page) : [ANY_ID];
+  for (const ids of windows) {
     for (const groups of all) {
-      const query = groupedQuery(database, groups, page, days);
+      const query = groupedQuery(database, groups, page, ids);
       found.push(...idsOf(await query.execute()));
     }
     if (found.length >= page.limit) break;
@@ -67,40 +61,6 @@ async function idsOfGroups(
 }
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
-
-/** Where the page may begin and go on to: in ranges of the times in ids, in its order. */
-async function daysOfPage(
-  database: Database,
-  callId: string,
-  { after, order }: ResultPage,
-): Promise<RawBuilder<boolean>[]> {
-  if (!database.rowLocks) return [sql<boolean>`true`];
-  const direction = order === "desc" ? "backwards" : "forwards";
-  const begins = after === "" ? await firstOnPage(database, callId, direction) : decodeTime(after);
-  const ranges = growingRanges(database, begins, direction);
-  return ranges.map(({ start, end }, at) => {
-    const isFirst = at === 0 && after === "";
-    if (direction === "forwards") return idsBetween(isFirst ? 0 : start, end);
-    return idsBetween(start, isFirst ? Infinity : end);
-  });
-}
-
-/** About the time in the first id: of the oldest or newest day of which the call has statistics. */
-async function firstOnPage(
-  database: Database,
-  callId: string,
-  direction: Direction,
-): Promise<number> {
-  const days = database.kysely
-    .selectFrom("stats")
-    .where("call", "=", numberOf(database, callId))
-    .where("kind", "=", numberOf(database, "DAY"))
-    .where("period", ">=", await expiredBefore(database));
-  const { first, last } = await days
-    .select(({ fn }) => [fn.min("period").as("first"), fn.max("period").as("last")])
-    .executeTakeFirstOrThrow();
-  return (direction === "forwards" ? first : last && periodEnd("DAY", last)) ?? 0;
-}
 
 /** Results of one call with one outcome at one location, by their numbers. */
 export type Group = Pick<Selectable<Schema["results"]>, (typeof GROUP_COLUMNS)[number]>;
@@ -129,13 +89,15 @@ export function groupedQuery(
   { kysely, rowLocks }: Database,
   groups: readonly Group[],
   page: ResultPage,
-  days = ANY_DAY,
+  ids = ANY_ID,
 ): Ids {
   const { order, limit } = page;
+  // The sum keeps times from leading to their own index, which has all groups.
+  const place = rowLocks ? { id: "id", time: sql<number>`time + 0` } : RESULT_PLACE;
   const ofGroup = (numberIn: (column: keyof Group) => number | RawBuilder<number>) => {
-    let query = kysely.selectFrom("results").select("id").where(days);
+    let query = kysely.selectFrom("results").select("id").where(ids);
     for (const column of GROUP_COLUMNS) query = query.where(column, "=", numberIn(column));
-    for (const condition of placeOnPage(page, RESULT_PLACE)) query = query.where(condition);
+    for (const condition of placeOnPage(page, place)) query = query.where(condition);
     return query.orderBy("id", order).limit(limit);
   };
   const select = (ids: AliasableExpression<{ id: string }>): Ids =>
@@ -155,24 +117,22 @@ export function groupedQuery(
 
 const GROUP_COLUMNS = ["call", "location", "result"] as const;
 
-/** Results in a range of time: an index has those of a call by time, of all groups. */
-export function timedQuery(database: Database, callId: string, page: ResultPage, days = ANY_DAY) {
+/** On SQLite, results in a range of time: an index has those of a call by time, of all groups. */
+export function timedQuery(database: Database, callId: string, page: ResultPage) {
   const { order, limit, codes, location_id } = page;
   let query = database.kysely
     .selectFrom("results")
     .select("id")
-    .where("call", "=", numberOf(database, callId))
-    .where(days);
+    .where("call", "=", numberOf(database, callId));
   for (const condition of placeOnPage(page, RESULT_PLACE)) query = query.where(condition);
   // The sign keeps these from leading to the index of groups, which has all times.
   if (location_id !== undefined)
     query = query.where(sql`+location`, "=", numberOf(database, location_id));
   if (codes) query = query.where(sql`+result`, "in", numbersAmong(database, codes));
-  // An expression keeps the order from leading to the index of ids.
-  return query.orderBy(database.rowLocks ? sql`id || ''` : "id", order).limit(limit);
+  return query.orderBy("id", order).limit(limit);
 }
 
-const ANY_DAY = sql<boolean>`true`;
+const ANY_ID = sql<boolean>`true`;
 
 const RESULT_PLACE = { id: "id", time: "time" };
 

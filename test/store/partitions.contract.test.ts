@@ -170,6 +170,33 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(JSON.stringify(rows).match(/on results_default\b/g)).toHaveLength(1);
   });
 
+  it("hide nothing of a list that is read page by page", async () => {
+    await store.retention.makeAhead(TODAY + DAY);
+    const target_id = newId(TODAY);
+    const days = [-70, -40, -39, -12, -11, -10, -9, -2, -1, 0, 1, 2, 3];
+    const runs = days.flatMap((day) =>
+      [0, 9, 23.99].map((hour) =>
+        runAt({ target_id, due_time: TODAY + day * DAY + hour * 3_600_000 }),
+      ),
+    );
+    await store.pendingRuns.insert(runs);
+    await store.results.record(
+      runs.map((run, n) => aReport(run, { start: run.due_time + (n % 5) * 5 * 3_600_000 })),
+    );
+    const ids = runs.map(({ result_id }) => result_id).toSorted();
+    for (const order of ["asc", "desc"] as const)
+      for (const range of [{}, { from: TODAY - 80 * DAY, to: TODAY + 9 * DAY }]) {
+        const found: string[] = [];
+        for (let after = ""; ; after = found.at(-1)!) {
+          const page = { after, order, limit: 2, ...range };
+          const listed = await store.results.listOfCall(target_id, page);
+          found.push(...listed.map(({ id }) => id));
+          if (listed.length < 2) break;
+        }
+        expect(found).toEqual(order === "asc" ? ids : ids.toReversed());
+      }
+  });
+
   it("hide no result that started long after its trigger", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     const target_id = newId(TODAY);
