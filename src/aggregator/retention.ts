@@ -180,15 +180,17 @@ async function removeKind(
 ): Promise<{ readonly rows: number; readonly isComplete: boolean }> {
   const { store, clock, dryRun = false } = options;
   const { kind, ...batches } = removal;
+  const { batchMs } = store.retention;
   let rows = await dropDays(options, removal, goesOn);
-  let batch: Batch = { ...batches, dryRun, after: undefined, limit: nextBatch() };
+  let batch: Batch = { ...batches, dryRun, after: undefined, limit: nextBatch(batchMs) };
   while (await goesOn()) {
     const began = clock.monotonic();
     const removed = await store.retention.remove(kind, batch);
     const ms = clock.monotonic() - began;
     rows += removed.rows;
     if (!removed.next) return { rows, isComplete: true };
-    batch = { ...batch, after: removed.next, limit: nextBatch({ rows: batch.limit, ms }) };
+    const limit = nextBatch(batchMs, { rows: batch.limit, ms });
+    batch = { ...batch, after: removed.next, limit };
     await breathe(ms);
     if (!dryRun) await writeBack(options);
   }

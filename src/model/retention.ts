@@ -91,12 +91,14 @@ const ID_MARGIN_MS = 2 * DAY_MS;
 /** Results whose ids have an earlier time are expired, unless they started in time to be kept. */
 export const expiredIdsBefore = (kept: number): number => Math.max(0, kept - ID_MARGIN_MS);
 
-const [FIRST_BATCH, LEAST_BATCH, MOST_BATCH] = [100, 10, 5000];
-const BATCH_MS = 8;
+const [FIRST_BATCH, LEAST_BATCH, MOST_BATCH] = [100, 10, 10_000];
 
-/** How many rows the next batch has, so that it takes 8 ms: SQLite blocks the process meanwhile. */
-export function nextBatch(last?: { readonly rows: number; readonly ms: number }): number {
+/** How many rows the next batch has, so that it takes `wantedMs`. */
+export function nextBatch(
+  wantedMs: number,
+  last?: { readonly rows: number; readonly ms: number },
+): number {
   if (!last) return FIRST_BATCH;
-  const change = Math.min(2, Math.max(0.25, BATCH_MS / Math.max(last.ms, 0.1)));
+  const change = Math.min(2, Math.max(0.25, wantedMs / Math.max(last.ms, 0.1)));
   return Math.min(MOST_BATCH, Math.max(LEAST_BATCH, Math.round(last.rows * change)));
 }
