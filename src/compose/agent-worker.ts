@@ -7,8 +7,8 @@ import { createThreadBus } from "../bus/thread-bus.ts";
 import type { ServerAddress } from "../net/egress.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import type { Logger, LogSettings } from "../runtime/logger.ts";
-import { Registry } from "../runtime/metrics.ts";
-import type { MetricsSnapshot } from "../runtime/metrics.ts";
+import type { MetricsSnapshot } from "../runtime/exposition.ts";
+import { Registry, snapshotOf } from "../runtime/metrics.ts";
 import { SealError } from "../runtime/secrets.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
 import { composeAgent } from "./agent.ts";
@@ -96,7 +96,7 @@ export function serveAgent(
       ...(bus?.status() ?? { connected: false, detail: "not started" }),
       refusal: agent?.refusal(),
     }),
-    metrics: () => registry.getMetricsAsJSON(),
+    metrics: () => snapshotOf(registry),
   };
   connectThreads(main, calls);
 }

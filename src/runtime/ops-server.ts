@@ -4,10 +4,12 @@ import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { CONTENT_TYPES, formatOf } from "./exposition.ts";
+import type { MetricsSnapshot } from "./exposition.ts";
 import type { Lifecycle, Service } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 import { renderMetrics } from "./metrics.ts";
-import type { MetricsSnapshot, Registry } from "./metrics.ts";
+import type { Registry } from "./metrics.ts";
 import { closeIfUnread } from "./unread-body.ts";
 
 export interface ReadinessCheck {
@@ -49,7 +51,7 @@ interface Readiness {
   readonly degraded: readonly Fault[];
 }
 
-type Answer = (response: ServerResponse) => Promise<void> | void;
+type Answer = (response: ServerResponse, request: IncomingMessage) => Promise<void> | void;
 
 const CHECK_TIMEOUT_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -65,9 +67,11 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
       if (failing.length > 0) send(response, 503, { status: "not ready", failing });
       else send(response, 200, { status: "ready", ...(degraded.length > 0 && { degraded }) });
     },
-    "/metrics": async (response) => {
-      const text = await renderMetrics(registry, await threadMetrics());
-      response.setHeader("content-type", registry.contentType);
+    "/metrics": async (response, { headers }) => {
+      const format = formatOf(headers.accept);
+      const text = await renderMetrics(registry, await threadMetrics(), format);
+      response.setHeader("content-type", CONTENT_TYPES[format]);
+      response.setHeader("vary", "accept");
       response.end(text);
     },
   };
@@ -140,7 +144,7 @@ async function answer(
     response.setHeader("allow", "GET, HEAD");
     return sendError(response, 405, "method not allowed");
   }
-  await found(response);
+  await found(response, request);
 }
 
 /** Runs the checks at each call and logs changes: at info until the process was ready once. */
