@@ -62,6 +62,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [...ROLE, "aggregator/", "bus/bus.ts", ...STORE],
     packages: [],
   },
+  "fleet/": { ours: [...ROLE, "fleet/", "bus/bus.ts", ...STORE], packages: [] },
   "renewal/": {
     ours: [...ROLE, "renewal/", "net/", ...STORE],
     packages: ["undici"],

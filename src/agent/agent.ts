@@ -64,6 +64,7 @@ export function createAgent(given: AgentSettings): Agent {
     log: given.log.child({ location_id: locationId, agent_id: agentId }),
     concurrency: given.concurrency ?? DEFAULT_CONCURRENCY,
   };
+  settings.metrics.capacity.set(settings.concurrency);
   const { spool, kept, publisher } = createReporting(settings);
   const runLog = createRunLog(settings.log, settings.metrics);
   const intake = createIntake({ ...settings, ...runSettings(settings), runLog, kept, publisher });

@@ -4,18 +4,26 @@ import type { Registry } from "../runtime/metrics.ts";
 
 export type AgentMetrics = ReturnType<typeof createAgentMetrics>;
 
-export function createAgentMetrics(registry: Registry) {
+/** Makes metrics of the registry. */
+function makersOf(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name, help, labelNames, registers });
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
   const histogram = (name: string, help: string, buckets: number[]) =>
     new Histogram({ name, help, buckets, registers });
+  return { counter, gauge, histogram };
+}
+
+export function createAgentMetrics(registry: Registry) {
+  const { counter, gauge, histogram } = makersOf(registry);
   return {
+    ...createSpoolMetrics(registry),
     runs: counter("sonde_agent_runs_total", "Finished calls by result, MISSED included.", [
       "result",
     ]),
     inFlightRuns: gauge("sonde_agent_in_flight_runs", "Runs in flight."),
+    capacity: gauge("sonde_agent_capacity_runs", "Maximum runs in flight."),
     heldTicks: gauge(
       "sonde_agent_held_ticks",
       "Ticks that have not started: not due yet, or waiting for a place.",
@@ -38,7 +46,7 @@ export function createAgentMetrics(registry: Registry) {
       name: "sonde_agent_clock_offset_seconds",
       help: "Offset of the hub's time from this machine's clock; 0 while they agree within the measurement error.",
       aggregator: "average", // the agents of a process share the machine's clock
-      registers,
+      registers: [registry],
     }),
     unpublishedReports: gauge(
       "sonde_agent_reports_unpublished",
@@ -48,7 +56,21 @@ export function createAgentMetrics(registry: Registry) {
       "sonde_agent_report_publish_retries_total",
       "Attempts to publish reports that failed because the bus was unreachable.",
     ),
+    repeatedTicks: counter(
+      "sonde_agent_repeated_ticks_total",
+      "Redelivered ticks whose run was in flight or finished; they do not run again.",
+    ),
+  };
+}
+
+function createSpoolMetrics(registry: Registry) {
+  const { counter, gauge } = makersOf(registry);
+  return {
     spooledReports: gauge("sonde_agent_spooled_reports", "Reports in the spool on disk."),
+    spoolBytes: gauge(
+      "sonde_agent_spool_bytes",
+      "Size of the reports in the spool, those of other locations included.",
+    ),
     spoolDropped: counter(
       "sonde_agent_spool_dropped_total",
       "Reports dropped before delivery, by reason: full, corrupt, too_large, refused.",
@@ -57,10 +79,6 @@ export function createAgentMetrics(registry: Registry) {
     spoolFailures: counter(
       "sonde_agent_spool_failures_total",
       "Failed uses of the spool's file, corruption included.",
-    ),
-    repeatedTicks: counter(
-      "sonde_agent_repeated_ticks_total",
-      "Redelivered ticks whose run was in flight or finished; they do not run again.",
     ),
   };
 }

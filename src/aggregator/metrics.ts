@@ -1,12 +1,31 @@
 // The aggregator's metrics.
-import { Counter, Gauge, Histogram } from "../runtime/metrics.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { Counter, Gauge, Histogram, registerReading } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
 export type AggregatorMetrics = ReturnType<typeof createAggregatorMetrics>;
 
 export function createAggregatorMetrics(registry: Registry) {
   const registers = [registry];
+  let lastRecorded: number | undefined;
+  registerReading(
+    {
+      name: "sonde_aggregator_last_recorded_timestamp_seconds",
+      help: "When this process last recorded a result; absent before.",
+      registers,
+    },
+    () => lastRecorded,
+  );
   return {
+    recordedNow(): void {
+      lastRecorded = systemClock.now() / 1000;
+    },
+    batchResults: new Histogram({
+      name: "sonde_aggregator_batch_results",
+      help: "Reports in a batch that was stored.",
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+      registers,
+    }),
     results: new Counter({
       name: "sonde_aggregator_results_total",
       help: "Results received, by outcome: recorded, late, duplicate, unknown or unusable.",

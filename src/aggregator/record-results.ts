@@ -36,6 +36,8 @@ export async function recordBatch(
   const recorded = await store.results.record(reports);
   const seconds = (clock.monotonic() - started) / 1000;
   metrics.batchSeconds.observe(seconds);
+  metrics.batchResults.observe(reports.length);
+  if (recorded.recorded > 0) metrics.recordedNow();
   countOutcomes(metrics, recorded);
   const level = recorded.unknown > 0 ? "warn" : "debug";
   log[level]({ ...recorded, duration_ms: Math.round(seconds * 1000) }, "results recorded");

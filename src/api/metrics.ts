@@ -8,6 +8,13 @@ import type { Registry } from "../runtime/metrics.ts";
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
 export function createApiMetrics(registry: Registry) {
+  const rejections = new Counter({
+    name: "sonde_api_rejections_total",
+    help: "Requests that were not served, by reason.",
+    labelNames: ["reason"],
+    registers: [registry],
+  });
+  for (const reason of Object.values(REASONS)) rejections.inc({ reason }, 0);
   return {
     requests: new Counter({
       name: "sonde_api_requests_total",
@@ -22,8 +29,23 @@ export function createApiMetrics(registry: Registry) {
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
       registers: [registry],
     }),
+    rejections,
   };
 }
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: "invalid",
+  401: "unauthenticated",
+  403: "forbidden",
+  409: "conflict",
+  412: "conflict",
+  413: "too_large",
+  415: "invalid",
+  422: "invalid",
+  429: "rate_limited",
+  431: "too_large",
+  503: "unavailable",
+};
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -50,6 +72,8 @@ export function observeRequests(
     const { requests, durations } = instrumentsOf(method, route, String(status));
     requests.inc();
     durations.observe(duration_ms / 1000);
+    const reason = REASONS[status];
+    if (reason !== undefined) metrics.rejections.inc({ reason });
     const key_id = request.principal?.key_id;
     log.debug(
       { request_id: request.id, key_id, method, route, status, duration_ms },

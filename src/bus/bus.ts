@@ -37,6 +37,25 @@ export interface BusStatus {
   readonly degraded?: string;
 }
 
+/** The messages of one stream that are not acknowledged: waiting, or held by a consumer. */
+export interface BusBacklog {
+  readonly stream: "ticks" | "results";
+  readonly messages: readonly (readonly [locationId: string, messages: number])[];
+  /** 0 without a message. */
+  readonly oldestAgeMs: number;
+  /** On a server. */
+  readonly bytes?: number;
+  readonly maxBytes?: number;
+}
+
+/** The connection to the server of the bus. */
+export interface BusLine {
+  readonly isUp: boolean;
+  readonly reconnects: number;
+  /** As measured every 15 s; undefined before, and for longer than a minute after the last one. */
+  readonly roundTripMs: number | undefined;
+}
+
 /**
  * Delivery is at least once, in no order; ticks are delivered per location. A message is
  * acknowledged when its handler resolves. It is redelivered, to any consumer, when the handler
@@ -92,6 +111,12 @@ export interface Bus {
   consumeCredentialsRequests(handler: CredentialsHandler): Promise<Consumer>;
 
   status(): BusStatus;
+
+  /** For the hub. */
+  backlog(): Promise<readonly BusBacklog[]>;
+
+  /** Undefined without a server. */
+  line(): BusLine | undefined;
 
   /** The IP address that the server of the bus sees this process at; "" without a server. */
   seenAt(): string;

@@ -4,12 +4,13 @@ import { checkLocationId, locationOf } from "../model/location.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { retryDelayMs } from "../runtime/retry.ts";
-import type { Bus, Consumer } from "./bus.ts";
-import { DEDUPLICATION_WINDOW_MS, REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "./bus.ts";
-import type { MessageKind, Observer, Receiver } from "./delivery.ts";
+import type { Bus, BusBacklog } from "./bus.ts";
+import { REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "./bus.ts";
+import type { Observer } from "./delivery.ts";
 import { receiveReports, receiveTicks } from "./delivery.ts";
 import { createQuestionLines } from "./questions.ts";
+import { createQueue } from "./queue.ts";
+import type { Queue } from "./queue.ts";
 
 export interface InProcessBusOptions extends Observer {
   readonly clock: Clock;
@@ -52,32 +53,16 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
     consumeReports: async (handler) => reports.attach(receiveReports(handler, options)),
     reportsSafe: () => reports.emptied(),
     ...questions,
+    backlog: async () => [
+      backlogOf("ticks", [...ticks.values()], options.clock),
+      backlogOf("results", [reports], options.clock),
+    ],
+    line: () => undefined,
     status: () => ({ connected: !closing, detail: `in this process${closing ? ", closed" : ""}` }),
     seenAt: () => "",
     announcedServers: () => [],
     close: () => (closing ??= close()),
   };
-}
-
-interface Message<T> {
-  readonly items: readonly T[];
-  /** By the monotonic clock. */
-  readonly storedAt: number;
-  /** Deliveries so far. */
-  readonly attempts: number;
-}
-
-interface Taker<T> {
-  readonly receiver: Receiver<readonly T[]>;
-  readonly underWay: Set<Promise<void>>;
-}
-
-interface QueueOptions<T> extends InProcessBusOptions {
-  readonly kind: MessageKind;
-  /** Older messages are dropped. */
-  readonly maxAgeMs: number;
-  /** The same whenever the item is published. */
-  readonly keyOf: (item: T) => string;
 }
 
 const TICKS = {
@@ -91,158 +76,18 @@ const REPORTS = {
   keyOf: ({ run_id, agent_id }: RunReport) => `${run_id} ${agent_id}`,
 } as const;
 
-/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
-const MAX_UNDER_WAY = 1000;
-
-type Queue<T> = ReturnType<typeof createQueue<T>>;
-
-/** The messages of one subject, and the consumers that share them. */
-function createQueue<T>(options: QueueOptions<T>) {
-  const { clock, keyOf } = options;
-  const backlog = createBacklog(options, pumpSoon);
-  const isDuplicate = createDeduplication();
-  // The one whose last message is the oldest is in front.
-  const takers = new Set<Taker<T>>();
-  const onEmpty = new Set<() => void>();
-  let isPumping = false;
-
-  // In a turn of its own: handlers do not hold up the publisher.
-  function pumpSoon(): void {
-    if (!isPumping) setImmediate(pump);
-    isPumping = true;
-  }
-  function pump(): void {
-    isPumping = false;
-    for (let taker = idlest(takers); taker; taker = idlest(takers)) {
-      const message = backlog.take();
-      if (!message) return;
-      takers.delete(taker);
-      takers.add(taker);
-      void hand(message, taker, backlog).then(resolveIfEmpty).then(pumpSoon);
-    }
-  }
-  function resolveIfEmpty(): void {
-    const isBusy = [...takers].some(({ underWay }) => underWay.size > 0);
-    if (isBusy || !backlog.isEmpty()) return;
-    for (const resolve of onEmpty) resolve();
-    onEmpty.clear();
-  }
-
+function backlogOf<T extends { readonly location_id: string }>(
+  stream: BusBacklog["stream"],
+  queues: readonly Queue<T>[],
+  clock: Clock,
+): BusBacklog {
+  const now = clock.monotonic();
+  const open = queues.flatMap((queue) => [...queue.open.keys()]);
+  const byLocation = Map.groupBy(open, ([first]) => first?.location_id ?? "");
+  const oldest = queues.map((queue) => queue.open.values().next().value ?? now);
   return {
-    /** Does nothing when the same items were published within the window. */
-    publish(items: readonly T[]): void {
-      const now = clock.monotonic();
-      if (isDuplicate(items.map(keyOf).join("\n"), now)) return;
-      backlog.add({ items: items.map(freeze), storedAt: now, attempts: 0 });
-    },
-    attach(receiver: Receiver<readonly T[]>): Consumer {
-      const taker: Taker<T> = { receiver, underWay: new Set() };
-      takers.add(taker);
-      pumpSoon();
-      return { drain: () => drain(taker, takers) };
-    },
-    /** Resolves when no message waits, is being handled or is to be redelivered. */
-    emptied(): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      onEmpty.add(resolve);
-      resolveIfEmpty();
-      return promise;
-    },
-    /** Drains the consumers and forgets the messages. */
-    async close(): Promise<void> {
-      backlog.close();
-      await Promise.all([...takers].map((taker) => drain(taker, takers)));
-      resolveIfEmpty();
-    },
+    stream,
+    messages: [...byLocation].map(([location, messages]) => [location, messages.length] as const),
+    oldestAgeMs: now - Math.min(now, ...oldest),
   };
-}
-
-/** Resolves when the message is handled, or back in the backlog. */
-async function hand<T>(message: Message<T>, taker: Taker<T>, backlog: Backlog<T>): Promise<void> {
-  const attempts = message.attempts + 1;
-  const work = taker.receiver.receive(message.items, attempts).then((isHandled) => {
-    if (!isHandled) backlog.addLater({ ...message, attempts }, retryDelayMs(attempts));
-  });
-  taker.underWay.add(work);
-  await work;
-  taker.underWay.delete(work);
-}
-
-async function drain<T>(taker: Taker<T>, takers: Set<Taker<T>>): Promise<void> {
-  takers.delete(taker);
-  taker.receiver.stop();
-  await Promise.all(taker.underWay);
-}
-
-const idlest = <T>(takers: ReadonlySet<Taker<T>>): Taker<T> | undefined =>
-  [...takers]
-    .filter(({ underWay }) => underWay.size < MAX_UNDER_WAY)
-    .toSorted((a, b) => a.underWay.size - b.underWay.size)[0];
-
-type Backlog<T> = ReturnType<typeof createBacklog<T>>;
-
-/** The messages that wait for a consumer, or for their redelivery. */
-function createBacklog<T>(
-  { clock, log, onDropped, kind, maxAgeMs }: QueueOptions<T>,
-  onAdded: () => void,
-) {
-  const waiting = new Set<Message<T>>();
-  let [later, isClosed] = [0, false];
-
-  const expireIfOld = (message: Message<T>): boolean => {
-    if (clock.monotonic() - message.storedAt <= maxAgeMs) return false;
-    waiting.delete(message);
-    log.warn({ kind }, "message dropped: it expired before a consumer took it");
-    onDropped?.(kind);
-    return true;
-  };
-  const add = (message: Message<T>): void => {
-    if (isClosed) return;
-    // Without a consumer, messages pile up: the oldest are in front.
-    for (const oldest of waiting) if (!expireIfOld(oldest)) break;
-    waiting.add(message);
-    onAdded();
-  };
-
-  return {
-    add,
-    addLater(message: Message<T>, afterMs: number): void {
-      later += 1;
-      setTimeout(() => {
-        later -= 1;
-        add(message);
-      }, afterMs).unref();
-    },
-    /** The message that waits for longest and has not expired. */
-    take(): Message<T> | undefined {
-      for (const message of waiting)
-        if (!expireIfOld(message) && waiting.delete(message)) return message;
-      return undefined;
-    },
-    isEmpty: () => isClosed || waiting.size + later === 0,
-    /** Forgets every message, and those added from now on. */
-    close(): void {
-      isClosed = true;
-      waiting.clear();
-    },
-  };
-}
-
-function createDeduplication() {
-  const seen = new Map<string, number>();
-  return (id: string, now: number): boolean => {
-    for (const [known, at] of seen) {
-      if (at >= now - DEDUPLICATION_WINDOW_MS) break;
-      seen.delete(known);
-    }
-    if (seen.has(id)) return true;
-    seen.set(id, now);
-    return false;
-  };
-}
-
-function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const part of Object.values(value)) freeze(part);
-  return Object.freeze(value);
 }

@@ -1,12 +1,12 @@
 // The configured bus: NATS, or the one in this process.
 import type { Bus } from "../bus/bus.ts";
 import { createInProcessBus } from "../bus/in-process.ts";
+import { createBusMetrics, registerLine } from "../bus/metrics.ts";
 import type { NatsBusOptions } from "../bus/nats/nats-bus.ts";
 import type { StreamSettings } from "../bus/nats/streams.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { Counter } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
 export interface BusConfig extends Pick<
@@ -43,18 +43,7 @@ export async function openConfiguredBus(
   registry: Registry,
   user: BusUser,
 ): Promise<Bus> {
-  const dropped = new Counter({
-    name: "sonde_bus_dropped_messages_total",
-    help: "Messages dropped because they could not be opened or decoded, or were not consumed in time.",
-    labelNames: ["kind"],
-    registers: [registry],
-  });
-  const refused = new Counter({
-    name: "sonde_bus_refused_messages_total",
-    help: "Messages that NATS refused because it has no room for them: publishing is retried.",
-    labelNames: ["messages"],
-    registers: [registry],
-  });
+  const { dropped, refused } = createBusMetrics(registry);
   const options = {
     clock: systemClock,
     log,
@@ -63,7 +52,7 @@ export async function openConfiguredBus(
   if (!config.natsUrls) return createInProcessBus(options);
   const { createNatsBus } = await import("../bus/nats/nats-bus.ts");
   const { natsUrls: servers, natsCredentials: credentials, natsNkey: nkey, streams } = config;
-  return createNatsBus({
+  const bus = await createNatsBus({
     ...options,
     ...user,
     servers,
@@ -73,4 +62,6 @@ export async function openConfiguredBus(
     ...(streams ? { streams } : { locationId: config.location }),
     onRefused: (messages) => refused.inc({ messages }),
   });
+  registerLine(registry, () => bus.line());
+  return bus;
 }

@@ -14,6 +14,7 @@ import type { Registry } from "../runtime/metrics.ts";
 import { createOpsServer } from "../runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "../runtime/ops-server.ts";
 import { lockForProcess } from "../store/process-lock.ts";
+import { createDatabaseMetrics } from "../store/metrics.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import { claimAgentIds } from "./agent-id.ts";
@@ -117,9 +118,9 @@ async function openConnections(
   const agents = config.roles.includes("agent") ? config.agentThreads : 0;
   const { ids: agentIds, release } = claimAgentIds(dataDir, agents, log);
   closeLater("agents' ids", async () => release());
-  const store = needsStore ? await openConfiguredStore(config, dataDir, log) : undefined;
-  if (store) closeLater("store", () => store.close());
   const registry = createRegistry({ version: VERSION });
+  const store = needsStore ? await openStore(config, dataDir, log, registry) : undefined;
+  if (store) closeLater("store", () => store.close());
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
   const { keysOf, sealerOf, changed } = createKeyRing(hubKeys?.keysOf ?? agentKeysOf(config));
@@ -137,6 +138,9 @@ async function openConnections(
   const holder = config.databaseUrl ? name : "data folder";
   return { registry, holder, store, bus, agentThreads, agentIds, keysOf };
 }
+
+const openStore = (config: Config, dataDir: DataDir, log: Logger, registry: Registry) =>
+  openConfiguredStore(config, dataDir, log, { metrics: createDatabaseMetrics(registry) });
 
 async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
   await ensureLocation(store, location, { served: roles.includes("agent") });

@@ -14,6 +14,8 @@ import type { Config } from "../config/config.ts";
 import type { Role } from "../config/settings.ts";
 import { createCallCredentials } from "../dispatch/call-credentials.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
+import { createFleet } from "../fleet/fleet.ts";
+import { createFleetMetrics } from "../fleet/metrics.ts";
 import { parseEgressAllow } from "../net/egress.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
 import { createHostResolver } from "../net/resolve-host.ts";
@@ -21,6 +23,7 @@ import { createRenewalMetrics } from "../renewal/metrics.ts";
 import { createRenewalService } from "../renewal/renewal.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
+import { createDiskWatch } from "../runtime/disk.ts";
 import { together } from "../runtime/lifecycle.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -31,6 +34,7 @@ import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import type { AgentOrder } from "./agent.ts";
 import type { AgentThread } from "./agent-thread.ts";
+import { registerCredentialExpiry } from "./credential-expiry.ts";
 import type { KeysOf } from "./location-keys.ts";
 import { announcingPort, uplinkCheckOf } from "./network.ts";
 import { masterKeyOf, retentionOf } from "./store.ts";
@@ -75,7 +79,7 @@ export interface Roles {
 export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const has = (role: Role): boolean => parts.config.roles.includes(role);
   const hub = hubPartsOf(parts);
-  const services: Service[] = [];
+  const services: Service[] = watchesOf(parts, hub);
   if (hub && has("aggregator")) services.push(...aggregatorOf(hub));
   const agent = has("agent") ? await mainAgentOf(parts) : undefined;
   if (has("agent")) services.push(agent ?? agentsOf(parts));
@@ -94,6 +98,20 @@ function hubPartsOf(parts: RoleParts): HubParts | undefined {
   const { store, bus } = parts;
   if (!store) return undefined;
   return { ...parts, store, dispatcher: { store, bus } };
+}
+
+/** What measures in the background, for /metrics. */
+function watchesOf({ config, registry, log }: RoleParts, hub: HubParts | undefined): Service[] {
+  const disk = createDiskWatch({ name: "data", folder: config.dataDir, registry, log });
+  if (!hub) {
+    registerCredentialExpiry(registry, config, () => undefined);
+    return [disk];
+  }
+  const metrics = createFleetMetrics(registry);
+  registerCredentialExpiry(registry, config, metrics.tokenExpiry.get);
+  const { store, bus } = hub;
+  const countsDeployments = config.roles.includes("scheduler");
+  return [disk, createFleet({ store, bus, clock: systemClock, log, metrics, countsDeployments })];
 }
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });

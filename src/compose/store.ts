@@ -8,7 +8,7 @@ import { createSealer } from "../runtime/secrets.ts";
 import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
-export interface OpenOptions extends Pick<StoreOptions, "usesSecrets"> {
+export interface OpenOptions extends Pick<StoreOptions, "usesSecrets" | "metrics" | "onStored"> {
   /** Statements may take as long as they need: a command's, not the service's. */
   readonly isPatient?: boolean;
 }
@@ -17,7 +17,7 @@ export async function openConfiguredStore(
   config: Config,
   dataDir: DataDir,
   log: Logger,
-  { usesSecrets = true, isPatient = false }: OpenOptions = {},
+  { usesSecrets = true, isPatient = false, ...observers }: OpenOptions = {},
 ): Promise<Store> {
   const { openStore } = await import("../store/open-store.ts");
   return openStore({
@@ -27,6 +27,7 @@ export async function openConfiguredStore(
       current: masterKeyOf(config, dataDir),
       ...(config.masterKeysOld && { old: config.masterKeysOld }),
     }),
+    ...observers,
     usesSecrets,
     migrates: config.migrate === "on",
     onConnectionLost: (err) => log.warn({ err }, "database connection lost"),

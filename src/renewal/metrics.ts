@@ -24,5 +24,10 @@ export function createRenewalMetrics(registry: Registry) {
       help: "Tokens in use that were due for a renewal check at the latest beat.",
       registers,
     }),
+    failing: new Gauge({
+      name: "sonde_renewal_failing_tokens",
+      help: "Tokens whose latest renewal by this process failed.",
+      registers,
+    }),
   };
 }

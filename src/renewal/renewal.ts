@@ -65,6 +65,7 @@ export function createTokenRenewal(options: RenewalOptions) {
     async beat(): Promise<void> {
       const now = await store.now();
       pauses.forgetBefore(now);
+      metrics.failing.set(pauses.count());
       const due = await store.renewals.listDue(now);
       metrics.due.set(due.length);
       queue.offer(due);
@@ -105,6 +106,7 @@ export function createPauses() {
       pauses.set(id, { ms, endsAt: now + ms });
     },
     end: (id: string): void => void pauses.delete(id),
+    count: (): number => pauses.size,
     /** Forgets tokens that were deleted, are unused, or that another process renewed. */
     forgetBefore(now: number): void {
       for (const [id, { endsAt }] of pauses) if (endsAt + LONGEST_PAUSE_MS < now) pauses.delete(id);

@@ -5,6 +5,7 @@ import { mayBeLate, mayStart, MINUTE_MS, newestOpenSlot, slotOf } from "../model
 import type { Lease, Opening } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { orderLateStarters } from "./late-starters.ts";
+import { createBeatTimes, readTime } from "./beat-times.ts";
 import { openSlots, recordLateRuns } from "./open-slots.ts";
 import { missOverlapped, publishPending } from "./publish.ts";
 import type { PublishOptions } from "./publish.ts";
@@ -26,6 +27,7 @@ export type Beat = ReturnType<typeof createBeat>;
 
 export function createBeat(options: BeatOptions) {
   const { store, holder, log, metrics } = options;
+  const times = createBeatTimes(options);
   let held: Lease | undefined;
 
   const acquire = async (now: number): Promise<Lease | undefined> => {
@@ -43,7 +45,7 @@ export function createBeat(options: BeatOptions) {
      * scheduler holds the lease.
      */
     async run(signal?: AbortSignal): Promise<boolean> {
-      const start = await store.now();
+      const start = await readTime(options);
       const lease = await acquire(start);
       if (!lease) return false;
       const renew: Renew = async () => {
@@ -53,11 +55,12 @@ export function createBeat(options: BeatOptions) {
       };
       const moved = await moveCursor(options, lease, start);
       if (!moved) return (await renew()) !== undefined;
+      if (moved !== lease) times.opened(moved, start);
       let now = await openSlots(options, start, renew);
       if (now !== undefined) now = await orderLateStarters(options, moved, now, renew);
       if (now === undefined) return held !== undefined;
       await missOverlapped(options, now);
-      await publishPending(options, now, renew);
+      if (await publishPending(options, now, renew)) await times.published();
       await recordLateRuns(options, now, renew);
       return held !== undefined;
     },

@@ -1,5 +1,5 @@
 // The scheduler's metrics.
-import { Counter, Gauge } from "../runtime/metrics.ts";
+import { Counter, Gauge, Histogram } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
 export type SchedulerMetrics = ReturnType<typeof createSchedulerMetrics>;
@@ -15,6 +15,23 @@ export function createSchedulerMetrics(registry: Registry) {
     cursor: new Gauge({
       name: "sonde_scheduler_cursor_timestamp_seconds",
       help: "The newest slot that is open or being opened.",
+      registers,
+    }),
+    beatLead: new Histogram({
+      name: "sonde_scheduler_beat_lead_seconds",
+      help: "Time that was left before a slot when the last of its ticks was published; 0 if none was left.",
+      buckets: [0, 1, 2, 4, 6, 8, 10, 12],
+      registers,
+    }),
+    beatDuration: new Histogram({
+      name: "sonde_scheduler_beat_duration_seconds",
+      help: "Time from the beginning of the beat that opened a slot until the last of its ticks was published.",
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers,
+    }),
+    clockOffset: new Gauge({
+      name: "sonde_scheduler_clock_offset_seconds",
+      help: "Offset of the database's time from this machine's clock; 0 while they agree within the measurement error.",
       registers,
     }),
     slots: new Counter({

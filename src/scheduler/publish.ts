@@ -18,12 +18,12 @@ export interface PublishOptions extends ReconcileOptions {
   readonly dispatcher: Dispatcher;
 }
 
-/** Publishes in pages, each while the next one is read. */
+/** Publishes in pages, each while the next one is read. False where some are left for later. */
 export async function publishPending(
   options: PublishOptions,
   now: number,
   renew: Renew,
-): Promise<void> {
+): Promise<boolean> {
   const { store, log } = options;
   const list = (after?: PendingRun) =>
     store.pendingRuns.listUnpublished(now + PUBLISH_AHEAD_MS, PAGE, after);
@@ -35,11 +35,14 @@ export async function publishPending(
         list(page.at(-1)),
         publishAll(options, ours(page, now), now),
       ]);
-      page = time === undefined ? [] : next;
+      if (time === undefined) return false;
+      page = next;
     }
+    return true;
   } catch (err) {
     if (!isUnavailable(err)) throw err;
     if (!isFull(err)) log.warn({ err }, "ticks not published; retrying"); // the bus logs that once
+    return false;
   }
 }
 

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Kysely, RawBuilder, Transaction } from "kysely";
 import { unavailable } from "../model/errors.ts";
+import type { ReportedResult } from "../model/result.ts";
 import type { BulkInsert, BulkRow, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 
@@ -14,6 +15,8 @@ export interface Database {
   readonly numbers: Map<string, number>;
   /** Calls back once the transaction is committed. */
   readonly afterCommit: (work: () => void) => void;
+  /** Called with the results that are stored, each once, after the commit. */
+  readonly onStored?: (results: readonly ReportedResult[]) => void;
   /** Whether repeating the transaction may help (deadlock, serialization failure). */
   readonly isTransient: (error: unknown) => boolean;
   /** On the connection of the transaction, where there is one: it must not wait for another. */

@@ -5,6 +5,7 @@ import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";
+import type { DatabaseMetrics } from "./metrics.ts";
 import { assertMigrated, hasTable, LOCK_TIMEOUT_MS, migrate } from "./migrate.ts";
 import type { PostgresOptions } from "./postgres.ts";
 import { isTlsFault, tlsAdvice } from "./postgres-tls.ts";
@@ -26,6 +27,9 @@ export interface StoreOptions {
   /** False: rejects unless somebody has migrated the schema. Default: true. */
   readonly migrates?: boolean;
   readonly onConnectionLost?: (error: Error) => void;
+  readonly metrics?: DatabaseMetrics | undefined;
+  /** Called with the results that are stored, each once, after the commit. Must not throw. */
+  readonly onStored?: Database["onStored"];
   /** Called once for each document whose secrets cannot be opened, when it is first read. */
   readonly onUnreadable?: Sealing["onUnreadable"];
 }
@@ -38,15 +42,19 @@ export async function openStore({
   usesSecrets = true,
   migrates = true,
   onConnectionLost,
+  metrics,
+  onStored,
   onUnreadable,
 }: StoreOptions): Promise<Store> {
-  const database =
+  const opened =
     "url" in location
       ? (await loadPostgres()).openPostgres({
           ...location,
+          metrics,
           ...(onConnectionLost && { onConnectionLost }),
         })
-      : openSqlite({ path: location.file, clock });
+      : openSqlite({ path: location.file, clock, metrics });
+  const database: Database = { ...opened, ...(onStored && { onStored }) };
   // The copy makes every part, once.
   const store = { ...createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) }) };
   try {

@@ -149,6 +149,8 @@ export async function storeOutcomes(
   const counted = results.map(countedResult);
   await foldResults(database, counted, replaced, numberOf);
   await markLate(database, [...counted, ...replaced], numberOf);
+  const { onStored } = database;
+  if (onStored && results.length > 0) database.afterCommit(() => onStored(results));
 }
 
 const WORKFLOW_COLUMNS = {

@@ -4,10 +4,12 @@ import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { Pool, types } from "pg";
 import type { PoolClient } from "pg";
 import { isUnavailable, unavailable } from "../model/errors.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { textOfInsert } from "./bulk.ts";
 import type { BulkValue, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
+import type { DatabaseMetrics } from "./metrics.ts";
 import { isTlsFault, securedUrl } from "./postgres-tls.ts";
 
 export interface PostgresOptions {
@@ -22,6 +24,7 @@ export interface PostgresOptions {
   readonly lockTimeoutMs?: number;
   /** Called when the pool loses an idle connection. */
   readonly onConnectionLost?: (error: Error) => void;
+  readonly metrics?: DatabaseMetrics | undefined;
 }
 
 /** Also for one of the pool's, when all are busy. */
@@ -35,8 +38,9 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
 export function openPostgres(options: PostgresOptions): Database {
   const pool = poolOf(options);
   pool.on("error", (error) => options.onConnectionLost?.(error));
+  options.metrics?.watch(() => pool);
   const kysely = new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool: guardedPool(pool) }),
+    dialect: new PostgresDialect({ pool: guardedPool(pool, options.metrics) }),
   });
   return {
     kysely,
@@ -143,14 +147,21 @@ function toUnavailable(cause: unknown): unknown {
   });
 }
 
-function guardedPool(pool: Pool): PostgresPool {
+function guardedPool(pool: Pool, metrics?: DatabaseMetrics): PostgresPool {
   return {
     options: pool.options,
     end: () => pool.end(),
     connect: () =>
-      pool.connect().then(guardedClient, (cause: unknown) => {
-        throw isExhausted(cause) ? exhausted(pool.options.max, cause) : toUnavailable(cause);
-      }),
+      pool.connect().then(
+        (client) => guardedClient(client, metrics),
+        (cause: unknown) => {
+          const error = isExhausted(cause)
+            ? exhausted(pool.options.max, cause)
+            : toUnavailable(cause);
+          metrics?.failed(error);
+          throw error;
+        },
+      ),
   };
 }
 
@@ -164,17 +175,21 @@ const exhausted = (connections: number, cause: unknown): Error =>
     { part: "the database", cause },
   );
 
-function guardedClient(client: PoolClient): PostgresPoolClient {
+function guardedClient(client: PoolClient, metrics?: DatabaseMetrics): PostgresPoolClient {
   let broken = false;
   const onError = (): void => {
     broken = true; // the current query rejects with the reason
   };
   client.on("error", onError);
   const query = async (text: string, parameters: readonly unknown[]): Promise<unknown> => {
+    const began = systemClock.monotonic();
     try {
-      return await client.query(text, [...parameters]);
+      const answer = await client.query(text, [...parameters]);
+      metrics?.succeeded(systemClock.monotonic() - began);
+      return answer;
     } catch (cause) {
       const error = toUnavailable(cause);
+      metrics?.failed(error);
       broken ||= isUnavailable(error);
       throw error;
     }

@@ -239,3 +239,11 @@ export interface RotationStep {
   readonly checked: number;
   readonly resealed: number;
 }
+
+/** Pending runs of one location. */
+export interface PendingAt {
+  readonly location_id: string;
+  readonly runs: number;
+  /** When the oldest was due. */
+  readonly oldest_due: number;
+}

@@ -18,27 +18,31 @@ import type {
   SqliteDialectConfig,
   TransactionSettings,
 } from "kysely";
+import { systemClock } from "../runtime/clock.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { unavailable } from "../model/errors.ts";
 import { textOfInsert } from "./bulk.ts";
 import type { BulkInsert, BulkRow, BulkValue } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 import type { Database } from "./database.ts";
+import type { DatabaseMetrics } from "./metrics.ts";
 
 export interface SqliteOptions {
   /** A file, created when missing; its folder must exist. */
   readonly path: string;
   readonly clock: Clock;
+  readonly metrics?: DatabaseMetrics | undefined;
 }
 
 /** Throws with one line for the operator when the file is unusable. */
-export function openSqlite({ path, clock }: SqliteOptions): Database {
+export function openSqlite({ path, clock, metrics }: SqliteOptions): Database {
   const database = openFile(path);
-  const statements = cacheStatements(database);
+  const guarded = guardOf(metrics);
+  const statements = cacheStatements(database, guarded);
   return {
-    kysely: new Kysely<Schema>({ dialect: sqliteDialect(database, statements) }),
+    kysely: new Kysely<Schema>({ dialect: sqliteDialect(database, statements, guarded) }),
     rowLocks: false,
-    runBulk: async (_kysely, insert, rows) => runForEach(statements, insert, rows),
+    runBulk: async (_kysely, insert, rows) => runForEach(statements, guarded, insert, rows),
     isTransient: () => false,
     numbers: new Map(),
     afterCommit: (work) => work(),
@@ -73,7 +77,12 @@ function openFile(path: string): DatabaseSync {
 }
 
 /** Kysely's transaction has the one connection to itself, so this is part of it. */
-function runForEach(statements: Statements, insert: BulkInsert, rows: readonly BulkRow[]): void {
+function runForEach(
+  statements: Statements,
+  guarded: Guard,
+  insert: BulkInsert,
+  rows: readonly BulkRow[],
+): void {
   const columns = Object.keys(insert.columns);
   const parameterOf = (_: string, column: string): string => `?${columns.indexOf(column) + 1}`;
   const text = textOfInsert(
@@ -86,8 +95,9 @@ function runForEach(statements: Statements, insert: BulkInsert, rows: readonly B
   });
 }
 
-function sqliteDialect(database: DatabaseSync, statements: Statements): Dialect {
-  const config: SqliteDialectConfig = { database: async () => adapt(database, statements) };
+function sqliteDialect(database: DatabaseSync, statements: Statements, guarded: Guard): Dialect {
+  const adapted = adapt(database, statements, guarded);
+  const config: SqliteDialectConfig = { database: async () => adapted };
   return {
     createAdapter: () => new WholeMigrationsAdapter(),
     createDriver: () => new ImmediateSqliteDriver(config, database),
@@ -137,7 +147,7 @@ const STATEMENTS_CACHED = 200;
 type Statements = (text: string) => StatementSync;
 
 /** A text is compiled once, as long as it is used. */
-function cacheStatements(database: DatabaseSync): Statements {
+function cacheStatements(database: DatabaseSync, guarded: Guard): Statements {
   const kept = new Map<string, StatementSync>();
   return (text) => {
     const found = kept.get(text);
@@ -150,21 +160,24 @@ function cacheStatements(database: DatabaseSync): Statements {
 }
 
 /** Gives node:sqlite the shape of better-sqlite3, as Kysely expects. */
-function adapt(database: DatabaseSync, statements: Statements): SqliteDatabase {
+function adapt(database: DatabaseSync, statements: Statements, guarded: Guard): SqliteDatabase {
   // Asking a statement for its columns takes longer than running most of them.
   const adapted = new WeakMap<StatementSync, ReturnType<SqliteDatabase["prepare"]>>();
   return {
     close: () => database.close(),
     prepare(text) {
       const statement = statements(text);
-      const found = adapted.get(statement) ?? adaptStatement(statement);
+      const found = adapted.get(statement) ?? adaptStatement(statement, guarded);
       adapted.set(statement, found);
       return found;
     },
   };
 }
 
-const adaptStatement = (statement: StatementSync): ReturnType<SqliteDatabase["prepare"]> => ({
+const adaptStatement = (
+  statement: StatementSync,
+  guarded: Guard,
+): ReturnType<SqliteDatabase["prepare"]> => ({
   reader: statement.columns().length > 0,
   all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
   run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
@@ -177,17 +190,35 @@ const isDamaged = (cause: unknown): boolean => [11, 26].includes(resultCodeOf(ca
 // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN
 const UNAVAILABLE_CODES = new Set([5, 6, 10, 13, 14]);
 
-function guarded<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    const code = resultCodeOf(cause);
-    if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw cause;
-    throw unavailable(`database unavailable: ${(cause as Error).message}`, {
-      part: "the database",
-      cause,
-    });
-  }
+type Guard = <T>(work: () => T) => T;
+
+/** A statement takes microseconds: reading the clock for each would show. */
+const MEASURED_ONE_IN = 16;
+
+function guardOf(metrics: DatabaseMetrics | undefined): Guard {
+  let uses = 0;
+  return (work) => {
+    const began =
+      metrics && (uses += 1) % MEASURED_ONE_IN === 0 ? systemClock.monotonic() : undefined;
+    try {
+      const answer = work();
+      metrics?.succeeded(began === undefined ? undefined : systemClock.monotonic() - began);
+      return answer;
+    } catch (cause) {
+      const error = toUnavailable(cause);
+      metrics?.failed(error);
+      throw error;
+    }
+  };
+}
+
+function toUnavailable(cause: unknown): unknown {
+  const code = resultCodeOf(cause);
+  if (code === undefined || !UNAVAILABLE_CODES.has(code)) return cause;
+  return unavailable(`database unavailable: ${(cause as Error).message}`, {
+    part: "the database",
+    cause,
+  });
 }
 
 /** The primary result code, without the extension in the higher bits. */

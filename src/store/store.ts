@@ -10,6 +10,8 @@ import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import { createDocumentStore } from "./documents.ts";
 import type { DocumentStore, Sealing } from "./documents.ts";
+import { createFleetStore } from "./fleet.ts";
+import type { FleetStore } from "./fleet.ts";
 import { createAnswerStore } from "./kept-answers.ts";
 import type { AnswerStore } from "./kept-answers.ts";
 import { createInsightStore } from "./insights.ts";
@@ -57,6 +59,7 @@ export interface Store {
   readonly leases: LeaseStore;
   readonly renewals: RenewalStore;
   readonly usage: UsageStore;
+  readonly fleet: FleetStore;
   readonly audit: AuditStore;
   readonly answers: AnswerStore;
   readonly masterKeys: MasterKeyStore;
@@ -135,6 +138,7 @@ const createParts = (database: Database, sealing: Sealing): Parts => ({
   get usage() {
     return createUsageStore(database);
   },
+  fleet: createFleetStore(database),
   get audit() {
     return createAuditStore(database);
   },

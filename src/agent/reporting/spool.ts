@@ -142,6 +142,7 @@ function createAccess(settings: SpoolSettings) {
       return undefined;
     } finally {
       metrics.spooledReports.set(file?.count() ?? 0);
+      metrics.spoolBytes.set(file?.bytes() ?? 0);
     }
   };
 

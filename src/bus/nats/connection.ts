@@ -77,6 +77,8 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
     addresses,
     /** Undefined while the server answers, else what is wrong. */
     fault: health.fault,
+    /** Since the start. */
+    reconnects: health.reconnects,
     /** Calls back after each reconnection; returns how to unsubscribe. */
     onReconnect: (listener: () => void) => health.onReconnect(listener),
     /** False when the connection is not up in time. */

@@ -7,6 +7,7 @@ export function createHealth(nats: string, log: Logger) {
   let fault: string | undefined;
   let reconnecting = false;
   let refusal: string | undefined;
+  let reconnects = 0;
   const reconnectListeners = new Set<() => void>();
   let up = Promise.withResolvers<void>();
   up.resolve();
@@ -33,6 +34,7 @@ export function createHealth(nats: string, log: Logger) {
 
   return {
     fault: (): string | undefined => fault,
+    reconnects: (): number => reconnects,
     /** Resolves when the server answers. */
     up: (): Promise<void> => up.promise,
     onReconnect(listener: () => void): () => void {
@@ -49,6 +51,7 @@ export function createHealth(nats: string, log: Logger) {
         down(refusal ?? "reconnecting");
       } else if (status.type === "reconnect") {
         reconnecting = false;
+        reconnects += 1;
         restored();
         for (const listener of reconnectListeners) listener();
       } else if (status.type === "error") noteError(status.error);

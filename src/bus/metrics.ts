@@ -1,0 +1,55 @@
+// The metrics of the bus, as this process uses it.
+import { Counter, registerReading, registerSampled } from "../runtime/metrics.ts";
+import type { Registry } from "../runtime/metrics.ts";
+import type { BusLine } from "./bus.ts";
+
+export function createBusMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    dropped: new Counter({
+      name: "sonde_bus_dropped_messages_total",
+      help: "Messages dropped because they could not be opened or decoded, or were not consumed in time.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    refused: new Counter({
+      name: "sonde_bus_refused_messages_total",
+      help: "Messages that NATS refused because it has no room for them: publishing is retried.",
+      labelNames: ["messages"],
+      registers,
+    }),
+  };
+}
+
+/** Of the connection to NATS; agents in threads have connections of their own. */
+export function registerLine(registry: Registry, line: () => BusLine | undefined): void {
+  const registers = [registry];
+  registerReading(
+    {
+      name: "sonde_nats_up",
+      help: "1 while NATS answers each connection of this process.",
+      aggregator: "min",
+      registers,
+    },
+    () => line() && Number(line()?.isUp),
+  );
+  registerSampled({
+    name: "sonde_nats_reconnects_total",
+    help: "Connections to NATS that were lost and made again.",
+    type: "counter",
+    registers,
+    samples: () => [{ value: line()?.reconnects ?? 0 }],
+  });
+  registerReading(
+    {
+      name: "sonde_nats_round_trip_seconds",
+      help: "The latest round trip to NATS, measured every 15 s.",
+      aggregator: "max",
+      registers,
+    },
+    () => secondsOf(line()?.roundTripMs),
+  );
+}
+
+const secondsOf = (ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : ms / 1000;

@@ -1,0 +1,207 @@
+// A queue of messages in memory: the messages of one subject, and the consumers that share them.
+import type { Clock } from "../runtime/clock.ts";
+import { retryDelayMs } from "../runtime/retry.ts";
+import type { Consumer } from "./bus.ts";
+import { DEDUPLICATION_WINDOW_MS } from "./bus.ts";
+import type { MessageKind, Observer, Receiver } from "./delivery.ts";
+
+interface Message<T> {
+  readonly items: readonly T[];
+  /** By the monotonic clock. */
+  readonly storedAt: number;
+  /** Deliveries so far. */
+  readonly attempts: number;
+}
+
+interface Taker<T> {
+  readonly receiver: Receiver<readonly T[]>;
+  readonly underWay: Set<Promise<void>>;
+}
+
+interface QueueOptions<T> extends Observer {
+  readonly clock: Clock;
+  readonly kind: MessageKind;
+  /** Older messages are dropped. */
+  readonly maxAgeMs: number;
+  /** The same whenever the item is published. */
+  readonly keyOf: (item: T) => string;
+}
+
+/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
+const MAX_UNDER_WAY = 1000;
+
+export type Queue<T> = ReturnType<typeof createQueue<T>>;
+
+export function createQueue<T>(options: QueueOptions<T>) {
+  const { clock, keyOf } = options;
+  /** When each message that is not done was stored, by its items; the oldest is in front. */
+  const open = new Map<readonly T[], number>();
+  const forget = ({ items }: Message<T>): void => void open.delete(items);
+  const backlog = createBacklog(options, pumpSoon, forget);
+  const isDuplicate = createDeduplication();
+  // The one whose last message is the oldest is in front.
+  const takers = new Set<Taker<T>>();
+  const { emptied, look } = createEmptied(
+    () => backlog.isEmpty() && [...takers].every(({ underWay }) => underWay.size === 0),
+  );
+  let isPumping = false;
+
+  // In a turn of its own: handlers do not hold up the publisher.
+  function pumpSoon(): void {
+    if (!isPumping) setImmediate(pump);
+    isPumping = true;
+  }
+  function pump(): void {
+    isPumping = false;
+    for (let taker = idlest(takers); taker; taker = idlest(takers)) {
+      const message = backlog.take();
+      if (!message) return;
+      takers.delete(taker);
+      takers.add(taker);
+      void hand(message, taker, backlog, forget).then(look).then(pumpSoon);
+    }
+  }
+
+  return {
+    open: open as ReadonlyMap<readonly T[], number>,
+    /** Does nothing when the same items were published within the window. */
+    publish(items: readonly T[]): void {
+      const now = clock.monotonic();
+      if (isDuplicate(items.map(keyOf).join("\n"), now)) return;
+      const message = { items: items.map(freeze), storedAt: now, attempts: 0 };
+      open.set(message.items, now);
+      backlog.add(message);
+    },
+    attach(receiver: Receiver<readonly T[]>): Consumer {
+      const taker: Taker<T> = { receiver, underWay: new Set() };
+      takers.add(taker);
+      pumpSoon();
+      return { drain: () => drain(taker, takers) };
+    },
+    /** Resolves when no message waits, is being handled or is to be redelivered. */
+    emptied,
+    /** Drains the consumers and forgets the messages. */
+    async close(): Promise<void> {
+      backlog.close();
+      await Promise.all([...takers].map((taker) => drain(taker, takers)));
+      look();
+    },
+  };
+}
+
+/** Lets others wait until the queue is empty: `look` says when that may be. */
+function createEmptied(isEmpty: () => boolean) {
+  const waiting = new Set<() => void>();
+  const look = (): void => {
+    if (!isEmpty()) return;
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  };
+  return {
+    look,
+    emptied: (): Promise<void> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.add(resolve);
+      look();
+      return promise;
+    },
+  };
+}
+
+/** Resolves when the message is handled, or back in the backlog. */
+async function hand<T>(
+  message: Message<T>,
+  taker: Taker<T>,
+  backlog: Backlog<T>,
+  onDone: (message: Message<T>) => void,
+): Promise<void> {
+  const attempts = message.attempts + 1;
+  const work = taker.receiver.receive(message.items, attempts).then((isHandled) => {
+    if (isHandled) onDone(message);
+    else backlog.addLater({ ...message, attempts }, retryDelayMs(attempts));
+  });
+  taker.underWay.add(work);
+  await work;
+  taker.underWay.delete(work);
+}
+
+async function drain<T>(taker: Taker<T>, takers: Set<Taker<T>>): Promise<void> {
+  takers.delete(taker);
+  taker.receiver.stop();
+  await Promise.all(taker.underWay);
+}
+
+const idlest = <T>(takers: ReadonlySet<Taker<T>>): Taker<T> | undefined =>
+  [...takers]
+    .filter(({ underWay }) => underWay.size < MAX_UNDER_WAY)
+    .toSorted((a, b) => a.underWay.size - b.underWay.size)[0];
+
+type Backlog<T> = ReturnType<typeof createBacklog<T>>;
+
+/** The messages that wait for a consumer, or for their redelivery. */
+function createBacklog<T>(
+  { clock, log, onDropped, kind, maxAgeMs }: QueueOptions<T>,
+  onAdded: () => void,
+  onExpired: (message: Message<T>) => void,
+) {
+  const waiting = new Set<Message<T>>();
+  let [later, isClosed] = [0, false];
+
+  const expireIfOld = (message: Message<T>): boolean => {
+    if (clock.monotonic() - message.storedAt <= maxAgeMs) return false;
+    waiting.delete(message);
+    onExpired(message);
+    log.warn({ kind }, "message dropped: it expired before a consumer took it");
+    onDropped?.(kind);
+    return true;
+  };
+  const add = (message: Message<T>): void => {
+    if (isClosed) return;
+    // Without a consumer, messages pile up: the oldest are in front.
+    for (const oldest of waiting) if (!expireIfOld(oldest)) break;
+    waiting.add(message);
+    onAdded();
+  };
+
+  return {
+    add,
+    addLater(message: Message<T>, afterMs: number): void {
+      later += 1;
+      setTimeout(() => {
+        later -= 1;
+        add(message);
+      }, afterMs).unref();
+    },
+    /** The message that waits for longest and has not expired. */
+    take(): Message<T> | undefined {
+      for (const message of waiting)
+        if (!expireIfOld(message) && waiting.delete(message)) return message;
+      return undefined;
+    },
+    isEmpty: () => isClosed || waiting.size + later === 0,
+    /** Forgets every message, and those added from now on. */
+    close(): void {
+      isClosed = true;
+      waiting.clear();
+    },
+  };
+}
+
+function createDeduplication() {
+  const seen = new Map<string, number>();
+  return (id: string, now: number): boolean => {
+    for (const [known, at] of seen) {
+      if (at >= now - DEDUPLICATION_WINDOW_MS) break;
+      seen.delete(known);
+    }
+    if (seen.has(id)) return true;
+    seen.set(id, now);
+    return false;
+  };
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) freeze(part);
+  return Object.freeze(value);
+}

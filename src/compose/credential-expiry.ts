@@ -1,0 +1,60 @@
+// When the credentials of this process expire.
+import { X509Certificate } from "node:crypto";
+import type { Config } from "../config/config.ts";
+import type { Sample } from "../runtime/exposition.ts";
+import { registerSampled } from "../runtime/metrics.ts";
+import type { Registry } from "../runtime/metrics.ts";
+
+/** In epoch seconds, by name; undefined for what does not expire. */
+type Expiries = Readonly<Record<string, number | undefined>>;
+
+/** `readToken`: when the first of the tokens expires that nobody renews; null: none does. */
+export function registerCredentialExpiry(
+  registry: Registry,
+  config: Config,
+  readToken: () => number | null | undefined,
+): void {
+  const own = expiriesOf(config);
+  registerSampled({
+    name: "sonde_credential_expiry_timestamp_seconds",
+    help: "When a credential expires: of this process, the certificates and credentials for NATS and the database; of the hub, the first token in use that cannot be renewed.",
+    registers: [registry],
+    samples: () => {
+      const token = readToken();
+      return samplesOf({ ...own, token: token == null ? undefined : token / 1000 });
+    },
+  });
+}
+
+const samplesOf = (expiries: Expiries): Sample[] =>
+  Object.entries(expiries).flatMap(([credential, value]) =>
+    value === undefined ? [] : [{ labels: { credential }, value }],
+  );
+
+const expiriesOf = ({ natsCert, natsCa, natsCredentials, databaseCa }: Config): Expiries => ({
+  nats_certificate: firstExpiry(natsCert),
+  nats_ca: firstExpiry(natsCa),
+  nats_credentials: expiryOfUser(natsCredentials),
+  database_ca: firstExpiry(databaseCa),
+});
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** Of the certificates in the PEM, the first that expires. */
+function firstExpiry(pem: string | undefined): number | undefined {
+  const expiries = (pem?.match(PEM) ?? []).map((each) =>
+    new X509Certificate(each).validToDate.getTime(),
+  );
+  return expiries.length === 0 ? undefined : Math.min(...expiries) / 1000;
+}
+
+/** Of the JWT in a `.creds` file. */
+function expiryOfUser(credentials: string | undefined): number | undefined {
+  const claims = /^[\w-]+\.([\w-]+)\.[\w-]+$/m.exec(credentials ?? "")?.[1] ?? "";
+  try {
+    const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString()) as { exp?: unknown };
+    return typeof exp === "number" ? exp : undefined;
+  } catch {
+    return undefined; // NATS says what is wrong with them
+  }
+}

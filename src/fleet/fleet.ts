@@ -1,0 +1,83 @@
+// Measures the whole system for /metrics, every 15 s in the background: a scrape waits for nobody.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Bus } from "../bus/bus.ts";
+import { parseInstant } from "../model/instant.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { MEASURE_EVERY_MS } from "../runtime/reading.ts";
+import { createRounds } from "../runtime/rounds.ts";
+import type { Store } from "../store/store.ts";
+import type { FleetMetrics } from "./metrics.ts";
+
+export interface FleetOptions {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: FleetMetrics;
+  /** Many deployments take a while to count: one process need not do what another does. */
+  readonly countsDeployments: boolean;
+}
+
+const MOST_PENDING = 50_000;
+const DEPLOYMENTS_A_PAGE = 10_000;
+
+export function createFleet(options: FleetOptions): Service {
+  const { clock, log, countsDeployments } = options;
+  const measures: Measure[] = [measureLedger, measureBacklog, readTokens];
+  if (countsDeployments) measures.push(countDeployments);
+  const rounds = measures.map((measure) =>
+    createRounds({
+      clock,
+      log,
+      name: measure.name,
+      everyMs: MEASURE_EVERY_MS,
+      work: (signal) => measure(options, signal),
+    }),
+  );
+  return {
+    name: "fleet metrics",
+    async start() {
+      await Promise.all(rounds.map((each) => each.start()));
+    },
+    async stop() {
+      await Promise.all(rounds.map((each) => each.stop()));
+    },
+  };
+}
+
+type Measure = (options: FleetOptions, signal: AbortSignal) => Promise<void>;
+
+async function measureLedger({ store, metrics }: FleetOptions): Promise<void> {
+  const now = await store.now();
+  const locations = (await store.locations.list()).map(({ id }) => id);
+  const agents = await store.agents.list();
+  const pending = await store.fleet.pendingRuns(MOST_PENDING);
+  const insightsOverdueSince = await store.fleet.insightsOverdueSince(now);
+  metrics.ledger.set({ now, locations, agents, pending, insightsOverdueSince });
+}
+
+async function measureBacklog({ bus, metrics }: FleetOptions): Promise<void> {
+  metrics.backlog.set(await bus.backlog());
+}
+
+async function countDeployments(
+  { store, metrics }: FleetOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const counts = new Map<string, number>();
+  for (let after: string | undefined = ""; after !== undefined && !signal.aborted;) {
+    const { at, next } = await store.fleet.countDeployments(after, DEPLOYMENTS_A_PAGE);
+    for (const { location_id, deployments } of at)
+      counts.set(location_id, (counts.get(location_id) ?? 0) + deployments);
+    after = next;
+    await nextTurn();
+  }
+  if (!signal.aborted) metrics.deployments.set(counts);
+}
+
+async function readTokens({ store, metrics }: FleetOptions): Promise<void> {
+  const first = await store.fleet.firstTokenExpiry();
+  metrics.tokenExpiry.set(parseInstant(first ?? "") ?? null);
+}

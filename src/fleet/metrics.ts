@@ -1,0 +1,149 @@
+// The metrics of the whole system, as a process of the hub knows them. Each has no sample while the
+// database, or the bus, has not said so for a minute.
+import { AGENT_STATES, agentStateOf } from "../model/agent.ts";
+import type { ListedAgent } from "../model/agent.ts";
+import type { BusBacklog } from "../bus/bus.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Sample } from "../runtime/exposition.ts";
+import { registerReading, registerSampled } from "../runtime/metrics.ts";
+import type { Registry } from "../runtime/metrics.ts";
+import { createReading } from "../runtime/reading.ts";
+import type { PendingAt } from "../store/records.ts";
+
+export type FleetMetrics = ReturnType<typeof createFleetMetrics>;
+
+/** What the database said at `now`, by its clock. */
+export interface Ledger {
+  readonly now: number;
+  readonly locations: readonly string[];
+  readonly agents: readonly ListedAgent[];
+  readonly pending: readonly PendingAt[];
+  readonly insightsOverdueSince: number | undefined;
+}
+
+export function createFleetMetrics(registry: Registry) {
+  const readings = {
+    ledger: createReading<Ledger>(systemClock),
+    /** By location. */
+    deployments: createReading<ReadonlyMap<string, number>>(systemClock),
+    /** Epoch milliseconds; null: no token expires unrenewed. */
+    tokenExpiry: createReading<number | null>(systemClock),
+    backlog: createReading<readonly BusBacklog[]>(systemClock),
+  };
+  registerLedger(registry, readings.ledger.get);
+  registerBacklog(registry, readings.backlog.get);
+  registerSampled({
+    name: "sonde_deployments",
+    help: "Deployments that are scheduled, by location.",
+    registers: [registry],
+    samples: () => {
+      const deployments = readings.deployments.get();
+      const locations = readings.ledger.get()?.locations ?? [];
+      if (!deployments) return [];
+      return [...new Set([...locations, ...deployments.keys()])].map((location) => ({
+        labels: { location },
+        value: deployments.get(location) ?? 0,
+      }));
+    },
+  });
+  return readings;
+}
+
+function registerLedger(registry: Registry, read: () => Ledger | undefined): void {
+  const registers = [registry];
+  const byLocation = (
+    name: string,
+    help: string,
+    samplesOf: (location: string, ledger: Ledger) => Sample[],
+  ): void =>
+    registerSampled({
+      name,
+      help,
+      registers,
+      samples: () => {
+        const ledger = read();
+        return ledger ? locationsOf(ledger).flatMap((each) => samplesOf(each, ledger)) : [];
+      },
+    });
+  byLocation(
+    "sonde_pending_runs",
+    "Ordered runs without an outcome, by location: of all together, the first 50,000.",
+    (location, { pending }) => [{ labels: { location }, value: at(pending, location)?.runs ?? 0 }],
+  );
+  byLocation(
+    "sonde_oldest_pending_run_age_seconds",
+    "Time since the oldest run without an outcome was due, by location; 0 if none is due.",
+    (location, { pending, now }) => [
+      { labels: { location }, value: secondsSince(at(pending, location)?.oldest_due, now) },
+    ],
+  );
+  byLocation(
+    "sonde_agents",
+    "Agents by location and state: online, stale, offline, draining or incompatible.",
+    (location, { agents, now }) => {
+      const there = agents.filter(({ location_id }) => location_id === location);
+      const states = there.map((agent) => agentStateOf(agent, now));
+      return AGENT_STATES.map((state) => ({
+        labels: { location, state: state.toLowerCase() },
+        value: states.filter((each) => each === state).length,
+      }));
+    },
+  );
+  registerReading(
+    {
+      name: "sonde_aggregator_insights_overdue_seconds",
+      help: "Time since the oldest insights report that waits should have been computed; 0 if none waits.",
+      registers,
+    },
+    () => {
+      const ledger = read();
+      return ledger && secondsSince(ledger.insightsOverdueSince, ledger.now);
+    },
+  );
+}
+
+function registerBacklog(registry: Registry, read: () => readonly BusBacklog[] | undefined): void {
+  const byStream = (
+    name: string,
+    help: string,
+    samplesOf: (backlog: BusBacklog) => readonly Sample[],
+  ): void =>
+    registerSampled({
+      name,
+      help,
+      registers: [registry],
+      samples: () => (read() ?? []).flatMap((backlog) => samplesOf(backlog)),
+    });
+  const ofStream = (stream: string, value: number | undefined): Sample[] =>
+    value === undefined ? [] : [{ labels: { stream }, value }];
+  byStream(
+    "sonde_bus_pending_messages",
+    "Messages of ticks and of results that are not acknowledged yet, by location.",
+    ({ stream, messages }) =>
+      messages.map(([location, value]) => ({ labels: { stream, location }, value })),
+  );
+  byStream(
+    "sonde_bus_oldest_pending_message_age_seconds",
+    "Age of the oldest message that is not acknowledged yet; 0 if there is none.",
+    ({ stream, oldestAgeMs }) => ofStream(stream, oldestAgeMs / 1000),
+  );
+  byStream("sonde_bus_stream_bytes", "Size of the stream in NATS.", ({ stream, bytes }) =>
+    ofStream(stream, bytes),
+  );
+  byStream(
+    "sonde_bus_stream_max_bytes",
+    "Maximum size of the stream in NATS, beyond which it refuses messages.",
+    ({ stream, maxBytes }) => ofStream(stream, maxBytes),
+  );
+}
+
+const at = (pending: readonly PendingAt[], location: string): PendingAt | undefined =>
+  pending.find(({ location_id }) => location_id === location);
+
+const secondsSince = (since: number | undefined, now: number): number =>
+  since === undefined ? 0 : Math.max(0, now - since) / 1000;
+
+/** Also those that were removed, or never known, while they have something. */
+const locationsOf = ({ locations, agents, pending }: Ledger): string[] => [
+  ...new Set([...locations, ...[...agents, ...pending].map(({ location_id }) => location_id)]),
+];

@@ -1,0 +1,105 @@
+// What the whole system has before it, for its metrics: cheap however much that is.
+import { sql } from "kysely";
+import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE } from "../model/insight.ts";
+import { periodEnd } from "../model/periods.ts";
+import type { Database } from "./database.ts";
+import { textAt } from "./database.ts";
+import type { PendingAt } from "./records.ts";
+import { FOR_EVER } from "./schedules.ts";
+import { createInsightMarks } from "./stale-insights.ts";
+
+export type FleetStore = ReturnType<typeof createFleetStore>;
+
+/** A page of deployments, counted. */
+export interface CountedDeployments {
+  readonly at: readonly { readonly location_id: string; readonly deployments: number }[];
+  /** Where to go on; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+const STALE_LOOKED_AT = 50;
+
+export function createFleetStore(database: Database) {
+  const { kysely } = database;
+  return {
+    /** Of the pending runs that expire first, at most `limit`. */
+    async pendingRuns(limit: number): Promise<PendingAt[]> {
+      const first = kysely.selectFrom("pending_runs").select(["location_id", "due_time"]);
+      return kysely
+        .selectFrom(first.orderBy("expires_at").limit(limit).as("first"))
+        .select(["location_id", (eb) => eb.fn.countAll<number>().as("runs")])
+        .select((eb) => eb.fn.min("due_time").as("oldest_due"))
+        .groupBy("location_id")
+        .execute();
+    },
+    /** Of the `limit` deployments after this one, by their ids. */
+    countDeployments: (after: string, limit: number): Promise<CountedDeployments> =>
+      countPage(database, after, limit),
+    /** Since when a report should have been computed, of those that wait for longest. */
+    insightsOverdueSince: (now: number): Promise<number | undefined> => overdueSince(database, now),
+    /** When the first token expires that a call uses and nobody renews; undefined without any. */
+    async firstTokenExpiry(): Promise<string | undefined> {
+      const expiry = textAt(database, "documents.document", ["token", "expire_time"]);
+      const row = await kysely
+        .selectFrom("documents")
+        .select((eb) => eb.fn.min(expiry).as("first"))
+        .where("documents.kind", "=", "token")
+        .where("renewal_time", "is", null)
+        .where((eb) =>
+          eb.exists(
+            eb
+              .selectFrom("documents as call")
+              .select("call.id")
+              .where("call.kind", "=", "call")
+              .whereRef("call.token_id", "=", "documents.id"),
+          ),
+        )
+        .executeTakeFirst();
+      return row?.first ?? undefined;
+    },
+  };
+}
+
+async function countPage(
+  { kysely }: Database,
+  after: string,
+  limit: number,
+): Promise<CountedDeployments> {
+  // The sum keeps both databases from the index of ends, which nearly all schedules share.
+  const holds = sql<boolean>`active_until + 0 = ${FOR_EVER}`;
+  const page = kysely
+    .selectFrom("schedules")
+    .select(["deployment_id", "location_id"])
+    .where("deployment_id", ">", after)
+    .where(holds)
+    .orderBy("deployment_id")
+    .limit(limit);
+  const rows = await kysely
+    .selectFrom(page.as("page"))
+    .select(["location_id", (eb) => eb.fn.countAll<number>().as("deployments")])
+    .select((eb) => eb.fn.max("deployment_id").as("last"))
+    .groupBy("location_id")
+    .execute();
+  const counted = rows.reduce((sum, { deployments }) => sum + deployments, 0);
+  const last = rows.map((row) => row.last).toSorted();
+  return { at: rows, next: counted === limit ? last.at(-1) : undefined };
+}
+
+async function overdueSince(database: Database, now: number): Promise<number | undefined> {
+  const until = now - INSIGHT_DELAY_MS;
+  const lease = await database.kysely
+    .selectFrom("leases")
+    .select("cursor")
+    .where("name", "=", INSIGHTS_LEASE)
+    .executeTakeFirst();
+  const unmarked = lease?.cursor == null ? [] : closedBetween(lease.cursor, until);
+  const stale = await createInsightMarks(database).listStale(until, undefined, STALE_LOOKED_AT);
+  const since = [
+    ...unmarked.map(({ end }) => end + INSIGHT_DELAY_MS),
+    // A mark's version begins with when it was made.
+    ...stale.map(({ kind, start, version }) =>
+      Math.max(version, periodEnd(kind, start) + INSIGHT_DELAY_MS),
+    ),
+  ];
+  return since.length === 0 ? undefined : Math.min(...since);
+}
