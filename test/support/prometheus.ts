@@ -93,7 +93,10 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
     scrape,
     async query(expression) {
       const query = new URLSearchParams({ query: expression });
-      const { result } = await ask<{ result: Vector | [number, string] }>(url, `query?${query.toString()}`);
+      const { result } = await ask<{ result: Vector | [number, string] }>(
+        url,
+        `query?${query.toString()}`,
+      );
       return isScalar(result)
         ? [{ labels: {}, value: Number(result[1]) }]
         : result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));

@@ -1,0 +1,118 @@
+// The configuration of Prometheus and its alert rules, by Prometheus' own tools.
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { findProgram } from "../support/programs.ts";
+import { SHIPPED_CONFIG, startPrometheus } from "../support/prometheus.ts";
+import { alertNames, alertRules, RULES, ruleTests, RULE_TESTS } from "./rules.ts";
+
+const runProgram = promisify(execFile);
+
+/** Rejects with what it printed. */
+async function promtool(...args: readonly string[]): Promise<string> {
+  const program = findProgram("promtool");
+  if (program === undefined)
+    throw new Error("promtool is not installed: apt-get install prometheus");
+  const { stdout } = await runProgram(program, args);
+  return stdout;
+}
+
+const namesWith = (expects: boolean): Set<string> =>
+  new Set(
+    ruleTests
+      .filter(({ exp_alerts = [] }) => exp_alerts.length > 0 === expects)
+      .map(({ alertname }) => alertname),
+  );
+
+describe.concurrent("Prometheus accepts", () => {
+  it("the configuration", async () => {
+    expect(await promtool("check", "config", SHIPPED_CONFIG)).toContain("SUCCESS: 2 rule files");
+  });
+
+  it("the rules, without a remark", async () => {
+    await promtool("check", "rules", "--lint=all", "--lint-fatal", ...RULES);
+  });
+
+  it.each(RULE_TESTS)("the tests of rules: %s", async (file) => {
+    await promtool("test", "rules", file);
+  });
+});
+
+describe("each alert", () => {
+  it.each(alertRules)("$alert $labels says what is the matter and what to do", (rule) => {
+    const { alert, labels, annotations } = rule;
+    expect(labels["severity"]).toMatch(/^(critical|warning|info)$/);
+    expect(annotations).toEqual({
+      summary: expect.stringMatching(/^\S.+\S$/),
+      description: expect.stringMatching(/^\S.+\.$/),
+      runbook_url: `{{ or $externalLabels.sonde_runbooks "docs/runbooks" }}/${alert}.md`,
+    });
+  });
+
+  it("fires in a test, in each of its forms", () => {
+    const fired = ruleTests.flatMap(({ alertname, exp_alerts = [] }) =>
+      exp_alerts.map(({ exp_labels }) => formOf(alertname, exp_labels)),
+    );
+    const forms = alertRules.map(({ alert, labels }) => formOf(alert, labels));
+    expect(forms.filter((form) => !fired.includes(form))).toEqual([]);
+  });
+
+  it("does not fire in another test", () => {
+    const silent = namesWith(false);
+    expect(alertNames.filter((name) => !silent.has(name))).toEqual([]);
+  });
+
+  it("is in docs/alerts.md, with its severities", () => {
+    const rows = readFileSync("docs/alerts.md", "utf8").matchAll(
+      /^\| \[(\w+)\]\(runbooks\/(\w+)\.md\) +\| ([a-z, ]+?) +\|/gm,
+    );
+    const listed = [...rows].map(([, name, runbook, severities]) => ({
+      name,
+      runbook,
+      severities,
+    }));
+    expect(listed.toSorted((a, b) => (a.name ?? "").localeCompare(b.name ?? ""))).toEqual(
+      alertNames
+        .toSorted((a, b) => a.localeCompare(b))
+        .map((name) => ({ name, runbook: name, severities: severitiesOf(name) })),
+    );
+  });
+});
+
+const formOf = (name: string, labels: Readonly<Record<string, string>>): string =>
+  [name, labels["severity"], labels["window"] ?? ""].join(" ");
+
+const severitiesOf = (name: string): string => {
+  const given = alertRules.filter(({ alert }) => alert === name);
+  return [...new Set(given.map(({ labels }) => labels["severity"]))].toSorted().join(", ");
+};
+
+it("names the processes that stand in for one another, and the location of agents", async () => {
+  const names = ["api", "scheduler", "agent-paris-1", "agent-paris-2", "agent-tokyo-east-1"];
+  await using prometheus = await startPrometheus({
+    targets: names.map((name, at) => ({
+      url: `http://127.0.0.1:${at + 1}`,
+      labels: { __meta_dns_name: name },
+    })),
+  });
+  const labelled = (service: string, location?: string) => ({
+    job: "sonde",
+    service,
+    ...(location !== undefined && { location }),
+  });
+  await expect
+    .poll(async () => {
+      const samples = await prometheus.query("sort(up)");
+      return samples
+        .toSorted((a, b) => (a.labels["instance"] ?? "").localeCompare(b.labels["instance"] ?? ""))
+        .map(({ labels: { __name__: _, instance: _instance, ...labels } }) => labels);
+    })
+    .toEqual([
+      labelled("api"),
+      labelled("scheduler"),
+      labelled("agent-paris", "paris"),
+      labelled("agent-paris", "paris"),
+      labelled("agent-tokyo-east", "tokyo-east"),
+    ]);
+});
