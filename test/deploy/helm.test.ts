@@ -28,6 +28,7 @@ import {
   workloadsOf,
 } from "./manifests.ts";
 import type { Container, Example, Manifest, Workload } from "./manifests.ts";
+import { ruleGroups } from "./rules.ts";
 
 const rendered = Object.fromEntries(
   await Promise.all(EXAMPLES.map(async (example) => [example, await render(...valuesOf(example))])),
@@ -100,11 +101,15 @@ describe("the chart", () => {
     const { failed, stdout, stderr } = await helm("lint", "--strict", CHART, ...valuesOf(example));
     expect(failed, stdout + stderr).toBe(false);
     // It only reports what the chart itself refuses.
-    expect(stderr).toBe("");
+    // The rules are those of deploy/prometheus/, and Helm says so.
+    const said = stderr.split("\n").filter((line) => !line.includes("found symbolic link"));
+    expect(said).toEqual([""]);
   });
 
   it.each(EXAMPLES)("makes what Kubernetes knows from the values of '%s'", async (example) => {
-    const known = rendered[example].filter(({ kind }) => kind !== "ServiceMonitor");
+    const known = rendered[example].filter(
+      ({ apiVersion }) => apiVersion !== "monitoring.coreos.com/v1",
+    );
     expect(known.length).toBeGreaterThan(3);
     expect(await typeFaults(known)).toBe("");
   });
@@ -374,6 +379,20 @@ describe("what surrounds the pods", () => {
     );
     expect(monitored.map(({ metadata }) => metadata.name)).toEqual(["monitor-ops"]);
     expect(monitored[0]?.spec.ports?.[0]?.name).toBe(monitor?.spec.endpoints?.[0]?.port);
+  });
+
+  it("gives Prometheus' operator the alert rules, and the labels that they use", () => {
+    const [rule] = ofKind(rendered.full, "PrometheusRule");
+    expect(rule?.metadata.labels).toHaveProperty("release", "prometheus");
+    expect(rule?.spec.groups).toEqual(ruleGroups);
+    expect(ofKind([...rendered.hub, ...rendered.region], "PrometheusRule")).toEqual([]);
+    const [monitor] = ofKind(rendered.full, "ServiceMonitor");
+    const relabelings = monitor?.spec.endpoints?.[0]?.relabelings;
+    expect(relabelings?.map(({ targetLabel, replacement }) => [targetLabel, replacement])).toEqual([
+      ["job", "sonde"],
+      ["service", undefined],
+      ["location", "home"],
+    ]);
   });
 
   const egressOf = (example: Example, name: string) =>

@@ -34,10 +34,17 @@ interface Spec {
   readonly ports?: readonly { readonly name: string; readonly targetPort: string }[];
   readonly ingress?: readonly { readonly ports: readonly { readonly port: string }[] }[];
   readonly egress?: readonly EgressRule[];
-  readonly endpoints?: readonly { readonly port: string; readonly path: string }[];
+  readonly endpoints?: readonly Endpoint[];
+  readonly groups?: readonly unknown[];
   readonly scaleTargetRef?: { readonly kind: string; readonly name: string };
   readonly serviceName?: string;
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
+}
+
+interface Endpoint {
+  readonly port: string;
+  readonly path: string;
+  readonly relabelings?: readonly { readonly targetLabel: string; readonly replacement?: string }[];
 }
 
 export interface Selector {

@@ -36,9 +36,10 @@ export interface RuleTest {
 
 const read = <File>(path: string): File => parse(readFileSync(path, "utf8")) as File;
 
-export const rules: readonly WrittenRule[] = RULES.flatMap((path) =>
-  read<RuleFile>(path).groups.flatMap((group) => group.rules),
-);
+/** In the order of their files' names. */
+export const ruleGroups = RULES.toSorted().flatMap((path) => read<RuleFile>(path).groups);
+
+export const rules: readonly WrittenRule[] = ruleGroups.flatMap((group) => group.rules);
 
 export const alertRules = rules.filter((rule): rule is AlertRule => rule.alert !== undefined);
 
