@@ -5,6 +5,7 @@ import type { RetentionDays } from "../model/retention.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createSealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/secrets.ts";
 import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
@@ -23,10 +24,7 @@ export async function openConfiguredStore(
   return openStore({
     location: locationOf(config, dataDir, isPatient ? 0 : config.databaseTimeout),
     clock: systemClock,
-    sealer: createSealer({
-      current: masterKeyOf(config, dataDir),
-      ...(config.masterKeysOld && { old: config.masterKeysOld }),
-    }),
+    sealer: sealerOf(config, dataDir),
     ...observers,
     usesSecrets,
     migrates: config.migrate === "on",
@@ -49,7 +47,10 @@ const locationOf = (
 ): StoreOptions["location"] =>
   url
     ? { url, ca, maxConnections, timeoutMs: timeoutSeconds * 1000 }
-    : { file: dataDir.path("sonde.db") };
+    : { file: databaseFileOf(dataDir) };
+
+/** Of the embedded database. */
+export const databaseFileOf = (dataDir: DataDir): string => dataDir.path("sonde.db");
 
 /** How long the store keeps what. */
 export const retentionOf = (config: Config): RetentionDays => ({
@@ -59,6 +60,21 @@ export const retentionOf = (config: Config): RetentionDays => ({
   audit: config.retentionAudit,
 });
 
+/** In the data folder. */
+export const MASTER_KEY_FILE = "master-key";
+
 /** The configured key, or the one in the data folder, generated on first use. */
 export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>
-  config.masterKey ?? dataDir.key("master-key");
+  config.masterKey ?? dataDir.key(MASTER_KEY_FILE);
+
+/** With the master keys that are there; undefined where there is none yet. */
+export const existingSealerOf = (config: Config, dataDir: DataDir): Sealer | undefined =>
+  config.masterKey || dataDir.read(MASTER_KEY_FILE) !== undefined
+    ? sealerOf(config, dataDir)
+    : undefined;
+
+const sealerOf = (config: Config, dataDir: DataDir): Sealer =>
+  createSealer({
+    current: masterKeyOf(config, dataDir),
+    ...(config.masterKeysOld && { old: config.masterKeysOld }),
+  });

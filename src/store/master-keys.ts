@@ -47,9 +47,18 @@ export const createMasterKeyStore = (database: Database, sealer: Sealer) => ({
   },
 });
 
+/** A registered key. */
+export interface MasterKeyRow {
+  readonly key_id: string;
+  readonly sealed_check: string;
+}
+
 /** Rejects with one line for the operator unless the process holds every registered key. */
-export async function assertKeysHeld({ kysely }: Database, sealer: Sealer): Promise<void> {
-  const rows = await kysely.selectFrom("master_keys").selectAll().execute();
+export const assertKeysHeld = async ({ kysely }: Database, sealer: Sealer): Promise<void> =>
+  assertOpens(await kysely.selectFrom("master_keys").selectAll().execute(), sealer);
+
+/** The same for the keys of a database that is not open. */
+export async function assertOpens(rows: readonly MasterKeyRow[], sealer: Sealer): Promise<void> {
   for (const { key_id, sealed_check } of rows) {
     try {
       await sealer.open(sealed_check, checkPlace(key_id));

@@ -112,19 +112,24 @@ async function migrateAndClose(database: Database): Promise<string[]> {
 const explained = async (cause: unknown, location: StoreOptions["location"]): Promise<unknown> =>
   "url" in location ? explainedOf(cause, location.url) : withAdvice(cause, location.file);
 
-async function explainedOf(cause: unknown, url: string): Promise<unknown> {
+/** In one line for the operator, who set the URL with `setting`. */
+export async function explainedOf(
+  cause: unknown,
+  url: string,
+  setting = "SONDE_DATABASE_URL",
+): Promise<unknown> {
   const { addressOf, isRefused } = await loadPostgres();
   const server = `PostgreSQL at ${addressOf(url)}`;
   if (isRefused(cause))
     return new Error(
-      `${server} refuses the connection (${(cause as Error).message}): correct SONDE_DATABASE_URL`,
+      `${server} refuses the connection (${(cause as Error).message}): correct ${setting}`,
       { cause },
     );
   if (!(cause instanceof UnavailableError)) return cause;
   if (isTlsFault(cause.cause))
     return new Error(`cannot reach ${server} over TLS ${tlsAdvice(cause.cause)}`, { cause });
   const reason = cause.message.replace(/^database unavailable: /, "");
-  return new Error(`cannot reach ${server} (${reason}): start it, or correct SONDE_DATABASE_URL`, {
+  return new Error(`cannot reach ${server} (${reason}): start it, or correct ${setting}`, {
     cause,
   });
 }

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { formatInstant } from "../model/instant.ts";
 import { periodEnd, periodStart } from "../model/periods.ts";
-import { encodeTime } from "../runtime/ids.ts";
+import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import { isLockTimeout } from "./database.ts";
 import type { Database } from "./database.ts";
 
@@ -63,21 +63,30 @@ export async function makePartitions(database: Database, now: number): Promise<v
 
 /** Locks the parent table for a moment only against other changes of its parts. */
 async function makeDay(database: Database, table: DividedTable, day: number): Promise<void> {
-  const [from, to] = [encodeTime(day), encodeTime(periodEnd("DAY", day))];
+  const { from, to } = boundsOf(day);
   const id = sql.ref(ID_COLUMNS[table]);
   const others = sql.table(`${table}_default`);
-  const [made, parent] = [sql.table(partitionName(table, day)), sql.table(table)];
   await withLock(database, async (run) => {
     const { rows } = await run(
       sql`select 1 from ${others} where ${id} >= ${from} and ${id} < ${to} limit 1`,
     );
-    if (rows.length > 0) return;
-    await run(sql`create table ${made} (like ${parent})`);
-    await run(sql`
-      alter table ${parent} attach partition ${made}
-      for values from (${sql.lit(from)}) to (${sql.lit(to)})`);
+    if (rows.length === 0) await attachDay(run, table, day);
   });
 }
+
+async function attachDay(run: Run, table: DividedTable, day: number): Promise<void> {
+  const { from, to } = boundsOf(day);
+  const [made, parent] = [sql.table(partitionName(table, day)), sql.table(table)];
+  await run(sql`create table ${made} (like ${parent})`);
+  await run(sql`
+    alter table ${parent} attach partition ${made}
+    for values from (${sql.lit(from)}) to (${sql.lit(to)})`);
+}
+
+const boundsOf = (day: number): Pick<Partition, "from" | "to"> => ({
+  from: encodeTime(day),
+  to: encodeTime(periodEnd("DAY", day)),
+});
 
 const partitionName = (table: DividedTable, day: number): string =>
   `${table}_${formatInstant(day).slice(0, 10).replaceAll("-", "")}`;
@@ -104,4 +113,24 @@ async function withLock({ kysely }: Database, work: (run: Run) => Promise<void>)
     }
   }
   return false;
+}
+
+/**
+ * Makes a table for each day of the ids that an empty database is about to get, in the place of the
+ * one for what was there before there were days. `nextId`: the first that is not below a text. Call
+ * it in a transaction.
+ */
+export async function divideByDays(
+  database: Database,
+  table: DividedTable,
+  nextId: (from: string) => string | undefined,
+): Promise<void> {
+  const { kysely } = database;
+  for (const { name } of await partitionsOf(database, table))
+    await sql`drop table ${sql.table(name)}`.execute(kysely);
+  for (let id = nextId(""); id !== undefined;) {
+    const day = periodStart("DAY", decodeTime(id));
+    await attachDay((statement) => statement.execute(kysely), table, day);
+    id = nextId(encodeTime(periodEnd("DAY", day)));
+  }
 }

@@ -9,7 +9,11 @@ const SQLITE_BUSY = 5;
  * Locks a separate file, so that short commands can use the database while a process serves it.
  * Returns the unlock. Throws with one line for the operator while another process holds it.
  */
-export function lockForProcess(path: string, folder: string): () => void {
+export function lockForProcess(
+  path: string,
+  folder: string,
+  advice = "stop it, or give this one its own folder with SONDE_DATA_DIR",
+): () => void {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
@@ -22,10 +26,7 @@ export function lockForProcess(path: string, folder: string): () => void {
         `cannot lock ${path} (${message}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
         { cause },
       );
-    throw new Error(
-      `another sonde serve is running in ${folder}: stop it, or give this one its own folder with SONDE_DATA_DIR`,
-      { cause },
-    );
+    throw new Error(`another sonde serve is running in ${folder}: ${advice}`, { cause });
   }
   const locked = database;
   return () => locked.close();

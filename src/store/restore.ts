@@ -1,0 +1,100 @@
+// Puts a backup in the place of a file database, whole or not at all.
+import { constants, copyFileSync, existsSync, linkSync, realpathSync, renameSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../runtime/clock.ts";
+import type { Sealer } from "../runtime/secrets.ts";
+import { checkCopy, contentsOf, unwritable } from "./backup.ts";
+import type { Contents } from "./backup.ts";
+import { assertOpens } from "./master-keys.ts";
+import { migrateStore } from "./open-store.ts";
+import { BESIDE, partialName, place, removeDatabase, removeLeftovers } from "./placed-file.ts";
+import { openSnapshot, syncFile } from "./snapshot.ts";
+import type { OnCopied, Snapshot } from "./snapshot.ts";
+
+const { COPYFILE_EXCL } = constants;
+
+export interface RestoreOptions {
+  /** The backup. */
+  readonly from: string;
+  /** No process serves it. */
+  readonly database: string;
+  /** The name that a database which is there gets; undefined: it stays, and this rejects. */
+  readonly asideAs: string | undefined;
+  /** Of the master keys of this process. Throws if it has none, and the backup has secrets. */
+  readonly sealerFor: (snapshot: Snapshot) => Sealer | undefined;
+  readonly clock: Clock;
+  readonly onCopied: OnCopied;
+  readonly onChecking: () => void;
+}
+
+export interface Restored extends Contents {
+  /** What was missing in the backup. */
+  readonly migrations: readonly string[];
+  /** Where the database is that was there before; undefined if there was none. */
+  readonly aside: string | undefined;
+}
+
+/**
+ * Copies, checks and migrates beside the database, and then gives the copy its name. Rejects with
+ * one line for the operator, and the database as it was.
+ */
+export async function restore(options: RestoreOptions): Promise<Restored> {
+  const { from, database, asideAs, sealerFor, clock, onCopied, onChecking } = options;
+  using snapshot = openSnapshot(from, { isInUse: existsSync(`${from}-wal`) });
+  refuseItself(from, database);
+  if (existsSync(database) && asideAs === undefined) throw isTaken(database);
+  const sealer = sealerFor(snapshot);
+  if (sealer) await assertOpens(snapshot.masterKeys(), sealer);
+  const partial = partialName(database);
+  try {
+    removeLeftovers(database);
+    await snapshot.copyTo(partial, onCopied);
+    onChecking();
+    const rows = checkCopy(partial, snapshot);
+    const contents = contentsOf(snapshot, partial);
+    const migrations = await migrateStore({ location: { file: partial }, clock });
+    syncFile(partial);
+    const aside = existsSync(database) ? asideAs : undefined;
+    if (aside !== undefined) setAside(database, aside);
+    place(partial, database);
+    return { ...contents, rows, migrations, aside };
+  } catch (cause) {
+    throw unwritable(database, cause);
+  } finally {
+    removeDatabase(partial);
+  }
+}
+
+/** The database keeps its name too, until another file takes it: a start finds one at any time. */
+function setAside(database: string, aside: string): void {
+  foldLog(database);
+  try {
+    linkSync(database, aside);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST") throw cause;
+    copyFileSync(database, aside, COPYFILE_EXCL); // a file system without links
+  }
+  // A damaged database still has its log, which must not become another's.
+  for (const suffix of BESIDE)
+    if (existsSync(`${database}${suffix}`)) renameSync(`${database}${suffix}`, `${aside}${suffix}`);
+}
+
+/** The last one to close a database removes its log. */
+function foldLog(path: string): void {
+  try {
+    using database = new DatabaseSync(path);
+    database.exec("pragma wal_checkpoint(truncate)");
+  } catch {
+    // It is damaged: perhaps the reason for restoring.
+  }
+}
+
+function refuseItself(from: string, database: string): void {
+  if (!existsSync(database) || realpathSync(from) !== realpathSync(database)) return;
+  throw new Error(`${from} is the database itself: name a backup`);
+}
+
+const isTaken = (database: string): Error =>
+  new Error(
+    `there is a database already, ${database}: --force restores in its place, and keeps it under another name; or set SONDE_DATA_DIR to an empty folder`,
+  );
