@@ -5,6 +5,7 @@ import type { Environment } from "../config/config.ts";
 import { VERSION } from "../version.ts";
 import { addAgentCommands } from "./agents.ts";
 import { addAuditCommands } from "./audit.ts";
+import { addBackupCommand, addRestoreCommand, addTransferCommand } from "./backups.ts";
 import type { Context } from "./command.ts";
 import { addConfigCommands } from "./configuration.ts";
 import { addHealthCommand } from "./health.ts";
@@ -33,6 +34,9 @@ const GROUPS: Readonly<Record<string, readonly AddCommand[]>> = {
     addStatCommands,
     addInsightCommands,
     addSimulateCommand,
+    addBackupCommand,
+    addRestoreCommand,
+    addTransferCommand,
   ],
 };
 

@@ -13,14 +13,17 @@ import { expectOneRowForEachSlot, expectStatisticsOfRows, readLedger } from "./l
 import type { Ledger } from "./ledger.ts";
 import { aCall, insertKey } from "./runs.ts";
 
-/** Stores calls with one-minute schedules, spread over the minute and active since its start. */
+/**
+ * Stores calls with one-minute schedules, spread over the minute, by default active since its start.
+ */
 export async function deployMany(
   store: Store,
   targetUrl: string,
   count: number,
+  since?: number,
 ): Promise<Schedule[]> {
   const now = await store.now();
-  const active_from = slotOf(now);
+  const active_from = since ?? slotOf(now);
   await insertKey(store, now);
   const schedules = Array.from({ length: count }, (_, n): Schedule => ({
     deployment_id: `deployment-${n}`,

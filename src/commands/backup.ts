@@ -1,0 +1,82 @@
+// `sonde backup`: copies the embedded database while the service runs.
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { existingSealerOf, MASTER_KEY_FILE, masterKeyOf } from "../compose/store.ts";
+import type { Config } from "../config/config.ts";
+import { invalid } from "../model/errors.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { backUp } from "../store/backup.ts";
+import type { Contents } from "../store/backup.ts";
+import type { Context } from "./command.ts";
+import { existingDatabaseIn, inWords, say, showCopying, sizeOf } from "./database-file.ts";
+import type { DatabaseFile } from "./database-file.ts";
+
+/** Of the master key beside a backup. */
+export const KEY_SUFFIX = ".master-key";
+
+export interface BackupInput {
+  readonly file: string;
+  readonly force?: true;
+  readonly withKey?: true;
+}
+
+/** Rejects with one line for the operator, leaving nothing behind. */
+export async function backUpStore(context: Context, input: BackupInput): Promise<void> {
+  const { print } = context;
+  const config = context.config();
+  if (input.file === "") throw invalid("backup: '' is not the name of a file");
+  if (config.databaseUrl !== undefined) throw usePgDump(config.databaseUrl, input.file);
+  const file = existingDatabaseIn(config);
+  const to = resolve(input.file);
+  const showing = showCopying("backing up");
+  const started = systemClock.monotonic();
+  const contents = await backUp({
+    database: file.path,
+    to,
+    replaces: input.force ?? false,
+    onCopied: showing.onCopied,
+    onChecking() {
+      showing.end();
+      say("checking the copy");
+    },
+  });
+  const seconds = ((systemClock.monotonic() - started) / 1000).toFixed(1);
+  print(`${to}: ${inWords(contents)}\n`);
+  print(`${sizeOf(contents.bytes)} in ${seconds} s, checked; schema ${contents.schema}\n`);
+  print(await aboutKeys(config, file, { to, contents, withKey: input.withKey ?? false }));
+}
+
+interface Made {
+  readonly to: string;
+  readonly contents: Contents;
+  readonly withKey: boolean;
+}
+
+/** What the backup needs to be of use. Writes the key where it is asked for. */
+async function aboutKeys(
+  config: Config,
+  { dataDir }: DatabaseFile,
+  { to, contents, withKey }: Made,
+): Promise<string> {
+  const ids = contents.masterKeys.map(({ key_id }) => key_id);
+  if (ids.length === 0) return "It holds no secrets.\n";
+  const needed = `It is sealed with the master key ${ids.join(" and ")}`;
+  const sealer = existingSealerOf(config, dataDir);
+  if (!ids.every((key) => sealer?.keyIds.includes(key)))
+    return `${needed}, which these settings do not have: keep that key, or the backup cannot be restored.\n`;
+  if (withKey) {
+    const key = Buffer.from(masterKeyOf(config, dataDir)).toString("base64");
+    writeFileSync(`${to}${KEY_SUFFIX}`, key, { mode: 0o600, flush: true });
+    return `${needed}, which is beside it, ${to}${KEY_SUFFIX}: whoever has both files can read every secret.\n`;
+  }
+  const where = config.masterKey ? "SONDE_MASTER_KEY" : dataDir.path(MASTER_KEY_FILE);
+  return `${needed}: keep ${where} too, in another place. Without it, the backup cannot be restored.\n`;
+}
+
+function usePgDump(url: string, to: string): Error {
+  const named = new URL(url);
+  named.password = "";
+  return invalid(
+    `the database is PostgreSQL: back it up with \`pg_dump --format=custom --file='${to}' '${named.href}'\`; see docs/backup.md`,
+  );
+}

@@ -1,0 +1,80 @@
+// What the commands on the embedded database as a whole share: where it is, who may use it, and how
+// they show what they do.
+import { statSync } from "node:fs";
+import type { Config } from "../config/config.ts";
+import { databaseFileOf } from "../compose/store.ts";
+import { openDataDir } from "../runtime/data-dir.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Contents } from "../store/backup.ts";
+import { lockForProcess } from "../store/process-lock.ts";
+import type { OnCopied } from "../store/snapshot.ts";
+import { createProgress } from "./progress.ts";
+import type { Progress } from "./progress.ts";
+import { listenForStop } from "./stop-signal.ts";
+
+export interface DatabaseFile {
+  readonly dataDir: DataDir;
+  readonly path: string;
+}
+
+/** Of the data folder, whether it is there or not. */
+export function databaseFileIn(config: Config): DatabaseFile {
+  const dataDir = openDataDir(config.dataDir);
+  return { dataDir, path: databaseFileOf(dataDir) };
+}
+
+/** Throws with one line for the operator if the data folder has no database. */
+export function existingDatabaseIn(config: Config): DatabaseFile {
+  const found = databaseFileIn(config);
+  if (statSync(found.path, { throwIfNoEntry: false })) return found;
+  throw new Error(
+    `the data folder ${config.dataDir} has no database: set SONDE_DATA_DIR to the folder of the service`,
+  );
+}
+
+/** Keeps `sonde serve` from starting. Throws while it runs. Dispose of it to let it start. */
+export function lockOut(config: Config, { dataDir }: DatabaseFile): Disposable {
+  const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir, "stop it first");
+  return { [Symbol.dispose]: unlock };
+}
+
+const MEGABYTE = 1_000_000;
+const megabytes = (bytes: number): number => Math.ceil(bytes / MEGABYTE);
+
+export const sizeOf = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
+
+/** Shows how far a copy has come, and ends it at Ctrl-C. Call `end` in any case. */
+export function showCopying(label: string): { onCopied: OnCopied; end: () => void } {
+  const throwIfStopped = stopper();
+  let [progress, shown]: [Progress | undefined, number] = [undefined, 0];
+  return {
+    onCopied(copied, total) {
+      throwIfStopped();
+      progress ??= createProgress({ label, total: megabytes(total), unit: "MB" });
+      progress.advance(megabytes(copied) - shown);
+      shown = megabytes(copied);
+    },
+    end: () => progress?.end(),
+  };
+}
+
+/** Throws once the process was told to stop. */
+export function stopper(): () => void {
+  let stopped: NodeJS.Signals | undefined;
+  void listenForStop(systemClock).then((signal) => (stopped = signal));
+  return () => {
+    if (stopped !== undefined) throw new Error(`ended by ${stopped}; nothing was written`);
+  };
+}
+
+export const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Such as `200000 results, 12 calls, 3 workflows`. */
+export const inWords = ({ rows, documents }: Pick<Contents, "rows" | "documents">): string =>
+  [`${rows["results"] ?? 0} results`]
+    .concat(Object.entries(documents).map(([kind, count]) => `${count} ${plural(kind, count)}`))
+    .join(", ");
+
+const plural = (kind: string, count: number): string =>
+  `${kind.replaceAll("_", " ")}${count === 1 ? "" : "s"}`;

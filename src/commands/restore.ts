@@ -1,0 +1,114 @@
+// `sonde restore`: puts a backup in the place of the embedded database.
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { existingSealerOf, MASTER_KEY_FILE } from "../compose/store.ts";
+import type { Config } from "../config/config.ts";
+import { invalid } from "../model/errors.ts";
+import { formatInstant, formatPeriodTime } from "../model/instant.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+import { createSealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/secrets.ts";
+import { LEASE_NAME } from "../scheduler/beat.ts";
+import { restore } from "../store/restore.ts";
+import type { Restored } from "../store/restore.ts";
+import type { Snapshot } from "../store/snapshot.ts";
+import { KEY_SUFFIX } from "./backup.ts";
+import type { Context } from "./command.ts";
+import { databaseFileIn, inWords, lockOut, say, showCopying } from "./database-file.ts";
+
+export interface RestoreInput {
+  readonly file: string;
+  readonly force?: true;
+}
+
+/** Rejects with one line for the operator, and the database as it was. */
+export async function restoreStore(context: Context, input: RestoreInput): Promise<void> {
+  const { print } = context;
+  const config = context.config();
+  if (input.file === "") throw invalid("restore: '' is not the name of a file");
+  if (config.databaseUrl !== undefined)
+    throw invalid(
+      "the database is PostgreSQL: restore a dump with pg_restore, see docs/backup.md; or unset SONDE_DATABASE_URL",
+    );
+  const from = resolve(input.file);
+  const file = databaseFileIn(config);
+  using _ = lockOut(config, file);
+  const showing = showCopying("restoring");
+  let [opened, key]: [number | undefined, MasterKey | undefined] = [undefined, undefined];
+  const restored = await restore({
+    from,
+    database: file.path,
+    asideAs: input.force ? `${file.path}.before-restore-${timeInNames()}` : undefined,
+    sealerFor(snapshot) {
+      opened = snapshot.cursorOf(LEASE_NAME);
+      key = masterKeyFor(config, file.dataDir, { from, snapshot });
+      return key?.sealer;
+    },
+    clock: systemClock,
+    onCopied: showing.onCopied,
+    onChecking() {
+      showing.end();
+      say("checking the copy");
+      // Before the database: a start without it would make another one.
+      if (key?.text !== undefined) file.dataDir.write(MASTER_KEY_FILE, key.text);
+    },
+  });
+  print(`${file.path}: ${inWords(restored)}\n`);
+  print(aboutRestored(restored, opened));
+}
+
+interface MasterKey {
+  readonly sealer: Sealer;
+  /** Where the data folder is to get it. */
+  readonly text?: string;
+}
+
+interface Backup {
+  readonly from: string;
+  readonly snapshot: Snapshot;
+}
+
+/**
+ * Of these settings, of the data folder, or beside the backup. Throws if there is none; undefined
+ * where none is needed.
+ */
+function masterKeyFor(
+  config: Config,
+  dataDir: DataDir,
+  { from, snapshot }: Backup,
+): MasterKey | undefined {
+  const sealer = existingSealerOf(config, dataDir);
+  if (sealer) return { sealer };
+  const beside = `${from}${KEY_SUFFIX}`;
+  if (existsSync(beside)) {
+    const text = readFileSync(beside, "utf8");
+    return { sealer: createSealer({ current: Buffer.from(text, "base64") }), text };
+  }
+  const ids = snapshot.masterKeys().map(({ key_id }) => key_id);
+  if (ids.length === 0) return undefined;
+  throw new Error(
+    `${from} is sealed with the master key ${ids.join(" and ")}: set SONDE_MASTER_KEY to it, or put the file ${MASTER_KEY_FILE} of the former data folder into ${config.dataDir}`,
+  );
+}
+
+function aboutRestored({ schema, migrations, aside }: Restored, opened?: number): string {
+  const newest = migrations.at(-1);
+  return [
+    newest === undefined ? `schema ${schema}` : `schema ${schema}, migrated to ${newest}`,
+    ...(aside === undefined
+      ? []
+      : [`The database that was there is now ${aside}: remove it when you do not need it.`]),
+    ...(opened === undefined
+      ? []
+      : [
+          `Runs due after ${formatPeriodTime(opened)} are not in it: the service records them as MISSED when it starts.`,
+        ]),
+    "Keys, tokens and locations are as they were then: see docs/backup.md for what to do again.",
+    "",
+  ].join("\n");
+}
+
+/** Such as 2026-11-22T02-00-00. */
+const timeInNames = (): string =>
+  formatInstant(systemClock.now()).slice(0, 19).replaceAll(":", "-");

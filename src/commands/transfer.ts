@@ -1,0 +1,93 @@
+// `sonde transfer`: moves everything from the embedded database to PostgreSQL.
+import { MASTER_KEY_FILE } from "../compose/store.ts";
+import type { Config } from "../config/config.ts";
+import { SETTINGS } from "../config/settings.ts";
+import { invalid } from "../model/errors.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { transfer } from "../store/transfer.ts";
+import type { Transferred } from "../store/transfer.ts";
+import type { Context } from "./command.ts";
+import { existingDatabaseIn, lockOut, say, stopper } from "./database-file.ts";
+import type { DatabaseFile } from "./database-file.ts";
+import { createProgress } from "./progress.ts";
+import type { Progress } from "./progress.ts";
+
+export interface TransferInput {
+  readonly to?: string;
+}
+
+/** Rejects with one line for the operator, and PostgreSQL as empty as it was. */
+export async function transferStore(context: Context, { to }: TransferInput): Promise<void> {
+  const { print } = context;
+  const config = context.config();
+  const target = targetOf(config, to);
+  const file = existingDatabaseIn(config);
+  using _ = lockOut(config, file);
+  const throwIfStopped = stopper();
+  const started = systemClock.monotonic();
+  let progress: Progress | undefined;
+  const transferred = await transfer({
+    file: file.path,
+    server: { url: target.url, ca: config.databaseCa },
+    setting: target.setting,
+    clock: systemClock,
+    onStart(total) {
+      progress = createProgress({ label: "transferring", total, unit: "rows" });
+    },
+    onRows(rows) {
+      throwIfStopped();
+      progress?.advance(rows);
+    },
+    onChecking() {
+      progress?.end();
+      say("comparing both databases");
+    },
+  });
+  print(tableOf(transferred));
+  const seconds = (systemClock.monotonic() - started) / 1000;
+  print(aboutTransferred({ rows: sumOf(transferred), seconds, config, file }));
+}
+
+/** With --to or SONDE_DATABASE_URL, which may be in a file: others can read a command line. */
+function targetOf(config: Config, to: string | undefined) {
+  const { env, allowed, parse } = SETTINGS.databaseUrl;
+  if (to === undefined && config.databaseUrl !== undefined)
+    return { url: config.databaseUrl, setting: env };
+  if (to === undefined)
+    throw invalid(`transfer needs --to or ${env}: a postgres:// URL of an empty database`);
+  const url = parse(to);
+  if (url === undefined) throw invalid(`--to is not ${allowed}`);
+  return { url, setting: "--to" };
+}
+
+const sumOf = (transferred: Transferred): number =>
+  Object.values(transferred).reduce((sum, rows) => sum + rows, 0);
+
+/** Aligned, with a line for each table. */
+function tableOf(transferred: Transferred): string {
+  const lines = Object.entries({ table: "rows", ...transferred });
+  const width = Math.max(...lines.map(([table]) => table.length));
+  const digits = Math.max(...lines.map(([, rows]) => String(rows).length));
+  return lines
+    .map(([table, rows]) => `${table.padEnd(width)}  ${String(rows).padStart(digits)}\n`)
+    .join("");
+}
+
+interface Done {
+  readonly rows: number;
+  readonly seconds: number;
+  readonly config: Config;
+  readonly file: DatabaseFile;
+}
+
+function aboutTransferred({ rows, seconds, config, file }: Done): string {
+  const key = config.masterKey
+    ? "the same SONDE_MASTER_KEY"
+    : `the master key in ${file.dataDir.path(MASTER_KEY_FILE)} (SONDE_MASTER_KEY_FILE)`;
+  return [
+    `${rows} rows in ${seconds.toFixed(1)} s, compared in both databases`,
+    `Start the service with SONDE_DATABASE_URL and ${key}.`,
+    `${file.path} is as it was: do not start the service on it again.`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,297 @@
+// `sonde backup` and `sonde restore`, as an operator uses them, beside a service and after one.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MIGRATIONS, NEWEST } from "../../src/store/migrate.ts";
+import { httpClient } from "../support/client.ts";
+import {
+  CALLS,
+  caughtUp,
+  makeDataFolder,
+  openFolder,
+  partialsIn,
+  RESULTS,
+} from "../support/data-folder.ts";
+import type { DataFolder } from "../support/data-folder.ts";
+import { expectLedger } from "../support/deployments.ts";
+import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
+import { aReport, aRun } from "../support/runs.ts";
+import { startTarget } from "../support/target-server.ts";
+import type { HttpTarget } from "../support/target-server.ts";
+import { until } from "../support/until.ts";
+
+let target: HttpTarget;
+let filled: DataFolder;
+/** Of `filled`. */
+let backup: string;
+/** What the work that waits in it adds. */
+const MORE = 3;
+
+beforeAll(async () => {
+  target = await startTarget((_, response) => void response.end("ok"));
+  filled = await makeDataFolder(target.url);
+  backup = join(filled.path, "backup.db");
+  expect(await run(filled, "backup", backup)).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  filled[Symbol.dispose]();
+  await target[Symbol.asyncDispose]();
+});
+
+const run = ({ path }: { readonly path: string }, ...args: readonly string[]) =>
+  runSonde(args, { folder: path });
+
+const refusal = async (folder: { readonly path: string }, ...args: readonly string[]) => {
+  const { code, stdout, stderr } = await run(folder, ...args);
+  expect([code, stdout]).toEqual([1, ""]);
+  return oneLine(stderr);
+};
+
+/** Results, and what they add up to in the statistics: one transaction writes both. */
+function countsIn(file: string): unknown {
+  using database = new DatabaseSync(file, { readOnly: true });
+  return database
+    .prepare(
+      `select (select count(*) from results) as results,
+        (select sum(count) from stats join names on names.id = kind where name = 'DAY') as counted`,
+    )
+    .get();
+}
+
+const newFolder = () => {
+  const folder = makeFolder();
+  mkdirSync(folder.dataDir);
+  return folder;
+};
+
+describe("sonde backup", { timeout: 120_000 }, () => {
+  it("copies what is in the database, and says what to keep beside it", async () => {
+    const copy = join(filled.path, "copy.db");
+    const { code, stdout, stderr } = await run(filled, "backup", copy);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^backing up 100 %, (\d) of \1 MB, \d+\/s\nchecking the copy\n$/),
+    ]);
+    expect(stdout.split("\n")).toEqual([
+      `${copy}: ${RESULTS + MORE} results, ${CALLS + filled.schedules.length} calls`,
+      expect.stringMatching(`^\\d\\.\\d MB in \\d+\\.\\d s, checked; schema ${NEWEST}$`),
+      expect.stringMatching(
+        `^It is sealed with the master key [0-9a-f]{12}: keep ${filled.dataDir}/master-key too, in another place\\. Without it, the backup cannot be restored\\.$`,
+      ),
+      "",
+    ]);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(countsIn(copy)).toMatchObject({ results: RESULTS + MORE });
+    expect(partialsIn(filled.path)).toEqual([]);
+
+    const before = readFileSync(copy);
+    expect(await refusal(filled, "backup", copy)).toBe(
+      `sonde: ${copy} exists: name another file, or replace it with --force`,
+    );
+    expect(readFileSync(copy).equals(before)).toBe(true);
+    expect(await run(filled, "backup", copy, "--force")).toMatchObject({ code: 0 });
+    expect(readFileSync(copy).equals(before)).toBe(true);
+  });
+
+  it("is of one instant while others write, and leaves nothing half when it is killed", async () => {
+    using folder = newFolder();
+    copyFileSync(backup, join(folder.dataDir, "sonde.db"));
+    writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
+    const env = { SONDE_EGRESS_ALLOW: target.authority };
+    await using sonde = startSonde(["serve"], { folder: folder.path, env });
+    await sonde.ready();
+    const size = ["--calls", "50", "--locations", "4", "--weeks", "2", "--seed", "7"];
+    await using writing = startSonde(["simulate", ...size], { folder: folder.path });
+    const database = join(folder.dataDir, "sonde.db");
+    const atFirst = countsIn(database) as { results: number };
+    await until(() =>
+      expect((countsIn(database) as { results: number }).results).toBeGreaterThan(atFirst.results),
+    );
+    const copies = Array.from({ length: 3 }, (_, n) => join(folder.path, `copy-${n}.db`));
+    for (const copy of copies) {
+      expect(await run(folder, "backup", copy)).toMatchObject({ code: 0 });
+      const { results, counted } = countsIn(copy) as { results: number; counted: number };
+      expect(counted).toBe(results);
+      expect(results).toBeGreaterThan(atFirst.results);
+    }
+    const killed = startSonde(["backup", join(folder.path, "killed.db")], { folder: folder.path });
+    await until(() => expect(partialsIn(folder.path)).not.toEqual([]));
+    await killed.kill9();
+    expect(existsSync(join(folder.path, "killed.db"))).toBe(false);
+    await run(folder, "backup", join(folder.path, "killed.db"));
+    expect(partialsIn(folder.path)).toEqual([]);
+    await writing.kill9();
+    expect(sonde.log().filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  it("names what is wrong, and writes nothing", async () => {
+    using empty = newFolder();
+    expect(await refusal(empty, "backup", join(empty.path, "b.db"))).toBe(
+      `sonde: the data folder ${empty.dataDir} has no database: set SONDE_DATA_DIR to the folder of the service`,
+    );
+    const missing = join(empty.path, "missing", "b.db");
+    expect((await run(filled, "backup", missing)).stderr).toBe(
+      `sonde: cannot write ${missing} (ENOENT): name a file in a folder that this user may write, with room in it\n`,
+    );
+    const to = join(empty.path, "b.db");
+    const tooSmall = await runSonde(["backup", to], { folder: filled.path, maxFileBytes: 100_000 });
+    expect(tooSmall.code).toBe(1);
+    expect(tooSmall.stderr).toContain(`cannot write ${to} (`);
+    const env = { SONDE_DATABASE_URL: "postgres://ann:s3cret@db.test/sonde" };
+    const onServer = await runSonde(["backup", to], { folder: empty.path, env });
+    expect(oneLine(onServer.stderr)).toBe(
+      `sonde: the database is PostgreSQL: back it up with \`pg_dump --format=custom --file='${to}' 'postgres://ann@db.test/sonde'\`; see docs/backup.md`,
+    );
+    expect(readdirSync(empty.path)).toEqual(["data"]);
+  });
+});
+
+describe("sonde restore", { timeout: 120_000 }, () => {
+  it("brings back the service, and records what was due since then as MISSED", async () => {
+    using folder = newFolder();
+    const withKey = join(folder.path, "with-key.db");
+    expect((await run(filled, "backup", withKey, "--with-key")).stdout).toContain(
+      `beside it, ${withKey}.master-key: whoever has both files can read every secret.\n`,
+    );
+    expect(statSync(`${withKey}.master-key`).mode & 0o777).toBe(0o600);
+    const { code, stdout } = await run(folder, "restore", withKey);
+    expect([code, stdout.split("\n")]).toEqual([
+      0,
+      [
+        `${folder.dataDir}/sonde.db: ${RESULTS + MORE} results, ${CALLS + 2} calls`,
+        `schema ${NEWEST}`,
+        `Runs due after ${new Date(filled.stopped).toISOString().replace(".000", "")} are not in it: the service records them as MISSED when it starts.`,
+        "Keys, tokens and locations are as they were then: see docs/backup.md for what to do again.",
+        "",
+      ],
+    ]);
+    const env = { SONDE_EGRESS_ALLOW: target.authority };
+    const sonde = startSonde(["serve"], { folder: folder.path, env });
+    await sonde.ready();
+    expect(await refusal(folder, "restore", backup, "--force")).toMatch(
+      `sonde: another sonde serve is running in ${folder.dataDir}: stop it first`,
+    );
+    const client = httpClient(await sonde.api(), filled.apiKey);
+    const { results: calls } = await client.send<{ results: unknown[] }>("GET", "/calls/");
+    expect(calls).toHaveLength(2); // of the key's owner
+    const store = await openFolder(folder, Buffer.from(filled.masterKey, "base64"));
+    await caughtUp(store, filled);
+    await sonde.stop();
+    const { results } = await expectLedger(store, filled.schedules);
+    const missed = results.filter(({ meta }) => meta.message?.startsWith("scheduler_down"));
+    expect(missed.length).toBeGreaterThanOrEqual(3);
+    await store.close();
+  });
+
+  it("counts the results that agents still hold: of runs that it knows", async () => {
+    using folder = newFolder();
+    writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
+    expect(await run(folder, "restore", backup)).toMatchObject({ code: 0 });
+    const store = await openFolder(folder, Buffer.from(filled.masterKey, "base64"));
+    const known = aRun({ target_id: "call-0", due_time: filled.stopped + 60_000 });
+    const late = aReport(known);
+    expect(await store.results.record([late])).toMatchObject({ unknown: 1, recorded: 0 });
+    // Once the scheduler has opened the slots that the backup does not have.
+    await store.results.recordMissed([{ run: known, result: "MISSED", message: "scheduler_down" }]);
+    expect(await store.results.record([late, aReport(aRun())])).toEqual({
+      recorded: 1,
+      late: 1,
+      duplicate: 0,
+      unknown: 1,
+    });
+    await store.close();
+  });
+
+  it("keeps the database that was there under another name, also a damaged one", async () => {
+    using folder = newFolder();
+    const database = join(folder.dataDir, "sonde.db");
+    writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
+    writeFileSync(database, "damaged");
+    expect(await refusal(folder, "restore", backup)).toBe(
+      `sonde: there is a database already, ${database}: --force restores in its place, and keeps it under another name; or set SONDE_DATA_DIR to an empty folder`,
+    );
+    const { code, stdout } = await run(folder, "restore", backup, "--force");
+    expect(code).toBe(0);
+    const [, aside = ""] = /database that was there is now (\S+):/.exec(stdout) ?? [];
+    expect(readFileSync(aside, "utf8")).toBe("damaged");
+    expect(countsIn(database)).toEqual(countsIn(backup));
+  });
+
+  it("leaves nothing half when it is killed", async () => {
+    using folder = newFolder();
+    const database = join(folder.dataDir, "sonde.db");
+    writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
+    const killed = startSonde(["restore", backup], { folder: folder.path });
+    await until(() => expect(partialsIn(folder.dataDir)).not.toEqual([]));
+    await killed.kill9();
+    // Either nothing, or everything.
+    if (existsSync(database)) expect(countsIn(database)).toEqual(countsIn(backup));
+    expect(await run(folder, "restore", backup, "--force")).toMatchObject({ code: 0 });
+    expect(countsIn(database)).toEqual(countsIn(backup));
+    expect(partialsIn(folder.dataDir)).toEqual([]);
+  });
+
+  it("names what is wrong, and changes nothing", async () => {
+    using folder = newFolder();
+    const file = join(folder.path, "bad.db");
+    const restoring = () => refusal(folder, "restore", file);
+    expect(await restoring()).toBe(`sonde: there is no file ${file}`);
+    writeFileSync(file, "no database at all".repeat(100));
+    expect(await restoring()).toBe(`sonde: ${file} is not a database of Sonde`);
+    writeFileSync(file, "");
+    expect(await restoring()).toBe(`sonde: ${file} is not a database of Sonde`);
+
+    copyFileSync(backup, file);
+    expect(await restoring()).toMatch(`sonde: ${file} is sealed with the master key `);
+    writeFileSync(join(folder.dataDir, "master-key"), Buffer.alloc(32, 1).toString("base64"));
+    expect(await restoring()).toMatch(/the database is encrypted with the master key [0-9a-f]{12}/);
+    writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
+
+    alter(file, "insert into kysely_migration values ('9999-later', '')");
+    expect(await restoring()).toBe(
+      `sonde: ${file} is of a newer Sonde: it has schema 9999-later, and this Sonde supports schemas up to ${NEWEST}: use the Sonde that made it`,
+    );
+    const bytes = readFileSync(backup);
+    bytes.fill(0x55, bytes.length / 2, bytes.length / 2 + 20_000);
+    writeFileSync(file, bytes);
+    const { code, stderr } = await run(folder, "restore", file);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/\nsonde: \S+\/bad\.db is damaged \(.+\): use another copy\n$/),
+    ]);
+    expect(readdirSync(folder.dataDir).toSorted()).toEqual(["master-key", "serve.lock"]);
+  });
+
+  it("migrates what an older version made", async () => {
+    using folder = newFolder();
+    writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
+    const older = join(folder.path, "older.db");
+    copyFileSync(backup, older);
+    const previous = Object.keys(MIGRATIONS).at(-2);
+    alter(
+      older,
+      `delete from kysely_migration where name = '${NEWEST}';
+       ${["key_version", "key_changed", "removed"].map((name) => `alter table locations drop column ${name};`).join("")}`,
+    );
+    const { code, stdout } = await run(folder, "restore", older);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(`\nschema ${previous}, migrated to ${NEWEST}\n`),
+    ]);
+    expect(countsIn(join(folder.dataDir, "sonde.db"))).toEqual(countsIn(backup));
+  });
+});
+
+function alter(file: string, statements: string): void {
+  using database = new DatabaseSync(file);
+  database.exec(`pragma journal_mode = delete; ${statements}`);
+}
