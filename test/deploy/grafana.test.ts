@@ -1,0 +1,39 @@
+// The dashboards for Grafana, without a Grafana: their types and how they are provisioned.
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { dashboards, typeFaults } from "./dashboards.ts";
+
+const textOf = (file: string): string => readFileSync(`deploy/grafana/dashboards/${file}`, "utf8");
+
+describe.concurrent("the types of Grafana", () => {
+  it("fit every dashboard", async () => {
+    expect(await typeFaults(dashboards.map(({ file }) => textOf(file)))).toBe("");
+  });
+
+  it("are no formality: a misspelt field is found", async () => {
+    const misspelt = textOf("sonde-call.json").replace('"gridPos"', '"gridPosition"');
+    expect(await typeFaults([misspelt])).toContain("gridPosition");
+  });
+});
+
+it.each(dashboards)("$file has its own uid, and panels that explain themselves", (each) => {
+  const { uid, panels } = each.dashboard;
+  expect(`${uid}.json`).toBe(each.file);
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  for (const { type, title, targets = [] } of panels) {
+    expect(title).not.toBe("");
+    expect(targets.length > 0).toBe(type !== "row");
+  }
+});
+
+it("are where Grafana of compose.yaml looks for them", () => {
+  const { providers } = parse(
+    readFileSync("deploy/grafana/provisioning/dashboards/sonde.yaml", "utf8"),
+  ) as { readonly providers: readonly { readonly options: { readonly path: string } }[] };
+  const { services } = parse(readFileSync("deploy/compose.yaml", "utf8")) as {
+    readonly services: { readonly grafana: { readonly volumes: readonly string[] } };
+  };
+  const path = providers[0]?.options.path;
+  expect(services.grafana.volumes).toContain(`./grafana/dashboards:${path}:ro`);
+});
