@@ -76,7 +76,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "compose/": { ours: [""], packages: [] },
   "version.ts": { ours: [], packages: [] },
-  "commands/": { ours: [""], packages: ["commander"] },
+  "client/": { ours: ["model/", "client/"], packages: [], builtins: false },
+  "commands/": { ours: [""], packages: ["commander", "@bomb.sh/tab"] },
 };
 
 /** What stands in one file only, or in the files of one folder. */

@@ -7,13 +7,18 @@ import { addAgentCommands } from "./agents.ts";
 import { addAuditCommands } from "./audit.ts";
 import { addBackupCommand, addRestoreCommand, addTransferCommand } from "./backups.ts";
 import type { Context } from "./command.ts";
+import { addCompletionCommand } from "./completion.ts";
 import { addConfigCommands } from "./configuration.ts";
+import { addEnvironmentCommands } from "./environment.ts";
 import { addHealthCommand } from "./health.ts";
 import { addInsightCommands } from "./insights.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addLocationCommands } from "./locations.ts";
 import { addMigrateCommand } from "./migrate.ts";
+import { addResourceCommands } from "./resources.ts";
 import { addRetentionCommands } from "./retention.ts";
+import { addResultCommands } from "./results.ts";
+import { addRunCommand } from "./run.ts";
 import { addServeCommand } from "./serve.ts";
 import { addSimulateCommand } from "./simulate.ts";
 import { addStatCommands } from "./stats.ts";
@@ -23,7 +28,15 @@ import { usageError } from "./usage-error.ts";
 type AddCommand = (program: Command, context: Context) => void;
 
 const GROUPS: Readonly<Record<string, readonly AddCommand[]>> = {
-  "Run Sonde:": [addServeCommand, addHealthCommand, addConfigCommands],
+  "Use it, over the API with a key:": [
+    addRunCommand,
+    addResourceCommands,
+    addEnvironmentCommands,
+    addResultCommands,
+    addStatCommands,
+    addInsightCommands,
+  ],
+  "Run it:": [addServeCommand, addHealthCommand, addConfigCommands],
   "Administer it, on the hub with its settings:": [
     addKeyCommands,
     addLocationCommands,
@@ -31,8 +44,6 @@ const GROUPS: Readonly<Record<string, readonly AddCommand[]>> = {
     addAuditCommands,
     addMigrateCommand,
     addRetentionCommands,
-    addStatCommands,
-    addInsightCommands,
     addSimulateCommand,
     addBackupCommand,
     addRestoreCommand,
@@ -57,6 +68,7 @@ function createProgram(context: Context): Command {
     program.commandsGroup(heading);
     for (const addTo of commands) addTo(program, context);
   }
+  program.commandsGroup("In your shell:");
   finish(program);
   return program;
 }
@@ -69,15 +81,23 @@ function finish(command: Command): void {
   for (const each of command.commands) finish(each);
 }
 
-/** Throws the one line that the user reads. Ends with the command's work, not with its output. */
+/**
+ * Resolves to the exit code; throws the one line that the user reads. Ends with the command's work,
+ * not with its output.
+ */
 export async function runCommand(
   args: string[],
   environment: Environment,
   print: (text: string) => void,
-): Promise<void> {
+): Promise<number> {
   const config: Context["config"] = (overrides) => loadConfig(environment, overrides);
-  const program = createProgram({ config, print });
-  if (args.length === 0) return program.outputHelp();
+  let code = 0;
+  const exitWith = (given: number): void => void (code = given);
+  const context = { config, print, exitWith };
+  const program = createProgram(context);
+  await addCompletionCommand(program, context, args);
+  if (args.length === 0) program.outputHelp();
+  if (args.length === 0) return code;
   const words = args[0] === "help" ? [...args.slice(1), "--help"] : args;
   try {
     await program.parseAsync(words, { from: "user" });
@@ -85,6 +105,7 @@ export async function runCommand(
     const isHelpOrVersion = cause instanceof CommanderError && cause.exitCode === 0;
     if (!isHelpOrVersion) throw cause;
   }
+  return code;
 }
 
 /**
@@ -102,9 +123,10 @@ const flushed = (): Promise<void> =>
 export async function runCommandLine(args: string[]): Promise<void> {
   process.stdout.on("error", () => undefined); // `flushed` reports it
   try {
-    await runCommand(args, readEnvironment(), (text) => void process.stdout.write(text));
+    const print = (text: string): void => void process.stdout.write(text);
+    const code = await runCommand(args, readEnvironment(), print);
     await flushed();
-    process.exitCode = 0;
+    process.exitCode = code;
   } catch (cause) {
     process.stderr.write(`sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`);
     process.exitCode = 1;

@@ -17,6 +17,8 @@ export interface Context {
   readonly config: (overrides?: Environment) => Config;
   /** Writes to stdout; the service logs separately. */
   readonly print: (text: string) => void;
+  /** Sets the exit code of a command that has done its work; 0 by default. */
+  readonly exitWith: (code: number) => void;
 }
 
 /** How the audit trail names the author of what a command does. */

@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { reachable } from "./listen-address.ts";
 
 const ANSWER_WITHIN_MS = 4_000;
 
@@ -35,13 +36,6 @@ function readinessUrl({ opsHost, opsPort }: Config): string {
   if (opsPort === 0)
     throw invalid("health needs a fixed port: set SONDE_OPS_PORT to that of `sonde serve`");
   return `http://${reachable(opsHost)}:${opsPort}/readyz`;
-}
-
-/** The host of a URL that reaches a listener on `host` from this machine. */
-function reachable(host: string): string {
-  if (host === "0.0.0.0") return "127.0.0.1";
-  if (host === "::") return "[::1]";
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 /** What fetch itself says about a failed connection is always "fetch failed". */

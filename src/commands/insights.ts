@@ -11,17 +11,19 @@ import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
 import { examples, spanIn, withStore } from "./command.ts";
 import type { Context, SpanOptions } from "./command.ts";
+import { addInsightAnswers } from "./insight-answers.ts";
 
 interface ComputeOptions extends SpanOptions {
   readonly call?: string;
 }
 
 export function addInsightCommands(program: Command, context: Context): void {
-  const insights = program.command("insights").description("Compute reports again.");
+  const insights = program.command("insights").description("Scores of calls; compute them again.");
+  addInsightAnswers(insights, context);
   insights
     .command("compute")
     .description(
-      "Compute the reports of closed weeks and months again. The service may keep running.",
+      "Compute the reports of closed weeks and months again. On the hub, with its settings.",
     )
     .requiredOption("--from <time>", "a time such as 2026-10-01, in or before the first period")
     .requiredOption("--to <time>", "a time such as 2026-11-01, in or after the last period")

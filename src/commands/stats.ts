@@ -8,16 +8,20 @@ import { systemClock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
 import { audit, examples, spanIn, withStore } from "./command.ts";
 import type { Context, SpanOptions } from "./command.ts";
+import { addStatAnswers } from "./stat-answers.ts";
 
 interface RebuildOptions extends SpanOptions {
   readonly call?: string;
 }
 
 export function addStatCommands(program: Command, context: Context): void {
-  const stats = program.command("stats").description("Repair statistics.");
+  const stats = program.command("stats").description("A call's statistics by period; repair them.");
+  addStatAnswers(stats, context);
   stats
     .command("rebuild")
-    .description("Repair statistics that differ from their results; print each as a JSON object.")
+    .description(
+      "Repair statistics that differ from their results; print each as a JSON object. On the hub, with its settings.",
+    )
     .option("--from <time>", "check from this ISO 8601 time on (default: all)")
     .option("--to <time>", "check up to this ISO 8601 time (default: all)")
     .option("--call <id>", "check only this call")

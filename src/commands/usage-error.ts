@@ -56,7 +56,7 @@ const optionsOf = (command: Command): string =>
 
 /** `option '--a <b>' argument 'c' is invalid. Allowed choices are d, e.` in the words of ours. */
 const invalidValueIn = (fault: string): string =>
-  fault.replace(
-    /^option '(?:-\w, )?(--[\w-]+)[^']*' argument (.*) is invalid\. Allowed choices are (.*)\.$/s,
-    "$1: $2 is not one of $3",
-  );
+  fault
+    .replace(/^option '(?:-\w, )?(--[\w-]+)[^']*' argument (.*) is invalid\./s, "$1: $2 is")
+    .replace(/^command-argument value (.*) is invalid for argument '(.*)'\./s, "<$2>: $1 is")
+    .replace(/ is Allowed choices are (.*)\.$/s, " is not one of $1");

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { EGRESS_ENTRIES } from "../model/egress-entry.ts";
 import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
+import { CLIENT_SETTINGS } from "./client-settings.ts";
 import { DATABASE_SETTINGS } from "./database-settings.ts";
 import { NATS_SETTINGS } from "./nats-settings.ts";
 import { budget, optional, retention, setting } from "./setting.ts";
@@ -132,6 +133,7 @@ export const SETTINGS = {
     allowed: "32 characters of A-Z, a-z, 0-9",
     parse: matching(/^[A-Za-z0-9]{32}$/),
   }),
+  ...CLIENT_SETTINGS,
   masterKey: optional({
     env: "SONDE_MASTER_KEY",
     secret: true,

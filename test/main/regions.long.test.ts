@@ -70,7 +70,7 @@ it("a region is added from its bundle, rotated and removed, while the others go 
     SONDE_BOOTSTRAP_KEY: KEY,
     SONDE_LOCATION: "paris",
   };
-  const sonde = (...args: string[]): Promise<void> => runCommand(args, settings, () => undefined);
+  const sonde = (...args: string[]): Promise<number> => runCommand(args, settings, () => undefined);
   const out = join(folder.path, "nats");
   await sonde("locations", "add", "paris", "--bundle", join(folder.path, "paris.tar"));
   await sonde("locations", "nats-config", "--out", out);

@@ -1,0 +1,142 @@
+// The REST API as a client of it: requests with a key, lists page by page, and errors in the API's
+// words. The key appears in no message.
+import { harmless } from "./text.ts";
+
+export type Json = { readonly [name: string]: unknown };
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface ApiAccess {
+  /** Without a path: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly key: string;
+  /** What gave the key, for error messages. */
+  readonly keyFrom: string;
+}
+
+export interface ApiRequest {
+  readonly query?: Query;
+  readonly body?: Json;
+  /** How long the API may take beyond the usual, in milliseconds. */
+  readonly extraMs?: number;
+}
+
+export interface Wanted {
+  /** How many; a page holds at most so many. */
+  readonly limit: number;
+  /** The field of the answer that holds them. */
+  readonly field?: "results" | "stats";
+  readonly maxPage?: number;
+}
+
+export class ApiError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export type Api = ReturnType<typeof createApi>;
+
+const TIMEOUT_MS = 30_000;
+const MAX_PAGE = 1000;
+
+export function createApi(access: ApiAccess) {
+  const send = async (method: string, path: string, options: ApiRequest = {}): Promise<Json> => {
+    const response = await exchange(access, method, path, options);
+    const answer = await jsonOf(access, response);
+    if (response.ok) return answer;
+    throw new ApiError(response.status, faultOf(access, response.status, answer));
+  };
+  return {
+    /** Rejects with an `ApiError` for an answer that is an error. */
+    send,
+    get: (path: string, query: Query = {}): Promise<Json> => send("GET", path, { query }),
+    /** Follows the cursors for as long as the caller goes on. */
+    async *list(path: string, query: Query, wanted: Wanted): AsyncGenerator<Json, void, void> {
+      const { limit, field = "results", maxPage = MAX_PAGE } = wanted;
+      let cursor: string | undefined;
+      do {
+        const page = await send("GET", path, {
+          query: { ...query, cursor, limit: Math.min(limit, maxPage) },
+        });
+        yield* page[field] as Json[];
+        const meta = page["meta"] as { readonly more?: boolean; readonly next_cursor?: string };
+        cursor = meta.more ? meta.next_cursor : undefined;
+      } while (cursor !== undefined);
+    },
+  };
+}
+
+/** A path below the API's prefix, its parts encoded: "/calls/" and an id. */
+export const pathOf = (strings: TemplateStringsArray, ...parts: readonly string[]): string =>
+  String.raw({ raw: strings }, ...parts.map(encodeURIComponent));
+
+async function exchange(
+  { url, key }: ApiAccess,
+  method: string,
+  path: string,
+  { query = {}, body, extraMs = 0 }: ApiRequest,
+): Promise<Response> {
+  const target = new URL(`${url}/api/2${path}`);
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) target.searchParams.set(name, String(value));
+  try {
+    return await fetch(target, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body && { "content-type": "application/json" }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+      redirect: "manual",
+      signal: AbortSignal.timeout(TIMEOUT_MS + extraMs),
+    });
+  } catch (cause) {
+    throw unreachable(url, cause as Error);
+  }
+}
+
+const unreachable = (url: string, cause: Error): Error =>
+  new Error(
+    `no answer from ${url} (${reasonOf(cause)}): start \`sonde serve\` there, or set SONDE_API_URL to the service's address`,
+    { cause },
+  );
+
+/** What fetch itself says about a failed connection is always "fetch failed". */
+function reasonOf(error: Error): string {
+  if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS / 1000} s`;
+  const { cause } = error;
+  return cause instanceof Error
+    ? ((cause as NodeJS.ErrnoException).code ?? cause.message)
+    : error.message;
+}
+
+async function jsonOf({ url }: ApiAccess, response: Response): Promise<Json> {
+  const { status, headers } = response;
+  const to = headers.get("location");
+  if (to !== null && status >= 300 && status < 400)
+    throw new Error(
+      `${url} redirects to ${harmless(new URL(to, response.url || url).origin)}: set SONDE_API_URL to that address if you trust it`,
+    );
+  const text = await response.text().catch((cause: Error) => {
+    throw unreachable(url, cause);
+  });
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    const type = headers.get("content-type") ?? "no content type";
+    throw new Error(
+      `${url} answered ${status} with ${harmless(type)} instead of JSON: set SONDE_API_URL to the API of Sonde`,
+      { cause },
+    );
+  }
+}
+
+function faultOf({ url, keyFrom }: ApiAccess, status: number, answer: Json): string {
+  const said = typeof answer["error_msg"] === "string" ? answer["error_msg"] : "no reason given";
+  const fault = said.split("\n").map(harmless).join("\n  ");
+  return status === 401
+    ? `${fault}: ${url} does not accept the key of ${keyFrom}`
+    : `${fault} (HTTP ${status})`;
+}

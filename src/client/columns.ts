@@ -1,0 +1,27 @@
+// Columns of tables that show one field of the API's objects.
+import type { Json } from "./api.ts";
+import { fieldOf, textOf } from "./fields.ts";
+import type { Column } from "./table.ts";
+
+/** `path`: of the field, such as `meta.name`. */
+export const column = (
+  heading: string,
+  path: string,
+  more: Partial<Column<Json>> = {},
+): Column<Json> => ({ heading, cell: (row) => textOf(row, path), ...more });
+
+export const numberColumn = (heading: string, path: string, digits = 0): Column<Json> => ({
+  heading,
+  align: "right",
+  cell(row) {
+    const value = fieldOf(row, path);
+    return typeof value === "number" ? value.toFixed(digits) : null;
+  },
+});
+
+/** The length of an array. */
+export const countColumn = (heading: string, path: string): Column<Json> => ({
+  heading,
+  align: "right",
+  cell: (row) => (fieldOf(row, path) as readonly unknown[]).length,
+});

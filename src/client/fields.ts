@@ -1,0 +1,50 @@
+// Fields of the API's objects by their paths, such as `request.url`: read, set and listed.
+import { harmless } from "./text.ts";
+import type { Json } from "./api.ts";
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Undefined where the object has no such field. */
+export const fieldOf = (object: Json, path: string): unknown =>
+  path
+    .split(".")
+    .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), object);
+
+/** As text for a cell; null for a field that is missing, null or empty. */
+export function textOf(object: Json, path: string): string | null {
+  const value = fieldOf(object, path);
+  if (value === undefined || value === null || value === "") return null;
+  if (Array.isArray(value)) return value.length === 0 ? null : value.map(itemText).join(", ");
+  return itemText(value);
+}
+
+const itemText = (item: unknown): string => {
+  if (isObject(item) && "key" in item && "value" in item)
+    return `${String(item["key"])}: ${String(item["value"])}`;
+  return typeof item === "string" ? item : JSON.stringify(item);
+};
+
+/** The object with the field set to the value; objects on the way are made. */
+export function withField(object: Json, path: string, value: unknown): Json {
+  const [name = "", ...rest] = path.split(".");
+  if (rest.length === 0) return { ...object, [name]: value };
+  const inner = object[name];
+  return { ...object, [name]: withField(isObject(inner) ? inner : {}, rest.join("."), value) };
+}
+
+/** Every field that has a value, one a line: its path, then its value. */
+export function describe(object: Json): string {
+  const rows = leavesOf(object, "");
+  const width = Math.max(0, ...rows.map(([path]) => path.length));
+  return rows.map(([path, text]) => `${path.padEnd(width)}  ${harmless(text)}\n`).join("");
+}
+
+function leavesOf(object: Json, prefix: string): [path: string, text: string][] {
+  return Object.entries(object).flatMap(([name, value]): [string, string][] => {
+    const path = `${prefix}${name}`;
+    if (isObject(value)) return leavesOf(value, `${path}.`);
+    if (Array.isArray(value)) return value.map((item) => [path, itemText(item)]);
+    return value === null || value === "" ? [] : [[path, itemText(value)]];
+  });
+}

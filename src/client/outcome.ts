@@ -1,0 +1,87 @@
+// How a run went, in words: of a call with the times of its phases, of a workflow call by call.
+import type { Result, WorkflowResult } from "../model/result.ts";
+import type { Column, Color, Screen } from "./table.ts";
+import { harmless } from "./text.ts";
+import { milliseconds, waterfallOf } from "./waterfall.ts";
+
+/** A result as lists have it. */
+export type ListedResult = Omit<Result, "request"> & Partial<Pick<Result, "request">>;
+export type WorkflowOutcome = WorkflowResult & { readonly results?: readonly ListedResult[] };
+
+type Meta = Pick<Result["meta"], "result" | "result_category">;
+
+const COLORS: Readonly<Record<string, Color>> = { PASS: "green", WARNING: "yellow", FAIL: "red" };
+
+export const colorOf = ({ result_category }: Meta): Color =>
+  (result_category !== null && COLORS[result_category]) || "gray";
+
+/** What the exit code of `sonde run --wait` says. */
+export const EXIT_CODES = { PASS: 0, FAIL: 1, WARNING: 2, none: 3, unfinished: 4 } as const;
+
+export function exitCodeOf(meta: Meta): number {
+  if (!isEnded(meta)) return EXIT_CODES.unfinished;
+  return EXIT_CODES[meta.result_category ?? "none"];
+}
+
+export const isEnded = ({ result }: Meta): boolean =>
+  result !== "QUEUED" && result !== "PROCESSING";
+
+/** Several lines; the last one ends the paragraph. */
+export function outcomeOf(result: ListedResult, screen: Screen): string {
+  const { meta, response, request, certificate } = result;
+  const category = meta.result_category ?? (isEnded(meta) ? "NOT MADE" : "NOT YET");
+  const status =
+    response && `${response.status_code} ${harmless(response.status_string)}`.trimEnd();
+  const title = [screen.paint(colorOf(meta), category), meta.result, status].filter(Boolean);
+  const when = (meta.start_time ?? meta.due_time).replace("T", " ").replace(/\.\d+Z$/, " UTC");
+  const facts = [
+    title.join("  "),
+    `${harmless(request?.method ?? "")} ${harmless(meta.url)}`.trimStart(),
+    `at ${meta.location_id}, ${when}${addressesIn(meta)}`,
+    ...(meta.message === null ? [] : [harmless(meta.message)]),
+    ...(certificate
+      ? [`certificate of ${harmless(certificate.subject)} ends in ${certificate.days} days`]
+      : []),
+  ];
+  const times = result.timing.total === null ? "" : `\n${waterfallOf(result, screen)}`;
+  return `${facts.join("\n")}\n${times}result ${result.id}\n`;
+}
+
+const addressesIn = ({ dest_ip, response_size }: Result["meta"]): string =>
+  [
+    dest_ip === null ? "" : `, from ${dest_ip}`,
+    response_size === null ? "" : `, ${response_size} bytes`,
+  ].join("");
+
+export function workflowOutcomeOf(outcome: WorkflowOutcome, screen: Screen): string {
+  const { meta, counts, results = [] } = outcome;
+  const parts = [
+    `${counts.calls} calls`,
+    `${counts.passed} passed`,
+    `${counts.warnings} warnings`,
+    `${counts.failed} failed`,
+    `${counts.not_made} not made`,
+  ];
+  const category = meta.result_category ?? (isEnded(meta) ? "NOT MADE" : "NOT YET");
+  const title = `${screen.paint(colorOf(meta), category)}  ${meta.result}  workflow ${harmless(meta.name)}`;
+  const message = meta.message === null ? "" : `${harmless(meta.message)}\n`;
+  const steps = results.map((step, n) => `\n${n + 1}. ${outcomeOf(step, screen)}`);
+  return `${title}\n${message}${parts.join(", ")}\n${steps.join("")}\nworkflow result ${outcome.id}\n`;
+}
+
+export const RESULT_COLUMNS: readonly Column<ListedResult>[] = [
+  { heading: "ID", cell: ({ id }) => id },
+  {
+    heading: "TIME",
+    cell: ({ meta }) => (meta.start_time ?? meta.due_time).replace(/\.\d+Z$/, "Z"),
+  },
+  { heading: "LOCATION", cell: ({ meta }) => meta.location_id },
+  { heading: "RESULT", cell: ({ meta }) => meta.result, color: ({ meta }) => colorOf(meta) },
+  { heading: "HTTP", align: "right", cell: ({ meta }) => meta.http_code },
+  {
+    heading: "TIME TAKEN",
+    align: "right",
+    cell: ({ timing }) => (timing.total === null ? null : milliseconds(timing.total)),
+  },
+  { heading: "MESSAGE", cell: ({ meta }) => meta.message ?? "", shrinks: true },
+];

@@ -1,0 +1,92 @@
+// What a kind of resource is to the client, and what several kinds share.
+import { invalid } from "../model/errors.ts";
+import { show } from "../model/validate.ts";
+import type { Json } from "./api.ts";
+import { column } from "./columns.ts";
+import { fieldOf } from "./fields.ts";
+import type { Column } from "./table.ts";
+
+export type KindName = "calls" | "workflows" | "deployments" | "auth" | "tokens" | "reports";
+
+/** An option of `list`: one of `path`, `query` and `keeps`. */
+export interface ListFilter {
+  readonly flags: string;
+  readonly description: string;
+  /** The value may be a name of an object of this kind. */
+  readonly names?: KindName;
+  /** The list to read instead. */
+  readonly path?: (value: string) => string;
+  /** The query parameter of the API. */
+  readonly query?: string;
+  /** What the API does not filter is filtered here. */
+  readonly keeps?: (object: Json, value: string) => boolean;
+}
+
+/** An option of `create` and `update`. */
+export interface BodyField {
+  readonly flags: string;
+  readonly description: string;
+  /** Of the field in the body. */
+  readonly path: string;
+  /** The option may be given several times; the field is an array. */
+  readonly repeats?: true;
+  /** The value may be a name of an object of one of these kinds. */
+  readonly names?: readonly KindName[];
+  readonly read?: (text: string) => unknown;
+  /** What `create` sends when neither an option nor the file gives the field. */
+  readonly otherwise?: unknown;
+}
+
+export interface ResourceKind {
+  readonly name: KindName;
+  readonly path: string;
+  /** As in a sentence: `call`. */
+  readonly one: string;
+  readonly description: string;
+  readonly columns: readonly Column<Json>[];
+  /** Each object has a name, which can stand for its id. */
+  readonly isNamed: boolean;
+  readonly filters: readonly ListFilter[];
+  readonly fields: readonly BodyField[];
+  /** Of `create`, after the command's words. */
+  readonly example: string;
+}
+
+export const ID = column("ID", "id");
+export const NAME = column("NAME", "meta.name", { shrinks: true });
+export const TAGS = column("TAGS", "meta.tags", { shrinks: true });
+
+export const BY_TAG: ListFilter = {
+  flags: "--tag <tag>",
+  description: "only those with this tag",
+  keeps: (object, tag) => (fieldOf(object, "meta.tags") as readonly string[]).includes(tag),
+};
+export const NAME_FIELD: BodyField = {
+  flags: "--name <text>",
+  description: "its name",
+  path: "meta.name",
+};
+export const MORE_META: readonly BodyField[] = [
+  { flags: "--description <text>", description: "what it is for", path: "meta.description" },
+  { flags: "--tag <tag>", description: "a tag; may be repeated", path: "meta.tags", repeats: true },
+];
+
+/** `NAME: VALUE` or `NAME=VALUE`, as `separator` says. */
+export const pairBy =
+  (option: string, separator: ":" | "=") =>
+  (text: string): Json => {
+    const at = text.indexOf(separator);
+    if (at > 0) return { key: text.slice(0, at).trim(), value: text.slice(at + 1).trim() };
+    throw invalid(
+      `${option}: ${show(text)} is not NAME${separator}${separator === ":" ? " " : ""}VALUE`,
+    );
+  };
+export const truth =
+  (option: string) =>
+  (text: string): boolean => {
+    if (text === "true" || text === "false") return text === "true";
+    throw invalid(`${option}: ${show(text)} is not true or false`);
+  };
+/** The API words what is wrong with anything else. */
+export const numberIfOne = (text: string): unknown =>
+  /^\d{1,9}$/.test(text) ? Number(text) : text;

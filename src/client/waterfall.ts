@@ -1,0 +1,89 @@
+// How long the phases of a call took, as bars below one another.
+import type { Result } from "../model/result.ts";
+import type { Timing } from "../model/timing.ts";
+import type { Screen } from "./table.ts";
+import { cut, harmless } from "./text.ts";
+
+type Phase = "dns" | "tcp" | "handshake" | "upload" | "processing" | "download";
+
+const PHASES: readonly (readonly [phase: Phase, label: string])[] = [
+  ["dns", "DNS"],
+  ["tcp", "TCP"],
+  ["handshake", "TLS"],
+  ["upload", "upload"],
+  ["processing", "processing"],
+  ["download", "download"],
+];
+const LABEL_WIDTH = 11;
+const MS_WIDTH = 12;
+const BAR_WIDTH = { least: 16, usual: 40, most: 60 };
+
+/**
+ * The phases of each redirect, then of the last request, each bar in proportion to its time and
+ * where the ones before it end. Phases that were not reached have none.
+ */
+export function waterfallOf({ hops, timing, meta }: WaterfallResult, screen: Screen): string {
+  const requests = [
+    ...hops.map(({ url, http_code, timing: own }) => ({
+      title: `${http_code ?? "-"} ${harmless(url)}`,
+      timing: own,
+    })),
+    { title: `${meta.http_code ?? "-"} ${harmless(meta.url)}`, timing },
+  ];
+  const total = requests.reduce((sum, request) => sum + sumOf(request.timing), 0);
+  const width = barWidth(screen);
+  let before = 0;
+  const lines = requests.flatMap((request) => {
+    const bars = PHASES.map(([phase, label]) => {
+      const ms = request.timing[phase];
+      const line = barOf(label, ms, { before, total, width });
+      before += ms ?? 0;
+      return line;
+    });
+    return hops.length === 0 ? bars : [cut(request.title, screen.width ?? 1000), ...bars];
+  });
+  return [...lines, totalOf(timing)].map((line) => `${line.trimEnd()}\n`).join("");
+}
+
+export type WaterfallResult = Pick<Result, "hops" | "timing"> & {
+  readonly meta: Pick<Result["meta"], "http_code" | "url">;
+};
+
+const sumOf = (timing: Timing): number =>
+  PHASES.reduce((sum, [phase]) => sum + (timing[phase] ?? 0), 0);
+
+const barWidth = ({ width }: Screen): number =>
+  width === undefined
+    ? BAR_WIDTH.usual
+    : Math.min(BAR_WIDTH.most, Math.max(BAR_WIDTH.least, width - LABEL_WIDTH - MS_WIDTH - 6));
+
+interface Scale {
+  /** Milliseconds of the phases before. */
+  readonly before: number;
+  readonly total: number;
+  /** Of the whole, in columns. */
+  readonly width: number;
+}
+
+function barOf(label: string, ms: number | null, { before, total, width }: Scale): string {
+  const name = `  ${label.padEnd(LABEL_WIDTH)}`;
+  if (ms === null) return `${name}${"-".padStart(MS_WIDTH)}`;
+  const at = (time: number): number => (total === 0 ? 0 : Math.round((width * time) / total));
+  const start = Math.min(at(before), width - 1);
+  const length = Math.max(1, at(before + ms) - start);
+  return `${name}${milliseconds(ms).padStart(MS_WIDTH)}  ${" ".repeat(start)}${"█".repeat(length)}`;
+}
+
+/** The total holds more than its phases: the agent's work between them, at most `uncertainty`. */
+function totalOf({ total, uncertainty }: Timing): string {
+  const name = `  ${"total".padEnd(LABEL_WIDTH)}`;
+  if (total === null) return `${name}${"-".padStart(MS_WIDTH)}`;
+  const doubt =
+    uncertainty === null
+      ? ""
+      : `  of which up to ${milliseconds(uncertainty)} may be the agent's own`;
+  return `${name}${milliseconds(total).padStart(MS_WIDTH)}${doubt}`;
+}
+
+/** With one decimal, or three below 10 ms. */
+export const milliseconds = (ms: number): string => `${ms.toFixed(ms < 10 ? 3 : 1)} ms`;

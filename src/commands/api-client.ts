@@ -1,0 +1,142 @@
+// What the commands over the REST API share: the address and the key, the screen, and how objects
+// and lists are printed.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { styleText } from "node:util";
+import type { Command } from "commander";
+import { createApi } from "../client/api.ts";
+import type { Api, Json } from "../client/api.ts";
+import { tableOf } from "../client/table.ts";
+import type { Column, Screen } from "../client/table.ts";
+import { harmlessJson } from "../client/text.ts";
+import { KEY_FILE } from "../compose/first-start.ts";
+import type { Config } from "../config/config.ts";
+import { invalid } from "../model/errors.ts";
+import { show } from "../model/validate.ts";
+import { wholeNumberOf } from "./command.ts";
+import type { Context } from "./command.ts";
+import { reachable } from "./listen-address.ts";
+
+export interface ApiOptions {
+  readonly apiUrl?: string;
+  readonly json?: boolean;
+}
+
+export interface ListOptions extends ApiOptions {
+  readonly limit: number;
+}
+
+const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000_000;
+
+/** Adds what every command over the API takes. */
+export const addApiOptions = (command: Command, json: string): Command =>
+  command
+    .option("--json", json)
+    .option("--api-url <url>", "the service's address (default: SONDE_API_URL)");
+
+/** Likewise, for commands that list. */
+export const addListOptions = (command: Command, limit = DEFAULT_LIMIT): Command =>
+  addApiOptions(
+    command.option(
+      "--limit <number>",
+      "so many at most",
+      wholeNumberOf("--limit", 1, MAX_LIMIT),
+      limit,
+    ),
+    "one JSON object a line",
+  );
+
+/** Throws when there is no key, or no address. */
+export function openApi({ config }: Context, { apiUrl }: ApiOptions): Api {
+  const settings = config({ SONDE_API_URL: apiUrl });
+  return createApi({ url: urlOf(settings), ...keyOf(settings) });
+}
+
+function urlOf({ apiUrl, host, port }: Config): string {
+  if (apiUrl !== undefined) return apiUrl;
+  if (port === 0)
+    throw invalid("SONDE_PORT=0 names no port: set SONDE_API_URL to the service's address");
+  return `http://${reachable(host)}:${port}`;
+}
+
+/** Keys of this machine's service are for no other address. */
+function keyOf({ apiKey, apiUrl, bootstrapKey, dataDir }: Config): {
+  key: string;
+  keyFrom: string;
+} {
+  if (apiKey !== undefined) return { key: apiKey, keyFrom: "SONDE_API_KEY" };
+  if (apiUrl !== undefined && !LOOPBACK.test(new URL(apiUrl).hostname))
+    throw invalid(
+      `no API key for ${apiUrl}: set SONDE_API_KEY, or SONDE_API_KEY_FILE to a file that holds it`,
+    );
+  if (bootstrapKey !== undefined) return { key: bootstrapKey, keyFrom: "SONDE_BOOTSTRAP_KEY" };
+  const file = join(dataDir, KEY_FILE);
+  try {
+    return { key: readFileSync(file, "utf8").trimEnd(), keyFrom: file };
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw invalid(
+      `no API key: set SONDE_API_KEY, or SONDE_API_KEY_FILE to a file that holds it (${file}, where a first key would be, cannot be read: ${code})`,
+      { cause },
+    );
+  }
+}
+
+/** Colours only where stdout is a terminal, and NO_COLOR is not set. */
+export const screenOf = (): Screen => ({
+  width: process.stdout.isTTY ? process.stdout.columns : undefined,
+  paint: (color, text) => styleText(color, text, { stream: process.stdout }),
+});
+
+export const printObject = ({ print }: Context, object: Json): void =>
+  print(`${harmlessJson(object, 2)}\n`);
+
+export interface Listing {
+  readonly columns: readonly Column<Json>[];
+  /** What the items are called when there are none, or more. */
+  readonly noun: string;
+  /** Adds to the items what people are shown. */
+  readonly explain?: (items: readonly Json[]) => Promise<readonly Json[]>;
+}
+
+/** Prints the first of the items; says on stderr if there are more than that. */
+export async function printList(
+  context: Context,
+  items: AsyncIterable<Json>,
+  { limit, json = false }: Pick<ListOptions, "limit" | "json">,
+  { columns, noun, explain }: Listing,
+): Promise<void> {
+  const shown: Json[] = [];
+  let count = 0;
+  for await (const item of items) {
+    count += 1;
+    if (count > limit) break;
+    if (json) context.print(`${harmlessJson(item)}\n`);
+    else shown.push(item);
+  }
+  if (!json && shown.length > 0)
+    context.print(tableOf(columns, explain ? await explain(shown) : shown, screenOf()));
+  if (count === 0) process.stderr.write(`no ${noun}\n`);
+  if (count > limit)
+    process.stderr.write(`there are more ${noun}: --limit sets how many are shown\n`);
+}
+
+/** The JSON object in a file, or on stdin where the file is `-`. Throws for anything else. */
+export function readJsonFile(file: string): Json {
+  let text: string;
+  try {
+    text = readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw invalid(`--file: cannot read ${show(file)} (${code})`, { cause });
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  } catch (cause) {
+    throw invalid(`--file: ${show(file)} is not JSON (${(cause as Error).message})`, { cause });
+  }
+  throw invalid(`--file: ${show(file)} holds no JSON object`);
+}

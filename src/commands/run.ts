@@ -1,0 +1,110 @@
+// `sonde run`: runs a call or a workflow now, over the API, and shows how it went.
+import type { Command } from "commander";
+import type { Api, Json } from "../client/api.ts";
+import { findObject } from "../client/find-object.ts";
+import {
+  EXIT_CODES,
+  exitCodeOf,
+  isEnded,
+  outcomeOf,
+  workflowOutcomeOf,
+} from "../client/outcome.ts";
+import type { ListedResult, WorkflowOutcome } from "../client/outcome.ts";
+import { pairBy } from "../client/resource-kind.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { addApiOptions, openApi, printObject, screenOf } from "./api-client.ts";
+import type { ApiOptions } from "./api-client.ts";
+import { examples, wholeNumberOf } from "./command.ts";
+import type { Context } from "./command.ts";
+
+const MAX_WAIT_SECONDS = 60;
+const POLL_MS = 250;
+
+interface RunOptions extends ApiOptions {
+  readonly location?: string;
+  readonly variable?: Json;
+  readonly wait?: true;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+export function addRunCommand(program: Command, context: Context): void {
+  const run = program
+    .command("run")
+    .summary("Run a call or a workflow now, and show its phases.")
+    .description("Run a call or a workflow now, once. With --wait, show how it went.")
+    .argument("<call>", "id or name of a call or a workflow")
+    .option("--location <id>", "where (default: the service chooses)")
+    .option("--variable <name=value>", "a variable of this run; may be repeated", collectPair)
+    .option("--wait", "wait for the outcome, and exit with its code")
+    .option(
+      "--timeout <seconds>",
+      "how long --wait waits",
+      wholeNumberOf("--timeout", 1, 3600, "seconds"),
+      MAX_WAIT_SECONDS,
+    );
+  addApiOptions(run, "print the run, or with --wait the result, as JSON")
+    .addHelpText("after", `\n${EXIT_CODE_HELP}`)
+    .addHelpText(
+      "after",
+      examples("sonde run Shop", "sonde run Shop --location paris --wait && echo it works"),
+    )
+    .action((given: string, options: RunOptions) => runNow(context, given, options));
+}
+
+const EXIT_CODE_HELP = `Exit code with --wait:
+  ${EXIT_CODES.PASS}  the call passed
+  ${EXIT_CODES.FAIL}  it failed (a 5xx status, or no answer), or this command did
+  ${EXIT_CODES.WARNING}  a warning: a 3xx that leads nowhere, or a 4xx status
+  ${EXIT_CODES.none}  the call was not made, for a reason that the result gives
+  ${EXIT_CODES.unfinished}  no outcome in time`;
+
+const collectPair = (text: string, before: Json = {}): Json => {
+  const { key, value } = pairBy("--variable", "=")(text);
+  return { ...before, [String(key)]: value };
+};
+
+async function runNow(context: Context, given: string, options: RunOptions): Promise<void> {
+  const api = openApi(context, options);
+  const { kind, id } = await findObject(api, ["calls", "workflows"], given);
+  const until = systemClock.monotonic() + options.timeout * 1000;
+  const wait = options.wait ? Math.min(options.timeout, MAX_WAIT_SECONDS) : 0;
+  const run = await api.send("POST", `/${kind}/${id}/run`, {
+    query: { wait },
+    body: { location_id: options.location ?? "", context: options.variable ?? {} },
+    extraMs: wait * 1000,
+  });
+  const resultId = String(run["result_id"] ?? run["workflow_result_id"]);
+  if (!options.wait) {
+    if (options.json) return printObject(context, run);
+    const place = String(run["location_id"]);
+    return context.print(
+      `ordered at ${place}: \`sonde results get ${resultId}\` shows how it goes\n`,
+    );
+  }
+  const path = kind === "calls" ? `/results/${resultId}/` : `/workflows/results/${resultId}/`;
+  const result = await endOf(api, path, until);
+  printResult(context, result, options);
+  context.exitWith(exitCodeOf((result as unknown as ListedResult).meta));
+}
+
+/** The result when the run has ended, or as it is at `until`. */
+async function endOf(api: Api, path: string, until: number): Promise<Json> {
+  for (;;) {
+    const result = await api.get(path);
+    const hasEnded = isEnded((result as unknown as ListedResult).meta);
+    if (hasEnded || systemClock.monotonic() >= until) return result;
+    await systemClock.pause(POLL_MS);
+  }
+}
+
+/** Of a call or of a workflow. */
+export function printResult(context: Context, result: Json, { json }: ApiOptions): void {
+  if (json) return printObject(context, result);
+  const isWorkflow = "counts" in result;
+  context.print(
+    isWorkflow
+      ? workflowOutcomeOf(result as unknown as WorkflowOutcome, screenOf())
+      : outcomeOf(result as unknown as ListedResult, screenOf()),
+  );
+}
