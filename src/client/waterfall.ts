@@ -40,9 +40,11 @@ export function waterfallOf({ hops, timing, meta }: WaterfallResult, screen: Scr
       before += ms ?? 0;
       return line;
     });
-    return hops.length === 0 ? bars : [cut(request.title, screen.width ?? 1000), ...bars];
+    return hops.length === 0 ? bars : [request.title, ...bars];
   });
-  return [...lines, totalOf(timing)].map((line) => `${line.trimEnd()}\n`).join("");
+  const fit = (line: string): string =>
+    (screen.width === undefined ? line : cut(line, screen.width)).trimEnd();
+  return [...lines, totalOf(timing)].map((line) => `${fit(line)}\n`).join("");
 }
 
 export type WaterfallResult = Pick<Result, "hops" | "timing"> & {

@@ -70,7 +70,7 @@ describe("the command line", { timeout: 60_000 }, () => {
   });
 
   it.concurrent.each([
-    [["frob"], /^sonde: unknown command 'frob': the commands are serve, .*; see `sonde --help`$/],
+    [["frob"], /^sonde: unknown command 'frob': the commands are run, .*; see `sonde --help`$/],
     [["sevre"], /^sonde: unknown command 'sevre': did you mean serve\? See `sonde --help`$/],
     [["keys"], /^sonde: keys needs a command: create, .*; see `sonde keys --help`$/],
   ])("rejects the unknown command %j with one line", async (args, message) => {
