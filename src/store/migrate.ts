@@ -77,6 +77,23 @@ export async function migrate({ kysely, isTransient }: Database): Promise<string
   }
 }
 
+/** Migrations by name, in order. */
+export interface SchemaState {
+  readonly applied: readonly string[];
+  readonly missing: readonly string[];
+  /** Of a newer Sonde. */
+  readonly unknown: readonly string[];
+}
+
+export async function schemaState(kysely: Kysely<Schema>): Promise<SchemaState> {
+  const applied = await appliedMigrations(kysely);
+  return {
+    applied,
+    missing: Object.keys(MIGRATIONS).filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !Object.hasOwn(MIGRATIONS, name)),
+  };
+}
+
 /** Rejects unless the schema is of this version. */
 export async function assertMigrated(kysely: Kysely<Schema>): Promise<void> {
   if (await hasSchema(kysely)) return;

@@ -109,7 +109,11 @@ async function migrateAndClose(database: Database): Promise<string[]> {
   }
 }
 
-const explained = async (cause: unknown, location: StoreOptions["location"]): Promise<unknown> =>
+/** With advice for the operator. */
+export const explained = async (
+  cause: unknown,
+  location: StoreOptions["location"],
+): Promise<unknown> =>
   "url" in location ? explainedOf(cause, location.url) : withAdvice(cause, location.file);
 
 /** In one line for the operator, who set the URL with `setting`. */

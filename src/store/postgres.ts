@@ -22,6 +22,8 @@ export interface PostgresOptions {
   readonly timeoutMs?: number;
   /** How long a statement waits for a lock. Default: as long as it may take. */
   readonly lockTimeoutMs?: number;
+  /** The server refuses every change. */
+  readonly readOnly?: boolean;
   /** Called when the pool loses an idle connection. */
   readonly onConnectionLost?: (error: Error) => void;
   readonly metrics?: DatabaseMetrics | undefined;
@@ -63,12 +65,14 @@ function poolOf({
   maxConnections = 10,
   timeoutMs = TIMEOUT_MS,
   lockTimeoutMs = 0,
+  readOnly = false,
 }: PostgresOptions): Pool {
   const { url, ssl } = securedUrl(given, ca);
   const isLimited = timeoutMs > 0;
   const limits = `
     set statement_timeout = ${timeoutMs}; set lock_timeout = ${lockTimeoutMs};
-    set idle_in_transaction_session_timeout = ${isLimited ? IDLE_IN_TRANSACTION_MS : 0}`;
+    set idle_in_transaction_session_timeout = ${isLimited ? IDLE_IN_TRANSACTION_MS : 0};
+    ${readOnly ? "set default_transaction_read_only = on" : ""}`;
   return new Pool({
     connectionString: url,
     ssl,

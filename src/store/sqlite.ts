@@ -1,6 +1,8 @@
 // The embedded database: node:sqlite behind Kysely's SQLite dialect.
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import {
   CompiledQuery,
   Kysely,
@@ -32,11 +34,13 @@ export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly metrics?: DatabaseMetrics | undefined;
+  /** Changes and creates no file. The file must exist. */
+  readonly readOnly?: boolean;
 }
 
 /** Throws with one line for the operator when the file is unusable. */
-export function openSqlite({ path, clock, metrics }: SqliteOptions): Database {
-  const database = openFile(path);
+export function openSqlite({ path, clock, metrics, readOnly = false }: SqliteOptions): Database {
+  const database = readOnly ? openToRead(path) : openFile(path);
   const guarded = guardOf(metrics);
   const statements = cacheStatements(database, guarded);
   return {
@@ -74,6 +78,18 @@ function openFile(path: string): DatabaseSync {
       { cause },
     );
   }
+}
+
+/**
+ * Without a log beside it, no process has the file open: reading it like an ordinary database would
+ * leave an empty log and its index behind. See https://www.sqlite.org/wal.html#readonly
+ */
+function openToRead(path: string): DatabaseSync {
+  const url = pathToFileURL(path);
+  if (!existsSync(`${path}-wal`)) url.searchParams.set("immutable", "1");
+  const database = new DatabaseSync(url, { readOnly: true });
+  database.exec("pragma busy_timeout = 2000");
+  return database;
 }
 
 /** Kysely's transaction has the one connection to itself, so this is part of it. */

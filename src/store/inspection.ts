@@ -1,0 +1,128 @@
+// A store that is only looked at: for those who ask how it is and must change nothing, not even a
+// schema that is too old.
+import { sql } from "kysely";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import type { Clock } from "../runtime/clock.ts";
+import { createSealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/secrets.ts";
+import type { Database } from "./database.ts";
+import type { Sealing } from "./documents.ts";
+import { createLedgerAudit } from "./ledger-audit.ts";
+import { assertKeysHeld } from "./master-keys.ts";
+import { hasTable, schemaState } from "./migrate.ts";
+import { explained } from "./open-store.ts";
+import type { StoreOptions } from "./open-store.ts";
+import type { Lease } from "./records.ts";
+import { createRecentRuns } from "./recent-runs.ts";
+import { FOR_EVER } from "./schedules.ts";
+import { openSqlite } from "./sqlite.ts";
+import { createStore } from "./store.ts";
+
+export interface InspectionOptions {
+  readonly location: StoreOptions["location"];
+  readonly clock: Clock;
+}
+
+export type Inspection = Awaited<ReturnType<typeof openInspection>>;
+
+/** Rejects with one line for the operator when the database is missing or refuses. */
+export async function openInspection({ location, clock }: InspectionOptions) {
+  try {
+    const database = await openToRead(location, clock);
+    try {
+      await sql`select 1`.execute(database.kysely);
+      return inspectionOf(database);
+    } catch (cause) {
+      await database.kysely.destroy();
+      throw cause;
+    }
+  } catch (cause) {
+    throw await explained(cause, location);
+  }
+}
+
+async function openToRead(location: StoreOptions["location"], clock: Clock): Promise<Database> {
+  if ("url" in location) {
+    const { openPostgres } = await import("./postgres.ts");
+    return openPostgres({ ...location, maxConnections: 2, readOnly: true });
+  }
+  const { file: path } = location;
+  if (!existsSync(path))
+    throw new Error(
+      `there is no database ${path}: start \`sonde serve\`, which makes it, or correct SONDE_DATA_DIR`,
+    );
+  try {
+    return openSqlite({ path, clock, readOnly: true });
+  } catch (cause) {
+    throw new Error(
+      `cannot read the database ${path} (${(cause as Error).message}): run this as the user of the service, or restore the file from a backup`,
+      { cause },
+    );
+  }
+}
+
+const NOTHING_UNSEALED: Sealing = {
+  sealer: createSealer({ current: randomBytes(32) }),
+  onUnreadable: () => undefined,
+};
+
+function inspectionOf(database: Database) {
+  const { kysely } = database;
+  const store = createStore(database, NOTHING_UNSEALED);
+  return {
+    locations: store.locations,
+    agents: store.agents,
+    /** The database server's clock; this machine's without a server. */
+    now: () => store.now(),
+    /** Whether the database has a clock of its own. */
+    hasClock: database.rowLocks,
+    schema: () => schemaState(kysely),
+    /** Rejects unless this sealer holds every key that the secrets are encrypted with. */
+    async assertKeysHeld(held: Sealer): Promise<void> {
+      if (await hasTable(kysely, "master_keys")) await assertKeysHeld(database, held);
+    },
+    /** How many master keys the secrets are encrypted with. */
+    async countKeys(): Promise<number> {
+      if (!(await hasTable(kysely, "master_keys"))) return 0;
+      return (await kysely.selectFrom("master_keys").select("key_id").execute()).length;
+    },
+    /** Undefined where nobody has ever held it. */
+    lease: (name: string): Promise<Lease | undefined> =>
+      kysely.selectFrom("leases").selectAll().where("name", "=", name).executeTakeFirst(),
+    deployments: () => deployments(database),
+    ...createLedgerAudit(database),
+    ...createRecentRuns(database),
+    /** Reports that are marked as to be computed, and since when the oldest should be. */
+    async waitingInsights(now: number) {
+      const marks = kysely.selectFrom("stale_insights");
+      const { reports } = await marks
+        .select((eb) => eb.fn.countAll<number>().as("reports"))
+        .executeTakeFirstOrThrow();
+      return { reports, since: await store.fleet.insightsOverdueSince(now) };
+    },
+    size: () => sizeOf(database),
+    close: () => kysely.destroy(),
+  };
+}
+
+/** Number of deployments by location. */
+async function deployments({ kysely }: Database): Promise<Map<string, number>> {
+  const rows = await kysely
+    .selectFrom("schedules")
+    .select((eb) => ["location_id", eb.fn.countAll<number>().as("count")])
+    .where("active_until", "=", FOR_EVER)
+    .groupBy("location_id")
+    .execute();
+  return new Map(rows.map(({ location_id, count }) => [location_id, count]));
+}
+
+/** Of PostgreSQL: its size, and its folder where this user may know it. */
+async function sizeOf({ kysely, rowLocks }: Database) {
+  if (!rowLocks) return undefined;
+  const { rows } = await sql<{ bytes: number; folder: string | null }>`
+    select pg_database_size(current_database())::float8 as bytes,
+      case when pg_has_role(current_user, 'pg_read_all_settings', 'usage')
+        then current_setting('data_directory') end as folder`.execute(kysely);
+  return rows[0];
+}
