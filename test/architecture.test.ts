@@ -23,7 +23,17 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "runtime/": {
     ours: ["runtime/"],
-    packages: ["pino", "pino-pretty", "prom-client", "node-cron", "jose"],
+    packages: [
+      "pino",
+      "pino-pretty",
+      "prom-client",
+      "node-cron",
+      "jose",
+      "@opentelemetry/api",
+      "@opentelemetry/sdk-trace",
+      "@opentelemetry/resources",
+      "@opentelemetry/exporter-trace-otlp-http",
+    ],
   },
   "bus/": {
     ours: ["model/", "runtime/", "bus/"],
@@ -67,6 +77,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [...ROLE, "renewal/", "net/", ...STORE],
     packages: ["undici"],
   },
+  "tracing/": { ours: [...ROLE, "tracing/", "bus/bus.ts"], packages: [] },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
   "simulation/": { ours: [...ROLE, "simulation/", ...STORE], packages: [] },
   "config/": { ours: ["model/", "config/"], packages: ["fastest-levenshtein"] },
@@ -102,6 +113,7 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
   ["node-cron", /from "node-cron"/, "runtime/cron.ts"],
   ["commander", /from "commander"/, "commands/"],
   ["pino", /from "pino"/, "runtime/logger.ts"],
+  ["OpenTelemetry", /"@opentelemetry\//, "runtime/tracing.ts"],
   ["pino-pretty", /from "pino-pretty"/, "runtime/pretty-log.ts"],
 ];
 

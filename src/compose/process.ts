@@ -28,6 +28,7 @@ import type { KeysOf } from "./location-keys.ts";
 import { announcingPort, openOwnNetwork } from "./network.ts";
 import { composeRoles } from "./roles.ts";
 import { openConfiguredStore } from "./store.ts";
+import { traceConfiguredBus } from "./tracing.ts";
 
 /** Requests to token endpoints may take 10 s, then runs in flight 10 s, then the rest a moment. */
 export const STOP_DEADLINE_MS = 25_000;
@@ -131,8 +132,11 @@ async function openConnections(
   });
   closeLater("location keys", async () => unfollow?.());
   const busConfig = store ? { ...config, streams: streamsOf(config) } : config;
-  const bus = await openConfiguredBus(busConfig, log, registry, { name, sealerOf });
-  closeLater("bus", () => bus.close());
+  const plainBus = await openConfiguredBus(busConfig, log, registry, { name, sealerOf });
+  closeLater("bus", () => plainBus.close());
+  const traced = await traceConfiguredBus(config, plainBus, { log, registry, name });
+  closeLater("tracing", () => traced.close());
+  const { bus } = traced;
   if (store) await prepareStore(store, bus, config);
   // With the data folder locked, whatever held the lease before has ended: no need to wait for it.
   const holder = config.databaseUrl ? name : "data folder";

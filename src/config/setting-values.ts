@@ -92,3 +92,36 @@ export function hostAndPort(text: string): string | undefined {
   const isHost = name !== undefined || isIP(bracketed ?? "") === 6;
   return isHost && port(hostPort ?? "") ? text : undefined;
 }
+
+/** Of traces by OTLP over HTTP; the path may be left out. */
+export function collectorUrl(text: string): string | undefined {
+  const base = baseUrl(text);
+  if (base === undefined) return undefined;
+  return new URL(base).pathname === "/" ? `${base}/v1/traces` : base;
+}
+
+/** As in W3C baggage, and in OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`. */
+export function headerList(text: string): Readonly<Record<string, string>> | undefined {
+  const pairs = text.split(",").map((pair) => {
+    const [, name, value] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*([!-~]*)\s*$/.exec(pair) ?? [];
+    return name === undefined || value === undefined
+      ? undefined
+      : ([name, decoded(value)] as const);
+  });
+  const known = pairs.filter((pair) => pair !== undefined && pair[1] !== undefined);
+  return known.length === pairs.length
+    ? Object.freeze(Object.fromEntries(known as (readonly [string, string])[]))
+    : undefined;
+}
+
+function decoded(value: string): string | undefined {
+  try {
+    const text = decodeURIComponent(value);
+    return /^[\t\u0020-\u007e]*$/.test(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const ratio = (text: string): number | undefined =>
+  /^(?:0|1|0?\.\d{1,9}|1\.0+|0\.0+)$/.test(text) ? Number(text) : undefined;

@@ -6,6 +6,7 @@ import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
 import { CLIENT_SETTINGS } from "./client-settings.ts";
 import { DATABASE_SETTINGS } from "./database-settings.ts";
+import { TRACING_SETTINGS } from "./tracing-settings.ts";
 import { NATS_SETTINGS } from "./nats-settings.ts";
 import { budget, optional, retention, setting } from "./setting.ts";
 import {
@@ -184,6 +185,7 @@ export const SETTINGS = {
     allowed: `one of ${LOG_FORMATS.join(", ")}`,
     parse: oneOf(LOG_FORMATS),
   }),
+  ...TRACING_SETTINGS,
   tokenInQuery: setting({
     env: "SONDE_TOKEN_IN_QUERY",
     default: "true",

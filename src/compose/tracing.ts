@@ -1,0 +1,53 @@
+// Tracing of the runs that this process orders and records, where a collector is configured.
+import type { Bus } from "../bus/bus.ts";
+import type { Config } from "../config/config.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Registry } from "../runtime/metrics.ts";
+import { VERSION } from "../version.ts";
+
+export interface TracingParts {
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** Of this process. */
+  readonly name: string;
+}
+
+export interface TracedBus {
+  readonly bus: Bus;
+  /** Sends the last spans. */
+  close(): Promise<void>;
+}
+
+/**
+ * The bus as it is, unless tracing is on: only then OpenTelemetry is loaded. A process that is only
+ * an agent traces nothing: the spans of its runs follow from its reports.
+ */
+export async function traceConfiguredBus(
+  { otlpUrl, otlpHeaders = {}, otlpSample, roles }: Config,
+  bus: Bus,
+  { log, registry, name }: TracingParts,
+): Promise<TracedBus> {
+  const isHub = roles.some((role) => role !== "agent");
+  if (otlpUrl === undefined || !isHub) return { bus, close: async () => undefined };
+  const [{ createTracing }, { traceBus }] = await Promise.all([
+    import("../runtime/tracing.ts"),
+    import("../tracing/traced-bus.ts"),
+  ]);
+  const tracing = createTracing({
+    url: otlpUrl,
+    headers: otlpHeaders,
+    resource: {
+      "service.name": "sonde",
+      "service.version": VERSION,
+      "service.instance.id": name,
+      "sonde.roles": roles.join(","),
+    },
+    log,
+    registry,
+  });
+  return {
+    bus: traceBus(bus, { tracing, clock: systemClock, share: otlpSample }),
+    close: () => tracing.close(),
+  };
+}

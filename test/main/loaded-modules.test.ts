@@ -1,0 +1,42 @@
+// What only some need is loaded for them only: OpenTelemetry, and the log for people.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { makeFolder, startSonde } from "../support/process.ts";
+
+const NOTED = "node_modules/(?:@opentelemetry/(?!api/)|pino-pretty)";
+
+/** Notes each loaded module of these, in the process and in its threads. */
+const hook = (file: string): string => `
+  import { registerHooks } from "node:module";
+  import { appendFileSync } from "node:fs";
+  registerHooks({
+    load(url, context, next) {
+      if (new RegExp(${JSON.stringify(NOTED)}).test(url)) appendFileSync(${JSON.stringify(file)}, url + "\\n");
+      return next(url, context);
+    },
+  });`;
+
+/** Those that `sonde serve` loads until it is ready. */
+async function loadedWith(settings: Readonly<Record<string, string>>): Promise<string> {
+  using folder = makeFolder();
+  const file = join(folder.path, "loaded");
+  const url = `data:text/javascript,${encodeURIComponent(hook(file))}`;
+  const env = { ...settings, NODE_OPTIONS: `--import=${url}` };
+  await using sonde = startSonde(["serve"], { env, folder: folder.path });
+  await expect.poll(() => sonde.stdout(), { timeout: 30_000 }).toContain("Sonde is at");
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
+it("loads neither by default", async () => {
+  expect(await loadedWith({})).toBe("");
+});
+
+it("loads each where it is switched on", async () => {
+  const loaded = await loadedWith({
+    SONDE_LOG_FORMAT: "pretty",
+    SONDE_OTLP_URL: "http://127.0.0.1:9",
+  });
+  expect(loaded).toContain("@opentelemetry/sdk-trace/");
+  expect(loaded).toContain("pino-pretty/");
+});
