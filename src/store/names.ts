@@ -49,7 +49,8 @@ async function readOrInsert(
   return new Map([...numbers, ...(await numbersOf(database, missing))]);
 }
 
-function keep({ numbers }: Database, added: ReadonlyMap<string, number>): void {
+/** Names that rows of a committed transaction repeat, so that nobody has to ask for them. */
+export function keep({ numbers }: Database, added: ReadonlyMap<string, number>): void {
   if (numbers.size + added.size > MOST_KEPT) numbers.clear();
   for (const [name, number] of added) numbers.set(name, number);
 }

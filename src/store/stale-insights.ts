@@ -9,7 +9,7 @@ import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, insertRows, isAmong } from "./database.ts";
 import type { CountedPlace } from "./fold.ts";
-import { numberNames, numberOf } from "./names.ts";
+import { keep, numberNames, numberOf } from "./names.ts";
 import type { Schema } from "./schema.ts";
 
 /** How far the marking of a period has come: a part of it, and the last call in that. */
@@ -165,7 +165,7 @@ async function listStale(
   const rows = await database.kysely
     .selectFrom("stale_insights")
     .innerJoin("names as calls", "calls.id", "stale_insights.call")
-    .select(["start", "report_type", "version", "calls.name as call_id"])
+    .select(["start", "report_type", "version", "call", "calls.name as call_id"])
     .where((eb) =>
       eb.or(
         INSIGHT_KINDS.map((kind) =>
@@ -182,7 +182,12 @@ async function listStale(
     .orderBy("call")
     .limit(limit)
     .execute();
-  return rows.map(({ report_type, ...row }) => ({ ...row, kind: kindOf(report_type) }));
+  if (!database.kysely.isTransaction)
+    keep(database, new Map(rows.map(({ call, call_id }) => [call_id, call])));
+  return rows.map(({ report_type, call: _call, ...row }) => ({
+    ...row,
+    kind: kindOf(report_type),
+  }));
 }
 
 const isBeyond = (database: Database, { start, kind, call_id }: InsightKey) =>
