@@ -72,6 +72,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [...ROLE, "aggregator/", "bus/bus.ts", ...STORE],
     packages: [],
   },
+  "call-metrics/": { ours: [...ROLE, "call-metrics/", ...STORE], packages: [] },
   "fleet/": { ours: [...ROLE, "fleet/", "bus/bus.ts", ...STORE], packages: [] },
   "renewal/": {
     ours: [...ROLE, "renewal/", "net/", ...STORE],

@@ -14,7 +14,6 @@ import type { Registry } from "../runtime/metrics.ts";
 import { createOpsServer } from "../runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "../runtime/ops-server.ts";
 import { lockForProcess } from "../store/process-lock.ts";
-import { createDatabaseMetrics } from "../store/metrics.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import { claimAgentIds } from "./agent-id.ts";
@@ -26,8 +25,8 @@ import { openHubKeys } from "./hub-keys.ts";
 import { agentKeysOf, createKeyRing } from "./location-keys.ts";
 import type { KeysOf } from "./location-keys.ts";
 import { announcingPort, openOwnNetwork } from "./network.ts";
+import { openObservedStore } from "./observed-store.ts";
 import { composeRoles } from "./roles.ts";
-import { openConfiguredStore } from "./store.ts";
 import { traceConfiguredBus } from "./tracing.ts";
 
 /** Requests to token endpoints may take 10 s, then runs in flight 10 s, then the rest a moment. */
@@ -86,6 +85,8 @@ interface Connections {
   /** Holds the scheduler's lease. */
   readonly holder: string;
   readonly store: Store | undefined;
+  /** What observes the store, beside the roles. */
+  readonly watches: readonly Service[];
   readonly bus: Bus;
   readonly agentThreads: readonly AgentThread[];
   /** Of its agents, in their order. */
@@ -120,7 +121,8 @@ async function openConnections(
   const { ids: agentIds, release } = claimAgentIds(dataDir, agents, log);
   closeLater("agents' ids", async () => release());
   const registry = createRegistry({ version: VERSION });
-  const store = needsStore ? await openStore(config, dataDir, log, registry) : undefined;
+  const observed = needsStore && (await openObservedStore(config, dataDir, log, registry));
+  const { store, watches } = observed || { store: undefined, watches: [] };
   if (store) closeLater("store", () => store.close());
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
@@ -140,11 +142,8 @@ async function openConnections(
   if (store) await prepareStore(store, bus, config);
   // With the data folder locked, whatever held the lease before has ended: no need to wait for it.
   const holder = config.databaseUrl ? name : "data folder";
-  return { registry, holder, store, bus, agentThreads, agentIds, keysOf };
+  return { registry, holder, store, watches, bus, agentThreads, agentIds, keysOf };
 }
-
-const openStore = (config: Config, dataDir: DataDir, log: Logger, registry: Registry) =>
-  openConfiguredStore(config, dataDir, log, { metrics: createDatabaseMetrics(registry) });
 
 async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
   await ensureLocation(store, location, { served: roles.includes("agent") });
@@ -167,7 +166,13 @@ async function wire(
   const firstKey = store && api ? firstKeyOf(store, options) : undefined;
   const ops: OpsServer = opsServerOf(options, { ...connections, agent }, () => lifecycle.state());
   const opsListener = announcingPort(ops, own, () => ops.address()?.port);
-  const started = [own, opsListener, ...services, ...(firstKey ? [firstKey] : [])];
+  const started = [
+    own,
+    opsListener,
+    ...connections.watches,
+    ...services,
+    ...(firstKey ? [firstKey] : []),
+  ];
   const lifecycle = createLifecycle([...opened, ...started], log, STOP_DEADLINE_MS);
   const failed = Promise.race(connections.agentThreads.map((thread) => thread.failed));
   failed.catch(() => undefined); // nobody awaits it before the start has ended

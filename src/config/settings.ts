@@ -7,6 +7,7 @@ import { createValidator } from "../model/validate.ts";
 import { CLIENT_SETTINGS } from "./client-settings.ts";
 import { DATABASE_SETTINGS } from "./database-settings.ts";
 import { TRACING_SETTINGS } from "./tracing-settings.ts";
+import { METRICS_SETTINGS } from "./metrics-settings.ts";
 import { NATS_SETTINGS } from "./nats-settings.ts";
 import { budget, optional, retention, setting } from "./setting.ts";
 import {
@@ -102,6 +103,7 @@ export const SETTINGS = {
   }),
   ...DATABASE_SETTINGS,
   ...NATS_SETTINGS,
+  ...METRICS_SETTINGS,
   roles: setting({
     env: "SONDE_ROLES",
     default: ROLES.join(","),

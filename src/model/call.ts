@@ -86,3 +86,9 @@ export const callResource = defineResource({
     token_id: call.request.token_id,
   }),
 });
+
+const NO_METRICS = /^(?:apimetrics:)?nometrics$/;
+
+/** Whether a call has this tag among its own: then it has no metrics of its own. */
+export const optsOutOfMetrics = (tags: readonly string[]): boolean =>
+  tags.some((tag) => NO_METRICS.test(tag.trim().toLowerCase()));

@@ -16,24 +16,19 @@ export interface RoundsOptions {
 const REST_FACTOR = 20;
 const LONGEST_PAUSE_MS = 45_000;
 
-export function createRounds({ name, everyMs, clock, log, work }: RoundsOptions): Service & {
-  /** Has the next round come at once, or after the present one. */
-  hasten(): void;
-} {
+export function createRounds({ name, everyMs, clock, log, work }: RoundsOptions): Service {
   const stopping = new AbortController();
-  let waking = new AbortController();
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      waking = new AbortController();
       const began = clock.monotonic();
       await work(stopping.signal).catch((err: unknown) => {
         if (!stopping.signal.aborted) log.debug({ err, round: name }, "not measured");
       });
       const rest = Math.min(REST_FACTOR * (clock.monotonic() - began), LONGEST_PAUSE_MS);
-      const signal = AbortSignal.any([stopping.signal, waking.signal]);
-      await clock.pause(Math.max(everyMs, rest), signal).catch(() => undefined);
+      const pause = clock.pause(Math.max(everyMs, rest), stopping.signal);
+      await pause.catch(() => undefined); // it stops
     }
   }
 
@@ -46,6 +41,5 @@ export function createRounds({ name, everyMs, clock, log, work }: RoundsOptions)
       stopping.abort();
       await running;
     },
-    hasten: () => waking.abort(),
   };
 }

@@ -4,6 +4,7 @@ import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE } from "../model/insigh
 import { periodEnd } from "../model/periods.ts";
 import type { Database } from "./database.ts";
 import { textAt } from "./database.ts";
+import { createMonitoredCallStore } from "./monitored-calls.ts";
 import type { PendingAt } from "./records.ts";
 import { FOR_EVER } from "./schedules.ts";
 import { createInsightMarks } from "./stale-insights.ts";
@@ -22,6 +23,7 @@ const STALE_LOOKED_AT = 50;
 export function createFleetStore(database: Database) {
   const { kysely } = database;
   return {
+    calls: createMonitoredCallStore(database),
     /** Of the pending runs that expire first, at most `limit`. */
     async pendingRuns(limit: number): Promise<PendingAt[]> {
       const first = kysely.selectFrom("pending_runs").select(["location_id", "due_time"]);

@@ -39,6 +39,8 @@ describe("the configuration", () => {
     expect(config).toEqual({
       host: "127.0.0.1",
       port: 8080,
+      callMetrics: "on",
+      callMetricsMax: 1000,
       opsHost: "127.0.0.1",
       opsPort: 9464,
       maxConnections: 1000,

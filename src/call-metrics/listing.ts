@@ -1,0 +1,58 @@
+// Which pairs of a call and a location have series.
+import type { ReportedResult } from "../model/result.ts";
+import { createMemory } from "./memory.ts";
+import { newPair } from "./pair.ts";
+import type { Pair } from "./pair.ts";
+
+export type Listing = ReturnType<typeof createListing>;
+
+/**
+ * At most `max` pairs, those of the oldest calls first, whose ids are the smallest: a new call
+ * takes the place of none, and every process comes to the same choice.
+ */
+export function createListing(max: number) {
+  const pairs = new Map<string, Pair>();
+  const unlisted = createMemory();
+  /** Calls that opted out. */
+  const hidden = createMemory();
+  /** The key of the last that is listed; undefined while there is room. */
+  let last: string | undefined;
+
+  const add = (key: string, result: ReportedResult): Pair | undefined => {
+    if (hidden.has(result.meta.call_id)) return undefined;
+    if ((last !== undefined && key > last) || pairs.size >= 2 * max) {
+      unlisted.add(key);
+      return undefined;
+    }
+    const pair = newPair(result);
+    pairs.set(key, pair);
+    return pair;
+  };
+
+  return {
+    hidden,
+    unlisted,
+    /** Also those that have no labels yet. */
+    pairs: (): Pair[] => [...pairs.values()],
+    /** Undefined where the pair gets no series. */
+    find(result: ReportedResult): Pair | undefined {
+      const key = keyOf(result.meta);
+      return pairs.get(key) ?? add(key, result);
+    },
+    remove: (pair: Pair): void => void pairs.delete(keyOf(pair)),
+    /** Removes the pairs beyond the bound, of those that have labels. */
+    bound(): void {
+      const keys = [...pairs].filter(([, { labelText }]) => labelText).map(([key]) => key);
+      const listed = keys.toSorted();
+      last = listed.length < max ? undefined : listed[max - 1];
+      for (const key of listed.slice(max)) {
+        pairs.delete(key);
+        unlisted.add(key);
+      }
+      unlisted.forgetOld();
+    },
+  };
+}
+
+const keyOf = ({ call_id, location_id }: Pick<Pair, "call_id" | "location_id">): string =>
+  `${call_id} ${location_id}`;

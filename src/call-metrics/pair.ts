@@ -1,0 +1,73 @@
+// What the metrics say of one call at one location.
+import { categoryOf } from "../model/result.ts";
+import type { ReportedResult } from "../model/result.ts";
+
+/** Seconds. */
+export const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
+
+/** A counter exists before it is first increased, so that the first increase shows. */
+const OUTCOMES = ["pass", "warning", "fail"];
+
+/** The newest result for which the call was made. */
+export interface Newest extends Pick<ReportedResult, "timing" | "certificate"> {
+  /** When the call was made. All times here are as reported, which compare as texts. */
+  readonly time: string;
+  readonly passed: boolean;
+  readonly http_code: number | null;
+}
+
+export interface Pair {
+  readonly call_id: string;
+  readonly location_id: string;
+  /** The call, or the workflow that it ran in last. */
+  target_id: string;
+  /** As samples have them; undefined until the name of the call is known. */
+  labelText: string | undefined;
+  readonly runs: Map<string, number>;
+  /** Of `LATENCY_BUCKETS`, each without those below it. */
+  readonly latencies: number[];
+  latencySum: number;
+  latencyCount: number;
+  newest: Newest | undefined;
+  /** When the latest result was due, whatever became of it. */
+  lastDue: string;
+  /** Whether the newest result still says how the call does. */
+  isCurrent: boolean;
+}
+
+export const newPair = ({ meta }: ReportedResult): Pair => ({
+  call_id: meta.call_id,
+  location_id: meta.location_id,
+  target_id: meta.call_id,
+  labelText: undefined,
+  runs: new Map(OUTCOMES.map((outcome) => [outcome, 0])),
+  latencies: LATENCY_BUCKETS.map(() => 0),
+  latencySum: 0,
+  latencyCount: 0,
+  newest: undefined,
+  lastDue: "",
+  isCurrent: true,
+});
+
+/** A result for which no call was made is counted, and says nothing about the target. */
+export function countResult(pair: Pair, { meta, timing, certificate }: ReportedResult): void {
+  const category = categoryOf(meta.result);
+  const outcome = (category ?? meta.result).toLowerCase();
+  pair.runs.set(outcome, (pair.runs.get(outcome) ?? 0) + 1);
+  if (meta.due_time > pair.lastDue) pair.lastDue = meta.due_time;
+  if (category === null) return;
+  if (timing.total !== null) countLatency(pair, timing.total / 1000);
+  const time = meta.start_time ?? meta.due_time;
+  if (pair.newest && time < pair.newest.time) return; // it was late
+  pair.target_id = meta.workflow_id ?? meta.call_id;
+  pair.isCurrent = true;
+  const { http_code } = meta;
+  pair.newest = { time, passed: category === "PASS", http_code, timing, certificate };
+}
+
+function countLatency(pair: Pair, seconds: number): void {
+  const at = LATENCY_BUCKETS.findIndex((bound) => seconds <= bound);
+  if (at >= 0) pair.latencies[at] = (pair.latencies[at] ?? 0) + 1;
+  pair.latencySum += seconds;
+  pair.latencyCount += 1;
+}

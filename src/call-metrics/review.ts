@@ -1,0 +1,90 @@
+// Looks at the calls behind the metrics: what they are called, and whether they still run.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { parseInstant } from "../model/instant.ts";
+import { labelTextOf } from "../runtime/exposition.ts";
+import type { Store } from "../store/store.ts";
+import type { Listing } from "./listing.ts";
+import { FORGET_AFTER_MS } from "./memory.ts";
+import type { Memory } from "./memory.ts";
+import type { Pair } from "./pair.ts";
+
+type MonitoredCall = Awaited<ReturnType<Store["fleet"]["calls"]["list"]>>[number];
+
+const CALLS_A_QUERY = 500;
+
+/** Names the pairs anew; removes those of calls that were deleted, opted out or have ended. */
+export async function review(
+  store: Store,
+  chosen: readonly Pair[],
+  { remove, hidden }: Pick<Listing, "remove" | "hidden">,
+): Promise<void> {
+  const calls = await readCalls(store, new Set(chosen.map(({ call_id }) => call_id)));
+  const frequencies = await readFrequencies(store, new Set(chosen.map((pair) => pair.target_id)));
+  const now = await store.now();
+  for (const pair of chosen) {
+    const call = calls.get(pair.call_id);
+    const frequency = frequencies.get(`${pair.target_id} ${pair.location_id}`);
+    if (call?.isHidden) hidden.add(pair.call_id);
+    if (!call || call.isHidden || hasEnded(pair, frequency, now)) {
+      remove(pair);
+      continue;
+    }
+    const { call_id, location_id: location } = pair;
+    pair.labelText = labelTextOf({ call_id, call_name: call.name, location });
+    pair.isCurrent = now - timeOf(pair.newest?.time) <= keptMs(frequency);
+  }
+}
+
+const timeOf = (instant = ""): number => parseInstant(instant) ?? 0;
+
+const MINUTE_MS = 60_000;
+const GRACE_MS = 5 * MINUTE_MS;
+
+/** `frequency`: minutes between runs; undefined without a deployment. */
+const keptMs = (frequency: number | undefined): number =>
+  GRACE_MS + 2 * (frequency ?? 0) * MINUTE_MS;
+
+const hasEnded = ({ lastDue }: Pair, frequency: number | undefined, now: number): boolean =>
+  frequency === undefined && now - timeOf(lastDue) > FORGET_AFTER_MS;
+
+async function readCalls(
+  store: Store,
+  ids: ReadonlySet<string>,
+): Promise<Map<string, MonitoredCall>> {
+  const calls = new Map<string, MonitoredCall>();
+  for (const some of pagesOf([...ids])) {
+    for (const call of await store.fleet.calls.list(some)) calls.set(call.id, call);
+    await nextTurn();
+  }
+  return calls;
+}
+
+/** By target and location: the longest period of its deployments, in minutes. */
+async function readFrequencies(
+  store: Store,
+  targetIds: ReadonlySet<string>,
+): Promise<Map<string, number>> {
+  const frequencies = new Map<string, number>();
+  for (const some of pagesOf([...targetIds])) {
+    for (const { target_id, location_id, frequency } of await store.fleet.calls.frequenciesOf(
+      some,
+    )) {
+      const key = `${target_id} ${location_id}`;
+      frequencies.set(key, Math.max(frequency, frequencies.get(key) ?? 0));
+    }
+    await nextTurn();
+  }
+  return frequencies;
+}
+
+/** Calls that were deleted, or no longer opt out. */
+export async function forgetHidden(store: Store, hidden: Memory): Promise<void> {
+  const ids = hidden.keys();
+  const calls = await readCalls(store, new Set(ids));
+  for (const id of ids) if (!calls.get(id)?.isHidden) hidden.delete(id);
+}
+
+const pagesOf = (ids: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / CALLS_A_QUERY) }, (_, n) =>
+    ids.slice(n * CALLS_A_QUERY, (n + 1) * CALLS_A_QUERY),
+  );

@@ -1,0 +1,37 @@
+// The store of the service, with the metrics of what goes through it.
+import { createCallMetrics } from "../call-metrics/call-metrics.ts";
+import type { Config } from "../config/config.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Registry } from "../runtime/metrics.ts";
+import { createDatabaseMetrics } from "../store/metrics.ts";
+import type { Store } from "../store/store.ts";
+import { openConfiguredStore } from "./store.ts";
+
+export interface ObservedStore {
+  readonly store: Store;
+  /** Runs beside the roles. */
+  readonly watches: readonly Service[];
+}
+
+/** The aggregator stores what agents report, the scheduler what is MISSED. */
+const STORING = ["aggregator", "scheduler"] as const;
+
+export async function openObservedStore(
+  config: Config,
+  dataDir: DataDir,
+  log: Logger,
+  registry: Registry,
+): Promise<ObservedStore> {
+  const storesResults = STORING.some((role) => config.roles.includes(role));
+  const calls =
+    storesResults && config.callMetrics === "on"
+      ? createCallMetrics(registry, config.callMetricsMax)
+      : undefined;
+  const store = await openConfiguredStore(config, dataDir, log, {
+    metrics: createDatabaseMetrics(registry),
+    ...(calls && { onStored: (results) => calls.record(results) }),
+  });
+  return { store, watches: calls ? [calls.naming(store, log)] : [] };
+}

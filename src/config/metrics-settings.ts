@@ -1,0 +1,21 @@
+// The settings of metrics.
+import { setting } from "./setting.ts";
+import { integer, oneOf } from "./setting-values.ts";
+
+export const METRICS_SETTINGS = {
+  callMetrics: setting({
+    env: "SONDE_CALL_METRICS",
+    default: "on",
+    meaning: "`off`: no metrics of measured calls (`probe_…`); see [metrics.md](metrics.md#calls)",
+    allowed: "on or off",
+    parse: oneOf(["on", "off"]),
+  }),
+  callMetricsMax: setting({
+    env: "SONDE_CALL_METRICS_MAX",
+    default: "1000",
+    meaning:
+      "Maximum pairs of a call and a location with metrics, those of the oldest calls first; each has about 30 series",
+    allowed: "a whole number from 1 to 100000",
+    parse: integer(1, 100_000),
+  }),
+};

@@ -1,0 +1,53 @@
+// What the metrics of calls need of their definitions and deployments.
+import { optsOutOfMetrics } from "../model/call.ts";
+import type { Database } from "./database.ts";
+import { isAmong, textAt } from "./database.ts";
+
+export interface MonitoredCall {
+  readonly id: string;
+  readonly name: string;
+  /** Whether it opted out of metrics. */
+  readonly isHidden: boolean;
+}
+
+export interface TargetFrequency {
+  readonly target_id: string;
+  readonly location_id: string;
+  /** Minutes between runs. */
+  readonly frequency: number;
+}
+
+export function createMonitoredCallStore(database: Database) {
+  return {
+    /** For their metrics: those that exist. */
+    async list(ids: readonly string[]): Promise<MonitoredCall[]> {
+      const rows = await database.kysely
+        .selectFrom("documents")
+        .select(["id", textAt(database, "document", ["meta", "name"]).as("name")])
+        .select(textAt(database, "document", ["meta", "tags"]).as("tags"))
+        .where("kind", "=", "call")
+        .where(isAmong(database, "id", ids))
+        .execute();
+      return rows.map(({ id, name, tags }) => {
+        const isHidden = optsOutOfMetrics(JSON.parse(tags ?? "[]") as string[]);
+        return { id, name: name ?? "", isHidden };
+      });
+    },
+    /** Of the deployments of these calls and workflows. */
+    async frequenciesOf(targetIds: readonly string[]): Promise<TargetFrequency[]> {
+      const rows = await database.kysely
+        .selectFrom("documents")
+        .select("target_id")
+        .select(textAt(database, "document", ["deployment", "location_id"]).as("location_id"))
+        .select(textAt(database, "document", ["deployment", "frequency"]).as("frequency"))
+        .where("kind", "=", "deployment")
+        .where(isAmong(database, "target_id", targetIds))
+        .execute();
+      return rows.map(({ target_id, location_id, frequency }) => ({
+        target_id: target_id ?? "",
+        location_id: location_id ?? "",
+        frequency: Number(frequency),
+      }));
+    },
+  };
+}
