@@ -65,16 +65,18 @@ export function createAgentMetrics(registry: Registry) {
 
 function createSpoolMetrics(registry: Registry) {
   const { counter, gauge } = makersOf(registry);
+  const spoolDropped = counter(
+    "sonde_agent_spool_dropped_total",
+    "Reports dropped before delivery, by reason: full, corrupt, too_large, refused.",
+    ["reason"],
+  );
+  for (const reason of ["full", "corrupt", "too_large", "refused"]) spoolDropped.inc({ reason }, 0);
   return {
+    spoolDropped,
     spooledReports: gauge("sonde_agent_spooled_reports", "Reports in the spool on disk."),
     spoolBytes: gauge(
       "sonde_agent_spool_bytes",
       "Size of the reports in the spool, those of other locations included.",
-    ),
-    spoolDropped: counter(
-      "sonde_agent_spool_dropped_total",
-      "Reports dropped before delivery, by reason: full, corrupt, too_large, refused.",
-      ["reason"],
     ),
     spoolFailures: counter(
       "sonde_agent_spool_failures_total",

@@ -40,12 +40,21 @@ export interface BusStatus {
 /** The messages of one stream that are not acknowledged: waiting, or held by a consumer. */
 export interface BusBacklog {
   readonly stream: "ticks" | "results";
-  readonly messages: readonly (readonly [locationId: string, messages: number])[];
-  /** 0 without a message. */
-  readonly oldestAgeMs: number;
+  /** Of locations that have any. */
+  readonly at: readonly BacklogAt[];
   /** On a server. */
   readonly bytes?: number;
   readonly maxBytes?: number;
+}
+
+export interface BacklogAt {
+  readonly location_id: string;
+  readonly messages: number;
+  /**
+   * Of the oldest: of ticks, since agents hold those of long workflows, one that no consumer has
+   * been given; 0 without one.
+   */
+  readonly oldestAgeMs: number;
 }
 
 /** The connection to the server of the bus. */

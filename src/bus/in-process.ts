@@ -4,7 +4,7 @@ import { checkLocationId, locationOf } from "../model/location.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Bus, BusBacklog } from "./bus.ts";
+import type { BacklogAt, Bus } from "./bus.ts";
 import { REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "./bus.ts";
 import type { Observer } from "./delivery.ts";
 import { receiveReports, receiveTicks } from "./delivery.ts";
@@ -53,10 +53,14 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
     consumeReports: async (handler) => reports.attach(receiveReports(handler, options)),
     reportsSafe: () => reports.emptied(),
     ...questions,
-    backlog: async () => [
-      backlogOf("ticks", [...ticks.values()], options.clock),
-      backlogOf("results", [reports], options.clock),
-    ],
+    async backlog() {
+      const now = options.clock.monotonic();
+      const at = [...ticks].map(([location, queue]) => ticksLeft(queue, location, now));
+      return [
+        { stream: "ticks", at },
+        { stream: "results", at: reportsLeft(reports, now) },
+      ];
+    },
     line: () => undefined,
     status: () => ({ connected: !closing, detail: `in this process${closing ? ", closed" : ""}` }),
     seenAt: () => "",
@@ -76,18 +80,16 @@ const REPORTS = {
   keyOf: ({ run_id, agent_id }: RunReport) => `${run_id} ${agent_id}`,
 } as const;
 
-function backlogOf<T extends { readonly location_id: string }>(
-  stream: BusBacklog["stream"],
-  queues: readonly Queue<T>[],
-  clock: Clock,
-): BusBacklog {
-  const now = clock.monotonic();
-  const open = queues.flatMap((queue) => [...queue.open.keys()]);
-  const byLocation = Map.groupBy(open, ([first]) => first?.location_id ?? "");
-  const oldest = queues.map((queue) => queue.open.values().next().value ?? now);
-  return {
-    stream,
-    messages: [...byLocation].map(([location, messages]) => [location, messages.length] as const),
-    oldestAgeMs: now - Math.min(now, ...oldest),
-  };
+function ticksLeft(queue: Queue<Tick>, location_id: string, now: number): BacklogAt {
+  const oldestAgeMs = now - (queue.oldestWaiting() ?? now);
+  return { location_id, messages: queue.open.size, oldestAgeMs };
+}
+
+function reportsLeft({ open }: Queue<RunReport>, now: number): BacklogAt[] {
+  const byLocation = Map.groupBy(open, ([[first]]) => first?.location_id ?? "");
+  return [...byLocation].map(([location_id, messages]) => ({
+    location_id,
+    messages: messages.length,
+    oldestAgeMs: now - Math.min(...messages.map(([, storedAt]) => storedAt)),
+  }));
 }

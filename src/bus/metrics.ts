@@ -5,17 +5,19 @@ import type { BusLine } from "./bus.ts";
 
 export function createBusMetrics(registry: Registry) {
   const registers = [registry];
+  const refused = new Counter({
+    name: "sonde_bus_refused_messages_total",
+    help: "Messages that NATS refused because it has no room for them: publishing is retried.",
+    labelNames: ["messages"],
+    registers,
+  });
+  for (const messages of ["ticks", "reports"]) refused.inc({ messages }, 0);
   return {
+    refused,
     dropped: new Counter({
       name: "sonde_bus_dropped_messages_total",
       help: "Messages dropped because they could not be opened or decoded, or were not consumed in time.",
       labelNames: ["kind"],
-      registers,
-    }),
-    refused: new Counter({
-      name: "sonde_bus_refused_messages_total",
-      help: "Messages that NATS refused because it has no room for them: publishing is retried.",
-      labelNames: ["messages"],
       registers,
     }),
   };

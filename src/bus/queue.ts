@@ -64,6 +64,8 @@ export function createQueue<T>(options: QueueOptions<T>) {
 
   return {
     open: open as ReadonlyMap<readonly T[], number>,
+    /** When the oldest message was stored that no consumer has been given. */
+    oldestWaiting: () => backlog.oldest(),
     /** Does nothing when the same items were published within the window. */
     publish(items: readonly T[]): void {
       const now = clock.monotonic();
@@ -178,6 +180,7 @@ function createBacklog<T>(
         if (!expireIfOld(message) && waiting.delete(message)) return message;
       return undefined;
     },
+    oldest: (): number | undefined => waiting.values().next().value?.storedAt,
     isEmpty: () => isClosed || waiting.size + later === 0,
     /** Forgets every message, and those added from now on. */
     close(): void {

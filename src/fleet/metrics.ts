@@ -2,7 +2,7 @@
 // database, or the bus, has not said so for a minute.
 import { AGENT_STATES, agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
-import type { BusBacklog } from "../bus/bus.ts";
+import type { BacklogAt, BusBacklog } from "../bus/bus.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Sample } from "../runtime/exposition.ts";
 import { registerReading, registerSampled } from "../runtime/metrics.ts";
@@ -31,7 +31,7 @@ export function createFleetMetrics(registry: Registry) {
     backlog: createReading<readonly BusBacklog[]>(systemClock),
   };
   registerLedger(registry, readings.ledger.get);
-  registerBacklog(registry, readings.backlog.get);
+  registerBacklog(registry, readings.backlog.get, () => readings.ledger.get()?.locations ?? []);
   registerSampled({
     name: "sonde_deployments",
     help: "Deployments that are scheduled, by location.",
@@ -79,12 +79,12 @@ function registerLedger(registry: Registry, read: () => Ledger | undefined): voi
   );
   byLocation(
     "sonde_agents",
-    "Agents by location and state: online, stale, offline, draining or incompatible.",
+    "Agents by location and state: online, stale, offline (silent), stopped (it said so), draining or incompatible.",
     (location, { agents, now }) => {
       const there = agents.filter(({ location_id }) => location_id === location);
-      const states = there.map((agent) => agentStateOf(agent, now));
-      return AGENT_STATES.map((state) => ({
-        labels: { location, state: state.toLowerCase() },
+      const states = there.map((agent) => stateOf(agent, now));
+      return STATES.map((state) => ({
+        labels: { location, state },
         value: states.filter((each) => each === state).length,
       }));
     },
@@ -102,7 +102,11 @@ function registerLedger(registry: Registry, read: () => Ledger | undefined): voi
   );
 }
 
-function registerBacklog(registry: Registry, read: () => readonly BusBacklog[] | undefined): void {
+function registerBacklog(
+  registry: Registry,
+  read: () => readonly BusBacklog[] | undefined,
+  locations: () => readonly string[],
+): void {
   const byStream = (
     name: string,
     help: string,
@@ -114,18 +118,25 @@ function registerBacklog(registry: Registry, read: () => readonly BusBacklog[] |
       registers: [registry],
       samples: () => (read() ?? []).flatMap((backlog) => samplesOf(backlog)),
     });
+  const byLocation = (name: string, help: string, valueOf: (at: BacklogAt) => number): void =>
+    byStream(name, help, ({ stream, at: places }) => {
+      const known = new Map(places.map((place) => [place.location_id, valueOf(place)]));
+      return [...new Set([...locations(), ...known.keys()])].map((location) => ({
+        labels: { stream, location },
+        value: known.get(location) ?? 0,
+      }));
+    });
   const ofStream = (stream: string, value: number | undefined): Sample[] =>
     value === undefined ? [] : [{ labels: { stream }, value }];
-  byStream(
+  byLocation(
     "sonde_bus_pending_messages",
     "Messages of ticks and of results that are not acknowledged yet, by location.",
-    ({ stream, messages }) =>
-      messages.map(([location, value]) => ({ labels: { stream, location }, value })),
+    ({ messages }) => messages,
   );
-  byStream(
+  byLocation(
     "sonde_bus_oldest_pending_message_age_seconds",
-    "Age of the oldest message that is not acknowledged yet; 0 if there is none.",
-    ({ stream, oldestAgeMs }) => ofStream(stream, oldestAgeMs / 1000),
+    "Age of the oldest message that is not acknowledged yet, of ticks: that no agent was given yet; 0 if there is none.",
+    ({ oldestAgeMs }) => oldestAgeMs / 1000,
   );
   byStream("sonde_bus_stream_bytes", "Size of the stream in NATS.", ({ stream, bytes }) =>
     ofStream(stream, bytes),
@@ -135,6 +146,14 @@ function registerBacklog(registry: Registry, read: () => readonly BusBacklog[] |
     "Maximum size of the stream in NATS, beyond which it refuses messages.",
     ({ stream, maxBytes }) => ofStream(stream, maxBytes),
   );
+}
+
+const STATES = [...AGENT_STATES, "STOPPED"].map((state) => state.toLowerCase());
+
+/** Who stopped in order is no cause for alarm; who went silent may be. */
+function stateOf(agent: ListedAgent, now: number): string {
+  const state = agentStateOf(agent, now);
+  return (state === "OFFLINE" && agent.condition === "stopped" ? "STOPPED" : state).toLowerCase();
 }
 
 const at = (pending: readonly PendingAt[], location: string): PendingAt | undefined =>

@@ -36,6 +36,8 @@ export function createBeat(options: BeatOptions) {
       log.info({ fence: lease.fence }, "scheduler lease taken");
     if (held && !lease) log.warn("scheduler lease lost");
     metrics.leader.set(lease ? 1 : 0);
+    if (!lease) metrics.cursor.remove();
+    else if (lease.cursor !== null) metrics.cursor.set(lease.cursor / 1000);
     return (held = lease);
   };
 

@@ -6,17 +6,19 @@ export type SchedulerMetrics = ReturnType<typeof createSchedulerMetrics>;
 
 export function createSchedulerMetrics(registry: Registry) {
   const registers = [registry];
+  const cursor = new Gauge({
+    name: "sonde_scheduler_cursor_timestamp_seconds",
+    help: "The newest slot that is open or being opened; absent where another process leads.",
+    registers,
+  });
+  cursor.remove();
   return {
     leader: new Gauge({
       name: "sonde_scheduler_leader",
       help: "1 while this process holds the scheduler's lease.",
       registers,
     }),
-    cursor: new Gauge({
-      name: "sonde_scheduler_cursor_timestamp_seconds",
-      help: "The newest slot that is open or being opened.",
-      registers,
-    }),
+    cursor,
     beatLead: new Histogram({
       name: "sonde_scheduler_beat_lead_seconds",
       help: "Time that was left before a slot when the last of its ticks was published; 0 if none was left.",

@@ -54,6 +54,7 @@ const EXPLANATIONS = {
 } as const;
 
 export type Reason = keyof typeof EXPLANATIONS;
+export const REASONS = Object.keys(EXPLANATIONS) as readonly Reason[];
 
 export interface MissedWithReason extends MissedRun {
   readonly reason: Reason;

@@ -3,11 +3,13 @@ import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import { createBeat } from "./beat.ts";
 import type { BeatOptions } from "./beat.ts";
-import { reconcile } from "./reconcile.ts";
+import { REASONS, reconcile } from "./reconcile.ts";
 
 export function createScheduler(options: BeatOptions): Service {
   const { log } = options;
   const beat = createBeat(options);
+  // So that the first of a reason shows as an increase.
+  for (const reason of REASONS) options.metrics.missed.inc({ reason }, 0);
   let leads = false;
   const crons = [
     createCron({

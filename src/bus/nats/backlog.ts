@@ -5,6 +5,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { MEASURE_EVERY_MS, createReading } from "../../runtime/reading.ts";
 import type { BusBacklog, BusLine } from "../bus.ts";
 import type { NatsLink } from "./connection.ts";
+import { isConsumerMissing } from "./errors.ts";
 import { REPORT_STREAM, TICK_STREAM, locationOfSubject } from "./topology.ts";
 
 const STREAMS = [
@@ -27,17 +28,41 @@ async function backlogOf(
   clock: Clock,
 ): Promise<BusBacklog> {
   const { state, config } = await manager.streams.info(name, { subjects_filter: ">" });
-  const messages = Object.entries(state.subjects ?? {}).map(
-    ([subject, count]) => [locationOfSubject(subject), count] as const,
-  );
-  const oldest = state.messages === 0 ? Infinity : Date.parse(state.first_ts);
-  return {
-    stream,
-    messages,
-    oldestAgeMs: Math.max(0, clock.now() - Math.min(oldest, clock.now())),
-    bytes: state.bytes,
-    ...(config.max_bytes > 0 && { maxBytes: config.max_bytes }),
-  };
+  const at = [];
+  // One after the other: it is no hurry, and there may be many.
+  for (const [subject, messages] of Object.entries(state.subjects ?? {})) {
+    const location_id = locationOfSubject(subject);
+    const given = stream === "ticks" ? await lastGiven(manager, name, location_id) : 0;
+    const stored = await storedAt(manager, name, { next_by_subj: subject, seq: given + 1 });
+    const oldestAgeMs = stored === undefined ? 0 : Math.max(0, clock.now() - stored);
+    at.push({ location_id, messages, oldestAgeMs });
+  }
+  const { bytes } = state;
+  return { stream, at, bytes, ...(config.max_bytes > 0 && { maxBytes: config.max_bytes }) };
+}
+
+/** The sequence number of the last message that the location's agents were given; 0: none. */
+async function lastGiven(
+  manager: JetStreamManager,
+  stream: string,
+  location: string,
+): Promise<number> {
+  try {
+    const { delivered } = await manager.consumers.info(stream, location);
+    return delivered.stream_seq;
+  } catch (cause) {
+    if (isConsumerMissing(cause)) return 0;
+    throw cause;
+  }
+}
+
+/** Epoch milliseconds, by the server's clock; undefined where there is no such message. */
+async function storedAt(
+  manager: JetStreamManager,
+  stream: string,
+  query: { readonly next_by_subj: string; readonly seq: number },
+): Promise<number | undefined> {
+  return (await manager.streams.getMessage(stream, query))?.time.getTime();
 }
 
 /** Measures the round trip in the background, until it is closed. */
