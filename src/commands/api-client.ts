@@ -13,9 +13,9 @@ import { KEY_FILE } from "../compose/first-start.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
+import { reachable } from "../runtime/ops-client.ts";
 import { wholeNumberOf } from "./command.ts";
 import type { Context } from "./command.ts";
-import { reachable } from "./listen-address.ts";
 
 export interface ApiOptions {
   readonly apiUrl?: string;

@@ -29,16 +29,49 @@ const settings = (): [string, Setting<unknown>][] => Object.entries(SETTINGS);
  * line.
  */
 export function loadConfig(env: Environment, overrides: Environment = {}): Config {
-  const faults = unknownVariables(env);
-  const values = settings().map(([name, setting]) => {
-    const given = read(setting, env, overrides, faults);
-    return [name, given === null ? undefined : parse(setting, given, faults)];
-  });
-  const config = Object.freeze(Object.fromEntries(values)) as Config;
-  if (faults.length === 0) faults.push(...contradictions(config));
+  const { config, faults } = readConfig(env, overrides);
   if (faults.length > 0) throw new Error(["invalid configuration:", ...faults].join("\n  "));
   return config;
 }
+
+export interface ReadConfig {
+  /** A setting without a valid value has its default. */
+  readonly config: Config;
+  /** One line each, without secrets. */
+  readonly faults: readonly string[];
+  /** The settings without a valid value. */
+  readonly invalid: ReadonlySet<keyof Config>;
+}
+
+/** For those who go on with what is valid. */
+export function readConfig(env: Environment, overrides: Environment = {}): ReadConfig {
+  const faults = unknownVariables(env);
+  const invalid = new Set<keyof Config>();
+  const values = settings().map(([name, setting]) => {
+    const before = faults.length;
+    const given = read(setting, env, overrides, faults);
+    const value = given === null ? undefined : parse(setting, given, faults);
+    if (faults.length === before) return [name, value];
+    invalid.add(name as keyof Config);
+    return [name, setting.default === null ? undefined : setting.parse(setting.default)];
+  });
+  const config = Object.freeze(Object.fromEntries(values)) as Config;
+  if (faults.length === 0) faults.push(...contradictions(config));
+  return { config, faults, invalid };
+}
+
+/** The files that settings are read from, by the name of the variable. */
+export function settingFiles(env: Environment): ReadonlyMap<string, string> {
+  const files = settings().flatMap(([, setting]): [string, string][] => {
+    const name = `${setting.env}_FILE`;
+    const file = setting.secret && env[name];
+    return file ? [[name, file]] : [];
+  });
+  return new Map(files);
+}
+
+/** As an operator knows the setting. */
+export const variableOf = (name: keyof Config): string => SETTINGS[name].env;
 
 /** One line per setting; secrets appear as `[set]`. */
 export function renderConfig(config: Config): string {

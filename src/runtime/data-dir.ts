@@ -35,18 +35,8 @@ export function openDataDir(directory: string): DataDir {
       { cause },
     );
   }
-  const path = (file: string): string => join(directory, file);
-  const read = (file: string): string | undefined => {
-    try {
-      return readFileSync(path(file), "utf8");
-    } catch (cause) {
-      if (codeOf(cause) === "ENOENT") return undefined;
-      throw new Error(
-        `${path(file)} cannot be read (${codeOf(cause)}): make it a file that this user may read, or set SONDE_DATA_DIR`,
-        { cause },
-      );
-    }
-  };
+  const existing = existingDataDir(directory);
+  const path = (file: string): string => existing.path(file);
   const unwritable = (file: string, cause: unknown): Error =>
     new Error(
       `${path(file)} cannot be written (${codeOf(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
@@ -63,7 +53,7 @@ export function openDataDir(directory: string): DataDir {
   };
   return {
     path,
-    read,
+    read: (file) => existing.read(file),
     write(file, content) {
       const temporary = path(`${file}.${randomUUID()}`);
       try {
@@ -75,8 +65,41 @@ export function openDataDir(directory: string): DataDir {
       }
     },
     key(file) {
-      if (read(file) === undefined) writeFirst(file, randomBytes(KEY_BYTES).toString("base64"));
-      const key = Buffer.from(read(file) ?? "", "base64");
+      if (existing.read(file) === undefined)
+        writeFirst(file, randomBytes(KEY_BYTES).toString("base64"));
+      const key = existing.existingKey(file);
+      if (key) return key;
+      throw new Error(`${path(file)} was removed while it was made: start again`);
+    },
+  };
+}
+
+interface ExistingDataDir extends Pick<DataDir, "path" | "read"> {
+  /** Undefined where there is no file. Throws for one without a key. */
+  existingKey(file: string): Uint8Array | undefined;
+}
+
+/** The folder as it is, which may be missing: nothing is created in it. */
+export function existingDataDir(directory: string): ExistingDataDir {
+  const path = (file: string): string => join(directory, file);
+  const read = (file: string): string | undefined => {
+    try {
+      return readFileSync(path(file), "utf8");
+    } catch (cause) {
+      if (codeOf(cause) === "ENOENT") return undefined;
+      throw new Error(
+        `${path(file)} cannot be read (${codeOf(cause)}): make it a file that this user may read, or set SONDE_DATA_DIR`,
+        { cause },
+      );
+    }
+  };
+  return {
+    path,
+    read,
+    existingKey(file) {
+      const text = read(file);
+      if (text === undefined) return undefined;
+      const key = Buffer.from(text, "base64");
       if (key.length === KEY_BYTES) return key;
       throw new Error(
         `${path(file)} does not hold a key of ${KEY_BYTES} bytes in base64: restore it from a backup`,
