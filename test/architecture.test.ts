@@ -86,6 +86,22 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [...ROLE, "net/"],
     packages: ["ipaddr.js"],
   },
+  // How it looks is handed to it by compose/.
+  "doctor/": {
+    ours: [...ROLE, "doctor/", "net/", "config/", "bus/bus-facts.ts", "store/inspection.ts"],
+    packages: ["typebox"],
+  },
+  "status/": {
+    ours: [
+      ...ROLE,
+      "status/",
+      "doctor/",
+      "config/",
+      "store/inspection.ts",
+      "store/ledger-audit.ts",
+    ].concat("store/recent-runs.ts", "store/records.ts"),
+    packages: [],
+  },
   "compose/": { ours: [""], packages: [] },
   "version.ts": { ours: [], packages: [] },
   "client/": { ours: ["model/", "client/"], packages: [], builtins: false },

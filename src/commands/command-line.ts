@@ -9,6 +9,7 @@ import { addBackupCommand, addRestoreCommand, addTransferCommand } from "./backu
 import type { Context } from "./command.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { addConfigCommands } from "./configuration.ts";
+import { addDoctorCommand } from "./doctor.ts";
 import { addEnvironmentCommands } from "./environment.ts";
 import { addHealthCommand } from "./health.ts";
 import { addInsightCommands } from "./insights.ts";
@@ -22,6 +23,7 @@ import { addRunCommand } from "./run.ts";
 import { addServeCommand } from "./serve.ts";
 import { addSimulateCommand } from "./simulate.ts";
 import { addStatCommands } from "./stats.ts";
+import { addStatusCommand } from "./status.ts";
 import { usageError } from "./usage-error.ts";
 
 /** A command adds itself to the program; those of a group follow its heading in the help. */
@@ -36,7 +38,13 @@ const GROUPS: Readonly<Record<string, readonly AddCommand[]>> = {
     addStatCommands,
     addInsightCommands,
   ],
-  "Run it:": [addServeCommand, addHealthCommand, addConfigCommands],
+  "Run it:": [
+    addServeCommand,
+    addHealthCommand,
+    addStatusCommand,
+    addDoctorCommand,
+    addConfigCommands,
+  ],
   "Administer it, on the hub with its settings:": [
     addKeyCommands,
     addLocationCommands,
@@ -93,7 +101,7 @@ export async function runCommand(
   const config: Context["config"] = (overrides) => loadConfig(environment, overrides);
   let code = 0;
   const exitWith = (given: number): void => void (code = given);
-  const context = { config, print, exitWith };
+  const context = { config, environment, print, exitWith };
   const program = createProgram(context);
   await addCompletionCommand(program, context, args);
   if (args.length === 0) program.outputHelp();

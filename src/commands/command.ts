@@ -15,6 +15,8 @@ import type { Store } from "../store/store.ts";
 export interface Context {
   /** The settings, over which those of the command line win. Throws one error with every fault. */
   readonly config: (overrides?: Environment) => Config;
+  /** For a command that goes on with settings that are not valid. */
+  readonly environment: Environment;
   /** Writes to stdout; the service logs separately. */
   readonly print: (text: string) => void;
   /** Sets the exit code of a command that has done its work; 0 by default. */

@@ -40,9 +40,9 @@ export async function migrateConfiguredStore(config: Config, dataDir: DataDir): 
   return migrateStore({ location: locationOf(config, dataDir, 0), clock: systemClock });
 }
 
-const locationOf = (
+export const locationOf = (
   { databaseUrl: url, databaseCa: ca, databaseConnections: maxConnections }: Config,
-  dataDir: DataDir,
+  dataDir: Pick<DataDir, "path">,
   timeoutSeconds: number,
 ): StoreOptions["location"] =>
   url
@@ -50,7 +50,7 @@ const locationOf = (
     : { file: databaseFileOf(dataDir) };
 
 /** Of the embedded database. */
-export const databaseFileOf = (dataDir: DataDir): string => dataDir.path("sonde.db");
+export const databaseFileOf = (dataDir: Pick<DataDir, "path">): string => dataDir.path("sonde.db");
 
 /** How long the store keeps what. */
 export const retentionOf = (config: Config): RetentionDays => ({

@@ -140,6 +140,10 @@ const GLOBAL_UNICAST_6 = ipaddr.parseCIDR("2000::/3");
 export const isPublicAddress = (text: string): boolean =>
   ipaddr.isValid(text) && isPublic(canonical(ipaddr.parse(text)));
 
+/** Whether a cloud serves a machine's credentials at this address. */
+export const isMetadataAddress = (text: string): boolean =>
+  ipaddr.isValid(text) && isMetadata(canonical(ipaddr.parse(text)));
+
 const isPublic = (address: Address): boolean =>
   address.range() === "unicast" &&
   !isMetadata(address) &&

@@ -60,9 +60,9 @@ interface StreamPlan {
 }
 
 const MIB = 1024 * 1024;
-const REPLICAS_IN_CLUSTER = 3;
+export const REPLICAS_IN_CLUSTER = 3;
 
-const plansOf = ({ ticksMiB, resultsMiB }: StreamSettings): readonly StreamPlan[] => [
+export const plansOf = ({ ticksMiB, resultsMiB }: StreamSettings): readonly StreamPlan[] => [
   {
     name: TICK_STREAM,
     subject: tickSubject("*"),

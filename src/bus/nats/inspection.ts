@@ -1,0 +1,174 @@
+// Looks at NATS as a process with these settings would use it, and leaves it as it is: it makes no
+// stream and no consumer, and nothing that it publishes is stored.
+import { jetstream, JetStreamApiError } from "@nats-io/jetstream";
+import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
+import { checkLocationId } from "../../model/location.ts";
+import type { BusFacts, ConsumerFacts, StreamFacts, SubjectFacts } from "../bus-facts.ts";
+import { openNatsLink } from "./connection.ts";
+import type { NatsLink } from "./connection.ts";
+import { isForbidden, isNoResponders, isStreamMissing, textOf } from "./errors.ts";
+import type { NatsBusOptions } from "./nats-bus.ts";
+import { createAgentAccess, NotMadeError } from "./stream-access.ts";
+import { plansOf, REPLICAS_IN_CLUSTER } from "./streams.ts";
+import type { StreamSettings } from "./streams.ts";
+import {
+  credentialsSubject,
+  heartbeatSubject,
+  inboxPrefix,
+  openJetStream,
+  reportSubject,
+  tickConsumer,
+  tickSubject,
+} from "./topology.ts";
+
+export type NatsInspectionOptions = Pick<
+  NatsBusOptions,
+  "servers" | "credentials" | "nkey" | "tls" | "name" | "log"
+> &
+  (
+    | { readonly locationId: string; readonly streams?: never }
+    | { readonly locationId?: never; readonly streams: StreamSettings }
+  );
+
+/** Longer than an inspection takes: the connection need not be watched. */
+const PING_INTERVAL_MS = 60_000;
+
+/** Rejects with advice for the operator when NATS is out of reach or refuses the credentials. */
+export async function inspectNats(options: NatsInspectionOptions): Promise<BusFacts> {
+  const { locationId, streams } = options;
+  const prefix = locationId === undefined ? undefined : inboxPrefix(checkLocationId(locationId));
+  const link = await openNatsLink({
+    ...options,
+    pingIntervalMs: PING_INTERVAL_MS,
+    ...(prefix !== undefined && { inboxPrefix: prefix }),
+  });
+  const { connection, addresses } = link;
+  try {
+    const clustered = connection.info?.cluster !== undefined;
+    const common = {
+      addresses,
+      serverVersion: connection.info?.version ?? "",
+      roundTripMs: await connection.rtt(),
+      clustered,
+    };
+    return streams
+      ? { ...common, ...(await inspectAsHub(link, streams, clustered)) }
+      : { ...common, ...(await inspectAsAgent(link, locationId)) };
+  } finally {
+    await connection.close();
+  }
+}
+
+type RoleFacts = Pick<BusFacts, "subjects" | "streams" | "tickConsumer">;
+
+async function inspectAsHub(
+  link: NatsLink,
+  settings: StreamSettings,
+  clustered: boolean,
+): Promise<RoleFacts> {
+  const subjects = await Promise.all(
+    [heartbeatSubject("*"), credentialsSubject("*")].map(async (subject) => ({
+      subject,
+      needed: true,
+      allowed: await maySubscribe(link, subject),
+    })),
+  );
+  try {
+    const manager = await openJetStream(link, { clustered });
+    const replicas = settings.replicas ?? (clustered ? REPLICAS_IN_CLUSTER : 1);
+    const streams = await Promise.all(
+      plansOf(settings).map(async ({ name, setting, maxBytes }) => ({
+        name,
+        setting,
+        wanted: { maxBytes, replicas },
+        ...(await streamFacts(manager, name)),
+      })),
+    );
+    return { subjects, streams };
+  } catch (cause) {
+    return { subjects, streams: { fault: textOf(cause) } };
+  }
+}
+
+async function streamFacts(
+  manager: JetStreamManager,
+  name: string,
+): Promise<Pick<StreamFacts, "found">> {
+  try {
+    const { config, state, cluster } = await manager.streams.info(name);
+    return {
+      found: {
+        messages: state.messages,
+        bytes: state.bytes,
+        maxBytes: config.max_bytes,
+        replicas: config.num_replicas,
+        lagging: laggingIn(cluster),
+      },
+    };
+  } catch (cause) {
+    if (isStreamMissing(cause)) return {};
+    throw cause;
+  }
+}
+
+const laggingIn = (cluster: StreamInfo["cluster"]): string[] =>
+  (cluster?.replicas ?? []).flatMap(({ name, current, offline }) =>
+    offline || !current ? [name] : [],
+  );
+
+async function inspectAsAgent(link: NatsLink, locationId: string): Promise<RoleFacts> {
+  const inbox = `${inboxPrefix(locationId)}.doctor`;
+  const results = reportSubject(locationId);
+  const subjects: SubjectFacts[] = [
+    { subject: inbox, needed: true, allowed: await maySubscribe(link, inbox) },
+    { subject: results, needed: true, allowed: await mayPublishTo(link, results) },
+  ];
+  for (const subject of [tickSubject("*"), reportSubject("*"), heartbeatSubject("*")])
+    subjects.push({ subject, needed: false, allowed: await maySubscribe(link, subject) });
+  return { subjects, streams: [], tickConsumer: await consumerFacts(link, locationId) };
+}
+
+async function consumerFacts(link: NatsLink, locationId: string): Promise<ConsumerFacts> {
+  try {
+    const consumer = await createAgentAccess(link).openConsumer(tickConsumer(locationId));
+    const { num_pending, num_ack_pending } = await consumer.info(true);
+    return { pending: num_pending, unacknowledged: num_ack_pending };
+  } catch (cause) {
+    if (cause instanceof NotMadeError) return "missing";
+    return { fault: textOf(cause) };
+  }
+}
+
+/** The server refuses a subscription before it answers the ping that follows. */
+async function maySubscribe({ connection }: NatsLink, subject: string): Promise<boolean> {
+  let refused = false;
+  const subscription = connection.subscribe(subject, {
+    callback: (error) => {
+      if (error) refused = true;
+    },
+  });
+  await connection.flush();
+  subscription.unsubscribe();
+  return !refused;
+}
+
+const NO_SUCH_STREAM = "SONDE_DOCTOR";
+const PUBLISH_TIMEOUT_MS = 2000;
+
+/**
+ * A message that expects another stream is refused by the one that takes its subject, which shows
+ * that the way there is open: https://docs.nats.io/nats-concepts/jetstream/headers
+ */
+async function mayPublishTo({ connection }: NatsLink, subject: string): Promise<boolean> {
+  try {
+    await jetstream(connection, { timeout: PUBLISH_TIMEOUT_MS }).publish(subject, "", {
+      expect: { streamName: NO_SUCH_STREAM },
+      retries: 1,
+    });
+    return true;
+  } catch (cause) {
+    if (cause instanceof JetStreamApiError) return true;
+    // The stream is missing: another check says so.
+    return isNoResponders(cause) && !isForbidden(cause);
+  }
+}

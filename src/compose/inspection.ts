@@ -1,0 +1,129 @@
+// Looks at the configured parts as they are: it makes no folder, no key, no stream and no consumer,
+// and migrates nothing.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { spoolSize } from "../agent/reporting/spool-size.ts";
+import type { Environment, ReadConfig } from "../config/config.ts";
+import { settingFiles } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { Ground, SpoolFacts } from "../doctor/ground.ts";
+import { isHub } from "../doctor/ground.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { existingDataDir } from "../runtime/data-dir.ts";
+import { createLogger } from "../runtime/logger.ts";
+import { readSamples } from "../runtime/metric-samples.ts";
+import { askOps } from "../runtime/ops-client.ts";
+import type { OpsAnswer } from "../runtime/ops-client.ts";
+import { createSealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/secrets.ts";
+import type { Inspection } from "../store/inspection.ts";
+import { openInspection } from "../store/inspection.ts";
+import { takeSnapshot } from "../status/snapshot.ts";
+import type { Snapshot, Sources } from "../status/snapshot.ts";
+import { VERSION } from "../version.ts";
+import { streamsOf } from "./bus.ts";
+import { locationOf, MASTER_KEY_FILE } from "./store.ts";
+
+/** What `ground` opens is closed with it. */
+export interface OpenGround extends AsyncDisposable {
+  readonly ground: Ground;
+}
+
+export function openGround(read: ReadConfig, env: Environment): OpenGround {
+  const { config } = read;
+  let database: Promise<Inspection> | undefined;
+  let bus: ReturnType<Ground["bus"]> | undefined;
+  const ops = (path: string): Promise<OpsAnswer> => askOps(config, path);
+  return {
+    ground: {
+      ...read,
+      version: VERSION,
+      clock: systemClock,
+      settingFiles: settingFiles(env),
+      database: () => (database ??= inspectStore(config)),
+      bus: () => (bus ??= inspectBus(config)),
+      ops,
+      sealer: () => sealerOf(config),
+      spools: () => spoolsOf(config, ops),
+    },
+    async [Symbol.asyncDispose]() {
+      const opened = await database?.catch(() => undefined);
+      await opened?.close();
+    },
+  };
+}
+
+/** What `take` opens is closed with it. */
+export function openStatus(config: Config): AsyncDisposable & { take: () => Promise<Snapshot> } {
+  let opened: Promise<Inspection> | undefined;
+  const close = async (): Promise<void> => {
+    const database = await opened?.catch(() => undefined);
+    opened = undefined;
+    await database?.close();
+  };
+  const sources: Sources = {
+    version: VERSION,
+    config,
+    clock: systemClock,
+    database: isHub(config) ? () => (opened ??= inspectStore(config)) : undefined,
+    ops: (path) => askOps(config, path),
+  };
+  return {
+    async take() {
+      const snapshot = await takeSnapshot(sources);
+      // A file may be opened by a service meanwhile; a server may be back.
+      if (!config.databaseUrl || typeof snapshot.service === "string") await close();
+      return snapshot;
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Shorter than a check may take: the server ends a statement that nobody waits for. */
+const STATEMENT_SECONDS = 10;
+
+/** The configured store, to be read only. */
+export const inspectStore = (config: Config): Promise<Inspection> =>
+  openInspection({
+    location: locationOf(config, { path: (file) => join(config.dataDir, file) }, STATEMENT_SECONDS),
+    clock: systemClock,
+  });
+
+async function inspectBus(config: Config): ReturnType<Ground["bus"]> {
+  const { inspectNats } = await import("../bus/nats/inspection.ts");
+  const { natsUrls = [], natsCredentials, natsNkey, location } = config;
+  return inspectNats({
+    servers: natsUrls,
+    name: "sonde doctor",
+    log: createLogger("silent"),
+    ...(natsCredentials && { credentials: natsCredentials }),
+    ...(natsNkey && { nkey: natsNkey }),
+    tls: { ca: config.natsCa, cert: config.natsCert, key: config.natsKey },
+    ...(isHub(config) ? { streams: streamsOf(config) } : { locationId: location }),
+  });
+}
+
+function sealerOf({ masterKey, masterKeysOld, dataDir }: Config): Sealer | undefined {
+  const current = masterKey ?? existingDataDir(dataDir).existingKey(MASTER_KEY_FILE);
+  return current && createSealer({ current, ...(masterKeysOld && { old: masterKeysOld }) });
+}
+
+/** A running agent keeps its spools to itself, and says what they hold. */
+async function spoolsOf(
+  { dataDir }: Config,
+  ops: (path: string) => Promise<OpsAnswer>,
+): Promise<SpoolFacts[]> {
+  const metrics = await ops("/metrics").catch(() => undefined);
+  const reports = metrics && readSamples(metrics.text).sum("sonde_agent_spooled_reports");
+  if (reports !== undefined)
+    return [
+      {
+        file: `the spool in ${dataDir}`,
+        reports,
+        bytes: (metrics && readSamples(metrics.text).sum("sonde_agent_spool_bytes")) ?? 0,
+      },
+    ];
+  const names = existsSync(dataDir) ? readdirSync(dataDir) : [];
+  const files = names.filter((name) => /^spool(?:-\d+)?\.db$/.test(name)).toSorted();
+  return files.map((name) => join(dataDir, name)).map((file) => ({ file, ...spoolSize(file) }));
+}

@@ -1,0 +1,122 @@
+// Agents: each location with deployments has one that works, of this version, with an empty spool.
+import { agentStateOf } from "../model/agent.ts";
+import type { ListedAgent } from "../model/agent.ts";
+import type { Check } from "./check.ts";
+import { lengthOf, sizeOf } from "./durations.ts";
+import type { Finding } from "./finding.ts";
+import { count, failure, ok, warning } from "./finding.ts";
+import type { Ground } from "./ground.ts";
+import { readableDatabase } from "./ground.ts";
+
+export interface AgentFacts {
+  readonly now: number;
+  /** Of the hub. */
+  readonly version: string;
+  readonly agents: readonly ListedAgent[];
+  /** Number of deployments, by location. */
+  readonly deployments: ReadonlyMap<string, number>;
+}
+
+export const agentsCheck = (ground: Ground): Check => ({
+  name: "agents",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  async run() {
+    const database = await readableDatabase(ground);
+    return agentFindings({
+      now: await database.now(),
+      version: ground.version,
+      agents: await database.agents.list(),
+      deployments: await database.deployments(),
+    });
+  },
+});
+
+/** Of each kind: a fleet that is offline has one cause. */
+const SHOWN = 5;
+
+export function agentFindings(facts: AgentFacts): Finding[] {
+  const found = [
+    ...lonelyLocations(facts),
+    ...facts.agents.flatMap((agent) => faultsOf(agent, facts)),
+  ];
+  const byAdvice = Map.groupBy(found, ({ advice }) => advice?.replaceAll(/`[^`]*`/g, ""));
+  const shown = [...byAdvice.values()].flatMap((alike) => [
+    ...alike.slice(0, SHOWN),
+    ...(alike.length > SHOWN
+      ? [
+          {
+            ...(alike[SHOWN] as Finding),
+            finding: `and ${alike.length - SHOWN} more like these`,
+          },
+        ]
+      : []),
+  ]);
+  if (shown.length > 0) return shown;
+  const { agents, deployments } = facts;
+  return [
+    ok(
+      agents.length === 0 && deployments.size === 0
+        ? "nothing is deployed, and no agent has been seen"
+        : `${count(agents.length, "agent is", "agents are")} online, and each location with deployments has one`,
+    ),
+  ];
+}
+
+function lonelyLocations({ now, agents, deployments }: AgentFacts): Finding[] {
+  return [...deployments].flatMap(([location, number]) => {
+    const there = agents.filter(({ location_id }) => location_id === location);
+    const states = there.map((agent) => agentStateOf(agent, now));
+    if (states.some((state) => state === "ONLINE" || state === "STALE")) return [];
+    const whose = there.length === 0 ? "no agent" : `no agent that takes runs`;
+    return [
+      failure(
+        `location ${location} has ${count(number, "deployment")} and ${whose}: its runs are MISSED`,
+        `start an agent there: \`sonde locations env ${location}\` prints its settings (docs/agent.md)`,
+      ),
+    ];
+  });
+}
+
+function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {
+  const name = `agent ${agent.agent_id} at ${agent.location_id}`;
+  const state = agentStateOf(agent, now);
+  const found: Finding[] = [];
+  if (state === "OFFLINE")
+    return [
+      warning(
+        agent.condition === "stopped"
+          ? `${name} was stopped ${lengthOf(now - agent.last_seen)} ago`
+          : `${name} is offline: its last heartbeat came ${lengthOf(now - agent.last_seen)} ago (allowed: 30 s)`,
+        "start it, or ignore this if it is gone for good: an agent is forgotten after seven days",
+      ),
+    ];
+  if (state === "STALE")
+    found.push(
+      warning(
+        `${name} is stale: its last heartbeat came ${lengthOf(now - agent.last_seen)} ago (allowed: 15 s)`,
+        "look at its log and at its network: after 30 s, it counts as offline",
+      ),
+    );
+  if (state === "INCOMPATIBLE")
+    found.push(
+      failure(
+        `${name} has version ${agent.version}, from which the hub (${version}) takes no results`,
+        `update it to ${version}`,
+      ),
+    );
+  else if (agent.version !== version)
+    found.push(
+      warning(
+        `${name} has version ${agent.version} (the hub's: ${version})`,
+        `update it to ${version} when the hub is`,
+      ),
+    );
+  if (agent.spool_reports > 0)
+    found.push(
+      warning(
+        `${name} holds ${count(agent.spool_reports, "report")} (${sizeOf(agent.spool_bytes)}) in its spool (allowed: 0)`,
+        "wait if NATS or the hub was away; else look for `bus did not take` in its log",
+      ),
+    );
+  return found;
+}

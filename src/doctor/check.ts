@@ -1,0 +1,72 @@
+// A check, and how checks are run: all of them at once, each with a time limit, whatever the others
+// find.
+import type { Config } from "../config/config.ts";
+import { variableOf } from "../config/config.ts";
+import { untilAborted } from "../runtime/deadline.ts";
+import type { Finding, ReportedFinding } from "./finding.ts";
+import { failure, failureOf, skipped } from "./finding.ts";
+
+export interface Check {
+  readonly name: string;
+  /** The settings without whose values it can say nothing. */
+  readonly needs?: readonly (keyof Config)[];
+  readonly run: () => Promise<readonly Finding[]>;
+}
+
+/** Thrown by a check that does not apply, or cannot be made: the reason, as a sentence. */
+export class NotApplicable extends Error {
+  override readonly name = "NotApplicable";
+}
+
+/** Longer than each attempt to connect takes. */
+const LIMIT_MS = 12_000;
+
+/** Findings in the order of the checks. Never rejects. */
+export async function runChecks(
+  checks: readonly Check[],
+  invalid: ReadonlySet<keyof Config>,
+  limitMs = LIMIT_MS,
+): Promise<ReportedFinding[]> {
+  const found = await Promise.all(
+    checks.map(async (check) => {
+      const findings = await findingsOf(check, invalid, limitMs);
+      return findings.map(({ state, finding, advice = null }) => ({
+        check: check.name,
+        state,
+        finding,
+        advice,
+      }));
+    }),
+  );
+  return found.flat();
+}
+
+async function findingsOf(
+  { needs = [], run }: Check,
+  invalid: ReadonlySet<keyof Config>,
+  limitMs: number,
+): Promise<readonly Finding[]> {
+  const lacks = needs.filter((name) => invalid.has(name));
+  if (lacks.length > 0) {
+    const names = lacks.map(variableOf).join(", ");
+    return [skipped(`not looked at, because ${names} has no valid value`)];
+  }
+  const limit = AbortSignal.timeout(limitMs);
+  try {
+    return await untilAborted(run(), limit, () => new TooSlow());
+  } catch (cause) {
+    if (cause instanceof NotApplicable) return [skipped(cause.message)];
+    if (cause instanceof TooSlow)
+      return [
+        failure(
+          `no result within the ${limitMs / 1000} s that a check may take`,
+          "run `sonde doctor` again, and look at the load of this machine and of its servers",
+        ),
+      ];
+    return [failureOf(cause)];
+  }
+}
+
+class TooSlow extends Error {
+  override readonly name = "TooSlow";
+}

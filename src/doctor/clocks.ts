@@ -1,0 +1,93 @@
+// The clocks of this machine, of the database's server, of agents and of the hub.
+import { agentStateOf } from "../model/agent.ts";
+import type { ListedAgent } from "../model/agent.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { readSamples } from "../runtime/metric-samples.ts";
+import type { Inspection } from "../store/inspection.ts";
+import type { Check } from "./check.ts";
+import { NotApplicable } from "./check.ts";
+import { lengthOf } from "./durations.ts";
+import type { Finding } from "./finding.ts";
+import { count, failure, ok, skipped, warning } from "./finding.ts";
+import { isHub, readableDatabase } from "./ground.ts";
+import type { Ground } from "./ground.ts";
+
+/** Tokens and certificates expire by the machine's clock; slots come from the database's. */
+const ALLOWED_MS = 1000;
+const HARMFUL_MS = 60_000;
+const SYNCHRONIZE = "synchronize it with time servers, for example with chrony";
+
+export const clocksCheck = (ground: Ground): Check => ({
+  name: "clocks",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles", "opsHost", "opsPort"],
+  run: () => (isHub(ground.config) ? hubClocks(ground) : agentClock(ground)),
+});
+
+async function hubClocks(ground: Ground): Promise<Finding[]> {
+  const database = await readableDatabase(ground);
+  const own = database.hasClock
+    ? offsetFinding("the database's", await measureAhead(database, ground.clock))
+    : skipped("the embedded database goes by this machine's clock");
+  const agents = await database.agents.list();
+  const now = await database.now();
+  return [own, ...agentClocks(agents.filter((agent) => agentStateOf(agent, now) !== "OFFLINE"))];
+}
+
+/** Of a machine that runs only agents: what its agent has measured. */
+async function agentClock({ ops }: Ground): Promise<Finding[]> {
+  const answer = await ops("/metrics").catch((cause: unknown) => {
+    throw new NotApplicable(
+      "not looked at, because no agent runs here that measures the hub's time",
+      { cause },
+    );
+  });
+  const offset = readSamples(answer.text).sum("sonde_agent_clock_offset_seconds");
+  if (offset === undefined) return [skipped("the agent here has not measured the hub's time yet")];
+  return [offsetFinding("the hub's", { ms: offset * 1000, error: 0 })];
+}
+
+interface Ahead {
+  /** How far the other clock is ahead of this machine's. */
+  readonly ms: number;
+  readonly error: number;
+}
+
+/** As RFC 5905 section 8 does with one reading of the server; the shortest of three trips. */
+async function measureAhead(database: Inspection, clock: Clock): Promise<Ahead> {
+  const trips: Ahead[] = [];
+  for (let trip = 0; trip < 3; trip += 1) {
+    const sent = clock.now();
+    const there = await database.now();
+    const received = clock.now();
+    trips.push({ ms: there - (sent + received) / 2, error: (received - sent) / 2 + 1 });
+  }
+  return trips.reduce((best, trip) => (trip.error < best.error ? trip : best));
+}
+
+export function offsetFinding(whose: string, { ms, error }: Ahead): Finding {
+  const off = Math.max(0, Math.abs(ms) - error);
+  if (off <= ALLOWED_MS)
+    return ok(
+      `this machine's clock agrees with ${whose} within ${lengthOf(Math.ceil(Math.abs(ms) + error))}`,
+    );
+  const text = `this machine's clock is ${lengthOf(Math.abs(ms))} ${ms > 0 ? "behind" : "ahead of"} ${whose} (allowed: ${lengthOf(ALLOWED_MS)})`;
+  return (off > HARMFUL_MS ? failure : warning)(text, SYNCHRONIZE);
+}
+
+/** An agent with a wrong clock works by the hub's time. */
+function agentClocks(agents: readonly ListedAgent[]): Finding[] {
+  const wrong = agents.filter(({ clock_offset_ms }) => Math.abs(clock_offset_ms ?? 0) > ALLOWED_MS);
+  if (agents.length > 0 && wrong.length === 0)
+    return [
+      ok(
+        `the clocks of ${count(agents.length, "agent")} agree with the hub's within ${lengthOf(ALLOWED_MS)}`,
+      ),
+    ];
+  return wrong.map(({ agent_id, location_id, clock_offset_ms }) => {
+    const ms = clock_offset_ms ?? 0;
+    return warning(
+      `the clock of agent ${agent_id} at ${location_id} is ${lengthOf(Math.abs(ms))} ${ms > 0 ? "behind" : "ahead of"} the hub's (allowed: ${lengthOf(ALLOWED_MS)}), so it goes by the hub's`,
+      "synchronize its machine with time servers, for example with chrony",
+    );
+  });
+}

@@ -1,0 +1,88 @@
+// The data folder: whether the service can use it, and nobody else can read what is in it.
+import { access, constants, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Check } from "./check.ts";
+import type { Finding } from "./finding.ts";
+import { failure, ok, warning } from "./finding.ts";
+import type { Ground } from "./ground.ts";
+import { isShared, octal } from "./permissions.ts";
+
+export const dataFolderCheck = ({ config: { dataDir } }: Ground): Check => ({
+  name: "data folder",
+  needs: ["dataDir"],
+  async run() {
+    const folder = await readFolder(dataDir);
+    if (typeof folder !== "string") return folderFindings(folder);
+    if (folder === "ENOENT")
+      return [
+        warning(
+          `there is no data folder ${dataDir}`,
+          "start `sonde serve`, which makes it, or correct SONDE_DATA_DIR",
+        ),
+      ];
+    return [
+      failure(
+        `the data folder ${dataDir} cannot be used by this user (${folder})`,
+        "run `sonde doctor` as the user of the service, give the folder to that user, or correct SONDE_DATA_DIR",
+      ),
+    ];
+  },
+});
+
+interface FileFacts {
+  readonly path: string;
+  readonly mode: number;
+  readonly uid: number;
+}
+
+interface FolderFacts extends FileFacts {
+  readonly files: readonly FileFacts[];
+}
+
+/** The code of the error where it cannot be used. */
+async function readFolder(path: string): Promise<FolderFacts | string> {
+  try {
+    const { mode, uid } = await stat(path);
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    const names = (await readdir(path)).filter((name) => OURS.test(name)).toSorted();
+    const files = await Promise.all(
+      names.map(async (name) => {
+        // A log of the database may go while we look.
+        const found = await stat(join(path, name)).catch(() => undefined);
+        return found ? [{ path: join(path, name), mode: found.mode, uid: found.uid }] : [];
+      }),
+    );
+    return { path, mode, uid, files: files.flat() };
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code ?? String(cause);
+  }
+}
+
+const OURS = /^(?:.*\.db(?:-wal|-shm)?|.*-key|agent-id.*|.*\.lock|.*\.nk)$/;
+const KEYS = /-key$|\.nk$/;
+
+export function folderFindings({ path, mode, uid, files }: FolderFacts): Finding[] {
+  const found: Finding[] = [];
+  if (isShared(mode))
+    found.push(
+      warning(
+        `other users of this machine may look into the data folder ${path} (mode ${octal(mode)}; allowed: 0700)`,
+        `chmod 0700 ${path}`,
+      ),
+    );
+  for (const file of files.filter((each) => isShared(each.mode)))
+    found.push(
+      (KEYS.test(file.path) ? failure : warning)(
+        `${file.path} may be read or changed by other users (mode ${octal(file.mode)}; allowed: 0600)`,
+        `chmod 0600 ${file.path}`,
+      ),
+    );
+  for (const file of files.filter((each) => each.uid !== uid))
+    found.push(
+      failure(
+        `${file.path} belongs to user ${file.uid}, and the data folder to user ${uid}: the service cannot use the file`,
+        `chown ${uid} ${file.path}; run the commands of Sonde as the user of the service`,
+      ),
+    );
+  return found.length > 0 ? found : [ok(`${path} is private to its user, and usable`)];
+}

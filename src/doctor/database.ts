@@ -1,0 +1,88 @@
+// The database: whether it answers, has the schema of this version, and opens with our master keys.
+import type { Check } from "./check.ts";
+import { NotApplicable } from "./check.ts";
+import type { Finding } from "./finding.ts";
+import { count, failure, failureOf, ok, warning } from "./finding.ts";
+import { hubDatabase, isHub } from "./ground.ts";
+import type { Ground } from "./ground.ts";
+
+export const databaseCheck = (ground: Ground): Check => ({
+  name: "database",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  async run() {
+    const { config } = ground;
+    if (!isHub(config))
+      throw new NotApplicable("does not apply: a machine that runs only agents has no database");
+    await ground.database();
+    if (!config.databaseUrl) return [ok("the embedded database in the data folder is readable")];
+    const { hostname, searchParams } = new URL(config.databaseUrl);
+    const isEncrypted =
+      Boolean(config.databaseCa) || !["disable", null].includes(searchParams.get("sslmode"));
+    const server = hostname || (searchParams.get("host") ?? "localhost");
+    return [ok(`PostgreSQL at ${server} answers, ${isEncrypted ? "over" : "without"} TLS`)];
+  },
+});
+
+export const migrationsCheck = (ground: Ground): Check => ({
+  name: "migrations",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  async run() {
+    const database = await hubDatabase(ground);
+    return [schemaFinding(await database.schema(), ground.version)];
+  },
+});
+
+export function schemaFinding(
+  {
+    applied,
+    missing,
+    unknown,
+  }: {
+    readonly applied: readonly string[];
+    readonly missing: readonly string[];
+    readonly unknown: readonly string[];
+  },
+  version: string,
+): Finding {
+  const newest = applied.at(-1);
+  if (unknown.length > 0)
+    return failure(
+      `the database has schema ${unknown.at(-1)}, which a newer Sonde made: ${version} does not know it`,
+      "run the newer version, or restore a backup: docs/deployment.md",
+    );
+  if (missing.length === 0) return ok(`the schema is ${newest}, that of Sonde ${version}`);
+  return failure(
+    `the database has ${newest ? `schema ${newest}` : "no schema"}, and Sonde ${version} needs ${missing.at(-1)}`,
+    "run `sonde migrate`, or start `sonde serve` with SONDE_MIGRATE=on",
+  );
+}
+
+export const masterKeyCheck = (ground: Ground): Check => ({
+  name: "master key",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles", "masterKey", "masterKeysOld"],
+  async run() {
+    const database = await hubDatabase(ground);
+    const keys = await database.countKeys();
+    const sealer = ground.sealer();
+    if (keys === 0) return [ok("nothing is encrypted yet: the first start registers the key")];
+    if (!sealer)
+      return [
+        failure(
+          `the secrets in the database are encrypted, and this process has no master key: SONDE_MASTER_KEY is not set, and the data folder has no file master-key`,
+          "set SONDE_MASTER_KEY to the key of the other processes, or restore the file from a backup: docs/security.md",
+        ),
+      ];
+    try {
+      await database.assertKeysHeld(sealer);
+    } catch (cause) {
+      return [failureOf(cause)];
+    }
+    if (keys === 1) return [ok("the master key opens the stored secrets")];
+    return [
+      warning(
+        `the stored secrets are encrypted with ${count(keys, "master key")} (allowed: 1, except during a rotation)`,
+        "complete the rotation with `sonde keys rotate-master`: docs/security.md",
+      ),
+    ];
+  },
+});

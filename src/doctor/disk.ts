@@ -1,0 +1,67 @@
+// The disks of the data folder, and of PostgreSQL where it is on this machine.
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Check } from "./check.ts";
+import { percent, sizeOf } from "./durations.ts";
+import type { Finding } from "./finding.ts";
+import { failure, ok, skipped, warning } from "./finding.ts";
+import { isHub } from "./ground.ts";
+import type { Ground } from "./ground.ts";
+
+const ALLOWED_FREE = 0.15;
+const NEEDED_FREE = 0.05;
+
+export const diskCheck = (ground: Ground): Check => ({
+  name: "disk",
+  needs: ["dataDir"],
+  async run() {
+    const { dataDir, databaseUrl } = ground.config;
+    const own = diskFinding(`the disk of the data folder ${dataDir}`, await spaceAt(dataDir));
+    if (!databaseUrl || !isHub(ground.config)) return [own];
+    return [own, await databaseDisk(ground)];
+  },
+});
+
+export interface Space {
+  readonly free: number;
+  readonly size: number;
+}
+
+/** Of a folder's file system; of that above where the folder is missing. */
+async function spaceAt(path: string): Promise<Space> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(path);
+    return { free: bavail * bsize, size: blocks * bsize };
+  } catch (cause) {
+    const above = dirname(path);
+    if (above === path || (cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    return spaceAt(above);
+  }
+}
+
+export function diskFinding(what: string, { free, size }: Space): Finding {
+  const share = size > 0 ? free / size : 1;
+  const text = `${what} has ${sizeOf(free)} of ${sizeOf(size)} free (${percent(share)})`;
+  if (share >= ALLOWED_FREE) return ok(text);
+  const advice =
+    "make room: docs/configuration.md, Retention, says what Sonde keeps for how long; `sonde retention run --dry-run` counts what has expired";
+  return (share < NEEDED_FREE ? failure : warning)(
+    `${text.slice(0, -1)}; allowed: ${percent(ALLOWED_FREE)})`,
+    advice,
+  );
+}
+
+/** Its server tells nobody how much room is left. */
+async function databaseDisk(ground: Ground): Promise<Finding> {
+  const database = await ground.database().catch(() => undefined);
+  const size = await database?.size();
+  if (!size) return skipped("the disk of PostgreSQL: not looked at, because it cannot be asked");
+  const host = new URL(ground.config.databaseUrl ?? "").hostname;
+  const isHere = ["", "localhost", "127.0.0.1", "[::1]"].includes(host);
+  const space =
+    isHere && size.folder ? await spaceAt(size.folder).catch(() => undefined) : undefined;
+  if (space) return diskFinding(`the disk of PostgreSQL (${size.folder})`, space);
+  return skipped(
+    `the disk of PostgreSQL is on another machine: look there; the database has ${sizeOf(size.bytes)}`,
+  );
+}

@@ -1,0 +1,80 @@
+// What a check finds, and what all findings amount to.
+import type { Static } from "typebox";
+import { Type } from "../model/type.ts";
+
+/** From the best to the worst; what is skipped does not count. */
+export const STATES = ["skipped", "ok", "warning", "failure"] as const;
+export type State = (typeof STATES)[number];
+
+const Finding = Type.Object({
+  check: Type.String({ description: "what was looked at" }),
+  state: Type.Enum([...STATES]),
+  finding: Type.String({ minLength: 1, description: "what was found, and what is allowed" }),
+  advice: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+    description: "what to do about it",
+  }),
+});
+
+/** The output of `sonde doctor --json`. */
+export const DoctorReportSchema = Type.Object({
+  version: Type.String({ description: "of this Sonde" }),
+  time: Type.String({ description: "of the examination" }),
+  roles: Type.Array(Type.String()),
+  state: Type.Enum(["ok", "warning", "failure"], { description: "the worst of all findings" }),
+  findings: Type.Array(Finding),
+});
+
+export type DoctorReport = Static<typeof DoctorReportSchema>;
+export type ReportedFinding = Readonly<Static<typeof Finding>>;
+
+/** One plain sentence. */
+export interface Finding {
+  readonly state: State;
+  readonly finding: string;
+  readonly advice?: string;
+}
+
+export const ok = (finding: string): Finding => ({ state: "ok", finding });
+export const skipped = (finding: string): Finding => ({ state: "skipped", finding });
+export const warning = (finding: string, advice: string): Finding => ({
+  state: "warning",
+  finding,
+  advice,
+});
+export const failure = (finding: string, advice: string): Finding => ({
+  state: "failure",
+  finding,
+  advice,
+});
+
+export const worstOf = (findings: readonly Pick<Finding, "state">[]): DoctorReport["state"] =>
+  (["failure", "warning"] as const).find((state) =>
+    findings.some((each) => each.state === state),
+  ) ?? "ok";
+
+/** As plugins of monitoring systems exit: 0 ok, 1 warning, 2 critical. */
+export const EXIT_CODES: Readonly<Record<DoctorReport["state"], number>> = {
+  ok: 0,
+  warning: 1,
+  failure: 2,
+};
+
+/**
+ * The messages of our errors say what happened and, after a colon outside parentheses, what to do.
+ */
+export function failureOf(cause: unknown, advice = "see the log of the service"): Finding {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  let depth = 0;
+  for (let at = message.length - 1; at > 0; at -= 1) {
+    const letter = message[at];
+    if (letter === ")") depth += 1;
+    else if (letter === "(") depth -= 1;
+    else if (depth === 0 && letter === ":" && message[at + 1] === " ")
+      return failure(message.slice(0, at), message.slice(at + 2));
+  }
+  return failure(message, advice);
+}
+
+/** `1 run`, `2 runs`. */
+export const count = (number: number, one: string, many = `${one}s`): string =>
+  `${number} ${number === 1 ? one : many}`;

@@ -1,0 +1,62 @@
+// What checks look at: the settings, and ways to look that change nothing.
+import type { BusFacts } from "../bus/bus-facts.ts";
+import type { Config, ReadConfig } from "../config/config.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { OpsAnswer } from "../runtime/ops-client.ts";
+import type { Sealer } from "../runtime/secrets.ts";
+import type { Inspection } from "../store/inspection.ts";
+import { NotApplicable } from "./check.ts";
+
+export interface Ground extends ReadConfig {
+  readonly version: string;
+  readonly clock: Clock;
+  /** The files that secret settings are read from, by the name of the variable. */
+  readonly settingFiles: ReadonlyMap<string, string>;
+  /** The same one at each call. Rejects with one line for the operator. */
+  readonly database: () => Promise<Inspection>;
+  /** Likewise. */
+  readonly bus: () => Promise<BusFacts>;
+  /** What the ops server of a process with these settings answers. */
+  readonly ops: (path: string) => Promise<OpsAnswer>;
+  /** Made of the configured master keys; undefined without any. Throws for a file without a key. */
+  readonly sealer: () => Sealer | undefined;
+  /** Reports that the spools in the data folder hold, by their files. */
+  readonly spools: () => Promise<readonly SpoolFacts[]>;
+}
+
+export interface SpoolFacts {
+  readonly file: string;
+  readonly reports: number;
+  readonly bytes: number;
+}
+
+export const isHub = ({ roles }: Config): boolean => roles.some((role) => role !== "agent");
+export const isAgent = ({ roles }: Config): boolean => roles.includes("agent");
+
+/** Rejects with `NotApplicable` on a machine without a database, or where it cannot be read. */
+export async function readableDatabase(ground: Ground): Promise<Inspection> {
+  const database = await hubDatabase(ground);
+  const { missing, unknown } = await database.schema();
+  if (missing.length + unknown.length === 0) return database;
+  throw new NotApplicable(
+    "not looked at, because the schema of the database is not that of this Sonde",
+  );
+}
+
+/** The same with any schema. */
+export async function hubDatabase(ground: Ground): Promise<Inspection> {
+  if (!isHub(ground.config))
+    throw new NotApplicable("does not apply: a machine that runs only agents has no database");
+  return ground.database().catch((cause: unknown) => {
+    throw new NotApplicable("not looked at, because the database cannot be read", { cause });
+  });
+}
+
+/** Rejects with `NotApplicable` without NATS, or where it cannot be reached. */
+export async function reachableBus(ground: Ground): Promise<BusFacts> {
+  if (!ground.config.natsUrls)
+    throw new NotApplicable("does not apply: the bus is inside the process, without NATS");
+  return ground.bus().catch((cause: unknown) => {
+    throw new NotApplicable("not looked at, because NATS cannot be reached", { cause });
+  });
+}

@@ -1,0 +1,107 @@
+// The ledger: each due slot of the last hours has one outcome, or a pending run.
+import { formatPeriodTime } from "../model/instant.ts";
+import { MINUTE_MS, newestOpenSlot } from "../model/slots.ts";
+import type { Inspection } from "../store/inspection.ts";
+import type { Check } from "./check.ts";
+import { percent } from "./durations.ts";
+import type { Finding } from "./finding.ts";
+import { count, failure, ok, warning } from "./finding.ts";
+import type { Ground } from "./ground.ts";
+import { readableDatabase } from "./ground.ts";
+import { SCHEDULER_LEASE } from "./scheduler.ts";
+
+const HOURS = 6;
+/** So that looking takes a few seconds at most: a large service's last minutes are as telling. */
+const MOST_RUNS = 200_000;
+
+export const ledgerCheck = (ground: Ground): Check => ({
+  name: "ledger",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  async run() {
+    const database = await readableDatabase(ground);
+    const now = await database.now();
+    const lease = await database.lease(SCHEDULER_LEASE);
+    const opening = await database.openingSlots();
+    const perMinute = await database.runsPerMinute();
+    const minutes = Math.max(1, Math.min(HOURS * 60, Math.floor(MOST_RUNS / perMinute)));
+    const newest = Math.min(lease?.cursor ?? 0, newestOpenSlot(now));
+    const slots = Array.from({ length: minutes }, (_, n) => newest - n * MINUTE_MS);
+    return ledgerFindings(
+      await auditSlots(
+        database,
+        slots.filter((slot) => slot > 0 && !opening.includes(slot)),
+      ),
+    );
+  },
+});
+
+export interface LedgerFacts {
+  readonly from: number;
+  readonly to: number;
+  readonly slots: number;
+  readonly due: number;
+  readonly missing: number;
+  readonly twice: number;
+  /** One that misses a run, and when that was due. */
+  readonly example: { readonly deployment_id: string; readonly slot: number } | undefined;
+  /** MISSED outcomes, by their message. */
+  readonly missed: ReadonlyMap<string, number>;
+}
+
+async function auditSlots(database: Inspection, slots: readonly number[]): Promise<LedgerFacts> {
+  let [due, missing, twice] = [0, 0, 0];
+  let example: LedgerFacts["example"];
+  for (const slot of slots) {
+    const found = await database.auditSlot(slot);
+    due += found.due;
+    missing += found.missing;
+    twice += found.twice;
+    if (found.deployment_id !== null) example ??= { deployment_id: found.deployment_id, slot };
+  }
+  const [from, to] = [slots.at(-1) ?? 0, (slots[0] ?? 0) + MINUTE_MS];
+  const missed = slots.length > 0 ? await database.missed(from, to) : new Map<string, number>();
+  return { from, to, slots: slots.length, due, missing, twice, example, missed };
+}
+
+export function ledgerFindings(facts: LedgerFacts): Finding[] {
+  const { slots, from, to, due, missing, twice, example, missed } = facts;
+  if (slots === 0) return [ok("no slot has been opened yet")];
+  const span = `in the ${count(slots, "slot")} from ${formatPeriodTime(from)} to ${formatPeriodTime(to)}`;
+  const found: Finding[] = [];
+  if (missing > 0)
+    found.push(
+      failure(
+        `${missing} of ${count(due, "run")} due ${span} ${missing === 1 ? "has" : "have"} neither an outcome nor a pending run, for example that of deployment ${example?.deployment_id} due in the slot ${formatPeriodTime(example?.slot ?? 0)}`,
+        "keep a copy of the database and report this: rows were removed, or it is a bug; MISSED outcomes are never lost by an outage",
+      ),
+    );
+  if (twice > 0)
+    found.push(
+      failure(
+        `${count(twice, "run")} due ${span} ${twice === 1 ? "has" : "have"} an outcome and a pending run (allowed: one of them)`,
+        "keep a copy of the database and report this: rows were changed, or it is a bug",
+      ),
+    );
+  if (missed.size > 0) found.push(missedFinding(facts, span));
+  if (found.length > 0) return found;
+  return [
+    ok(
+      `each of the ${count(due, "run")} due ${span} has an outcome or is pending, and none was missed`,
+    ),
+  ];
+}
+
+function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {
+  const all = [...missed.values()].reduce((sum, one) => sum + one, 0);
+  const reasons = [...missed].toSorted(([, a], [, b]) => b - a);
+  const shown = reasons
+    .slice(0, 3)
+    .map(([message, number]) => `${number} × ${message}`)
+    .join("; ");
+  const more = reasons.length > 3 ? `; and ${count(reasons.length - 3, "other reason")}` : "";
+  const share = due > 0 ? ` (${percent(all / Math.max(all, due))} of those due)` : "";
+  return warning(
+    `${count(all, "run was", "runs were")} MISSED ${span}${share}: ${shown}${more}`,
+    "docs/agent.md says what each reason means; runs missed during an outage stay so",
+  );
+}

@@ -1,0 +1,156 @@
+// NATS: whether it takes this process's credentials, keeps the streams with room, and lets the user
+// do what it needs and no more.
+import type { BusFacts, StreamFacts } from "../bus/bus-facts.ts";
+import type { Config } from "../config/config.ts";
+import type { Check } from "./check.ts";
+import { NotApplicable } from "./check.ts";
+import { lengthOf, percent, sizeOf } from "./durations.ts";
+import type { Finding } from "./finding.ts";
+import { count, failure, failureOf, ok, warning } from "./finding.ts";
+import { isHub, reachableBus } from "./ground.ts";
+import type { Ground } from "./ground.ts";
+
+const NEEDS: readonly (keyof Config)[] = [
+  "natsUrls",
+  "natsCredentials",
+  "natsNkey",
+  "natsCa",
+  "natsCert",
+  "natsKey",
+  "roles",
+  "location",
+];
+
+export const natsCheck = (ground: Ground): Check => ({
+  name: "nats",
+  needs: NEEDS,
+  async run() {
+    if (!ground.config.natsUrls)
+      throw new NotApplicable("does not apply: the bus is inside the process, without NATS");
+    const { addresses, serverVersion, roundTripMs, clustered } = await ground.bus();
+    return [
+      ok(
+        `NATS at ${addresses} answers in ${lengthOf(roundTripMs)} (nats-server ${serverVersion}${clustered ? ", a cluster" : ""})`,
+      ),
+    ];
+  },
+});
+
+export const streamsCheck = (ground: Ground): Check => ({
+  name: "streams",
+  needs: [...NEEDS, "natsTicksMiB", "natsResultsMiB", "natsReplicas"],
+  async run() {
+    const facts = await reachableBus(ground);
+    return isHub(ground.config) ? streamFindings(facts) : consumerFindings(facts, ground.config);
+  },
+});
+
+const NEARLY_FULL = 0.8;
+
+export function streamFindings({ streams, clustered }: BusFacts): Finding[] {
+  if ("fault" in streams) return [failureOf(new Error(streams.fault))];
+  return streams.flatMap((stream) => faultsOfStream(stream, clustered));
+}
+
+function faultsOfStream({ name, found, wanted, setting }: StreamFacts, clustered: boolean) {
+  if (!found)
+    return [
+      failure(
+        `the stream ${name} is missing`,
+        "start a process with the role api, scheduler or aggregator, which makes it, or restart one",
+      ),
+    ];
+  const { bytes, maxBytes, messages, replicas, lagging } = found;
+  const faults: Finding[] = [];
+  const share = maxBytes > 0 ? bytes / maxBytes : 0;
+  const holds = `the stream ${name} holds ${count(messages, "message")}, ${sizeOf(bytes)}`;
+  if (share > NEARLY_FULL)
+    faults.push(
+      (share > 0.95 ? failure : warning)(
+        `${holds}: ${percent(share)} of its limit of ${sizeOf(maxBytes)} (allowed: ${percent(NEARLY_FULL)})`,
+        name.endsWith("TICKS")
+          ? `start agents where there are none, or raise ${setting}`
+          : `start an aggregator, or raise ${setting}`,
+      ),
+    );
+  if (maxBytes !== wanted.maxBytes)
+    faults.push(
+      warning(
+        `the stream ${name} has the limit ${maxBytes < 0 ? "none" : sizeOf(maxBytes)}, and ${setting} asks for ${sizeOf(wanted.maxBytes)}`,
+        "restart a process of the hub, whose log says what keeps the stream from changing",
+      ),
+    );
+  if (replicas < wanted.replicas)
+    faults.push(
+      warning(
+        `${count(replicas, "server keeps", "servers keep")} the stream ${name} (asked for: ${wanted.replicas}${clustered ? "" : ", and the server is in no cluster"})`,
+        "have as many servers with JetStream in the cluster and restart a process of the hub, or lower SONDE_NATS_REPLICAS",
+      ),
+    );
+  if (lagging.length > 0)
+    faults.push(
+      warning(
+        `the stream ${name} has no current replica on ${lagging.join(", ")}`,
+        "start that server, or wait until it has caught up",
+      ),
+    );
+  return faults.length > 0 ? faults : [ok(`${holds} of at most ${sizeOf(maxBytes)}`)];
+}
+
+function consumerFindings({ tickConsumer }: BusFacts, { location }: Config): Finding[] {
+  if (tickConsumer === "missing" || tickConsumer === undefined)
+    return [
+      failure(
+        `the hub has not made the consumer of the ticks of location ${location}`,
+        `start the hub and an agent: the hub makes it at the agent's first heartbeat; \`sonde locations list\` on the hub shows whether it knows ${location}`,
+      ),
+    ];
+  if ("fault" in tickConsumer)
+    return [
+      failure(
+        `this user cannot ask for the consumer of the ticks of location ${location} (${tickConsumer.fault})`,
+        `give the NATS servers the accounts that \`sonde locations nats-config\` writes on the hub, and reload them: docs/regions.md`,
+      ),
+    ];
+  const { pending, unacknowledged } = tickConsumer;
+  return [
+    ok(
+      `${count(pending, "message")} of ticks of location ${location} ${pending === 1 ? "waits" : "wait"}, and ${unacknowledged} ${unacknowledged === 1 ? "is" : "are"} under way`,
+    ),
+  ];
+}
+
+export const permissionsCheck = (ground: Ground): Check => ({
+  name: "permissions",
+  needs: NEEDS,
+  run: async () => permissionFindings(await reachableBus(ground), ground.config),
+});
+
+export function permissionFindings(
+  { subjects }: Pick<BusFacts, "subjects">,
+  config: Pick<Config, "location" | "roles">,
+): Finding[] {
+  const denied = subjects.filter(({ needed, allowed }) => needed && !allowed);
+  const open = subjects.filter(({ needed, allowed }) => !needed && allowed);
+  const found: Finding[] = denied.map(({ subject }) =>
+    failure(
+      `the NATS user of this process may not use the subject ${subject}, which it needs`,
+      "give the NATS servers the accounts that `sonde locations nats-config` writes, and reload them: docs/regions.md",
+    ),
+  );
+  if (open.length > 0)
+    found.push(
+      warning(
+        `the NATS user of this process may use the subjects ${open.map(({ subject }) => subject).join(", ")}, which are not those of location ${config.location} (allowed: its own only)`,
+        "give each location credentials of its own: `sonde locations nats-config` (docs/regions.md)",
+      ),
+    );
+  if (found.length > 0) return found;
+  return [
+    ok(
+      config.roles.every((role) => role === "agent")
+        ? `the NATS user reaches the subjects of location ${config.location} and no others`
+        : "the NATS user reaches the subjects of the hub",
+    ),
+  ];
+}

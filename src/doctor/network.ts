@@ -1,0 +1,158 @@
+// What calls from this machine may reach: the targets that are opened, name servers, and the hosts
+// that tell a broken network from a broken target.
+import { Resolver } from "node:dns/promises";
+import { connect, isIP } from "node:net";
+import { parseEgressEntry } from "../model/egress-entry.ts";
+import { isMetadataAddress } from "../net/egress.ts";
+import type { Check } from "./check.ts";
+import { NotApplicable } from "./check.ts";
+import type { Finding } from "./finding.ts";
+import { failure, ok, skipped, warning } from "./finding.ts";
+import { isAgent } from "./ground.ts";
+import type { Ground } from "./ground.ts";
+
+export const egressCheck = ({ config }: Ground): Check => ({
+  name: "egress",
+  needs: ["egressAllow", "roles"],
+  async run() {
+    if (!isAgent(config)) throw new NotApplicable("does not apply: no agent runs with these roles");
+    return egressFindings(config.egressAllow);
+  },
+});
+
+export function egressFindings(entries: readonly string[]): Finding[] {
+  const found = entries.flatMap((entry) =>
+    (parseEgressEntry(entry) ?? []).flatMap(({ network, prefix }) => {
+      const address = network.toString();
+      if (prefix === 0)
+        return warning(
+          `SONDE_EGRESS_ALLOW opens every private address (${entry})`,
+          "name the ranges that calls need, such as 10.1.0.0/16",
+        );
+      if (isMetadataAddress(address))
+        return warning(
+          `SONDE_EGRESS_ALLOW opens ${entry}, where a cloud serves the credentials of this machine to whoever may make calls`,
+          "remove the entry, unless all who may make calls may have those credentials",
+        );
+      return [];
+    }),
+  );
+  if (found.length > 0) return found;
+  return [
+    ok(
+      entries.length === 0
+        ? "calls reach public addresses only"
+        : `calls reach public addresses, and ${entries.join(", ")}`,
+    ),
+  ];
+}
+
+/** RFC 6761 section 6.4: no such name exists, so any name server answers at once. */
+const PROBE = "doctor.sonde.invalid";
+const DNS_WITHIN_MS = 3000;
+const ANSWERS: readonly string[] = ["ENOTFOUND", "ENODATA"];
+
+export const namesCheck = ({ config }: Ground): Check => ({
+  name: "names",
+  needs: ["roles"],
+  async run() {
+    if (!isAgent(config)) throw new NotApplicable("does not apply: no agent runs with these roles");
+    const servers = new Resolver().getServers();
+    const answers = await Promise.all(
+      servers.map(async (server) => ({ server, code: await ask(server) })),
+    );
+    return nameServerFindings(answers);
+  },
+});
+
+/** The code of its answer, or of why there is none. */
+async function ask(server: string): Promise<string> {
+  const resolver = new Resolver({ timeout: DNS_WITHIN_MS, tries: 1 });
+  resolver.setServers([server]);
+  try {
+    await resolver.resolve4(PROBE);
+    return "ENOTFOUND"; // a server that invents addresses answers, too
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code ?? String(cause);
+  }
+}
+
+export function nameServerFindings(
+  answers: readonly { readonly server: string; readonly code: string }[],
+): Finding[] {
+  const silent = answers.filter(({ code }) => !ANSWERS.includes(code));
+  if (silent.length === 0 && answers.length > 0)
+    return [ok(`the name servers answer (${answers.map(({ server }) => server).join(", ")})`)];
+  const list = silent.map(({ server, code }) => `${server}: ${code}`).join(", ");
+  const advice = "correct /etc/resolv.conf, or the network of this machine";
+  if (silent.length < answers.length)
+    return [warning(`not all name servers answer (${list}), which delays calls`, advice)];
+  return [
+    warning(
+      `no name server answers (${list || "none is configured"}): calls to host names fail, unless the hosts file has them`,
+      advice,
+    ),
+  ];
+}
+
+const UPLINK_WITHIN_MS = 2000;
+
+export const uplinkCheck = ({ config }: Ground, hosts: readonly string[]): Check => ({
+  name: "uplink",
+  needs: ["uplinkCheck", "natsUrls", "roles"],
+  async run() {
+    if (!isAgent(config)) throw new NotApplicable("does not apply: no agent runs with these roles");
+    if (hosts.length === 0)
+      return [
+        skipped(
+          "SONDE_UPLINK_CHECK names no host: a failure of this machine's network counts against targets",
+        ),
+      ];
+    const answers = await Promise.all(
+      hosts.map(async (host) => ({ host, fault: await reach(host) })),
+    );
+    return uplinkFindings(answers);
+  },
+});
+
+export function uplinkFindings(
+  answers: readonly { readonly host: string; readonly fault: string | undefined }[],
+): Finding[] {
+  const silent = answers.filter(({ fault }) => fault !== undefined);
+  if (silent.length === 0)
+    return [ok(`the hosts of the uplink answer (${answers.map(({ host }) => host).join(", ")})`)];
+  const list = silent.map(({ host, fault }) => `${host}: ${fault}`).join(", ");
+  const advice = "correct SONDE_UPLINK_CHECK, or the network of this machine";
+  return [
+    silent.length < answers.length
+      ? warning(`not all hosts of the uplink answer (${list})`, advice)
+      : failure(
+          `no host of the uplink answers (${list}): failures of calls count as uplink_down, against no target`,
+          advice,
+        ),
+  ];
+}
+
+/** Why a TCP connection cannot be made; undefined if it can. */
+function reach(hostAndPort: string): Promise<string | undefined> {
+  const at = hostAndPort.lastIndexOf(":");
+  const host = hostAndPort.slice(0, at).replaceAll(/[[\]]/g, "");
+  return new Promise((resolve) => {
+    const socket = connect({
+      host,
+      port: Number(hostAndPort.slice(at + 1)),
+      autoSelectFamily: isIP(host) === 0,
+    });
+    const end = (fault: string | undefined): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(fault);
+    };
+    const timer = setTimeout(
+      () => end(`no answer within ${UPLINK_WITHIN_MS / 1000} s`),
+      UPLINK_WITHIN_MS,
+    );
+    socket.once("connect", () => end(undefined));
+    socket.once("error", (cause: NodeJS.ErrnoException) => end(cause.code ?? cause.message));
+  });
+}

@@ -1,0 +1,8 @@
+// Who may use files.
+
+/** The bits of group and others. */
+export const isShared = (mode: number): boolean => (mode & 0o077) !== 0;
+
+export const isOpenToOthers = (mode: number): boolean => (mode & 0o007) !== 0;
+
+export const octal = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, "0")}`;

@@ -1,0 +1,86 @@
+// The process with these settings: whether it is ready, and what its spools hold.
+import type { Check } from "./check.ts";
+import { NotApplicable } from "./check.ts";
+import { sizeOf } from "./durations.ts";
+import type { Finding } from "./finding.ts";
+import { count, failure, failureOf, ok, skipped, warning } from "./finding.ts";
+import { isAgent } from "./ground.ts";
+import type { Ground, SpoolFacts } from "./ground.ts";
+
+export const processCheck = ({ config: { opsPort }, ops }: Ground): Check => ({
+  name: "process",
+  needs: ["opsHost", "opsPort"],
+  async run() {
+    if (opsPort === 0)
+      return [skipped("SONDE_OPS_PORT is 0: set it to the port of `sonde serve` to have it asked")];
+    const { url, status, text } = await ops("/readyz").catch((cause: unknown) => {
+      const { finding } = failureOf(cause);
+      throw new NotRunning(finding, { cause });
+    });
+    return readinessFindings(url, status, text);
+  },
+});
+
+class NotRunning extends Error {
+  constructor(finding: string, options: ErrorOptions) {
+    super(
+      `${finding}: start \`sonde serve\`, or set SONDE_OPS_PORT to that of the process on this machine`,
+      options,
+    );
+  }
+}
+
+interface Fault {
+  readonly part: string;
+  readonly reason: string;
+}
+
+export function readinessFindings(url: string, status: number, text: string): Finding[] {
+  const { failing = [], degraded = [] } = parse(text);
+  const found: Finding[] = [
+    ...failing.map(({ part, reason }) =>
+      failure(`the process is not ready: ${part}: ${reason}`, "look at its log"),
+    ),
+    ...degraded.map(({ part, reason }) =>
+      warning(`the process is ready, and ${part} is degraded: ${reason}`, "look at its log"),
+    ),
+  ];
+  if (found.length > 0) return found;
+  return status === 200
+    ? [ok(`${url} says that the process is ready`)]
+    : [
+        failure(
+          `${url} answered ${status}, as no process of Sonde does`,
+          "set SONDE_OPS_PORT to the port of the process on this machine",
+        ),
+      ];
+}
+
+function parse(text: string): { failing?: Fault[]; degraded?: Fault[] } {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return {};
+  }
+}
+
+export const spoolCheck = ({ config, spools }: Ground): Check => ({
+  name: "spool",
+  needs: ["dataDir", "roles", "natsUrls"],
+  async run() {
+    if (!isAgent(config) || !config.natsUrls)
+      throw new NotApplicable("does not apply: only agents with NATS have a spool");
+    return [spoolFinding(await spools())];
+  },
+});
+
+export function spoolFinding(spools: readonly SpoolFacts[]): Finding {
+  const full = spools.filter(({ reports }) => reports > 0);
+  if (full.length === 0) return ok("no report waits on this machine's disk");
+  const reports = full.reduce((sum, each) => sum + each.reports, 0);
+  const bytes = full.reduce((sum, each) => sum + each.bytes, 0);
+  return warning(
+    `${count(reports, "report")} (${sizeOf(bytes)}) ${reports === 1 ? "waits" : "wait"} in ${full.map(({ file }) => file).join(", ")} (allowed: 0)`,
+    "wait if NATS or the hub was away; else start the agent, and look for `bus did not take` in its log",
+  );
+}

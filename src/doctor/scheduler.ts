@@ -1,0 +1,119 @@
+// Whether a scheduler leads, is on time, and closes the ledger; and whether insights are computed.
+import { formatPeriodTime } from "../model/instant.ts";
+import { MINUTE_MS, newestOpenSlot } from "../model/slots.ts";
+import type { Check } from "./check.ts";
+import { lengthOf } from "./durations.ts";
+import type { Finding } from "./finding.ts";
+import { count, failure, ok, warning } from "./finding.ts";
+import type { Ground } from "./ground.ts";
+import { readableDatabase } from "./ground.ts";
+
+export interface SchedulerFacts {
+  readonly now: number;
+  readonly deployments: number;
+  readonly lease: { readonly expires_at: number; readonly cursor: number | null } | undefined;
+  /** Slots that the cursor has passed and that are not open in full. */
+  readonly opening: readonly number[];
+  /** Runs whose time to be recorded as MISSED has passed. */
+  readonly expired: number;
+}
+
+/** As the store names it. */
+export const SCHEDULER_LEASE = "scheduler";
+
+/** The reconciler comes every five seconds. */
+const RECONCILED_WITHIN_MS = 60_000;
+
+export const schedulerCheck = (ground: Ground): Check => ({
+  name: "scheduler",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  async run() {
+    const database = await readableDatabase(ground);
+    const lease = await database.lease(SCHEDULER_LEASE);
+    const now = await database.now();
+    return schedulerFindings({
+      now,
+      lease,
+      deployments: sum((await database.deployments()).values()),
+      opening: await database.openingSlots(),
+      expired: await database.countExpired(now - RECONCILED_WITHIN_MS),
+    });
+  },
+});
+
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((all, one) => all + one, 0);
+
+const START = "start a process with the role scheduler, and look at its log";
+/** A beat comes every second; a pause of the machine may hold it up. */
+const BEAT_WITHIN_MS = 5000;
+
+export function schedulerFindings(facts: SchedulerFacts): Finding[] {
+  const { now, lease, opening, expired, deployments } = facts;
+  const found: Finding[] = [leadFinding(facts)];
+  const oldest = opening.find((slot) => slot < now - 2 * MINUTE_MS);
+  if (oldest !== undefined)
+    found.push(
+      warning(
+        `${count(opening.length, "slot")} that the scheduler has passed ${opening.length === 1 ? "is" : "are"} not open in full, the oldest of ${formatPeriodTime(oldest)} (allowed: those of the last two minutes)`,
+        "wait if an outage has just ended; else look at the scheduler's log for the database's errors",
+      ),
+    );
+  if (expired > 0)
+    found.push(
+      failure(
+        `${count(expired, "run")} without an outcome expired more than a minute ago and ${expired === 1 ? "is" : "are"} not recorded as MISSED`,
+        lease ? "look at the scheduler's log" : START,
+      ),
+    );
+  return deployments === 0 && found.every(({ state }) => state === "ok")
+    ? [ok("a scheduler leads, and nothing is deployed")]
+    : found;
+}
+
+function leadFinding({ now, lease, deployments }: SchedulerFacts): Finding {
+  const nothing = deployments === 0 ? warning : failure;
+  if (!lease?.cursor) return nothing("no scheduler has ever run on this database", START);
+  const due = newestOpenSlot(now - BEAT_WITHIN_MS);
+  const cursor = `slots are open up to ${formatPeriodTime(lease.cursor)}`;
+  const late =
+    lease.cursor < due ? `${cursor}, and should be up to ${formatPeriodTime(due)} by now` : cursor;
+  if (lease.expires_at < now) return nothing(`no scheduler leads: ${late}`, START);
+  if (lease.cursor < due)
+    return failure(
+      `the scheduler is behind: ${late}`,
+      "look at its log, and at the load of its machine and of the database",
+    );
+  return ok(`a scheduler leads, and ${cursor}`);
+}
+
+const ALLOWED_OVERDUE_MS = 3_600_000;
+/** The reports of a month may take hours where calls are many. */
+const LOST_MS = 24 * 3_600_000;
+
+export const insightsCheck = (ground: Ground): Check => ({
+  name: "insights",
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  async run() {
+    const database = await readableDatabase(ground);
+    const now = await database.now();
+    return [insightsFinding({ now, ...(await database.waitingInsights(now)) })];
+  },
+});
+
+export interface InsightFacts {
+  readonly now: number;
+  /** Marked as to be computed. */
+  readonly reports: number;
+  /** Since when the oldest of them should have been computed. */
+  readonly since: number | undefined;
+}
+
+export function insightsFinding({ now, reports, since = now }: InsightFacts): Finding {
+  const overdue = now - since;
+  const what = `${count(reports, "report")} ${reports === 1 ? "waits" : "wait"} to be computed`;
+  if (overdue <= ALLOWED_OVERDUE_MS) return ok(reports === 0 ? "no report is overdue" : what);
+  return (overdue > LOST_MS ? failure : warning)(
+    `${what}, the oldest for ${lengthOf(overdue)} (allowed: ${lengthOf(ALLOWED_OVERDUE_MS)})`,
+    "start a process with the role aggregator, and look for `insight could not be computed` in its log",
+  );
+}

@@ -1,0 +1,157 @@
+// How the service is at one moment, as far as this machine can tell: by the store, and by the
+// process that runs here.
+import type { Config } from "../config/config.ts";
+import { agentStateOf } from "../model/agent.ts";
+import type { AgentState, ListedAgent } from "../model/agent.ts";
+import { MINUTE_MS } from "../model/slots.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { readSamples } from "../runtime/metric-samples.ts";
+import type { OpsAnswer } from "../runtime/ops-client.ts";
+import type { Inspection } from "../store/inspection.ts";
+import type { DueAt } from "../store/ledger-audit.ts";
+import type { FailingCall, RecentRuns } from "../store/recent-runs.ts";
+import type { Lease } from "../store/records.ts";
+
+export interface Sources {
+  readonly version: string;
+  readonly config: Config;
+  readonly clock: Clock;
+  /** Undefined on a machine that runs only agents. */
+  readonly database: (() => Promise<Inspection>) | undefined;
+  readonly ops: (path: string) => Promise<OpsAnswer>;
+}
+
+export interface Snapshot {
+  readonly version: string;
+  readonly roles: readonly string[];
+  /** Of the database's clock where it could be asked. */
+  readonly now: number;
+  readonly process: ProcessView;
+  /** Undefined on a machine that runs only agents; a text where the database cannot be read. */
+  readonly service: ServiceView | string | undefined;
+}
+
+export interface ProcessView {
+  /** `ready`, or what is wrong. */
+  readonly readiness: string;
+  /** Of the agents in it; undefined without any. */
+  readonly agent:
+    | {
+        readonly inFlight: number;
+        readonly held: number;
+        readonly spooled: number;
+        /** By how much the hub's time is ahead, in seconds. */
+        readonly clockOffset: number;
+      }
+    | undefined;
+}
+
+export interface ServiceView {
+  readonly lease: Lease | undefined;
+  /** Results of calls that were due in the last minute. */
+  readonly runs: readonly RecentRuns[];
+  readonly pending: readonly DueAt[];
+  readonly locations: readonly LocationView[];
+  readonly failing: readonly FailingCall[];
+}
+
+export interface LocationView {
+  readonly id: string;
+  readonly deployments: number;
+  readonly states: ReadonlyMap<AgentState, number>;
+  readonly inFlight: number;
+  readonly spooled: number;
+}
+
+const FAILING_SHOWN = 10;
+
+/** Never rejects. */
+export async function takeSnapshot(sources: Sources): Promise<Snapshot> {
+  const { version, config, clock, database } = sources;
+  const [process, stored] = await Promise.all([
+    viewProcess(sources),
+    database && viewService(database),
+  ]);
+  const found = typeof stored === "object" ? stored : undefined;
+  return {
+    version,
+    roles: config.roles,
+    now: found?.now ?? clock.now(),
+    process,
+    service: found?.service ?? (typeof stored === "string" ? stored : undefined),
+  };
+}
+
+async function viewProcess({ config: { opsPort }, ops }: Sources): Promise<ProcessView> {
+  if (opsPort === 0)
+    return { readiness: "not known: set SONDE_OPS_PORT to its port", agent: undefined };
+  try {
+    const [{ status, text }, metrics] = await Promise.all([ops("/readyz"), ops("/metrics")]);
+    const samples = readSamples(metrics.text);
+    const inFlight = samples.sum("sonde_agent_in_flight_runs");
+    return {
+      readiness: status === 200 ? "ready" : `not ready: ${reasonsIn(text)}`,
+      agent:
+        inFlight === undefined
+          ? undefined
+          : {
+              inFlight,
+              held: samples.sum("sonde_agent_held_ticks") ?? 0,
+              spooled: samples.sum("sonde_agent_spooled_reports") ?? 0,
+              clockOffset: samples.sum("sonde_agent_clock_offset_seconds") ?? 0,
+            },
+    };
+  } catch (cause) {
+    return { readiness: (cause as Error).message, agent: undefined };
+  }
+}
+
+function reasonsIn(text: string): string {
+  try {
+    const { failing = [] } = JSON.parse(text) as { failing?: { part: string; reason: string }[] };
+    return failing.map(({ part, reason }) => `${part}: ${reason}`).join("; ");
+  } catch {
+    return text;
+  }
+}
+
+async function viewService(
+  open: () => Promise<Inspection>,
+): Promise<{ readonly now: number; readonly service: ServiceView } | string> {
+  try {
+    const database = await open();
+    const now = await database.now();
+    return {
+      now,
+      service: {
+        lease: await database.lease("scheduler"),
+        runs: await database.recentRuns(now - MINUTE_MS, now),
+        pending: await database.pending(now),
+        locations: locationsOf(await database.agents.list(), await database.deployments(), now),
+        failing: await database.failingCalls(now - MINUTE_MS, now, FAILING_SHOWN),
+      },
+    };
+  } catch (cause) {
+    return (cause as Error).message;
+  }
+}
+
+export function locationsOf(
+  agents: readonly ListedAgent[],
+  deployments: ReadonlyMap<string, number>,
+  now: number,
+): LocationView[] {
+  const ids = new Set([...deployments.keys(), ...agents.map(({ location_id }) => location_id)]);
+  return [...ids].toSorted().map((id) => {
+    const there = agents.filter(({ location_id }) => location_id === id);
+    const states = Map.groupBy(there, (agent) => agentStateOf(agent, now));
+    const online = there.filter((agent) => agentStateOf(agent, now) !== "OFFLINE");
+    return {
+      id,
+      deployments: deployments.get(id) ?? 0,
+      states: new Map([...states].map(([state, some]) => [state, some.length])),
+      inFlight: online.reduce((sum, { in_flight }) => sum + in_flight, 0),
+      spooled: there.reduce((sum, { spool_reports }) => sum + spool_reports, 0),
+    };
+  });
+}

@@ -1,0 +1,267 @@
+// The rules of `sonde doctor` for what tests of real systems cannot plant, or only slowly.
+import { describe, expect, it } from "vitest";
+import type { ListedAgent } from "../../src/model/agent.ts";
+import { agentFindings } from "../../src/doctor/agents.ts";
+import { runChecks } from "../../src/doctor/check.ts";
+import { offsetFinding } from "../../src/doctor/clocks.ts";
+import { folderFindings } from "../../src/doctor/data-folder.ts";
+import { diskFinding } from "../../src/doctor/disk.ts";
+import { lengthOf, percent, sizeOf } from "../../src/doctor/durations.ts";
+import { failureOf } from "../../src/doctor/finding.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
+import { ledgerFindings } from "../../src/doctor/ledger.ts";
+import { nameServerFindings } from "../../src/doctor/network.ts";
+import { permissionFindings } from "../../src/doctor/nats.ts";
+import { readinessFindings } from "../../src/doctor/process.ts";
+import { insightsFinding, schedulerFindings } from "../../src/doctor/scheduler.ts";
+import { tableOf } from "../../src/doctor/table.ts";
+
+const NOW = Date.UTC(2026, 9, 5, 12, 0, 30);
+const MIB = 1024 * 1024;
+
+const textOf = ({ state, finding }: Finding): string => `${state}: ${finding}`;
+
+const anAgent = (change: Partial<ListedAgent>): ListedAgent => ({
+  location_id: "paris",
+  agent_id: "agent-1",
+  version: "1.1.0",
+  protocol: 2,
+  condition: "online",
+  condition_since: NOW - 60_000,
+  last_seen: NOW - 1000,
+  capacity: 500,
+  in_flight: 0,
+  held: 0,
+  spool_reports: 0,
+  spool_bytes: 0,
+  clock_offset_ms: 0,
+  sent: NOW - 1000,
+  remote_addr: "",
+  created: 0,
+  drain_ordered: false,
+  ...change,
+});
+
+describe("agents", () => {
+  const findings = (...agents: ListedAgent[]): string[] =>
+    agentFindings({
+      now: NOW,
+      version: "1.1.0",
+      agents,
+      deployments: new Map([["paris", 3]]),
+    }).map(textOf);
+
+  it.each([
+    [{}, "ok: 1 agent is online, and each location with deployments has one"],
+    [{ version: "1.0.0" }, "warning: agent agent-1 at paris has version 1.0.0 (the hub's: 1.1.0)"],
+    [
+      { last_seen: NOW - 20_000 },
+      "warning: agent agent-1 at paris is stale: its last heartbeat came 20 s ago (allowed: 15 s)",
+    ],
+    [
+      { spool_reports: 312, spool_bytes: 2 * MIB },
+      "warning: agent agent-1 at paris holds 312 reports (2 MiB) in its spool (allowed: 0)",
+    ],
+  ])("%o", (change, expected) => {
+    expect(findings(anAgent(change))).toEqual([expected]);
+  });
+
+  it("are missed where all are offline, draining or incompatible", () => {
+    expect(findings(anAgent({ last_seen: NOW - 3 * 3_600_000 }))).toEqual([
+      "failure: location paris has 3 deployments and no agent that takes runs: its runs are MISSED",
+      "warning: agent agent-1 at paris is offline: its last heartbeat came 3 h ago (allowed: 30 s)",
+    ]);
+    expect(findings(anAgent({ condition: "incompatible", version: "0.9.0" }))).toEqual([
+      expect.stringMatching(/^failure: location paris has 3 deployments/),
+      "failure: agent agent-1 at paris has version 0.9.0, from which the hub (1.1.0) takes no results",
+    ]);
+    expect(findings(anAgent({ condition: "draining" }))).toHaveLength(1);
+    expect(findings()).toEqual([
+      "failure: location paris has 3 deployments and no agent: its runs are MISSED",
+    ]);
+  });
+
+  it("that are alike are not all listed", () => {
+    const old = Array.from({ length: 40 }, (_, n) =>
+      anAgent({ agent_id: `agent-${n}`, version: "1.0.0" }),
+    );
+    expect(findings(...old)).toHaveLength(6);
+    expect(findings(...old).at(-1)).toBe("warning: and 35 more like these");
+  });
+});
+
+describe("clocks", () => {
+  it.each([
+    [{ ms: 300, error: 2 }, "ok: this machine's clock agrees with the database's within 302 ms"],
+    [{ ms: 1500, error: 600 }, "ok: this machine's clock agrees with the database's within 2.1 s"],
+    [
+      { ms: 2300, error: 2 },
+      "warning: this machine's clock is 2.3 s behind the database's (allowed: 1 s)",
+    ],
+    [
+      { ms: -240_000, error: 2 },
+      "failure: this machine's clock is 4 min ahead of the database's (allowed: 1 s)",
+    ],
+  ])("%o", (ahead, expected) => {
+    expect(textOf(offsetFinding("the database's", ahead))).toBe(expected);
+  });
+});
+
+describe("the scheduler", () => {
+  const well = { now: NOW, deployments: 1, opening: [], expired: 0 };
+  const cursor = Date.UTC(2026, 9, 5, 12);
+  it.each([
+    [
+      { expires_at: NOW + 5000, cursor },
+      "ok: a scheduler leads, and slots are open up to 2026-10-05T12:00:00Z",
+    ],
+    [
+      { expires_at: NOW + 5000, cursor: cursor - 180_000 },
+      "failure: the scheduler is behind: slots are open up to 2026-10-05T11:57:00Z, and should be up to 2026-10-05T12:00:00Z by now",
+    ],
+    [{ expires_at: 0, cursor }, /^failure: no scheduler leads: /],
+    [undefined, "failure: no scheduler has ever run on this database"],
+  ])("with the lease %o", (lease, expected) => {
+    const [first] = schedulerFindings({ ...well, lease });
+    expect(first && textOf(first)).toMatch(expected);
+  });
+
+  it("closes the ledger", () => {
+    const lease = { expires_at: NOW + 5000, cursor };
+    const stuck = { ...well, lease, opening: [cursor - 600_000], expired: 7 };
+    expect(schedulerFindings(stuck).slice(1).map(textOf)).toEqual([
+      "warning: 1 slot that the scheduler has passed is not open in full, the oldest of 2026-10-05T11:50:00Z (allowed: those of the last two minutes)",
+      "failure: 7 runs without an outcome expired more than a minute ago and are not recorded as MISSED",
+    ]);
+  });
+});
+
+it("a missed run is a warning with its reasons, a run without a row a failure", () => {
+  const slots = { from: NOW - 30_000, to: NOW + 30_000, slots: 1, due: 20, twice: 0 };
+  const missed = new Map([
+    ["agent_offline: no agent was online", 3],
+    ["bus_full: the bus had no room for the run", 1],
+  ]);
+  const example = { deployment_id: "d1", slot: NOW - 30_000 };
+  const findings = ledgerFindings({ ...slots, missing: 2, missed, example });
+  expect(findings.map(textOf)).toEqual([
+    "failure: 2 of 20 runs due in the 1 slot from 2026-10-05T12:00:00Z to 2026-10-05T12:01:00Z have neither an outcome nor a pending run, for example that of deployment d1 due in the slot 2026-10-05T12:00:00Z",
+    "warning: 4 runs were MISSED in the 1 slot from 2026-10-05T12:00:00Z to 2026-10-05T12:01:00Z (20 % of those due): 3 × agent_offline: no agent was online; 1 × bus_full: the bus had no room for the run",
+  ]);
+});
+
+it("reports that wait for more than an hour are overdue", () => {
+  const finding = (minutes: number): string =>
+    textOf(insightsFinding({ now: NOW, reports: 12, since: NOW - minutes * 60_000 }));
+  expect(finding(50)).toBe("ok: 12 reports wait to be computed");
+  expect(finding(150)).toBe(
+    "warning: 12 reports wait to be computed, the oldest for 3 h (allowed: 1 h)",
+  );
+  expect(finding(3000)).toMatch(/^failure: .* for 2 days \(allowed: 1 h\)$/);
+  expect(insightsFinding({ now: NOW, reports: 0, since: undefined }).state).toBe("ok");
+});
+
+it("a disk is full from 95 % on", () => {
+  const size = 100 * 1024 * MIB;
+  const finding = (free: number): string => textOf(diskFinding("the disk", { free, size }));
+  expect(finding(0.2 * size)).toBe("ok: the disk has 20 GiB of 100 GiB free (20 %)");
+  expect(finding(0.1 * size)).toBe(
+    "warning: the disk has 10 GiB of 100 GiB free (10 %; allowed: 15 %)",
+  );
+  expect(finding(0.04 * size)).toMatch(/^failure: /);
+});
+
+it("a file of another user than the folder's is a failure: a command was run as root", () => {
+  const own = { path: "/data", mode: 0o40700, uid: 998 };
+  const files = [{ path: "/data/sonde.db-wal", mode: 0o100600, uid: 0 }];
+  expect(folderFindings({ ...own, files }).map(textOf)).toEqual([
+    "failure: /data/sonde.db-wal belongs to user 0, and the data folder to user 998: the service cannot use the file",
+  ]);
+});
+
+it("a subject that a user needs and may not use is a failure", () => {
+  const subjects = [
+    { subject: "sonde.results.paris", needed: true, allowed: false },
+    { subject: "sonde.ticks.*", needed: false, allowed: false },
+  ];
+  expect(
+    permissionFindings({ subjects }, { location: "paris", roles: ["agent"] }).map(textOf),
+  ).toEqual([
+    "failure: the NATS user of this process may not use the subject sonde.results.paris, which it needs",
+  ]);
+});
+
+it("what /readyz says is passed on", () => {
+  const failing = [{ part: "bus", reason: "NATS at nats://a:4222: reconnecting" }];
+  const body = JSON.stringify({ status: "not ready", failing });
+  expect(readinessFindings("http://a/readyz", 503, body).map(textOf)).toEqual([
+    "failure: the process is not ready: bus: NATS at nats://a:4222: reconnecting",
+  ]);
+  expect(readinessFindings("http://a/readyz", 404, "<html>").map(textOf)).toEqual([
+    "failure: http://a/readyz answered 404, as no process of Sonde does",
+  ]);
+});
+
+it("a silent name server is a warning", () => {
+  const answers = [
+    { server: "10.0.0.1", code: "ENOTFOUND" },
+    { server: "10.0.0.2", code: "ETIMEOUT" },
+  ];
+  expect(nameServerFindings(answers).map(textOf)).toEqual([
+    "warning: not all name servers answer (10.0.0.2: ETIMEOUT), which delays calls",
+  ]);
+  expect(nameServerFindings([]).map(textOf)[0]).toMatch(/^warning: no name server answers/);
+});
+
+it("the advice in our errors is what to do", () => {
+  const message =
+    "cannot reach NATS at nats://a:4222 (getaddrinfo: ENOTFOUND a): start nats-server, or set SONDE_NATS_URL";
+  expect(failureOf(new Error(message))).toEqual({
+    state: "failure",
+    finding: "cannot reach NATS at nats://a:4222 (getaddrinfo: ENOTFOUND a)",
+    advice: "start nats-server, or set SONDE_NATS_URL",
+  });
+});
+
+it("a check that fails, hangs or lacks a setting keeps no other from its result", async () => {
+  const checks = [
+    { name: "hangs", run: () => new Promise<never>(() => undefined) },
+    { name: "fails", run: () => Promise.reject(new Error("no luck: try again")) },
+    { name: "lacks", needs: ["natsUrls"] as const, run: async () => [] },
+    { name: "works", run: async () => [{ state: "ok", finding: "it is there" }] as const },
+  ];
+  const findings = await runChecks(checks, new Set(["natsUrls"]), 20);
+  expect(findings.map(({ check, state }) => `${check} ${state}`)).toEqual([
+    "hangs failure",
+    "fails failure",
+    "lacks skipped",
+    "works ok",
+  ]);
+  const lines = tableOf(
+    { version: "1.1.0", time: "", roles: ["agent"], state: "failure", findings },
+    60,
+  ).split("\n");
+  expect(lines).toContain("FAILURE  fails  No luck");
+  expect(lines).toContain("                → try again");
+  expect(lines).toContain("2 failures, 0 warnings.");
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60);
+});
+
+it("durations, sizes and shares are short", () => {
+  expect([850, 2300, 42_000, 840_000, 3 * 3_600_000, 9 * 86_400_000].map(lengthOf)).toEqual([
+    "850 ms",
+    "2.3 s",
+    "42 s",
+    "14 min",
+    "3 h",
+    "9 days",
+  ]);
+  expect([0, 512, 921 * 1024, 1.5 * MIB, 300 * MIB].map(sizeOf)).toEqual([
+    "0 bytes",
+    "512 bytes",
+    "921 KiB",
+    "1.5 MiB",
+    "300 MiB",
+  ]);
+  expect([0, 0.004, 0.25].map(percent)).toEqual(["0 %", "0.4 %", "25 %"]);
+});
