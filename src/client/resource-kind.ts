@@ -54,7 +54,7 @@ export interface ResourceKind {
 
 export const ID = column("ID", "id");
 export const NAME = column("NAME", "meta.name", { shrinks: true });
-export const TAGS = column("TAGS", "meta.tags", { shrinks: true });
+export const TAGS = column("TAGS", "meta.tags", { shrinks: "first" });
 
 export const BY_TAG: ListFilter = {
   flags: "--tag <tag>",

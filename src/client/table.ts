@@ -15,14 +15,14 @@ export interface Column<T> {
   /** Null appears as `-`. */
   readonly cell: (row: T) => string | number | null | undefined;
   readonly align?: "right";
-  /** Of several such columns, the widest gives way first when the terminal is narrow. */
-  readonly shrinks?: true;
+  /** Gives way on a narrow terminal: those that say `first`, then the widest of the others. */
+  readonly shrinks?: true | "first";
   /** Says nothing that the text does not say. */
   readonly color?: (row: T) => Color | undefined;
 }
 
 const GAP = "  ";
-const LEAST_WIDTH = 8;
+const LEAST_WIDTH = 6;
 
 export function tableOf<T>(
   columns: readonly Column<T>[],
@@ -60,18 +60,20 @@ function shrunk(
   width: number,
 ): number[] {
   const widths = [...needed];
-  const room = width - GAP.length * (columns.length - 1);
-  const sum = (): number => widths.reduce((total, each) => total + each, 0);
-  while (sum() > room) {
-    const [widest] = columns
-      .map(({ shrinks, heading }, n) => ({
-        n,
-        over: shrinks ? (widths[n] ?? 0) - Math.max(LEAST_WIDTH, heading.length) : 0,
-      }))
-      .filter(({ over }) => over > 0)
-      .toSorted((a, b) => (widths[b.n] ?? 0) - (widths[a.n] ?? 0));
-    if (!widest) break;
-    widths[widest.n] = (widths[widest.n] ?? 0) - 1;
-  }
+  let over = widths.reduce((sum, each) => sum + each, GAP.length * (columns.length - 1)) - width;
+  for (const turn of ["first", true] as const)
+    while (over > 0) {
+      const widest = columns
+        .map(({ shrinks, heading }, n) => ({
+          n,
+          shrinks,
+          least: Math.max(LEAST_WIDTH, heading.length),
+        }))
+        .filter(({ n, shrinks, least }) => shrinks === turn && (widths[n] ?? 0) > least)
+        .reduce((a, b) => ((widths[b.n] ?? 0) > (widths[a] ?? 0) ? b.n : a), -1);
+      if (widest === -1) break;
+      widths[widest] = (widths[widest] ?? 0) - 1;
+      over -= 1;
+    }
   return widths;
 }

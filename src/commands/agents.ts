@@ -1,10 +1,13 @@
 // `sonde agents`: lists the agents of all locations, and takes one out of service for a while.
 import type { Command } from "commander";
+import { tableOf } from "../client/table.ts";
+import type { Column } from "../client/table.ts";
 import { agentStateOf, describeAgent } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import { invalid } from "../model/errors.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
 import { show } from "../model/validate.ts";
+import { screenOf } from "./api-client.ts";
 import { audit, examples, withStore } from "./command.ts";
 import type { Context } from "./command.ts";
 
@@ -33,7 +36,12 @@ const listAgents = ({ config, print }: Context, { json }: { readonly json?: true
     const now = await store.now();
     const agents = await store.agents.list();
     if (json) for (const agent of agents) print(`${JSON.stringify(lineOf(agent, now))}\n`);
-    else print(agents.length === 0 ? "no agent has been seen yet\n" : tableOf(agents, now));
+    else
+      print(
+        agents.length === 0
+          ? "no agent has been seen yet\n"
+          : tableOf(columnsAt(now), agents, screenOf()),
+      );
   });
 
 const drainAgent = (
@@ -63,44 +71,30 @@ const lineOf = (agent: ListedAgent, now: number) => ({
   remote_addr: agent.remote_addr,
 });
 
-const HEADINGS = [
-  "LOCATION",
-  "AGENT",
-  "STATE",
-  "VERSION",
-  "RUNNING",
-  "HELD",
-  "SPOOLED",
-  "CLOCK",
-  "SEEN",
+const columnsAt = (now: number): readonly Column<ListedAgent>[] => [
+  { heading: "LOCATION", cell: ({ location_id }) => location_id },
+  { heading: "AGENT", cell: ({ agent_id }) => agent_id },
+  { heading: "STATE", cell: (agent) => stateOf(agent, now) },
+  { heading: "VERSION", cell: ({ version }) => version },
+  {
+    heading: "RUNNING",
+    cell: ({ capacity, in_flight }) => (capacity === null ? in_flight : `${in_flight}/${capacity}`),
+  },
+  { heading: "HELD", cell: ({ held }) => held },
+  { heading: "SPOOLED", cell: ({ spool_reports }) => spool_reports },
+  {
+    heading: "CLOCK",
+    cell: ({ clock_offset_ms: offset }) => (offset === null ? "?" : clockOf(offset)),
+  },
+  {
+    heading: "SEEN",
+    cell: ({ last_seen }) => `${Math.max(0, Math.round((now - last_seen) / 1000))} s ago`,
+  },
 ];
 
-function tableOf(agents: readonly ListedAgent[], now: number): string {
-  const rows = [HEADINGS, ...agents.map((agent) => cellsOf(agent, now))];
-  const widths = HEADINGS.map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows
-    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "))
-    .map((line) => `${line.trimEnd()}\n`)
-    .join("");
-}
-
-function cellsOf(agent: ListedAgent, now: number): string[] {
-  const { capacity, in_flight, clock_offset_ms: offset } = agent;
+function stateOf(agent: ListedAgent, now: number): string {
   const state = agentStateOf(agent, now);
-  const isAwaited = agent.drain_ordered && state !== "DRAINING";
-  return [
-    agent.location_id,
-    agent.agent_id,
-    isAwaited ? `${state}, to drain` : state,
-    agent.version,
-    capacity === null ? String(in_flight) : `${in_flight}/${capacity}`,
-    String(agent.held),
-    String(agent.spool_reports),
-    offset === null ? "?" : clockOf(offset),
-    `${Math.max(0, Math.round((now - agent.last_seen) / 1000))} s ago`,
-  ];
+  return agent.drain_ordered && state !== "DRAINING" ? `${state}, to drain` : state;
 }
 
 /** `offset`: by how much the hub's time is ahead, in milliseconds. */
