@@ -2,6 +2,7 @@
 // and lists are printed.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
 import type { Command } from "commander";
 import { createApi } from "../client/api.ts";
@@ -123,17 +124,20 @@ export async function printList(
     process.stderr.write(`there are more ${noun}: --limit sets how many are shown\n`);
 }
 
-/** The JSON object in a file, or on stdin where the file is `-`. Throws for anything else. */
-export function readJsonFile(file: string): Json {
-  let text: string;
+/** All of it, however slowly it comes. */
+export const readStdin = (): Promise<string> => text(process.stdin);
+
+/** The JSON object in a file, or on stdin where the file is `-`. Rejects for anything else. */
+export async function readJsonFile(file: string): Promise<Json> {
+  let content: string;
   try {
-    text = readFileSync(file === "-" ? 0 : file, "utf8");
+    content = file === "-" ? await readStdin() : readFileSync(file, "utf8");
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw invalid(`--file: cannot read ${show(file)} (${code})`, { cause });
   }
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(content);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
   } catch (cause) {
     throw invalid(`--file: ${show(file)} is not JSON (${(cause as Error).message})`, { cause });

@@ -1,10 +1,16 @@
 // `sonde env`: the variables of workspaces, which calls use, over the API.
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { pathOf } from "../client/api.ts";
 import { column, numberColumn } from "../client/columns.ts";
 import { textOf } from "../client/fields.ts";
-import { addApiOptions, addListOptions, openApi, printList, printObject } from "./api-client.ts";
+import {
+  addApiOptions,
+  addListOptions,
+  openApi,
+  printList,
+  printObject,
+  readStdin,
+} from "./api-client.ts";
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
@@ -59,7 +65,7 @@ function addChanges(env: Command, context: Context): void {
   )
     .argument("<value>", "its value; -: from stdin")
     .action(async (workspace: string, name: string, given: string, options: ApiOptions) => {
-      const value = given === "-" ? readFileSync(0, "utf8").replace(/\r?\n$/, "") : given;
+      const value = given === "-" ? (await readStdin()).replace(/\r?\n$/, "") : given;
       const path = pathOf`/environment/${workspace}/${name}`;
       const set = await openApi(context, options).send("POST", path, { body: { value } });
       if (options.json) printObject(context, set);

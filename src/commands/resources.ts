@@ -177,7 +177,7 @@ function addBodyOptions(command: Command, kind: ResourceKind): Command {
 /** Of the file, if any, with the fields of the options over it. Rejects if it is empty. */
 async function bodyOf(api: Api, kind: ResourceKind, options: WriteOptions): Promise<Json> {
   // An object as `get` prints it; the API sets the id.
-  const { id: _id, ...given } = options.file === undefined ? {} : readJsonFile(options.file);
+  const { id: _id, ...given } = options.file === undefined ? {} : await readJsonFile(options.file);
   const values = options as unknown as Values;
   const fields = kind.fields.filter(({ flags }) => values[nameOf(flags)] !== undefined);
   if (fields.length === 0 && options.file === undefined)

@@ -60,6 +60,15 @@ async function sondeWith(settings: Record<string, string>, ...args: string[]): P
 }
 const sonde = (...args: string[]): Promise<Ran> => sondeWith({}, ...args);
 
+/** The environment of a shell that starts the program. */
+const settings = () => ({
+  PATH: process.env["PATH"],
+  NODE: process.execPath,
+  MAIN,
+  SONDE_API_URL: url,
+  SONDE_API_KEY: key,
+});
+
 describe("a call", () => {
   it("is created, read, changed and deleted by its name", async () => {
     const flags = ["--url", `${target.url}/200`, "--header", "Accept: text/plain"];
@@ -298,16 +307,17 @@ it("completes commands, options and values in bash", async () => {
   ]);
 });
 
+it("reads an object from a pipe that fills slowly", async () => {
+  const made = '{"meta":{"name":"Piped"},"request":{"url":"https://shop.example/"}}';
+  const script = `(sleep 1; echo '${made}') | "$NODE" "$MAIN" calls create --file -`;
+  const { stdout } = await bash("bash", ["--norc", "-c", script], { env: settings() });
+  expect(stdout).toMatch(/^created call \w+ \(Piped\)\n$/);
+  await sonde("calls", "delete", "Piped");
+});
+
 it("stops without a word when its reader has gone", async () => {
   const script = 'set -o pipefail; "$NODE" "$MAIN" calls list --json | head -c 10; echo " $?"';
-  const env = {
-    PATH: process.env["PATH"],
-    NODE: process.execPath,
-    MAIN,
-    SONDE_API_URL: url,
-    SONDE_API_KEY: key,
-  };
-  const { stdout, stderr } = await bash("bash", ["--norc", "-c", script], { env });
+  const { stdout, stderr } = await bash("bash", ["--norc", "-c", script], { env: settings() });
   expect([stdout, stderr]).toEqual([expect.stringMatching(/^\{"id":"\w{3} 0\n$/), ""]);
 });
 
