@@ -14,6 +14,14 @@ export interface Greeted {
   readonly publicUrl: string | undefined;
 }
 
+const TOUR = [
+  "",
+  "  Or, in another terminal:",
+  "",
+  "  npm run --silent sonde -- calls list",
+  "  npm run --silent sonde -- run 'Demo: slow' --wait",
+];
+
 /** Nothing where this process does not run the API. */
 export function greeting(
   { api, ops, firstKey }: Pick<System, "api" | "ops" | "firstKey">,
@@ -34,6 +42,7 @@ export function greeting(
         ]
       : []),
     ...keyLines(firstKey(), dataDir, `${apiUrl}/api/2/calls/?debug=1`),
+    ...(demo ? TOUR : []),
     "",
     "",
   ].join("\n");
