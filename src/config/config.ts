@@ -78,8 +78,9 @@ export function renderConfig(config: Config): string {
   const values: Readonly<Record<string, Config[keyof Config]>> = config;
   const lines = settings().map(([name, { env, secret }]) => {
     const value = values[name];
-    const isHidden = value && (secret || String(value).includes("\n"));
-    return `${env}=${isHidden ? "[set]" : String(value ?? "")}`;
+    // What is not a list or a plain value stands only in secrets.
+    const text = typeof value === "object" && !Array.isArray(value) ? "" : String(value ?? "");
+    return `${env}=${value && (secret || text.includes("\n")) ? "[set]" : text}`;
   });
   return `${lines.join("\n")}\n`;
 }

@@ -165,7 +165,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     const client = httpClient(await first.api(), keyFile(folder.dataDir));
     await demoMade(folder, client);
     const { port } = JSON.parse(demoFile(folder)) as { readonly port: number };
-    expect(first.stdout()).toContain(`http://127.0.0.1:${port}/steady`);
+    expect(first.stdout()).toContain(`http://127.0.0.1:${port}/`);
     await using second = startSonde(["serve", "--demo"], options);
     expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(second.stderr()).toBe(anotherAtWork(folder));
