@@ -24,6 +24,7 @@ const ownProcess = [
   "test/main/**/*.test.ts",
   "test/web/**/*.test.ts",
   "test/deploy/**/*.test.ts",
+  "test/docs/**/*.test.ts",
   "test/bench/smoke.test.ts",
   // Replaces a Node module.
   "test/agent/http/self-connection.test.ts",

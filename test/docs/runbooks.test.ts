@@ -1,0 +1,199 @@
+// The runbooks agree with the alerts, the program and its metrics; and each diagnosis runs against a
+// live system.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join, normalize } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { runCommand } from "../../src/commands/command-line.ts";
+import { SERVICES, startLiveShell } from "./live-shell.ts";
+import type { LiveShell, ServiceName } from "./live-shell.ts";
+import {
+  anchorsIn,
+  exitCodesOf,
+  FOLDER,
+  linksIn,
+  metricsIn,
+  readPages,
+  recordedIn,
+  sondeCommandsIn,
+  sondeMentionsIn,
+} from "./runbook-pages.ts";
+import type { Page } from "./runbook-pages.ts";
+
+interface RuleFile {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert?: string;
+      readonly record?: string;
+      readonly labels?: { readonly severity?: string };
+      readonly annotations?: { readonly runbook_url: string };
+    }[];
+  }[];
+}
+
+const RULES = ["sonde", "calls"].flatMap((file) => {
+  const text = readFileSync(`deploy/prometheus/rules/${file}.yml`, "utf8");
+  return (parse(text) as RuleFile).groups.flatMap(({ rules }) => rules);
+});
+const ALERTS = RULES.filter((rule) => rule.alert !== undefined);
+const PAGES = readPages();
+const README = PAGES.find(({ name }) => name === "README") as Page;
+const isOfAlert = ({ name }: Page): boolean => name.startsWith("Sonde");
+
+describe("the pages of alerts", () => {
+  it("are those that the rules link to", () => {
+    const linked = ALERTS.map(
+      ({ annotations }) => /([^/]*)\.md$/.exec(annotations?.runbook_url ?? "")?.[1],
+    );
+    expect(linked).toEqual(ALERTS.map(({ alert }) => alert));
+    expect(new Set(PAGES.filter(isOfAlert).map(({ name }) => name))).toEqual(new Set(linked));
+  });
+
+  it("have the four sections, and name themselves", () => {
+    for (const { name, text, sections } of PAGES.filter(isOfAlert)) {
+      expect(sections, name).toEqual(["Meaning", "Impact", "Diagnosis", "Mitigation"]);
+      expect(text, name).toMatch(`# ${name}\n`);
+    }
+  });
+
+  it("are listed with their severities, and so are tasks", () => {
+    const listed = new Map(
+      [...README.text.matchAll(/^\| \[([\w-]+)\]\(\1\.md\) +\| ([^|]*?) *\|/gm)].map(
+        ([, name = "", severities = ""]) => [name, severities],
+      ),
+    );
+    const others = PAGES.filter((page) => page !== README).map(({ name }) => name);
+    expect(new Set(listed.keys())).toEqual(new Set(others));
+    const severities = Map.groupBy(ALERTS, ({ alert }) => alert ?? "");
+    for (const [alert, rules] of severities) {
+      const given = new Set(rules.map(({ labels }) => labels?.severity));
+      expect(new Set(listed.get(alert)?.split(", ")), alert).toEqual(given);
+    }
+  });
+});
+
+describe("what pages name exists", () => {
+  it("links", () => {
+    const broken = PAGES.flatMap(({ name, text }) =>
+      linksIn(text)
+        .filter((link) => !leads(link, text))
+        .map((link) => `${name}: ${link}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("commands of the program", async () => {
+    const faults: string[] = [];
+    for (const { name, text, blocks } of PAGES) {
+      const inBlocks = blocks.flatMap((block) => sondeCommandsIn(block.text));
+      const inText = sondeMentionsIn(text);
+      for (const command of [...inBlocks, ...inText]) {
+        const fault = await faultOf(command, { groups: inText.includes(command) });
+        if (fault !== undefined) faults.push(`${name}: sonde ${command}: ${fault}`);
+      }
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it("recording rules", () => {
+    const recorded = new Set(RULES.map(({ record }) => record));
+    const unknown = PAGES.flatMap(({ text }) => recordedIn(text)).filter(
+      (rule) => !recorded.has(rule),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  it("the shell understands each block", () => {
+    for (const { name, blocks } of PAGES) {
+      const input = blocks.map(({ text }) => text).join("\n");
+      const { status, stderr } = spawnSync("bash", ["-n"], { input, encoding: "utf8" });
+      expect(status, `${name}: ${stderr}`).toBe(0);
+    }
+  });
+});
+
+/** Whether a link of a page has a target. */
+function leads(link: string, page: string): boolean {
+  const [file = "", anchor] = link.split("#");
+  const path = normalize(join(FOLDER, file));
+  if (file !== "" && !existsSync(path)) return false;
+  if (anchor === undefined) return true;
+  return anchorsIn(file === "" ? page : readFileSync(path, "utf8")).includes(anchor);
+}
+
+/** What is wrong with a command of the program, if anything, by its help. */
+async function faultOf(command: string, { groups = false } = {}): Promise<string | undefined> {
+  const words = command.split(/ +/);
+  const before = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word));
+  const path = before === -1 ? words : words.slice(0, before);
+  let help = "";
+  await runCommand([...path, "--help"], {}, (text) => (help += text));
+  const [, usage = "", rest = ""] = /^Usage: sonde ([a-z -]+?)(?= [[<]|\n)(.*)$/m.exec(help) ?? [];
+  if (!`${path.join(" ")} `.startsWith(`${usage} `)) return "there is no such command";
+  if (!groups && rest.includes("[command]")) return `the group ${usage} needs a command`;
+  const options = command.match(/(?<= )--[a-z-]+/g) ?? [];
+  const unknown = options.find((option) => !new RegExp(`${option}\\b`).test(help));
+  return unknown && `it takes no ${unknown}`;
+}
+
+describe("against a live system", { timeout: 300_000 }, () => {
+  let live: LiveShell;
+
+  beforeAll(async () => {
+    const setup = README.blocks.filter(({ mark }) => mark === "setup").map(({ text }) => text);
+    live = await startLiveShell(setup.join("\n"));
+  }, 120_000);
+  afterAll(() => live[Symbol.asyncDispose]());
+
+  it("every metric exists", async () => {
+    const known = `${await live.metrics()}\n${readFileSync("docs/metrics.md", "utf8")}`;
+    const exists = (metric: string): boolean => {
+      const base = metric.replace(/_(?:bucket|sum|count)$/, "");
+      const end = metric.endsWith("_") ? "" : "\\b";
+      return new RegExp(`\\b(?:${metric}|${base})${end}`).test(known);
+    };
+    const unknown = PAGES.flatMap(({ name, text }) =>
+      metricsIn(text)
+        .filter((metric) => !exists(metric))
+        .map((metric) => `${name}: ${metric}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  it("every diagnosis runs", async () => {
+    const queue = PAGES.filter((page) => isOfAlert(page) || page === README).flatMap(diagnosisOf);
+    const faults: string[] = [];
+    const work = async (): Promise<void> => {
+      for (let next = queue.shift(); next; next = queue.shift()) {
+        const { page, text, codes, service } = next;
+        const { code, output } = await live.run(text, service);
+        // An exit code that is allowed may come of a command that could not begin.
+        if (!codes.includes(code ?? -1) || output.startsWith("sonde: "))
+          faults.push(`${page} exits with ${code}\n${text}\n${output}`);
+      }
+    };
+    await Promise.all([work(), work(), work()]);
+    expect(faults.join("\n\n")).toBe("");
+  });
+});
+
+const DIAGNOSES = ["Diagnosis", "The first two minutes"];
+
+function diagnosisOf({ name, text, blocks }: Page) {
+  const service = serviceOf(text);
+  return blocks
+    .filter(({ section }) => DIAGNOSES.includes(section))
+    .flatMap((block) => {
+      const codes = exitCodesOf(block);
+      return codes ? [{ page: name, text: block.text, codes, service }] : [];
+    });
+}
+
+/** Whose `$OPS` a page means. */
+function serviceOf(text: string): ServiceName {
+  const said = /`\$(?:OPS|SERVICE)` is (?:that of )?(?:the|an) (\w+)(?:'s)?/
+    .exec(text)?.[1]
+    ?.toLowerCase();
+  return SERVICES.find((service) => service === said) ?? "api";
+}
