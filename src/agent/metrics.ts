@@ -17,11 +17,13 @@ function makersOf(registry: Registry) {
 
 export function createAgentMetrics(registry: Registry) {
   const { counter, gauge, histogram } = makersOf(registry);
+  const runs = counter("sonde_agent_runs_total", "Finished calls by result, MISSED included.", [
+    "result",
+  ]);
+  runs.inc({ result: "MISSED" }, 0);
   return {
     ...createSpoolMetrics(registry),
-    runs: counter("sonde_agent_runs_total", "Finished calls by result, MISSED included.", [
-      "result",
-    ]),
+    runs,
     inFlightRuns: gauge("sonde_agent_in_flight_runs", "Runs in flight."),
     capacity: gauge("sonde_agent_capacity_runs", "Maximum runs in flight."),
     heldTicks: gauge(
