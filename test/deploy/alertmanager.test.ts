@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { startAlertmanager } from "../support/alertmanager.ts";
 import { findProgram } from "../support/programs.ts";
-import { alertNames } from "./rules.ts";
+import { alertNames } from "../support/alert-rules.ts";
 
 const FILE = "deploy/alertmanager/alertmanager.yml";
 

@@ -28,7 +28,7 @@ import {
   workloadsOf,
 } from "./manifests.ts";
 import type { Container, Example, Manifest, Workload } from "./manifests.ts";
-import { ruleGroups } from "./rules.ts";
+import { ruleGroups } from "../support/alert-rules.ts";
 
 const rendered = Object.fromEntries(
   await Promise.all(EXAMPLES.map(async (example) => [example, await render(...valuesOf(example))])),

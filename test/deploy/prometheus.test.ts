@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { findProgram } from "../support/programs.ts";
 import { SHIPPED_CONFIG, startPrometheus } from "../support/prometheus.ts";
-import { alertNames, alertRules, RULES, ruleTests, RULE_TESTS } from "./rules.ts";
+import { alertNames, alertRules, RULES, ruleTests, RULE_TESTS } from "../support/alert-rules.ts";
 
 const runProgram = promisify(execFile);
 
@@ -85,7 +85,8 @@ const formOf = (name: string, labels: Readonly<Record<string, string>>): string 
 
 const severitiesOf = (name: string): string => {
   const given = alertRules.filter(({ alert }) => alert === name);
-  return [...new Set(given.map(({ labels }) => labels["severity"]))].toSorted().join(", ");
+  const severities = new Set(given.map(({ labels }) => labels["severity"] ?? ""));
+  return [...severities].toSorted((a, b) => a.localeCompare(b)).join(", ");
 };
 
 it("names the processes that stand in for one another, and the location of agents", async () => {
@@ -106,7 +107,11 @@ it("names the processes that stand in for one another, and the location of agent
       const samples = await prometheus.query("sort(up)");
       return samples
         .toSorted((a, b) => (a.labels["instance"] ?? "").localeCompare(b.labels["instance"] ?? ""))
-        .map(({ labels: { __name__: _, instance: _instance, ...labels } }) => labels);
+        .map(({ labels: { job, service, location } }) => ({
+          job,
+          service,
+          ...(location !== undefined && { location }),
+        }));
     })
     .toEqual([
       labelled("api"),

@@ -13,6 +13,15 @@ import { expectOneRowForEachSlot, expectStatisticsOfRows, readLedger } from "./l
 import type { Ledger } from "./ledger.ts";
 import { aCall, insertKey } from "./runs.ts";
 
+const everyMinute = {
+  owner: "ann",
+  owner_org: null,
+  target_kind: "call",
+  between_calls_delay: 0,
+  location_id: "local",
+  frequency: 1,
+} as const;
+
 /**
  * Stores calls with one-minute schedules, spread over the minute, by default active since its start.
  */
@@ -26,14 +35,9 @@ export async function deployMany(
   const active_from = since ?? slotOf(now);
   await insertKey(store, now);
   const schedules = Array.from({ length: count }, (_, n): Schedule => ({
+    ...everyMinute,
     deployment_id: `deployment-${n}`,
-    owner: "ann",
-    owner_org: null,
     target_id: `call-${n}`,
-    target_kind: "call",
-    between_calls_delay: 0,
-    location_id: "local",
-    frequency: 1,
     run_delay: Math.floor((60 * n) / count),
     active_from,
   }));
@@ -47,6 +51,32 @@ export async function deployMany(
     await store.schedules.set(schedule);
   }
   return schedules;
+}
+
+/** Stores a call that runs `count` times a minute at a location. */
+export async function deployOften(
+  store: Store,
+  { id, url, location = "local", count }: OftenDeployed,
+): Promise<void> {
+  const active_from = slotOf(await store.now());
+  await store.documents.insert(aCall({ id, url }));
+  for (let n = 0; n < count; n += 1)
+    await store.schedules.set({
+      ...everyMinute,
+      deployment_id: `deployment-${id}-${n}`,
+      target_id: id,
+      location_id: location,
+      run_delay: Math.floor((60 * n) / count),
+      active_from,
+    });
+}
+
+export interface OftenDeployed {
+  readonly id: string;
+  readonly url: string;
+  /** Default: `local`. */
+  readonly location?: string;
+  readonly count: number;
 }
 
 /** Resolves when every run due before `due` has an outcome; rejects after `withinMs`. */

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import { freePort } from "./free-port.ts";
 import { track } from "./no-leftovers.ts";
+import type { SondeProcess } from "./process.ts";
 import { findProgram } from "./programs.ts";
 
 export const SHIPPED_CONFIG = "deploy/prometheus/prometheus.yml";
@@ -112,6 +113,17 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
     [Symbol.asyncDispose]: end,
   };
 }
+
+/** Of processes by the names that deploy/compose.yaml would give them. */
+export const targetsOf = (
+  processes: Readonly<Record<string, SondeProcess>>,
+): Promise<ScrapedTarget[]> =>
+  Promise.all(
+    Object.entries(processes).map(async ([name, sonde]) => ({
+      url: await sonde.ops(),
+      labels: { __meta_dns_name: name },
+    })),
+  );
 
 const targetGroup = ({ url, labels }: ScrapedTarget) => ({ targets: [new URL(url).host], labels });
 

@@ -1,0 +1,199 @@
+// Planted faults fire the alerts that belong to them: the shipped rules, in a Prometheus that scrapes
+// real processes each second.
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { quickRules } from "../support/alert-rules.ts";
+import { deployOften } from "../support/deployments.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { startPrometheus, targetsOf } from "../support/prometheus.ts";
+import type { Alert, Prometheus } from "../support/prometheus.ts";
+import { startService } from "../support/service.ts";
+import { startTarget } from "../support/target-server.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+
+/** A minute of the rules is a second. */
+const TIMES = 60;
+const STEPPING = fileURLToPath(new URL("../support/stepping-clock.ts", import.meta.url));
+
+interface Fired {
+  readonly name: string;
+  readonly severity: "critical" | "warning";
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+const firing = async (prometheus: Prometheus): Promise<Alert[]> =>
+  (await prometheus.alerts()).filter(({ state }) => state === "firing");
+
+const namesOf = (alerts: readonly Alert[]): string[] => [
+  ...new Set(alerts.map(({ name }) => name)),
+];
+
+const untilQuiet = (prometheus: Prometheus): Promise<void> =>
+  expect
+    .poll(async () => namesOf(await firing(prometheus)), { timeout: 90_000, interval: 500 })
+    .toEqual([]);
+
+/** Resolves once each of these has fired. */
+async function untilFired(prometheus: Prometheus, expected: readonly Fired[]): Promise<void> {
+  const seen: Alert[] = [];
+  await expect
+    .poll(
+      async () => {
+        seen.push(...(await firing(prometheus)));
+        return expected.filter((each) => !seen.some((alert) => fits(alert, each)));
+      },
+      { timeout: 90_000, interval: 500 },
+    )
+    .toEqual([]);
+}
+
+const fits = (alert: Alert, { name, severity, labels = {} }: Fired): boolean =>
+  alert.name === name &&
+  alert.labels["severity"] === severity &&
+  Object.entries(labels).every(([label, value]) => alert.labels[label] === value);
+
+const criticalOf = async (prometheus: Prometheus): Promise<string[]> =>
+  (await firing(prometheus))
+    .filter(({ labels }) => labels["severity"] === "critical")
+    .map(({ name, labels: { location, service, call_id, reason } }) =>
+      [name, location ?? service ?? call_id ?? reason].filter(Boolean).join(" "),
+    );
+
+describe.concurrent("alerts fire, and none that is critical and unrelated", () => {
+  it("for agents killed and cut off, a location without agents, a clock, and a target that fails", async () => {
+    let fails = false;
+    await using target = await startTarget((_, response) => {
+      response.statusCode = fails ? 500 : 200;
+      response.end();
+    });
+    await using service = await startService({
+      deployments: 0,
+      settings: { SONDE_EGRESS_ALLOW: target.authority },
+    });
+    await using line = await startTcpProxy(Number(new URL(service.natsUrl).port));
+    using rules = quickRules(TIMES);
+    const { url } = target;
+    await deployOften(service.store, { id: "fragile", location: "paris", url, count: 20 });
+    await deployOften(service.store, { id: "in-tokyo", location: "tokyo", url, count: 5 });
+    await deployOften(service.store, { id: "in-osaka", location: "osaka", url, count: 20 });
+    const hub = service.start("api,scheduler,aggregator");
+    const agentAt = (location: string, settings = {}) =>
+      service.start("agent", { SONDE_LOCATION: location, ...settings });
+    const skewed = agentAt("paris", {
+      NODE_OPTIONS: `--import=${STEPPING}`,
+      CLOCK_STEPS: "600000",
+    });
+    const killed = [agentAt("paris"), agentAt("tokyo")] as const;
+    const cutOff = agentAt("osaka", { SONDE_NATS_URL: `nats://127.0.0.1:${line.port}` });
+    const targets = await targetsOf({
+      hub,
+      "agent-paris-1": skewed,
+      "agent-paris-2": killed[0],
+      "agent-tokyo-1": killed[1],
+      "agent-osaka-1": cutOff,
+    });
+    await using prometheus = await startPrometheus({ ruleFiles: rules.files, targets });
+    await expect
+      .poll(() => prometheus.query('count(sonde_agents{state="online"} == 1) == 2'), {
+        timeout: 60_000,
+      })
+      .not.toEqual([]);
+    await expect
+      .poll(() => prometheus.query("count(sonde:probe_success:newest == 1) == 3"), {
+        timeout: 90_000,
+      })
+      .not.toEqual([]);
+    await untilQuiet(prometheus);
+
+    fails = true;
+    line.cut();
+    skewed.signal("SIGUSR2");
+    for (const each of killed) each.signal("SIGKILL");
+    await untilFired(prometheus, [
+      { name: "SondeAgentOffline", severity: "warning", labels: { location: "paris" } },
+      { name: "SondeProcessDown", severity: "warning", labels: { service: "agent-paris" } },
+      { name: "SondeLocationWithoutAgents", severity: "critical", labels: { location: "tokyo" } },
+      { name: "SondeProcessDown", severity: "critical", labels: { service: "agent-tokyo" } },
+      { name: "SondeNatsUnreachable", severity: "warning", labels: { location: "osaka" } },
+      { name: "SondeSpoolGrowing", severity: "warning", labels: { location: "osaka" } },
+      { name: "SondeClockSkewed", severity: "warning", labels: { service: "agent-paris" } },
+      { name: "SondeCallFailing", severity: "critical", labels: { call_id: "fragile" } },
+      {
+        name: "SondeErrorBudgetBurn",
+        severity: "critical",
+        labels: { call_id: "fragile", window: "1h" },
+      },
+    ]);
+    const related = [
+      "SondeLocationWithoutAgents tokyo",
+      "SondeLocationWithoutAgents osaka",
+      "SondeProcessDown tokyo",
+      "SondeCallFailing fragile",
+      "SondeErrorBudgetBurn fragile",
+      "SondeRunsMissed started_late",
+      "SondeRunsMissed agent_lost",
+      "SondeRunsMissed agent_offline",
+    ];
+    expect(related).toEqual(expect.arrayContaining(await criticalOf(prometheus)));
+  });
+
+  it("for NATS and PostgreSQL stopped, and end once they are back", async () => {
+    await using postgres = await startPostgres();
+    await using nats = await startNatsServer();
+    await using service = await startService({
+      deployments: 30,
+      natsUrl: nats.url,
+      databaseUrl: await postgres.createDatabase(),
+    });
+    using rules = quickRules(TIMES);
+    const targets = await targetsOf({
+      api: service.start("api"),
+      scheduler: service.start("scheduler"),
+      aggregator: service.start("aggregator"),
+      "agent-local-1": service.start("agent"),
+    });
+    await using prometheus = await startPrometheus({ ruleFiles: rules.files, targets });
+    await expect
+      .poll(() => prometheus.query("sonde_aggregator_last_recorded_timestamp_seconds"), {
+        timeout: 90_000,
+      })
+      .not.toEqual([]);
+    await untilQuiet(prometheus);
+
+    await nats.kill();
+    await untilFired(prometheus, [
+      { name: "SondeNatsUnreachable", severity: "critical", labels: { service: "scheduler" } },
+      { name: "SondeNatsUnreachable", severity: "critical", labels: { service: "aggregator" } },
+      { name: "SondeNatsUnreachable", severity: "warning", labels: { location: "local" } },
+    ]);
+    const withoutNats = ["NatsUnreachable", "BeatStopped", "ResultsNotStored", "RunsMissed"];
+    await expectCritical(prometheus, [...withoutNats, "LocationWithoutAgents"]);
+    await nats.restart();
+    await untilQuiet(prometheus);
+
+    await postgres.kill();
+    await untilFired(prometheus, [
+      { name: "SondeDatabaseUnreachable", severity: "critical", labels: { service: "api" } },
+      { name: "SondeDatabaseUnreachable", severity: "critical", labels: { service: "scheduler" } },
+      { name: "SondeDatabaseUnreachable", severity: "critical", labels: { service: "aggregator" } },
+    ]);
+    await expectCritical(prometheus, [
+      "DatabaseUnreachable",
+      "BeatStopped",
+      "ResultsNotStored",
+      "ApiErrors",
+    ]);
+    await postgres.start();
+    await untilQuiet(prometheus);
+  });
+});
+
+/** That all critical alerts have one of these names. */
+async function expectCritical(prometheus: Prometheus, related: readonly string[]): Promise<void> {
+  const alerts = (await firing(prometheus)).filter(
+    ({ labels }) => labels["severity"] === "critical",
+  );
+  const names = related.map((name) => `Sonde${name}`);
+  expect(names).toEqual(expect.arrayContaining(namesOf(alerts)));
+}

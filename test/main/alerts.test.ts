@@ -1,0 +1,82 @@
+// The alert rules against the metrics of a running system, in which nothing is wrong.
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { quickRules, rules, selectorsOf } from "../support/alert-rules.ts";
+import { deployOften } from "../support/deployments.ts";
+import { startPrometheus, targetsOf } from "../support/prometheus.ts";
+import type { Alert, Prometheus } from "../support/prometheus.ts";
+import { startService } from "../support/service.ts";
+
+/** A minute of the rules is a second. */
+const TIMES = 60;
+const QUIET_FOR_MS = 10_000;
+
+/** Series that a healthy system does not have: selectors that begin so. */
+const NOT_YET: Readonly<Record<string, string>> = {
+  'sonde_api_requests_total{status=~"5.."}': "the API has not failed",
+  sonde_credential_expiry_timestamp_seconds: "the test's servers ask for no credentials",
+  probe_ssl_earliest_cert_expiry: "the target speaks plain HTTP",
+  "sonde:probe_latency_seconds:median1w": "takes a day of results",
+};
+
+const isExpected = (selector: string): boolean =>
+  !Object.keys(NOT_YET).some((each) => selector.startsWith(each));
+
+/** A call that runs every other second, on a system of four processes that Prometheus scrapes. */
+async function startWatched(stack: AsyncDisposableStack): Promise<Prometheus> {
+  const service = stack.use(await startService({ deployments: 0 }));
+  await deployOften(service.store, { id: "often", url: service.target.url, count: 30 });
+  const api = service.start("api");
+  const processes = {
+    api,
+    scheduler: service.start("scheduler"),
+    aggregator: service.start("aggregator"),
+    "agent-local-1": service.start("agent"),
+  };
+  await Promise.all(Object.values(processes).map((each) => each.ready()));
+  await fetch(`${await api.api()}/api/2/calls/`);
+  const { files } = stack.use(quickRules(TIMES));
+  return stack.use(
+    await startPrometheus({ ruleFiles: files, targets: await targetsOf(processes) }),
+  );
+}
+
+it("finds every series that it needs, and nothing to report", async () => {
+  await using stack = new AsyncDisposableStack();
+  const prometheus = await startWatched(stack);
+  const selectors = [...new Set(rules.flatMap(({ expr }) => selectorsOf(expr)))];
+  await expect
+    .poll(() => missingOf(prometheus, selectors.filter(isExpected)), { timeout: 100_000 })
+    .toEqual([]);
+  // Before the system was complete, runs may have been MISSED.
+  await expect.poll(() => firing(prometheus), { timeout: 60_000, interval: 500 }).toEqual([]);
+  for (const until = performance.now() + QUIET_FOR_MS; performance.now() < until;) {
+    expect(await firing(prometheus)).toEqual([]);
+    await delay(500);
+  }
+  const evaluated = await prometheus.rules();
+  expect(evaluated.filter(({ health }) => health !== "ok")).toEqual([]);
+  expect(evaluated.length).toBe(rules.length);
+  for (const { expr } of rules) expect(await unknownLabels(prometheus, expr)).toEqual([]);
+}, 240_000);
+
+async function missingOf(prometheus: Prometheus, selectors: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(selectors.map((selector) => prometheus.query(selector)));
+  return selectors.filter((_, at) => found[at]?.length === 0);
+}
+
+/** Those that an expression groups or matches by, and that none of its series has. */
+async function unknownLabels(prometheus: Prometheus, expression: string): Promise<string[]> {
+  const selectors = selectorsOf(expression).filter(isExpected);
+  if (selectors.length === 0) return [];
+  const series = (await Promise.all(selectors.map((each) => prometheus.query(each)))).flat();
+  const known = new Set(series.flatMap(({ labels }) => Object.keys(labels)));
+  const used = [...expression.matchAll(/\b(?:by|on) \(([^)]+)\)/g)];
+  return used.flatMap(([, names = ""]) => names.split(", ")).filter((name) => !known.has(name));
+}
+
+const firing = async (prometheus: Prometheus): Promise<string[]> =>
+  (await prometheus.alerts()).filter(({ state }) => state === "firing").map(textOf);
+
+const textOf = ({ name, annotations }: Alert): string =>
+  `${name}: ${annotations["description"] ?? ""}`;
