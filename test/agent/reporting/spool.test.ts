@@ -33,6 +33,7 @@ interface Fixture extends Disposable {
   open(settings?: Partial<SpoolSettings>): Spool & Disposable;
   takeOver(spool: Spool, left: string): void;
   files(): string[];
+  /** The samples of a counter that are not 0. */
   metric(name: string): Promise<string[]>;
 }
 
@@ -60,7 +61,7 @@ function newFolder(): Fixture {
     files: () => readdirSync(folder).toSorted(),
     async metric(name) {
       const text = await registry.metrics();
-      return text.split("\n").filter((line) => line.startsWith(name));
+      return text.split("\n").filter((line) => line.startsWith(name) && !line.endsWith(" 0"));
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   };
