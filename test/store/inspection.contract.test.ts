@@ -98,7 +98,14 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
     const now = T0 + 600 * MINUTE_MS;
     const call = aCall();
     await store.documents.insert(call);
-    const run = () => aRun({ target_id: call.id, due_time: now - 30_000, location_id: "tokyo" });
+    const due_time = now - 30_000;
+    const run = () =>
+      aRun({
+        result_id: scheduledRunId(due_time, newId(T0)),
+        target_id: call.id,
+        due_time,
+        location_id: "tokyo",
+      });
     const runs = [run(), run(), run()] as const;
     await store.pendingRuns.insert(runs);
     const failed = { result: "CONNECTION_ERROR", total: 40, start: now - 29_980 } as const;
