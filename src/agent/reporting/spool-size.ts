@@ -1,18 +1,38 @@
-// How many reports a spool holds while no agent uses it. Looking leaves the file as it is.
+// How many reports a spool holds while no agent uses it. Looking leaves the spool as it is.
+import { existsSync, rmSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync } from "node:sqlite";
 
-/** Throws SQLite's error for a file that is no spool. */
+// https://www.sqlite.org/rescode.html#busy
+const SQLITE_BUSY = 5;
+
+/** Throws with one line for the operator while an agent uses it, or if the file is no spool. */
 export function spoolSize(path: string): { readonly reports: number; readonly bytes: number } {
   const url = pathToFileURL(path);
-  url.searchParams.set("immutable", "1");
-  const database = new DatabaseSync(url, { readOnly: true });
+  // An agent that was killed leaves its latest reports in the log.
+  const hasLog = existsSync(`${path}-wal`);
+  if (!hasLog) url.searchParams.set("immutable", "1");
+  const hadIndex = existsSync(`${path}-shm`);
   try {
+    using database = new DatabaseSync(url, { readOnly: true });
     const row = database
       .prepare("select count(*) as reports, coalesce(sum(length(report)), 0) as bytes from reports")
       .get();
     return { reports: Number(row?.["reports"]), bytes: Number(row?.["bytes"]) };
+  } catch (cause) {
+    throw unreadable(path, cause as Error & { errcode?: number });
   } finally {
-    database.close();
+    if (hasLog && !hadIndex) rmSync(`${path}-shm`, { force: true }); // agents keep theirs in memory
   }
 }
+
+const unreadable = (path: string, cause: Error & { readonly errcode?: number }): Error =>
+  cause.errcode === SQLITE_BUSY
+    ? new Error(
+        `an agent is using ${path}, and does not answer: set SONDE_OPS_PORT to the port of its process`,
+        { cause },
+      )
+    : new Error(
+        `cannot read the spool ${path} (${cause.message}): run this as the user of the service, or move the file away if it is damaged`,
+        { cause },
+      );
