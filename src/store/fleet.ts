@@ -47,14 +47,12 @@ export function createFleetStore(database: Database) {
         .select((eb) => eb.fn.min(expiry).as("first"))
         .where("documents.kind", "=", "token")
         .where("renewal_time", "is", null)
-        .where((eb) =>
-          eb.exists(
-            eb
-              .selectFrom("documents as call")
-              .select("call.id")
-              .where("call.kind", "=", "call")
-              .whereRef("call.token_id", "=", "documents.id"),
-          ),
+        .where("documents.id", "in", (eb) =>
+          eb
+            .selectFrom("documents as call")
+            .select("call.token_id")
+            .where("call.kind", "=", "call")
+            .where("call.token_id", "is not", null),
         )
         .executeTakeFirst();
       return row?.first ?? undefined;
