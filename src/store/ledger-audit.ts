@@ -6,6 +6,7 @@ import type { Database } from "./database.ts";
 import { textAt } from "./database.ts";
 import { idsBetween } from "./result-days.ts";
 import { numberOf } from "./names.ts";
+import { FOR_EVER } from "./schedules.ts";
 
 export interface SlotAudit {
   /** Runs that are due in the slot, by the schedules. */
@@ -63,6 +64,7 @@ async function runsPerMinute({ kysely }: Database): Promise<number> {
   const rows = await kysely
     .selectFrom("schedules")
     .select((eb) => ["frequency", eb.fn.countAll<number>().as("count")])
+    .where("active_until", "=", FOR_EVER)
     .groupBy("frequency")
     .execute();
   return rows.reduce((sum, { frequency, count }) => sum + count / frequency, 0);

@@ -27,8 +27,8 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
   });
 
   /** A deployment that is due each minute, with a delay. */
-  async function deploy(run_delay: number): Promise<string> {
-    const deployment_id = newId(T0 - 3_600_000);
+  async function deploy(run_delay: number, changed?: string): Promise<string> {
+    const deployment_id = changed ?? newId(T0 - 3_600_000);
     await store.schedules.set({
       deployment_id,
       owner: "ann",
@@ -39,7 +39,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
       frequency: 1,
       run_delay,
       between_calls_delay: 0,
-      active_from: T0,
+      active_from: changed === undefined ? T0 : T0 + 60 * MINUTE_MS,
     });
     return deployment_id;
   }
@@ -90,6 +90,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
       deployment_id: far,
     });
     expect(await inspection.countExpired(copy.expires_at + 1)).toBe(2);
+    await deploy(5, near); // its former schedule is kept for a while
     expect(await inspection.runsPerMinute()).toBe(3);
     expect(await inspection.deployments()).toEqual(new Map([["paris", 3]]));
   });
