@@ -33,7 +33,7 @@ export interface FailingCall {
 export const createRecentRuns = (database: Database) => ({
   /** Results of calls that were due in the time (`to` is exclusive), by their code. */
   recentRuns: (from: number, to: number): Promise<RecentRuns[]> => recentRuns(database, from, to),
-  /** The calls that failed most often in the time, and what their newest results say. */
+  /** The calls that failed most often in the time, each with one of its messages. */
   failingCalls: (from: number, to: number, limit: number): Promise<FailingCall[]> =>
     failingCalls(database, from, to, limit),
 });
