@@ -1,6 +1,5 @@
 // `sonde backup`: copies the embedded database while the service runs.
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { existingSealerOf, MASTER_KEY_FILE, masterKeyOf } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
@@ -10,6 +9,7 @@ import type { Contents } from "../store/backup.ts";
 import type { Context } from "./command.ts";
 import { existingDatabaseIn, inWords, say, showCopying, sizeOf } from "./database-file.ts";
 import type { DatabaseFile } from "./database-file.ts";
+import { replaceFile } from "./written-files.ts";
 
 /** Of the master key beside a backup. */
 export const KEY_SUFFIX = ".master-key";
@@ -65,9 +65,12 @@ async function aboutKeys(
   if (!ids.every((key) => sealer?.keyIds.includes(key)))
     return `${needed}, which these settings do not have: keep that key, or the backup cannot be restored.\n`;
   if (withKey) {
-    const key = Buffer.from(masterKeyOf(config, dataDir)).toString("base64");
-    writeFileSync(`${to}${KEY_SUFFIX}`, key, { mode: 0o600, flush: true });
-    return `${needed}, which is beside it, ${to}${KEY_SUFFIX}: whoever has both files can read every secret.\n`;
+    const path = replaceFile(dirname(to), {
+      name: `${basename(to)}${KEY_SUFFIX}`,
+      content: Buffer.from(masterKeyOf(config, dataDir)).toString("base64"),
+      isSecret: true,
+    });
+    return `${needed}, which is beside it, ${path}: whoever has both files can read every secret.\n`;
   }
   const where = config.masterKey ? "SONDE_MASTER_KEY" : dataDir.path(MASTER_KEY_FILE);
   return `${needed}: keep ${where} too, in another place. Without it, the backup cannot be restored.\n`;

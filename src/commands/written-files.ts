@@ -30,7 +30,11 @@ export function writeFiles(folder: string, files: readonly WrittenFile[]): strin
   }
 }
 
-function replaceFile(folder: string, { name, content, isSecret = false }: WrittenFile): string {
+/** Whole or not at all, and with its own mode, whatever that of the file before it. */
+export function replaceFile(
+  folder: string,
+  { name, content, isSecret = false }: WrittenFile,
+): string {
   const path = join(folder, name);
   const temporary = `${path}.${randomUUID()}`;
   try {

@@ -169,6 +169,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
   it("brings back the service, and records what was due since then as MISSED", async () => {
     using folder = newFolder();
     const withKey = join(folder.path, "with-key.db");
+    writeFileSync(`${withKey}.master-key`, "an earlier one, for all to read", { mode: 0o644 });
     expect((await run(filled, "backup", withKey, "--with-key")).stdout).toContain(
       `beside it, ${withKey}.master-key: whoever has both files can read every secret.\n`,
     );
