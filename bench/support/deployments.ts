@@ -2,10 +2,9 @@
 import { callResource } from "../../src/model/call.ts";
 import { deploymentResource } from "../../src/model/deployment.ts";
 import type { Frequency } from "../../src/model/slots.ts";
-import { MINUTE_MS, slotOf } from "../../src/model/slots.ts";
+import { MINUTE_MS, SCHEDULER_LEASE, slotOf } from "../../src/model/slots.ts";
 import { hashApiKey } from "../../src/runtime/api-key.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { LEASE_NAME } from "../../src/scheduler/beat.ts";
 import type { Store } from "../../src/store/store.ts";
 import { API_KEY } from "./database.ts";
 import type { BenchDatabase } from "./database.ts";
@@ -173,7 +172,7 @@ export async function columnsOf(database: BenchDatabase, table: string): Promise
 
 /** As if a scheduler had opened every slot before the one of `due`. */
 export async function openSlotsBefore(store: Store, due: number): Promise<void> {
-  const lease = await store.leases.acquire(LEASE_NAME, "bench", await store.now(), 1000);
+  const lease = await store.leases.acquire(SCHEDULER_LEASE, "bench", await store.now(), 1000);
   if (!lease) throw new Error("another process holds the scheduler's lease");
   await store.leases.advance(lease, slotOf(due) - MINUTE_MS);
   await store.leases.release(lease);

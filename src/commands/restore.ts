@@ -5,11 +5,11 @@ import { existingSealerOf, MASTER_KEY_FILE } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant, formatPeriodTime } from "../model/instant.ts";
+import { SCHEDULER_LEASE } from "../model/slots.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import { createSealer } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
-import { LEASE_NAME } from "../scheduler/beat.ts";
 import { restore } from "../store/restore.ts";
 import type { Restored } from "../store/restore.ts";
 import type { Snapshot } from "../store/snapshot.ts";
@@ -41,7 +41,7 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
     database: file.path,
     asideAs: input.force ? `${file.path}.before-restore-${timeInNames()}` : undefined,
     sealerFor(snapshot) {
-      opened = snapshot.cursorOf(LEASE_NAME);
+      opened = snapshot.cursorOf(SCHEDULER_LEASE);
       key = masterKeyFor(config, file.dataDir, { from, snapshot });
       return key?.sealer;
     },

@@ -1,6 +1,6 @@
 // The ledger: each due slot of the last hours has one outcome, or a pending run.
 import { formatPeriodTime } from "../model/instant.ts";
-import { MINUTE_MS, newestOpenSlot } from "../model/slots.ts";
+import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Inspection } from "../store/inspection.ts";
 import type { Check } from "./check.ts";
 import { percent } from "./durations.ts";
@@ -8,7 +8,6 @@ import type { Finding } from "./finding.ts";
 import { count, failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
 import { readableDatabase } from "./ground.ts";
-import { SCHEDULER_LEASE } from "./scheduler.ts";
 
 const HOURS = 6;
 /** So that looking takes a few seconds at most: a large service's last minutes are as telling. */

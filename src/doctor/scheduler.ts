@@ -1,6 +1,6 @@
 // Whether a scheduler leads, is on time, and closes the ledger; and whether insights are computed.
 import { formatPeriodTime } from "../model/instant.ts";
-import { MINUTE_MS, newestOpenSlot } from "../model/slots.ts";
+import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Check } from "./check.ts";
 import { lengthOf } from "./durations.ts";
 import type { Finding } from "./finding.ts";
@@ -17,9 +17,6 @@ export interface SchedulerFacts {
   /** Runs whose time to be recorded as MISSED has passed. */
   readonly expired: number;
 }
-
-/** As the store names it. */
-export const SCHEDULER_LEASE = "scheduler";
 
 /** The reconciler comes every five seconds. */
 const RECONCILED_WITHIN_MS = 60_000;

@@ -10,6 +10,9 @@ export type Frequency = (typeof FREQUENCIES)[number];
 
 export const MINUTE_MS = 60_000;
 
+/** Its cursor is the newest slot that is open. */
+export const SCHEDULER_LEASE = "scheduler";
+
 /**
  * The scheduler opens a slot this long before it begins, so that ticks reach agents ahead of time.
  */

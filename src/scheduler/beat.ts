@@ -1,7 +1,14 @@
 // The beat: opens every due slot once and publishes what was ordered. It may come early, late,
 // twice or not at all: what is due follows from the cursor and the clock alone.
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { mayBeLate, mayStart, MINUTE_MS, newestOpenSlot, slotOf } from "../model/slots.ts";
+import {
+  mayBeLate,
+  mayStart,
+  MINUTE_MS,
+  newestOpenSlot,
+  SCHEDULER_LEASE,
+  slotOf,
+} from "../model/slots.ts";
 import type { Lease, Opening } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { orderLateStarters } from "./late-starters.ts";
@@ -11,7 +18,6 @@ import { missOverlapped, publishPending } from "./publish.ts";
 import type { PublishOptions } from "./publish.ts";
 import type { Renew } from "./reconcile.ts";
 
-export const LEASE_NAME = "scheduler";
 /** A beat renews it each second. Another leads within ten seconds: it tries once a second. */
 const LEASE_TTL_MS = 7000;
 
@@ -31,7 +37,7 @@ export function createBeat(options: BeatOptions) {
   let held: Lease | undefined;
 
   const acquire = async (now: number): Promise<Lease | undefined> => {
-    const lease = await store.leases.acquire(LEASE_NAME, holder, now, LEASE_TTL_MS);
+    const lease = await store.leases.acquire(SCHEDULER_LEASE, holder, now, LEASE_TTL_MS);
     if (lease && lease.fence !== held?.fence)
       log.info({ fence: lease.fence }, "scheduler lease taken");
     if (held && !lease) log.warn("scheduler lease lost");

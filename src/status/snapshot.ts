@@ -3,7 +3,7 @@
 import type { Config } from "../config/config.ts";
 import { agentStateOf } from "../model/agent.ts";
 import type { AgentState, ListedAgent } from "../model/agent.ts";
-import { MINUTE_MS } from "../model/slots.ts";
+import { MINUTE_MS, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
@@ -124,7 +124,7 @@ async function viewService(
     return {
       now,
       service: {
-        lease: await database.lease("scheduler"),
+        lease: await database.lease(SCHEDULER_LEASE),
         runs: await database.recentRuns(now - MINUTE_MS, now),
         pending: await database.pending(now),
         locations: locationsOf(await database.agents.list(), await database.deployments(), now),

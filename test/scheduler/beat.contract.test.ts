@@ -3,11 +3,11 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { manualRun } from "../../src/api/run-now.ts";
 import type { Call } from "../../src/model/call.ts";
-import { MINUTE_MS } from "../../src/model/slots.ts";
+import { MINUTE_MS, SCHEDULER_LEASE } from "../../src/model/slots.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
-import { createBeat, LEASE_NAME } from "../../src/scheduler/beat.ts";
+import { createBeat } from "../../src/scheduler/beat.ts";
 import type { Beat } from "../../src/scheduler/beat.ts";
 import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
 import { reconcile } from "../../src/scheduler/reconcile.ts";
@@ -222,7 +222,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       frequency: 720,
       active_from: trigger + SECOND,
     });
-    const lease = await store.leases.acquire(LEASE_NAME, "one", trigger, 1);
+    const lease = await store.leases.acquire(SCHEDULER_LEASE, "one", trigger, 1);
     await store.leases.advance(lease!, trigger + 23 * HOUR);
     await at(trigger + 26 * HOUR);
     await reconcile({ store, log, metrics });

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { simulationOn, weeksUpTo } from "../../src/compose/simulation.ts";
+import { SCHEDULER_LEASE } from "../../src/model/slots.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { createSealer } from "../../src/runtime/secrets.ts";
-import { LEASE_NAME } from "../../src/scheduler/beat.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { fillStore } from "../../src/simulation/fill-store.ts";
 import { planOf } from "../../src/simulation/plan.ts";
@@ -75,7 +75,7 @@ export const openFolder = (folder: TestFolder, key: Buffer): Promise<Store> =>
   });
 
 async function leaveWork(store: Store, stopped: number): Promise<string> {
-  const lease = await store.leases.acquire(LEASE_NAME, "data folder", stopped, 7000);
+  const lease = await store.leases.acquire(SCHEDULER_LEASE, "data folder", stopped, 7000);
   if (lease) await store.leases.advance(lease, stopped);
   const { key } = await insertKey(store, stopped);
   const [done, waiting] = [aRun({ due_time: stopped }), aRun({ due_time: stopped })];

@@ -1,10 +1,9 @@
 // Many deployments in a store shared by processes, and checks of their outcomes.
 import { randomBytes } from "node:crypto";
 import { expect, vi } from "vitest";
-import { slotOf } from "../../src/model/slots.ts";
+import { SCHEDULER_LEASE, slotOf } from "../../src/model/slots.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createSealer } from "../../src/runtime/secrets.ts";
-import { LEASE_NAME } from "../../src/scheduler/beat.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
 import type { Schedule } from "../../src/store/records.ts";
@@ -97,7 +96,7 @@ export const outcomesOf = (
 
 /** Expects a correct ledger and returns it. */
 export async function expectLedger(store: Store, schedules: readonly Schedule[]): Promise<Ledger> {
-  const lease = await store.leases.acquire(LEASE_NAME, "test", await store.now(), 1000);
+  const lease = await store.leases.acquire(SCHEDULER_LEASE, "test", await store.now(), 1000);
   const ledger = await readLedger(store, schedules);
   expectOneRowForEachSlot(ledger, schedules, lease?.cursor ?? 0);
   await expectStatisticsOfRows(store, ledger);
