@@ -92,10 +92,10 @@ export function ledgerFindings(facts: LedgerFacts): Finding[] {
 
 function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {
   const all = [...missed.values()].reduce((sum, one) => sum + one, 0);
-  const reasons = [...missed].toSorted(([, a], [, b]) => b - a);
+  const reasons = reasonsOf(missed);
   const shown = reasons
     .slice(0, 3)
-    .map(([message, number]) => `${number} × ${message}`)
+    .map(({ message, runs }) => `${runs} × ${message}`)
     .join("; ");
   const more = reasons.length > 3 ? `; and ${count(reasons.length - 3, "other reason")}` : "";
   const share = due > 0 ? ` (${percent(all / Math.max(all, due))} of those due)` : "";
@@ -103,4 +103,18 @@ function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {
     `${count(all, "run was", "runs were")} MISSED ${span}${share}: ${shown}${more}`,
     "docs/agent.md says what each reason means; runs missed during an outage stay so",
   );
+}
+
+/** By the code in front of the messages, with the commonest of them: some name a delay. */
+function reasonsOf(missed: LedgerFacts["missed"]): { message: string; runs: number }[] {
+  const byCode = Map.groupBy(
+    [...missed].toSorted(([, a], [, b]) => b - a),
+    ([message]) => message.split(":", 1)[0],
+  );
+  return [...byCode.values()]
+    .map((same) => ({
+      message: same[0]?.[0] ?? "",
+      runs: same.reduce((sum, [, runs]) => sum + runs, 0),
+    }))
+    .toSorted((a, b) => b.runs - a.runs);
 }

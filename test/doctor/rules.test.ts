@@ -139,14 +139,15 @@ describe("the scheduler", () => {
 it("a missed run is a warning with its reasons, a run without a row a failure", () => {
   const slots = { from: NOW - 30_000, to: NOW + 30_000, slots: 1, due: 20, twice: 0 };
   const missed = new Map([
-    ["agent_offline: no agent was online", 3],
+    ["started_late: 47 s", 2],
     ["bus_full: the bus had no room for the run", 1],
+    ["started_late: 48.3 s", 1],
   ]);
   const example = { deployment_id: "d1", slot: NOW - 30_000 };
   const findings = ledgerFindings({ ...slots, missing: 2, missed, example });
   expect(findings.map(textOf)).toEqual([
     "failure: 2 of 20 runs due in the 1 slot from 2026-10-05T12:00:00Z to 2026-10-05T12:01:00Z have neither an outcome nor a pending run, for example that of deployment d1 due in the slot 2026-10-05T12:00:00Z",
-    "warning: 4 runs were MISSED in the 1 slot from 2026-10-05T12:00:00Z to 2026-10-05T12:01:00Z (20 % of those due): 3 × agent_offline: no agent was online; 1 × bus_full: the bus had no room for the run",
+    "warning: 4 runs were MISSED in the 1 slot from 2026-10-05T12:00:00Z to 2026-10-05T12:01:00Z (20 % of those due): 3 × started_late: 47 s; 1 × bus_full: the bus had no room for the run",
   ]);
 });
 
