@@ -44,9 +44,18 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     base: {},
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: errorFields },
     redact: { paths: REDACTED, censor: "[redacted]" },
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+/** Not what libraries hang on their errors, such as a database's client with all that it holds. */
+function errorFields(err: unknown): unknown {
+  if (!(err instanceof Error)) return err;
+  const { type, message, stack } = pino.stdSerializers.err(err);
+  const { code } = err as NodeJS.ErrnoException;
+  return { type, message, ...(code !== undefined && { code }), stack };
 }
 
 export interface Log {

@@ -25,7 +25,6 @@ const places: readonly [string, (field: string) => object][] = [
   ["two deep", (field) => ({ a: { b: { [field]: MARKER } } })],
   ["three deep", (field) => ({ a: { b: { c: { [field]: MARKER } } } })],
   ["in an array", (field) => ({ calls: [{ [field]: MARKER }] })],
-  ["in an error", (field) => ({ err: Object.assign(new Error("x"), { [field]: MARKER }) })],
   ["as an object itself", (field) => ({ a: { [field]: { value: MARKER } } })],
 ];
 
@@ -65,6 +64,18 @@ describe("a line", () => {
     expect(lines()[0]?.["err"]).toMatchObject({
       message: expect.stringContaining("no database") as string,
       stack: expect.stringContaining("connection refused") as string,
+    });
+  });
+
+  it("has an error without what a library hung on it", () => {
+    const { log, lines } = captureLog();
+    const client = { connectionParameters: { host: "db", user: MARKER } };
+    log.error({ err: Object.assign(new Error("gone"), { code: "57P01", client }) }, "failed");
+    expect(lines()[0]?.["err"]).toEqual({
+      type: "Error",
+      message: "gone",
+      code: "57P01",
+      stack: expect.any(String) as string,
     });
   });
 
