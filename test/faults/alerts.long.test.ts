@@ -1,7 +1,7 @@
 // Planted faults fire the alerts that belong to them: the shipped rules, in a Prometheus that scrapes
 // real processes each second.
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { quickRules } from "../support/alert-rules.ts";
 import { deployOften } from "../support/deployments.ts";
 import { startNatsServer } from "../support/nats-server.ts";
@@ -29,23 +29,22 @@ const namesOf = (alerts: readonly Alert[]): string[] => [
   ...new Set(alerts.map(({ name }) => name)),
 ];
 
+const WAIT = { timeout: 90_000, interval: 500 };
+
 const untilQuiet = (prometheus: Prometheus): Promise<void> =>
-  expect
-    .poll(async () => namesOf(await firing(prometheus)), { timeout: 90_000, interval: 500 })
-    .toEqual([]);
+  vi.waitFor(async () => expect(namesOf(await firing(prometheus))).toEqual([]), WAIT);
+
+/** Resolves once the expression has a sample. */
+const untilSampled = (prometheus: Prometheus, expression: string): Promise<void> =>
+  vi.waitFor(async () => expect(await prometheus.query(expression)).not.toEqual([]), WAIT);
 
 /** Resolves once each of these has fired, with all that fired meanwhile. */
 async function untilFired(prometheus: Prometheus, expected: readonly Fired[]): Promise<Alert[]> {
   const seen: Alert[] = [];
-  await expect
-    .poll(
-      async () => {
-        seen.push(...(await firing(prometheus)));
-        return expected.filter((each) => !seen.some((alert) => fits(alert, each)));
-      },
-      { timeout: 90_000, interval: 500 },
-    )
-    .toEqual([]);
+  await vi.waitFor(async () => {
+    seen.push(...(await firing(prometheus)));
+    expect(expected.filter((each) => !seen.some((alert) => fits(alert, each)))).toEqual([]);
+  }, WAIT);
   return seen;
 }
 
@@ -95,16 +94,8 @@ describe.concurrent("alerts fire, and none that is critical and unrelated", () =
       "agent-osaka-1": cutOff,
     });
     await using prometheus = await startPrometheus({ ruleFiles: rules.files, targets });
-    await expect
-      .poll(() => prometheus.query('count(sonde_agents{state="online"} == 1) == 2'), {
-        timeout: 60_000,
-      })
-      .not.toEqual([]);
-    await expect
-      .poll(() => prometheus.query("count(sonde:probe_success:newest == 1) == 3"), {
-        timeout: 90_000,
-      })
-      .not.toEqual([]);
+    await untilSampled(prometheus, 'count(sonde_agents{state="online"} == 1) == 2');
+    await untilSampled(prometheus, "count(sonde:probe_success:newest == 1) == 3");
     await untilQuiet(prometheus);
 
     fails = true;
@@ -155,11 +146,7 @@ describe.concurrent("alerts fire, and none that is critical and unrelated", () =
       "agent-local-1": service.start("agent"),
     });
     await using prometheus = await startPrometheus({ ruleFiles: rules.files, targets });
-    await expect
-      .poll(() => prometheus.query("sonde_aggregator_last_recorded_timestamp_seconds"), {
-        timeout: 90_000,
-      })
-      .not.toEqual([]);
+    await untilSampled(prometheus, "sonde_aggregator_last_recorded_timestamp_seconds");
     await untilQuiet(prometheus);
 
     await nats.kill();
