@@ -38,7 +38,7 @@ it("every query finds data of a running service", async () => {
     ruleFiles: RULE_FILES.map((file) => `deploy/prometheus/${file}`),
   });
   // So that the API has something to count.
-  expect((await fetch(`${await processes.hub.api()}calls/`)).status).toBe(401);
+  expect((await fetch(`${await processes.hub.api()}/api/2/calls/`)).status).toBe(401);
   await service.completes();
 
   const call = await callIn(prometheus);
