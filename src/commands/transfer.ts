@@ -1,4 +1,6 @@
 // `sonde transfer`: moves everything from the embedded database to PostgreSQL.
+import { tableOf } from "../client/table.ts";
+import type { Column } from "../client/table.ts";
 import { MASTER_KEY_FILE } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { SETTINGS } from "../config/settings.ts";
@@ -6,6 +8,7 @@ import { invalid } from "../model/errors.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { transfer } from "../store/transfer.ts";
 import type { Transferred } from "../store/transfer.ts";
+import { screenOf } from "./api-client.ts";
 import type { Context } from "./command.ts";
 import { existingDatabaseIn, lockOut, say, stopper } from "./database-file.ts";
 import type { DatabaseFile } from "./database-file.ts";
@@ -43,7 +46,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
       say("comparing both databases");
     },
   });
-  print(tableOf(transferred));
+  print(tableOf(COLUMNS, Object.entries(transferred), screenOf()));
   const seconds = (systemClock.monotonic() - started) / 1000;
   print(aboutTransferred({ rows: sumOf(transferred), seconds, config, file }));
 }
@@ -63,15 +66,10 @@ function targetOf(config: Config, to: string | undefined) {
 const sumOf = (transferred: Transferred): number =>
   Object.values(transferred).reduce((sum, rows) => sum + rows, 0);
 
-/** Aligned, with a line for each table. */
-function tableOf(transferred: Transferred): string {
-  const lines = Object.entries({ table: "rows", ...transferred });
-  const width = Math.max(...lines.map(([table]) => table.length));
-  const digits = Math.max(...lines.map(([, rows]) => String(rows).length));
-  return lines
-    .map(([table, rows]) => `${table.padEnd(width)}  ${String(rows).padStart(digits)}\n`)
-    .join("");
-}
+const COLUMNS: readonly Column<readonly [table: string, rows: number]>[] = [
+  { heading: "TABLE", cell: ([table]) => table },
+  { heading: "ROWS", cell: ([, rows]) => rows, align: "right" },
+];
 
 interface Done {
   readonly rows: number;
