@@ -9,7 +9,7 @@ import { createApi } from "../client/api.ts";
 import type { Api, Json } from "../client/api.ts";
 import { tableOf } from "../client/table.ts";
 import type { Column, Screen } from "../client/table.ts";
-import { harmlessJson } from "../client/text.ts";
+import { harmlessJson, harmlessLines } from "../client/text.ts";
 import { KEY_FILE } from "../compose/first-start.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
@@ -90,6 +90,10 @@ export const screenOf = (): Screen => ({
   width: process.stdout.isTTY ? process.stdout.columns : undefined,
   paint: (color, text) => styleText(color, text, { stream: process.stdout }),
 });
+
+/** A text from elsewhere: as it is in a file or a pipe, and harmless on a terminal. */
+export const fitForOutput = (value: string): string =>
+  process.stdout.isTTY ? harmlessLines(value) : value;
 
 export const printObject = ({ print }: Context, object: Json): void =>
   print(`${harmlessJson(object, 2)}\n`);

@@ -6,6 +6,7 @@ import { textOf } from "../client/fields.ts";
 import {
   addApiOptions,
   addListOptions,
+  fitForOutput,
   openApi,
   printList,
   printObject,
@@ -50,7 +51,7 @@ export function addEnvironmentCommands(program: Command, context: Context): void
   ).action(async (workspace: string, name: string, options: ApiOptions) => {
     const found = await openApi(context, options).get(pathOf`/environment/${workspace}/${name}`);
     if (options.json) printObject(context, found);
-    else context.print(`${textOf(found, "workspace_variable.value") ?? ""}\n`);
+    else context.print(`${fitForOutput(textOf(found, "workspace_variable.value") ?? "")}\n`);
   });
   addChanges(env, context);
 }

@@ -6,9 +6,8 @@ import type { Api, Json } from "../client/api.ts";
 import { findObject } from "../client/find-object.ts";
 import { RESULT_COLUMNS } from "../client/outcome.ts";
 import type { Column } from "../client/table.ts";
-import { harmlessLines } from "../client/text.ts";
 import { RESULT_CODES } from "../model/result.ts";
-import { addApiOptions, addListOptions, openApi, printList } from "./api-client.ts";
+import { addApiOptions, addListOptions, fitForOutput, openApi, printList } from "./api-client.ts";
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
@@ -99,7 +98,7 @@ async function showResult(
   if (options.json) return printResult(context, content, options);
   const text = content["content"];
   if (typeof text !== "string") throw new Error(`no body is kept: ${String(content["reason"])}`);
-  context.print(process.stdout.isTTY ? `${harmlessLines(text)}\n` : text);
+  context.print(process.stdout.isTTY ? `${fitForOutput(text)}\n` : text);
 }
 
 /** Of a call, or else of a workflow. */

@@ -315,6 +315,17 @@ it("reads an object from a pipe that fills slowly", async () => {
   await sonde("calls", "delete", "Piped");
 });
 
+it("shows a variable as it is in a pipe, and without its controls on a terminal", async () => {
+  const hostile = "a\u001B]0;owned\u0007b";
+  await sonde("env", "set", "staging", "HOST", hostile);
+  expect((await sonde("env", "get", "staging", "HOST")).stdout).toBe(`${hostile}\n`);
+  const script = `exec ${process.execPath} ${MAIN} env get staging HOST`;
+  const { stdout } = await bash("script", ["-qec", script, "/dev/null"], { env: settings() });
+  expect(stdout).toBe("a\\u{1b}]0;owned\\u{7}b\r\n");
+  await sonde("env", "delete", "staging", "HOST");
+  expect((await sonde("env", "list")).stderr).toBe("no workspaces\n");
+});
+
 it("stops without a word when its reader has gone", async () => {
   const script = 'set -o pipefail; "$NODE" "$MAIN" calls list --json | head -c 10; echo " $?"';
   const { stdout, stderr } = await bash("bash", ["--norc", "-c", script], { env: settings() });
