@@ -95,6 +95,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [
       ...ROLE,
       "status/",
+      "client/table.ts",
       "doctor/",
       "config/",
       "store/inspection.ts",

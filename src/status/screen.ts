@@ -1,4 +1,6 @@
 // A snapshot as lines of text.
+import { tableOf } from "../client/table.ts";
+import type { Column } from "../client/table.ts";
 import { AGENT_STATES } from "../model/agent.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { categoryOf } from "../model/result.ts";
@@ -113,23 +115,19 @@ function locationLines(locations: readonly LocationView[]): string[] {
       state === "OFFLINE" ||
       locations.some(({ states: all }) => all.has(state)),
   );
-  const headings = ["LOCATION", "DEPLOYMENTS", ...states, "RUNNING", "SPOOLED"];
-  const rows = locations.map(({ id, deployments, states: all, inFlight, spooled }) =>
-    [id, deployments, ...states.map((state) => all.get(state) ?? 0), inFlight, spooled].map(String),
-  );
-  return tableOf([headings, ...rows]);
-}
-
-function tableOf(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  const columns: readonly Column<LocationView>[] = [
+    { heading: "LOCATION", cell: ({ id }) => id },
+    { heading: "DEPLOYMENTS", cell: ({ deployments }) => deployments },
+    ...states.map((state) => ({
+      heading: state,
+      cell: ({ states: all }: LocationView) => all.get(state) ?? 0,
+    })),
+    { heading: "RUNNING", cell: ({ inFlight }) => inFlight },
+    { heading: "SPOOLED", cell: ({ spooled }) => spooled },
+  ];
+  // The view cuts lines to the terminal.
+  const table = tableOf(columns, locations, { width: undefined, paint: (_, text) => text });
+  return table.trimEnd().split("\n");
 }
 
 const failureOf = ({ count: number, result, name, call_id, location_id, message }: FailingCall) =>
