@@ -7,7 +7,8 @@ import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
 
-export type MessageKind = "ticks" | "reports" | "heartbeat" | "credentials request";
+export const MESSAGE_KINDS = ["ticks", "reports", "heartbeat", "credentials request"] as const;
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** Passes messages to a handler. */
 export interface Receiver<T> {

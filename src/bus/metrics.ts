@@ -2,6 +2,7 @@
 import { Counter, registerReading, registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import type { BusLine } from "./bus.ts";
+import { MESSAGE_KINDS } from "./delivery.ts";
 
 export function createBusMetrics(registry: Registry) {
   const registers = [registry];
@@ -12,15 +13,15 @@ export function createBusMetrics(registry: Registry) {
     registers,
   });
   for (const messages of ["ticks", "reports"]) refused.inc({ messages }, 0);
-  return {
-    refused,
-    dropped: new Counter({
-      name: "sonde_bus_dropped_messages_total",
-      help: "Messages dropped because they could not be opened or decoded, or were not consumed in time.",
-      labelNames: ["kind"],
-      registers,
-    }),
-  };
+  const dropped = new Counter({
+    name: "sonde_bus_dropped_messages_total",
+    help: "Messages dropped because they could not be opened or decoded, or were not consumed in time.",
+    labelNames: ["kind"],
+    registers,
+  });
+  // So that the first of a kind shows as an increase.
+  for (const kind of MESSAGE_KINDS) dropped.inc({ kind }, 0);
+  return { refused, dropped };
 }
 
 /** Of the connection to NATS; agents in threads have connections of their own. */
