@@ -101,7 +101,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
 const NOTABLE_SILENCE = 3;
 
 /** While the bus is up: otherwise the bus says what is wrong. */
-function createSilence({ bus, log, locationId }: HeartbeatSettings) {
+function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
   let unanswered = 0;
   return {
     note(isAnswered: boolean): void {
@@ -115,6 +115,7 @@ function createSilence({ bus, log, locationId }: HeartbeatSettings) {
             `hub does not answer: start an aggregator, or set SONDE_LOCATION_KEY to the key that \`sonde locations env ${locationId}\` prints`,
           );
       }
+      metrics.unansweredHeartbeats.set(unanswered);
     },
   };
 }

@@ -50,6 +50,12 @@ export function createAgentMetrics(registry: Registry) {
       aggregator: "average", // the agents of a process share the machine's clock
       registers: [registry],
     }),
+    unansweredHeartbeats: new Gauge({
+      name: "sonde_agent_unanswered_heartbeats",
+      help: "Heartbeats in a row that reached NATS and that the hub did not answer.",
+      aggregator: "max",
+      registers: [registry],
+    }),
     unpublishedReports: gauge(
       "sonde_agent_reports_unpublished",
       "Reports of finished runs that the bus has not taken yet.",

@@ -11,6 +11,7 @@ import type { Finding } from "./finding.ts";
 import { count, failure, ok, skipped, warning } from "./finding.ts";
 import { isHub, readableDatabase } from "./ground.ts";
 import type { Ground } from "./ground.ts";
+import { silenceFindings } from "./process.ts";
 
 /** Tokens and certificates expire by the machine's clock; slots come from the database's. */
 const ALLOWED_MS = 1000;
@@ -41,6 +42,8 @@ async function agentClock({ ops }: Ground): Promise<Finding[]> {
       { cause },
     );
   });
+  if (silenceFindings(answer.text).length > 0)
+    return [skipped("not known, because the hub does not answer the agent here")];
   const offset = readSamples(answer.text).sum("sonde_agent_clock_offset_seconds");
   if (offset === undefined) return [skipped("the agent here has not measured the hub's time yet")];
   return [offsetFinding("the hub's", { ms: offset * 1000, error: 0 })];

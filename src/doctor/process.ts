@@ -1,4 +1,5 @@
 // The process with these settings: whether it is ready, and what its spools hold.
+import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import { sizeOf } from "./durations.ts";
@@ -7,19 +8,35 @@ import { count, failure, failureOf, ok, skipped, warning } from "./finding.ts";
 import { isAgent } from "./ground.ts";
 import type { Ground, SpoolFacts } from "./ground.ts";
 
-export const processCheck = ({ config: { opsPort }, ops }: Ground): Check => ({
+export const processCheck = ({ config, ops }: Ground): Check => ({
   name: "process",
-  needs: ["opsHost", "opsPort"],
+  needs: ["opsHost", "opsPort", "roles"],
   async run() {
-    if (opsPort === 0)
+    if (config.opsPort === 0)
       return [skipped("SONDE_OPS_PORT is 0: set it to the port of `sonde serve` to have it asked")];
     const { url, status, text } = await ops("/readyz").catch((cause: unknown) => {
       const { finding } = failureOf(cause);
       throw new NotRunning(finding, { cause });
     });
-    return readinessFindings(url, status, text);
+    const found = readinessFindings(url, status, text);
+    if (status !== 200 || !isAgent(config)) return found;
+    return [...found, ...silenceFindings((await ops("/metrics")).text)];
   },
 });
+
+/** As many heartbeats without an answer as make an agent offline for the hub. */
+const NOTABLE_SILENCE = 3;
+
+export function silenceFindings(metrics: string): Finding[] {
+  const unanswered = readSamples(metrics).sum("sonde_agent_unanswered_heartbeats") ?? 0;
+  if (unanswered < NOTABLE_SILENCE) return [];
+  return [
+    failure(
+      `the hub has not answered the last ${unanswered} heartbeats of the agent here, so that it gets no runs`,
+      "set SONDE_LOCATION_KEY to the key that `sonde locations env` prints on the hub; if all agents are offline, start an aggregator",
+    ),
+  ];
+}
 
 class NotRunning extends Error {
   constructor(finding: string, options: ErrorOptions) {

@@ -8,15 +8,17 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
 
-it("logs once that the hub does not answer, and that it answers again", async () => {
+it("logs once, and counts, that the hub does not answer, and that it answers again", async () => {
   const lines: string[] = [];
   const log = createLogger("info", { write: (line) => void lines.push(line) });
+  const metrics = createAgentMetrics(new Registry());
+  const unanswered = async () => (await metrics.unansweredHeartbeats.get()).values[0]?.value;
   const bus = createInProcessBus({ clock: systemClock, log });
   const heartbeats = createHeartbeats({
     bus,
     clock: createHubClock(systemClock),
     log,
-    metrics: createAgentMetrics(new Registry()),
+    metrics,
     locationId: "paris",
     agentId: "agent-1",
     version: "0.0.0",
@@ -31,8 +33,10 @@ it("logs once that the hub does not answer, and that it answers again", async ()
   for (let n = 0; n < 3; n += 1) await heartbeats.send();
   const silent = expect.stringContaining("hub does not answer: start an aggregator") as string;
   expect(messages()).toEqual([silent]);
+  expect(await unanswered()).toBe(5);
   await bus.consumeHeartbeats(async (_, answer) => answer({ now: systemClock.now() }));
   await heartbeats.send();
   expect(messages()).toEqual([silent, "hub answers again"]);
+  expect(await unanswered()).toBe(0);
   await bus.close();
 });

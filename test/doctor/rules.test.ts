@@ -12,7 +12,7 @@ import type { Finding } from "../../src/doctor/finding.ts";
 import { ledgerFindings } from "../../src/doctor/ledger.ts";
 import { nameServerFindings } from "../../src/doctor/network.ts";
 import { permissionFindings } from "../../src/doctor/nats.ts";
-import { readinessFindings } from "../../src/doctor/process.ts";
+import { readinessFindings, silenceFindings } from "../../src/doctor/process.ts";
 import { insightsFinding, schedulerFindings } from "../../src/doctor/scheduler.ts";
 import { tableOf } from "../../src/doctor/table.ts";
 
@@ -87,6 +87,21 @@ describe("agents", () => {
     );
     expect(findings(...old)).toHaveLength(6);
     expect(findings(...old).at(-1)).toBe("warning: and 35 more like these");
+  });
+});
+
+describe("an agent that the hub does not answer", () => {
+  it.each([
+    ["sonde_agent_unanswered_heartbeats 2\n", []],
+    [
+      "sonde_agent_unanswered_heartbeats 3\n",
+      [
+        "failure: the hub has not answered the last 3 heartbeats of the agent here, so that it gets no runs",
+      ],
+    ],
+    ["", []],
+  ])("%j", (metrics, expected) => {
+    expect(silenceFindings(metrics).map(textOf)).toEqual(expected);
   });
 });
 
