@@ -133,10 +133,15 @@ export async function explainedOf(
   if (isTlsFault(cause.cause))
     return new Error(`cannot reach ${server} over TLS ${tlsAdvice(cause.cause)}`, { cause });
   const reason = cause.message.replace(/^database unavailable: /, "");
-  return new Error(`cannot reach ${server} (${reason}): start it, or correct ${setting}`, {
-    cause,
-  });
+  const advice = isCrowded(cause.cause)
+    ? "raise its max_connections, or lower SONDE_DATABASE_CONNECTIONS of the processes"
+    : `start it, or correct ${setting}`;
+  return new Error(`cannot reach ${server} (${reason}): ${advice}`, { cause });
 }
+
+/** SQLSTATE too_many_connections: the server runs, and has no connection left. */
+const isCrowded = (cause: unknown): boolean =>
+  (cause as { code?: unknown } | null)?.code === "53300";
 
 /** The first write may find the disk full. */
 function withAdvice(cause: unknown, file: string): unknown {

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { sql } from "kysely";
 import { describe, expect, inject, it, vi } from "vitest";
 import { startNatsServer } from "../support/nats-server.ts";
 import { freePort } from "../support/free-port.ts";
@@ -297,6 +298,21 @@ describe("a failed start ends with one line and exit code 1", { timeout: 60_000 
       1,
       expect.stringMatching(
         `^sonde: PostgreSQL at ${url.host} refuses the connection \\(.* does not exist\\): correct SONDE_DATABASE_URL$`,
+      ),
+    ]);
+  });
+
+  it("when PostgreSQL has no connection left", async () => {
+    const url = new URL(await createDatabase(inject("postgresUrl")));
+    const name = url.pathname.slice(1);
+    await using database = openPostgres({ url: url.href }).kysely;
+    await sql`create role ${sql.id(name)} login connection limit 0`.execute(database);
+    url.username = name;
+    const { code, stderr } = await runSonde(["serve"], { env: { SONDE_DATABASE_URL: url.href } });
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      expect.stringMatching(
+        /^sonde: cannot reach PostgreSQL at \S+ \(too many connections .*\): raise its max_connections, or lower SONDE_DATABASE_CONNECTIONS of the processes$/,
       ),
     ]);
   });
