@@ -79,8 +79,13 @@ async function listInsights(context: Context, options: InsightListOptions): Prom
   await printList(context, items, options, { columns: LIST_COLUMNS, noun: "reports" });
 }
 
-const MEASURES = [
-  numberColumn("SCORE", "score"),
+const MEASURES: readonly Column<Json>[] = [
+  // The API gives reports without a score the score 0.
+  {
+    heading: "SCORE",
+    align: "right",
+    cell: ({ rank, score }) => (rank === -1 ? null : Number(score)),
+  },
   numberColumn("PASSED %", "pass_percent", 2),
   numberColumn("OUTLIERS %", "outlier_percent", 2),
   numberColumn("MEAN MS", "mean_test_length"),
