@@ -90,7 +90,10 @@ async function withTargets(api: Api, deployments: readonly Json[]): Promise<read
 
 function addGet(group: Command, context: Context, kind: ResourceKind): void {
   addApiOptions(
-    group.command("get").description(`Show a ${kind.one}.`).argument(argumentOf(kind), idOf(kind)),
+    group
+      .command("get")
+      .description(`Show ${single(kind)}.`)
+      .argument(argumentOf(kind), idOf(kind)),
     "print it as JSON",
   )
     .addHelpText("after", examples(`sonde ${kind.name} get ${exampleOf(kind)} --json`))
@@ -102,7 +105,7 @@ function addGet(group: Command, context: Context, kind: ResourceKind): void {
 }
 
 function addCreate(group: Command, context: Context, kind: ResourceKind): void {
-  addBodyOptions(group.command("create").description(`Create a ${kind.one}.`), kind)
+  addBodyOptions(group.command("create").description(`Create ${single(kind)}.`), kind)
     .addHelpText(
       "after",
       examples(
@@ -121,7 +124,7 @@ function addCreate(group: Command, context: Context, kind: ResourceKind): void {
 function addUpdate(group: Command, context: Context, kind: ResourceKind): void {
   const update = group
     .command("update")
-    .description(`Change a ${kind.one}: what is not given stays as it is.`)
+    .description(`Change ${single(kind)}: what is not given stays as it is.`)
     .argument(argumentOf(kind), idOf(kind));
   const change = kind.isNamed ? "--name 'Shop, old'" : "--file change.json";
   addBodyOptions(update, kind)
@@ -229,6 +232,9 @@ const nameOf = (flags: string): string =>
 
 const plural = ({ name }: ResourceKind): string =>
   name === "auth" ? "authentication settings" : name;
+/** With its article, where it has one. */
+const single = (kind: ResourceKind): string =>
+  kind.name === "auth" ? plural(kind) : `a ${kind.one}`;
 const argumentOf = ({ one }: ResourceKind): string => `<${one}>`;
 const idOf = ({ isNamed }: ResourceKind): string => (isNamed ? "its id, or its name" : "its id");
 const exampleOf = ({ isNamed, name }: ResourceKind): string =>
