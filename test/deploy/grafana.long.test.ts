@@ -37,8 +37,6 @@ it("every query finds data of a running service", async () => {
     targets,
     ruleFiles: RULE_FILES.map((file) => `deploy/prometheus/${file}`),
   });
-  // So that the API has something to count.
-  expect((await fetch(`${await processes.hub.api()}/api/2/calls/`)).status).toBe(401);
   await service.completes();
 
   const call = await callIn(prometheus);
@@ -46,6 +44,8 @@ it("every query finds data of a running service", async () => {
   const wanted = queries.filter(({ expr }) => !isOfEvents(expr) && !isAbsent(expr));
   await vi.waitFor(
     async () => {
+      // So that the API has something to count from one scrape to the next.
+      expect((await fetch(`${await processes.hub.api()}/api/2/calls/`)).status).toBe(401);
       const answers = await Promise.all(
         wanted.map(async ({ panel, expr }) => ({
           panel,
