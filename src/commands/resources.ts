@@ -19,6 +19,7 @@ import {
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { addRunOf, isRunnable } from "./run.ts";
 
 type Values = Readonly<Record<string, string | readonly string[] | undefined>>;
 type WriteOptions = ApiOptions & { readonly file?: string };
@@ -30,6 +31,7 @@ export function addResourceCommands(program: Command, context: Context): void {
     addGet(group, context, kind);
     addCreate(group, context, kind);
     addUpdate(group, context, kind);
+    if (isRunnable(kind.name)) addRunOf(group, context, kind.name);
     addDelete(group, context, kind);
   }
 }

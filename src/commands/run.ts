@@ -28,12 +28,32 @@ interface RunOptions extends ApiOptions {
   readonly timeout: number;
 }
 
-export function addRunCommand(program: Command, context: Context): void {
-  const run = program
+/** What can be run. */
+const RUNNABLE = ["calls", "workflows"] as const;
+type Runnable = (typeof RUNNABLE)[number];
+
+export const isRunnable = (kind: string): kind is Runnable =>
+  RUNNABLE.some((known) => known === kind);
+
+export const addRunCommand = (program: Command, context: Context): void =>
+  addRun(program, context, RUNNABLE, "sonde run");
+
+/** `sonde calls run`, `sonde workflows run`. */
+export const addRunOf = (group: Command, context: Context, kind: Runnable): void =>
+  addRun(group, context, [kind], `sonde ${kind} run`);
+
+function addRun(
+  group: Command,
+  context: Context,
+  kinds: readonly Runnable[],
+  command: string,
+): void {
+  const what = kinds.map((kind) => `a ${kind.slice(0, -1)}`).join(" or ");
+  const run = group
     .command("run")
-    .summary("Run a call or a workflow now, and show its phases.")
-    .description("Run a call or a workflow now, once. With --wait, show how it went.")
-    .argument("<call>", "id or name of a call or a workflow")
+    .summary(`Run ${what} now, and show its phases.`)
+    .description(`Run ${what} now, once. With --wait, show how it went.`)
+    .argument(`<${kinds[0]?.slice(0, -1)}>`, `id or name of ${what}`)
     .option("--location <id>", "where (default: the service chooses)")
     .option("--variable <name=value>", "a variable of this run; may be repeated", collectPair)
     .option("--wait", "wait for the outcome, and exit with its code")
@@ -47,9 +67,9 @@ export function addRunCommand(program: Command, context: Context): void {
     .addHelpText("after", `\n${EXIT_CODE_HELP}`)
     .addHelpText(
       "after",
-      examples("sonde run Shop", "sonde run Shop --location paris --wait && echo it works"),
+      examples(`${command} Shop`, `${command} Shop --location paris --wait && echo it works`),
     )
-    .action((given: string, options: RunOptions) => runNow(context, given, options));
+    .action((given: string, options: RunOptions) => runNow(context, kinds, given, options));
 }
 
 const EXIT_CODE_HELP = `Exit code with --wait:
@@ -64,9 +84,14 @@ const collectPair = (text: string, before: Json = {}): Json => {
   return { ...before, [String(key)]: value };
 };
 
-async function runNow(context: Context, given: string, options: RunOptions): Promise<void> {
+async function runNow(
+  context: Context,
+  kinds: readonly Runnable[],
+  given: string,
+  options: RunOptions,
+): Promise<void> {
   const api = openApi(context, options);
-  const { kind, id } = await findObject(api, ["calls", "workflows"], given);
+  const { kind, id } = await findObject(api, kinds, given);
   const until = systemClock.monotonic() + options.timeout * 1000;
   const wait = options.wait ? Math.min(options.timeout, MAX_WAIT_SECONDS) : 0;
   const run = await api.send("POST", `/${kind}/${id}/run`, {

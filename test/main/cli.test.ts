@@ -189,7 +189,7 @@ describe("sonde run", () => {
       ["404", 2],
     ] as const) {
       await sonde("calls", "update", "Demo: slow", "--url", `${target.url}/${path}`);
-      const { code: given, stdout } = await sonde("run", "Demo: slow", "--wait", "--json");
+      const { code: given, stdout } = await sonde("calls", "run", "Demo: slow", "--wait", "--json");
       expect([given, JSON.parse(stdout).meta.http_code]).toEqual([code, Number(path)]);
     }
     await sonde("calls", "update", "Demo: slow", "--url", `${target.url}/200`);
@@ -301,7 +301,7 @@ it("completes commands, options and values in bash", async () => {
   expect(stdout.trimEnd().split("\n")).toEqual([
     "complete -F __sonde_complete sonde",
     "deployments",
-    "list get create update delete",
+    "list get create update run delete",
     "--wait",
     "VIEWER EDITOR OWNER",
   ]);
