@@ -65,8 +65,8 @@ async function countPage(
   after: string,
   limit: number,
 ): Promise<CountedDeployments> {
-  // The sum keeps both databases from the index of ends, which nearly all schedules share. PostgreSQL
-  // expects few rows of an equality, and would sort the whole table for each page.
+  // The sum keeps both databases from the index of ends, which nearly all schedules share.
+  // PostgreSQL expects few rows of an equality, and would sort the whole table for each page.
   const holds = sql<boolean>`active_until + 0 >= ${FOR_EVER}`;
   const page = kysely
     .selectFrom("schedules")
