@@ -59,7 +59,7 @@ export function showCopying(label: string): { onCopied: OnCopied; end: () => voi
   };
 }
 
-/** Throws once the process was told to stop. */
+/** Throws once the process is stopping. */
 export function stopper(): () => void {
   let stopped: NodeJS.Signals | undefined;
   void listenForStop(systemClock).then((signal) => (stopped = signal));

@@ -30,7 +30,7 @@ function openPipe() {
   return { writing, read, leave: () => closeSync(reading) };
 }
 
-it("writes lines when told, in order", () => {
+it("writes lines in order", () => {
   const pipe = openPipe();
   const writer = createLineWriter(pipe.writing);
   writer.write("one\n");
