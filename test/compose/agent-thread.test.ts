@@ -109,6 +109,7 @@ it("agents share the work of their location, and the process shows their metrics
   );
   const lines = (await system.metrics()).split("\n");
   expect(lines.filter((line) => line.startsWith("sonde_agent_runs_total"))).toEqual([
+    'sonde_agent_runs_total{result="MISSED"} 0',
     'sonde_agent_runs_total{result="COMPLETE"} 20',
   ]);
   for (const name of ["sonde_build_info", "process_start_time_seconds"])

@@ -45,7 +45,7 @@ describe("each alert", () => {
     expect(labels["severity"]).toMatch(/^(critical|warning|info)$/);
     expect(annotations).toEqual({
       summary: expect.stringMatching(/^\S.+\S$/),
-      description: expect.stringMatching(/^\S.+\.$/),
+      description: expect.stringMatching(/^\S.+\.(?:\{\{ end \}\})?$/),
       runbook_url: `{{ or $externalLabels.sonde_runbooks "docs/runbooks" }}/${alert}.md`,
     });
   });
