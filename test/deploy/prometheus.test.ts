@@ -34,9 +34,14 @@ describe.concurrent("Prometheus accepts", () => {
     await promtool("check", "rules", "--lint=all", "--lint-fatal", ...RULES);
   });
 
-  it.each(RULE_TESTS)("the tests of rules: %s", async (file) => {
-    await promtool("test", "rules", file);
-  });
+  it.each(RULE_TESTS)(
+    "the tests of rules: %s",
+    // promtool plays days of samples, which takes a busy machine its time.
+    { timeout: 300_000 },
+    async (file) => {
+      await promtool("test", "rules", file);
+    },
+  );
 });
 
 describe("each alert", () => {
