@@ -36,6 +36,8 @@ export interface RemovalOptions extends RetentionOptions {
   readonly signal: AbortSignal;
   /** Counts what would be removed, and changes nothing. */
   readonly dryRun?: boolean;
+  /** Called after each batch with the rows that it removed, or counted. */
+  readonly onBatch?: (rows: number) => void;
   /** Called as soon as all of a kind has been removed, or when the removal stops there. */
   readonly onRemoved: (removed: RemovedKind) => void;
 }
@@ -188,6 +190,7 @@ async function removeKind(
     const removed = await store.retention.remove(kind, batch);
     const ms = clock.monotonic() - began;
     rows += removed.rows;
+    options.onBatch?.(removed.rows);
     if (!removed.next) return { rows, isComplete: true };
     const limit = nextBatch(batchMs, { rows: batch.limit, ms });
     batch = { ...batch, after: removed.next, limit };
@@ -208,7 +211,7 @@ async function writeBack({ store, clock }: RemovalOptions): Promise<void> {
 
 /** A day that is a table of its own goes in one piece, if nothing in it is kept. */
 async function dropDays(
-  { store, dryRun = false }: RemovalOptions,
+  { store, dryRun = false, onBatch }: RemovalOptions,
   { kind, kept }: Removal,
   goesOn: () => Promise<boolean>,
 ): Promise<number> {
@@ -218,6 +221,7 @@ async function dropDays(
     if (dryRun || !(await goesOn())) break;
     const dropped = await store.retention.dropDay(kind, { kept, after });
     rows += dropped.rows;
+    onBatch?.(dropped.rows);
     after = dropped.next;
   } while (after);
   return rows;

@@ -5,8 +5,8 @@ import { systemClock } from "../runtime/clock.ts";
 
 export interface ProgressOptions {
   readonly label: string;
-  /** Units of work; 0 where there is nothing to do. */
-  readonly total: number;
+  /** Units of work; 0 where there is nothing to do, undefined where that shows only at the end. */
+  readonly total: number | undefined;
   /** Of many, such as `results`. */
   readonly unit: string;
   readonly clock?: Clock;
@@ -31,22 +31,24 @@ export function createProgress({
   const text = (now: number): string => {
     const seconds = (now - started) / 1000;
     const rate = seconds > 0 ? done / seconds : 0;
+    if (total === undefined) return `${label} ${done} ${unit}, ${Math.round(rate)}/s`;
     const percent = total === 0 ? 100 : Math.floor((100 * done) / total);
     const left = rate > 0 && done < total ? `, ${inWords((total - done) / rate)} left` : "";
     return `${label} ${percent} %, ${done} of ${total} ${unit}, ${Math.round(rate)}/s${left}`;
   };
   const bar = (): string => {
+    if (total === undefined) return "";
     const filled = total === 0 ? BAR_WIDTH : Math.round((BAR_WIDTH * done) / total);
-    return `[${"#".repeat(filled)}${".".repeat(BAR_WIDTH - filled)}]`;
+    return `[${"#".repeat(filled)}${".".repeat(BAR_WIDTH - filled)}] `;
   };
   const show = (now: number): void => {
     shown = now;
-    output.write(output.isTTY ? `\r\u001B[K${bar()} ${text(now)}` : `${text(now)}\n`);
+    output.write(output.isTTY ? `\r\u001B[K${bar()}${text(now)}` : `${text(now)}\n`);
   };
   return {
     /** By so many units. */
     advance(units: number): void {
-      done = Math.min(total, done + units);
+      done = Math.min(total ?? Infinity, done + units);
       const now = clock.monotonic();
       if (now - shown >= (output.isTTY ? BAR_EVERY_MS : LINE_EVERY_MS)) show(now);
     },

@@ -32,7 +32,10 @@ async function runRetention(
   void listenForStop(systemClock).then((signal) => stopping.abort(signal));
   const { removeExpired } = await import("../aggregator/retention.ts");
   const { retentionOf } = await import("../compose/store.ts");
+  const { createProgress } = await import("./progress.ts");
   await withStore(settings, async (store) => {
+    const label = dryRun ? "counting" : "removing";
+    const progress = createProgress({ label, total: undefined, unit: "rows" });
     const outcome = await removeExpired({
       store,
       clock: systemClock,
@@ -40,12 +43,14 @@ async function runRetention(
       holder: `${hostname()}-${process.pid}-command`,
       signal: stopping.signal,
       dryRun,
+      onBatch: (rows) => progress.advance(rows),
       onRemoved({ kind, rows, oldestKept }) {
         const oldest_kept = oldestKept === null ? null : formatInstant(oldestKept);
         const count = dryRun ? { would_remove: rows } : { removed: rows };
         print(`${JSON.stringify({ kind, ...count, oldest_kept })}\n`);
       },
     });
+    progress.end();
     if (outcome === "held elsewhere")
       throw new Error("another process is removing what has expired: try again when it is done");
     if (outcome === "stopped") throw new Error("stopped: run it again to remove the rest");
