@@ -50,12 +50,13 @@ it("a cluster loses the leader of each stream, then the streams: no run is lost,
   }
 });
 
+/** Repeats an order without an answer: a change of leader loses those under way. */
 async function administer<T>(
   servers: readonly NatsServer[],
   act: (manager: JetStreamManager) => Promise<T>,
 ): Promise<T> {
   await using client = await connect({ servers: servers.map(({ url }) => url) });
-  return await act(await jetstreamManager(client, { timeout: 10_000 }));
+  return await until(async () => await act(await jetstreamManager(client, { timeout: 5_000 })));
 }
 
 const infoOf = (stream: string, servers: readonly NatsServer[]) =>
