@@ -84,6 +84,7 @@ async function computeAll(store: Store, keys: readonly InsightKey[], print: Cont
       if (!isDeepStrictEqual(after, before)) {
         counts.changed += 1;
         const [score_before, score_after] = [before?.score ?? null, after?.score ?? null];
+        progress.hide();
         print(`${JSON.stringify({ id: insightId(key), score_before, score_after })}\n`);
       } else if (settled === "call deleted" || settled === "results removed")
         counts["kept, whose results or call are gone"] += 1;
@@ -91,6 +92,7 @@ async function computeAll(store: Store, keys: readonly InsightKey[], print: Cont
     } catch (err) {
       if (isUnavailable(err)) throw err;
       counts.failed += 1;
+      progress.hide();
       process.stderr.write(`${insightId(key)}: ${(err as Error).message}\n`);
     }
     progress.advance(1);

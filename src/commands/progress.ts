@@ -18,6 +18,8 @@ export type Progress = ReturnType<typeof createProgress>;
 const BAR_EVERY_MS = 100;
 const LINE_EVERY_MS = 5000;
 const BAR_WIDTH = 30;
+/** Of a terminal, and return to its start. */
+const ERASE_LINE = "\r\u001B[K";
 
 export function createProgress({
   label,
@@ -43,7 +45,7 @@ export function createProgress({
   };
   const show = (now: number): void => {
     shown = now;
-    output.write(output.isTTY ? `\r\u001B[K${bar()}${text(now)}` : `${text(now)}\n`);
+    output.write(output.isTTY ? `${ERASE_LINE}${bar()}${text(now)}` : `${text(now)}\n`);
   };
   return {
     /** By so many units. */
@@ -51,6 +53,10 @@ export function createProgress({
       done = Math.min(total ?? Infinity, done + units);
       const now = clock.monotonic();
       if (now - shown >= (output.isTTY ? BAR_EVERY_MS : LINE_EVERY_MS)) show(now);
+    },
+    /** Makes way for a line of the command's own; the next step shows it again. */
+    hide(): void {
+      if (output.isTTY) output.write(ERASE_LINE);
     },
     /** Shows how far it came. */
     end(): void {

@@ -47,10 +47,10 @@ async function runRetention(
       onRemoved({ kind, rows, oldestKept }) {
         const oldest_kept = oldestKept === null ? null : formatInstant(oldestKept);
         const count = dryRun ? { would_remove: rows } : { removed: rows };
+        progress.hide();
         print(`${JSON.stringify({ kind, ...count, oldest_kept })}\n`);
       },
-    });
-    progress.end();
+    }).finally(() => progress.end());
     if (outcome === "held elsewhere")
       throw new Error("another process is removing what has expired: try again when it is done");
     if (outcome === "stopped") throw new Error("stopped: run it again to remove the rest");

@@ -47,6 +47,7 @@ async function rebuild({ config, print }: Context, options: RebuildOptions): Pro
       callIds,
       onDay: () => progress.advance(1),
       onRepaired({ result: type, time, ...place }, fields) {
+        progress.hide();
         print(`${JSON.stringify({ ...place, time: formatPeriodTime(time), type, fields })}\n`);
       },
     }).finally(() => progress.end());
