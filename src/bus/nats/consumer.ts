@@ -23,22 +23,27 @@ export interface ConsumersOptions {
   readonly ackWaitMs: number;
 }
 
+/** In a row: a single lost answer is repeated at once, and nobody need look at it. */
+const LOGGED_FAILURES = 2;
+
 export function createConsumers(options: ConsumersOptions) {
   const { access, log } = options;
   const consumers = new Set<Consumer>();
   const faults = new Map<string, string>();
+  const logged = new Map<string, string>();
 
-  function noteFault(consumer: string, fault: unknown): void {
-    const known = faults.get(consumer);
+  function noteFault(consumer: string, fault: unknown, failures = 0): void {
     if (fault === undefined) {
       faults.delete(consumer);
-      if (known !== undefined) log.info({ consumer }, "consuming resumed");
-    } else if (textOf(fault) !== known) {
-      const reason = textOf(fault);
-      faults.set(consumer, reason);
-      if (fault instanceof NotMadeError) log.info({ consumer, reason }, "waiting for the hub");
-      else log.warn({ consumer, err: fault }, "consuming interrupted; retrying");
+      if (logged.delete(consumer)) log.info({ consumer }, "consuming resumed");
+      return;
     }
+    const reason = textOf(fault);
+    faults.set(consumer, reason);
+    if (failures < LOGGED_FAILURES || logged.get(consumer) === reason) return;
+    logged.set(consumer, reason);
+    if (fault instanceof NotMadeError) log.info({ consumer, reason }, "waiting for the hub");
+    else log.warn({ consumer, err: fault }, "consuming interrupted; retrying");
   }
 
   const add = (consumer: Consumer): Consumer => {
@@ -55,7 +60,7 @@ export function createConsumers(options: ConsumersOptions) {
         ...options,
         ...source,
         open: () => access.openConsumer(spec),
-        onFault: (fault) => noteFault(name, fault),
+        onFault: (fault, failures) => noteFault(name, fault, failures),
       });
       return add({
         async drain() {
@@ -83,7 +88,7 @@ export interface Source<T> {
 interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
   readonly open: () => Promise<JetStreamConsumer>;
   /** Called with what keeps messages from arriving, and with undefined once they can arrive. */
-  readonly onFault: (fault: unknown) => void;
+  readonly onFault: (fault: unknown, failures?: number) => void;
 }
 
 /** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
@@ -127,9 +132,9 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
     await held.fewerThan(REFILL_BELOW);
   }
   async function run(): Promise<void> {
-    const onRetry = (cause: unknown): void => {
+    const onRetry = (cause: unknown, failures: number): void => {
       consumer = undefined;
-      onFault(cause);
+      onFault(cause, failures);
     };
     while (!signal.aborted) await retry(pull, { clock, signal, onRetry });
   }
