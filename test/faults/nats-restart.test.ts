@@ -14,6 +14,7 @@ import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
+import { retryDelayMs } from "../../src/runtime/retry.ts";
 import {
   ACK_WAIT_MS,
   aRunReport,
@@ -27,6 +28,7 @@ import { startNatsServer } from "../support/nats-server.ts";
 import { firstOutput } from "../support/programs.ts";
 import { freePort } from "../support/free-port.ts";
 import { createManualClock } from "../support/manual-clock.ts";
+import { T0 } from "../support/runs.ts";
 import { until } from "../support/until.ts";
 
 /** Of a bus whose bound of 5 s does not pass: how soon a server is back is not its affair. */
@@ -155,6 +157,37 @@ describe("when nats-server is killed and comes back", () => {
       message: `NATS at ${server.url} did not store a message (reconnecting)`,
     });
     expect(performance.now() - start).toBeGreaterThan(4900);
+  });
+});
+
+describe("a consumer that cannot be opened", () => {
+  it.each([
+    ["once is nobody's affair", 1, []],
+    ["again is logged, once, and so is its end", 3, ["waiting for the hub", "consuming resumed"]],
+  ])("%s", async (_, failures, logged) => {
+    await using server = await startNatsServer();
+    const clock = createManualClock(T0);
+    const lines: string[] = [];
+    const log = createLogger("info", { write: (line) => lines.push(line) });
+    const location_id = newLocation();
+    await using agent = await connectTo(server.url, { locationId: location_id, clock, log });
+    const ticks: string[] = [];
+    await agent.consumeTicks(location_id, async (batch) => {
+      ticks.push(...batch.map((tick) => tick.result_id));
+    });
+    for (let failure = 1; failure <= failures; failure += 1) {
+      if (failure > 1) await clock.advance(retryDelayMs(failure - 1));
+      const next = clock.now() + retryDelayMs(failure);
+      await until(() => expect(clock.waiting()).toContain(next));
+    }
+    await using hub = await connectTo(server.url);
+    const tick = aTick({ location_id });
+    await hub.publishTicks([tick]);
+    await until(() => consumerInfo(server.url, location_id));
+    await clock.advance(retryDelayMs(failures));
+    await until(() => expect(ticks).toEqual([tick.result_id]));
+    const said = lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg);
+    expect(said.filter((msg) => /consuming|waiting/.test(msg))).toEqual(logged);
   });
 });
 

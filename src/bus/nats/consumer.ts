@@ -66,6 +66,7 @@ export function createConsumers(options: ConsumersOptions) {
         async drain() {
           await consumer.drain();
           faults.delete(name);
+          logged.delete(name);
         },
       });
     },
@@ -87,7 +88,10 @@ export interface Source<T> {
 
 interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
   readonly open: () => Promise<JetStreamConsumer>;
-  /** Called with what keeps messages from arriving, and with undefined once they can arrive. */
+  /**
+   * Called with what keeps messages from arriving, and the failures in a row; with undefined once
+   * they can arrive.
+   */
   readonly onFault: (fault: unknown, failures?: number) => void;
 }
 
