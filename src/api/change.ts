@@ -2,7 +2,8 @@
 // in the audit trail.
 import { isOwner } from "../model/access.ts";
 import type { Actor, Ownership, Principal } from "../model/access.ts";
-import type { AuditAction, AuditEntry, StoredDocument } from "../store/records.ts";
+import type { AuditAction, AuditEntry } from "../model/audit.ts";
+import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { once } from "./idempotency.ts";
 import type { Repeatable } from "./idempotency.ts";

@@ -8,7 +8,7 @@ import { parseInstant } from "../model/instant.ts";
 import type { TimeSpan } from "../model/stat-check.ts";
 import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
-import type { AuditEntry } from "../store/records.ts";
+import type { AuditEntry } from "../model/audit.ts";
 import type { Store } from "../store/store.ts";
 
 /** What a command gets beside its own arguments and options. */

@@ -88,7 +88,7 @@ const activeByHash = prepared(["hash"], (kysely, { hash }) =>
   kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0).where("hash", "=", hash),
 );
 
-const toApiKey = (row: Selectable<Schema["api_keys"]>): ApiKey => ({
+export const toApiKey = (row: Selectable<Schema["api_keys"]>): ApiKey => ({
   key_id: row.id,
   owner: row.owner,
   org: row.org,

@@ -4,7 +4,8 @@ import { newId } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { isOf } from "./identity.ts";
 import { prepared } from "./prepared.ts";
-import type { AuditAction, AuditEntry, AuditQuery } from "./records.ts";
+import type { AuditAction, AuditEntry } from "../model/audit.ts";
+import type { AuditQuery } from "./records.ts";
 
 const COLUMNS = [
   "time",

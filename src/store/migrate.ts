@@ -25,6 +25,7 @@ import * as insights from "./migrations/0015-insights.ts";
 import * as resultsByDay from "./migrations/0016-results-by-day.ts";
 import * as agentsByLocation from "./migrations/0017-agents-by-location.ts";
 import * as locationKeys from "./migrations/0018-location-keys.ts";
+import * as sessions from "./migrations/0019-sessions.ts";
 
 /** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -46,6 +47,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0016-results-by-day": resultsByDay,
   "0017-agents-by-location": agentsByLocation,
   "0018-location-keys": locationKeys,
+  "0019-sessions": sessions,
 };
 
 export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;

@@ -189,31 +189,17 @@ export interface ApiKey extends Principal {
   readonly revoked: boolean;
 }
 
-export type AuditAction =
-  "create" | "read" | "update" | "delete" | "run" | "issue" | "revoke" | "rotate" | "reject";
+/** An open session of the web pages, and whose it is. */
+export interface Session {
+  readonly key: ApiKey;
+  readonly created: number;
+  readonly last_used: number;
+}
 
-/** Who changed what, when and from where; never the values. */
-export interface AuditEntry {
-  readonly time: number;
-  /** The id of the key that acted, or another actor, such as `command line`. */
-  readonly actor: string;
-  /** On whose behalf, with the organization; null for what belongs to nobody. */
-  readonly owner: string | null;
-  readonly org: string | null;
-  /** Of the request; null without one. */
-  readonly address: string | null;
-  readonly action: AuditAction;
-  /**
-   * A kind of resource, or `agent`, `api_key`, `location`, `location_key`, `master_key`, `sign_in`,
-   * `statistics`.
-   */
-  readonly kind: string;
-  readonly object_id: string;
-  /** Whose the object is, where that is somebody else. */
-  readonly object_owner?: string | null;
-  readonly object_org?: string | null;
-  /** The paths that an update changed. */
-  readonly fields: readonly string[];
+/** A session has ended that was not used since `used`, or was opened before `created`. */
+export interface SessionBounds {
+  readonly used: number;
+  readonly created: number;
 }
 
 export interface AuditQuery {

@@ -148,6 +148,16 @@ interface AuditTable {
   fields: string;
 }
 
+interface SignInCodesTable {
+  hash: string;
+  key_id: string;
+  created: number;
+}
+
+interface SessionsTable extends SignInCodesTable {
+  last_used: number;
+}
+
 interface KeptAnswersTable {
   id: string;
   created: number;
@@ -182,4 +192,6 @@ export interface Schema {
   master_keys: MasterKeysTable;
   audit: AuditTable;
   kept_answers: KeptAnswersTable;
+  sessions: SessionsTable;
+  sign_in_codes: SignInCodesTable;
 }

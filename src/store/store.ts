@@ -30,6 +30,8 @@ import { createResultStore, createWorkflowResultStore } from "./results.ts";
 import type { ResultStore, WorkflowResultStore } from "./results.ts";
 import { createRetentionStore } from "./retention.ts";
 import type { RetentionStore } from "./retention.ts";
+import { createSessionStore } from "./sessions.ts";
+import type { SessionStore } from "./sessions.ts";
 import { createScheduleStore } from "./schedules.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import { createSlotStore } from "./slots.ts";
@@ -54,6 +56,7 @@ export interface Store {
   readonly insights: InsightStore;
   readonly retention: RetentionStore;
   readonly apiKeys: ApiKeyStore;
+  readonly sessions: SessionStore;
   readonly locations: LocationStore;
   readonly agents: AgentStore;
   readonly leases: LeaseStore;
@@ -88,7 +91,7 @@ export const createStore = (database: Database, sealing: Sealing): Store =>
 
 type Parts = Omit<Store, "transaction" | "now" | "ping" | "close">;
 
-/** A part is made when it is used: most transactions use one or two. */
+/** A part is made when it is used, unless it is small: most transactions use one or two. */
 const createParts = (database: Database, sealing: Sealing): Parts => ({
   get documents() {
     return createDocumentStore(database, sealing);
@@ -123,15 +126,14 @@ const createParts = (database: Database, sealing: Sealing): Parts => ({
   get apiKeys() {
     return createApiKeyStore(database);
   },
+  sessions: createSessionStore(database),
   get locations() {
     return createLocationStore(database);
   },
   get agents() {
     return createAgentStore(database);
   },
-  get leases() {
-    return createLeaseStore(database);
-  },
+  leases: createLeaseStore(database),
   get renewals() {
     return createRenewalStore(database);
   },

@@ -46,6 +46,8 @@ const CHANGES: Readonly<Record<Table, Changes>> = {
   stale_insights: {},
   audit: {},
   kept_answers: {},
+  sessions: {},
+  sign_in_codes: {},
 };
 
 export const TABLES = Object.keys(CHANGES) as readonly Table[];
