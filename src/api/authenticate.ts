@@ -1,25 +1,34 @@
 // Who is asking: the key in a request, the caller behind it, and whether its level suffices.
-import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyRequest } from "fastify";
 import { AppError, TooManyError } from "../model/errors.ts";
 import { hasLevel } from "../model/access.ts";
 import type { AccessLevel, Principal } from "../model/access.ts";
 import { hashApiKey, isApiKey } from "../runtime/api-key.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { ApiKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import type { Endpoint } from "./http/endpoint.ts";
+import { clientAddress } from "./http/proxies.ts";
+import { assertSameOrigin, sessionSecretOf } from "./http/session-cookie.ts";
+import { isSignInCode, keyOfSession, spendSignInCode } from "./sessions.ts";
 
-export interface Credentialed {
-  readonly headers: IncomingHttpHeaders;
-  readonly query: unknown;
-  /** Client address. */
-  readonly ip: string;
+/** Who asks. */
+export interface Authenticated {
+  readonly principal: Principal;
+  /** The secret of the session whose cookie took the place of a key. */
+  readonly session: string | undefined;
 }
 
 /**
- * Rejects with `unauthenticated` without an active key, `forbidden` for a key below `level`, and
- * `too_many` after a flood of requests with one key, or with wrong keys from one address. A valid
- * key works throughout: nobody can lock out the others behind an address.
+ * Rejects with `unauthenticated` without an active key or an open session, `forbidden` for a key
+ * below the level and for changes that another site asks for with a session, and `too_many` after a
+ * flood of requests with one key, or with wrong keys from one address. A valid key works
+ * throughout: nobody can lock out the others behind an address.
  */
-export type Authenticate = (request: Credentialed, level: AccessLevel) => Promise<Principal>;
+export type Authenticate = (
+  request: FastifyRequest,
+  endpoint: Pick<Endpoint, "level" | "acceptsCode">,
+) => Promise<Authenticated>;
 
 const MINUTE_MS = 60_000;
 const WRONG_KEYS_PER_MINUTE = 600;
@@ -30,38 +39,55 @@ export function createAuthenticate({
   store,
   clock,
   tokenInQuery,
-  requestsPerMinute,
+  limits: { requestsPerMinute },
+  sessionIdleMs,
+  publicUrl,
 }: {
   readonly store: Store;
   readonly clock: Clock;
   readonly tokenInQuery: boolean;
-  /** Of one key. */
-  readonly requestsPerMinute: number;
+  /** Of one key, its sessions included. */
+  readonly limits: { readonly requestsPerMinute: number };
+  readonly sessionIdleMs: number;
+  readonly publicUrl?: string | undefined;
 }): Authenticate {
   const countWrongKey = perMinute(clock);
   const countRequest = perMinute(clock);
   const recordFailure = createFailureRecord(store, clock);
-  return async ({ headers, query, ip }, level) => {
-    const given =
-      keyOf(headers) ?? (tokenInQuery ? (query as Record<string, unknown>)["_token"] : undefined);
-    if (given === undefined) throw unauthenticated();
-    const principal =
-      typeof given === "string" && isApiKey(given)
-        ? await store.apiKeys.findByHash(hashApiKey(given))
-        : undefined;
-    if (principal) {
-      const { count, secondsLeft } = countRequest(principal.key_id);
-      if (count <= requestsPerMinute) return withLevel(principal, level);
-      throw new TooManyError(
-        `Too many requests with this API key: at most ${requestsPerMinute} a minute (SONDE_MAX_REQUESTS_PER_MINUTE)`,
-        secondsLeft,
-      );
-    }
+  const refuseWrongKey = async (ip: string): Promise<never> => {
     const { count, secondsLeft } = countWrongKey(ip);
     if (count === 1) await recordFailure(ip);
     if (count <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
     throw new TooManyError("Too many requests with a wrong API key", secondsLeft);
   };
+  return async (request, { level, acceptsCode = false }) => {
+    const given = keyIn(request, tokenInQuery);
+    const session = given === undefined ? sessionSecretOf(request) : undefined;
+    if (session !== undefined) assertSameOrigin(request, publicUrl);
+    else if (given === undefined) throw unauthenticated();
+    const principal =
+      session === undefined
+        ? ((await keyNamed(store, given, acceptsCode)) ??
+          (await refuseWrongKey(clientAddress(request))))
+        : await keyOfSession(store, session, sessionIdleMs);
+    if (!principal) throw unauthenticated();
+    const { count, secondsLeft } = countRequest(principal.key_id);
+    if (count <= requestsPerMinute) return { principal: withLevel(principal, level), session };
+    throw new TooManyError(
+      `Too many requests with this API key: at most ${requestsPerMinute} a minute (SONDE_MAX_REQUESTS_PER_MINUTE)`,
+      secondsLeft,
+    );
+  };
+}
+
+async function keyNamed(
+  store: Store,
+  given: unknown,
+  acceptsCode: boolean,
+): Promise<ApiKey | undefined> {
+  if (typeof given !== "string") return undefined;
+  if (isApiKey(given)) return store.apiKeys.findByHash(hashApiKey(given));
+  return acceptsCode && isSignInCode(given) ? spendSignInCode(store, given) : undefined;
 }
 
 /**
@@ -89,9 +115,10 @@ function createFailureRecord(store: Store, clock: Clock): (ip: string) => Promis
 
 const unauthenticated = (): AppError => new AppError("unauthenticated", "Unauthorized");
 
-function keyOf(headers: IncomingHttpHeaders): unknown {
+function keyIn({ headers, query }: FastifyRequest, tokenInQuery: boolean): unknown {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
-  return bearer ?? headers["x-api-key"];
+  const inQuery = (query as Readonly<Record<string, unknown>>)["_token"];
+  return bearer ?? headers["x-api-key"] ?? (tokenInQuery ? inQuery : undefined);
 }
 
 function withLevel(principal: Principal, needed: AccessLevel): Principal {

@@ -27,6 +27,7 @@ import { serveEndpoint } from "./http/serve-endpoint.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
+import { servePages } from "./pages.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
 import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
@@ -39,6 +40,7 @@ import { reportStatEndpoints } from "./routes/report-stats.ts";
 import { reportEndpoints } from "./routes/reports.ts";
 import { resultEndpoints } from "./routes/results.ts";
 import { callRunEndpoints } from "./routes/runs.ts";
+import { sessionEndpoints } from "./routes/session.ts";
 import { statEndpoints } from "./routes/stats.ts";
 import { tokenEndpoints } from "./routes/tokens.ts";
 import { workflowEndpoints } from "./routes/workflows.ts";
@@ -65,6 +67,8 @@ export interface ApiConfig {
   /** How long a caller may take nothing of a streamed answer. Default: 60 s. */
   readonly stalledAfterMs?: number;
   readonly limits: Limits;
+  /** How long a session of the pages lasts that is not used. */
+  readonly sessionIdleMs: number;
 }
 
 export interface ApiDeps {
@@ -116,6 +120,7 @@ export function createApi(deps: ApiDeps): Api {
     insightEndpoints,
     locationEndpoints,
     apiKeyEndpoints,
+    sessionEndpoints,
   ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets, exports }));
   const stopping = new AbortController();
   const app = createServer(deps, endpoints, stopping.signal);
@@ -179,11 +184,9 @@ function createServer(
   app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
   acceptJsonBodies(app);
   prettyPrintOnDemand(app);
-  serveStart(app, config);
+  serveStart(app, config, servePages(app, config.publicUrl));
   serveDocumentation(app, endpoints, config);
-  const { tokenInQuery, limits } = config;
-  const { requestsPerMinute } = limits;
-  const authenticate = createAuthenticate({ store, clock, tokenInQuery, requestsPerMinute });
+  const authenticate = createAuthenticate({ ...config, store, clock });
   const { stalledAfterMs = STALLED_AFTER_MS } = config;
   const serving = { store, authenticate, stopping, log, stalledAfterMs };
   for (const endpoint of endpoints) serveEndpoint(app, endpoint, serving);

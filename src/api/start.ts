@@ -1,14 +1,16 @@
-// Where to start: `/` and `/api/2/` lead a browser to the documentation, and tell a program where
-// the interface is. They need no key.
+// Where to start: `/` shows a browser the pages, `/api/2/` leads it to the documentation; both tell
+// a program where the interface is. They need no key.
 import type { FastifyInstance } from "fastify";
 import { API_PREFIX } from "./http/serve-endpoint.ts";
+import { PAGE_PATHS } from "./pages.ts";
+import type { SendPage } from "./pages.ts";
 
 export const DOCUMENTATION = "/docs";
 export const OPENAPI = `${API_PREFIX}/openapi.json`;
-const PATHS = ["/", `${API_PREFIX}/`] as const;
+const HOME = "/";
 
 /** Paths that need no key; each takes GET only. */
-export const OPEN_PATHS = [...PATHS, OPENAPI];
+export const OPEN_PATHS = [HOME, `${API_PREFIX}/`, OPENAPI, ...PAGE_PATHS];
 
 /** With a public URL, the answer has whole addresses: a proxy may have a path of its own. */
 export function serveStart(
@@ -17,19 +19,23 @@ export function serveStart(
     version,
     publicUrl = "",
   }: { readonly version: string; readonly publicUrl?: string | undefined },
+  sendPage: SendPage,
 ): void {
   const docs = `${publicUrl}${DOCUMENTATION}`;
-  const start = {
+  const start = JSON.stringify({
     name: "Sonde",
     version,
     api: `${publicUrl}${API_PREFIX}/`,
     openapi: `${publicUrl}${OPENAPI}`,
     docs,
-  };
-  for (const path of PATHS)
-    app.get(path, async ({ headers }, reply) => {
+  });
+  const route = (path: string, toBrowser: SendPage) =>
+    app.get(path, async (request, reply) => {
       reply.header("vary", "accept");
-      if (/\btext\/html\b/i.test(headers.accept ?? "")) return reply.redirect(docs);
-      return reply.type("application/json; charset=utf-8").send(JSON.stringify(start));
+      const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? "");
+      if (isBrowser) return toBrowser(request, reply);
+      return reply.type("application/json; charset=utf-8").send(start);
     });
+  route(HOME, sendPage);
+  route(`${API_PREFIX}/`, (_request, reply) => reply.redirect(docs));
 }

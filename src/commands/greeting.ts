@@ -12,6 +12,8 @@ export interface Greeted {
   readonly dataDir: DataDir;
   readonly demo: Demo | undefined;
   readonly publicUrl: string | undefined;
+  /** To the pages, signing in once. */
+  readonly link: string | undefined;
 }
 
 const TOUR = [
@@ -25,14 +27,16 @@ const TOUR = [
 /** Nothing where this process does not run the API. */
 export function greeting(
   { api, ops, firstKey }: Pick<System, "api" | "ops" | "firstKey">,
-  { dataDir, demo, publicUrl }: Greeted,
+  { dataDir, demo, publicUrl, link }: Greeted,
 ): string {
   if (!api) return "";
   const apiUrl = publicUrl ?? api.address() ?? "";
   const opsAddress = ops.address();
   return [
     "",
-    `  ${bold("Sonde is at")}        ${apiUrl}/api/2/`,
+    `  ${bold("Sonde is at")}        ${apiUrl}/`,
+    ...(link === undefined ? [] : [`  ${bold("sign in, once")}      ${link}`]),
+    `  interface          ${apiUrl}/api/2/`,
     `  documentation      ${apiUrl}/docs`,
     `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
     ...(demo

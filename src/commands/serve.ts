@@ -60,7 +60,9 @@ async function serve(
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
       // Before the demo's calls: if those fail, the first key has been shown.
-      print(greeting(system, { dataDir, demo, publicUrl: config.publicUrl }));
+      const { publicUrl } = config;
+      const link = isDemo ? await linkTo(system, publicUrl) : undefined;
+      print(greeting(system, { dataDir, demo, publicUrl, link }));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
       endHistory = startHistory(demo, system, log, (apiUrl) =>
@@ -82,6 +84,16 @@ async function serve(
   await endHistory();
   await system.lifecycle.stop();
   log.info("stopped");
+}
+
+/** To the pages, signed in; undefined where this process does not serve them. */
+async function linkTo(
+  { api, store }: System,
+  publicUrl: string | undefined,
+): Promise<string | undefined> {
+  if (!api || !store) return undefined;
+  const { signInLink } = await import("../compose/sign-in-link.ts");
+  return signInLink(store, publicUrl ?? api.address() ?? "");
 }
 
 /** Does nothing unless this process runs the API that creates them. */

@@ -8,7 +8,7 @@ import { issueKey } from "./issue-key.ts";
 export const FIRST_OWNER = "owner";
 export const KEY_FILE = "owner-key";
 // Fixed, so that only one process can issue it; ids are in order of creation, and this sorts first.
-const FIRST_KEY_ID = "0-first-key";
+export const FIRST_KEY_ID = "0-first-key";
 
 /**
  * Adds the location that this process serves, or in an empty store the one it is configured for.

@@ -7,6 +7,7 @@ import { createInsightsService } from "../aggregator/insights.ts";
 import { createAggregatorMetrics, createInsightMetrics } from "../aggregator/metrics.ts";
 import { createRetention } from "../aggregator/retention.ts";
 import { createAnswerPruning } from "../api/idempotency.ts";
+import { createSessionPruning } from "../api/sessions.ts";
 import { createApiMetrics } from "../api/metrics.ts";
 import type { Api } from "../api/server.ts";
 import type { Bus } from "../bus/bus.ts";
@@ -90,6 +91,11 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
     services.push(
       announcingPort(api, parts.own, () => portOf(api)),
       createAnswerPruning({ store: hub.store, log: logOf(parts, "api") }),
+      createSessionPruning({
+        store: hub.store,
+        log: logOf(parts, "api"),
+        idleMs: sessionIdleMs(parts.config),
+      }),
     );
   return { services, api, agent };
 }
@@ -215,6 +221,7 @@ async function apiOf(parts: HubParts): Promise<Api> {
       trustProxy: config.trustProxy,
       publicUrl: config.publicUrl,
       tokenInQuery: config.tokenInQuery,
+      sessionIdleMs: sessionIdleMs(config),
       cursorKey: createHmac("sha256", masterKeyOf(config, dataDir)).update("cursor").digest(),
       version: VERSION,
       limits: {
@@ -227,6 +234,8 @@ async function apiOf(parts: HubParts): Promise<Api> {
     },
   });
 }
+
+const sessionIdleMs = ({ sessionIdleMinutes }: Config): number => sessionIdleMinutes * 60_000;
 
 function portOf(api: Api): number | undefined {
   const address = api.address();

@@ -93,6 +93,13 @@ export const SETTINGS = {
     allowed: "an http:// or https:// URL without user, query and fragment",
     parse: baseUrl,
   }),
+  sessionIdleMinutes: setting({
+    env: "SONDE_SESSION_IDLE",
+    default: "720",
+    meaning: "Minutes after which a session of the web pages ends that is not used",
+    allowed: "a whole number from 5 to 43200",
+    parse: integer(5, 43_200),
+  }),
   dataDir: setting({
     env: "SONDE_DATA_DIR",
     default: ".sonde",

@@ -106,7 +106,7 @@ it("is for people on a terminal, and a paused terminal holds up nothing", async 
   type(CTRL_S);
   let answered = 0;
   const ask = async () => {
-    await fetch(`${api}nothing`, { method: "HEAD" }); // leaves a line
+    await fetch(`${api}api/2/nothing`, { method: "HEAD" }); // leaves a line
     return (answered += 1);
   };
   // Its end is the only sign that the terminal has paused.

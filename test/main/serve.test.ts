@@ -49,7 +49,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
       const api = await sonde.api();
       await greeting(sonde);
       const [, key = ""] = SHOWN_KEY.exec(sonde.stdout()) ?? [];
-      expect(sonde.stdout()).toContain(`Sonde is at        ${api}/api/2/`);
+      expect(sonde.stdout()).toContain(`Sonde is at        ${api}/`);
       expect(sonde.stdout()).toContain(await sonde.ops());
       expect(keyFile(folder.dataDir)).toBe(key);
       for (const file of ["owner-key", "master-key", "sonde.db"])

@@ -120,6 +120,7 @@ export async function startApi({
       host: "127.0.0.1",
       port: 0,
       tokenInQuery: true,
+      sessionIdleMs: 43_200_000,
       maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",

@@ -36,7 +36,7 @@ try {
     "utf8",
   ).trim();
   const get = async <T>(path: string): Promise<T> => {
-    const response = await fetch(new URL(path, base), {
+    const response = await fetch(new URL(`api/2/${path}`, base), {
       headers: { authorization: `Bearer ${key}` },
     });
     if (!response.ok)

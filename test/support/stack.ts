@@ -147,6 +147,7 @@ function startApi(
       host: "127.0.0.1",
       port: 0,
       tokenInQuery: false,
+      sessionIdleMs: 43_200_000,
       maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",

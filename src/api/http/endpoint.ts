@@ -37,6 +37,8 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
   readonly query: Values<P>;
   /** Parsed, not validated; `{}` without a body. */
   readonly body: unknown;
+  /** The secret of the session that it came with; undefined where it came with a key. */
+  readonly session: string | undefined;
   /** Aborted when the caller leaves or the server stops. */
   readonly ended: AbortSignal;
   /** Identifies the list that this request pages through: path, filters and caller. */
@@ -57,6 +59,8 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
 export interface Reply {
   readonly status: 200 | 201;
   readonly answer: unknown;
+  /** The secret of a session that it opens, for its cookie; null: the cookie is to be removed. */
+  readonly session?: string | null;
 }
 
 interface EndpointShape<Path extends string, P extends Parameters> {
@@ -74,6 +78,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   /** What a 404 says is not found; absent where none comes. */
   readonly missing?: string;
   readonly level: AccessLevel;
+  /** A one-time code may take the place of the key, and is spent. */
+  readonly acceptsCode?: boolean;
   readonly query?: P;
   readonly body?: TSchema;
   /** "of the answer": the handler returns a `Reply`. */

@@ -8,10 +8,12 @@ import type { Logger } from "../../runtime/logger.ts";
 import type { Store } from "../../store/store.ts";
 import type { Authenticate } from "../authenticate.ts";
 import { carryOut } from "../change.ts";
+import { LONGEST_SESSION_MS } from "../sessions.ts";
 import { forget, isRepeatable, toRepeatable } from "../idempotency.ts";
 import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
 import { clientAddress } from "./proxies.ts";
 import { readParameters } from "./parameters.ts";
+import { sessionCookie } from "./session-cookie.ts";
 import { sendStreamed } from "./streamed-answer.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 
@@ -21,6 +23,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Who asks, once authenticated. */
     principal: Principal;
+    /** The secret of the session, where it came with one. */
+    session: string | undefined;
   }
 }
 
@@ -43,9 +47,7 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         url: `${API_PREFIX}${path}`,
         // Before the body: a caller without a key need not send it, and we need not parse it.
         async onRequest(request) {
-          const { headers, query } = request;
-          const asking = { headers, query, ip: clientAddress(request) };
-          request.principal = await serving.authenticate(asking, endpoint.level);
+          Object.assign(request, await serving.authenticate(request, endpoint));
         },
         async handler(request, reply) {
           const asked = toApiRequest(endpoint, request, reply, serving);
@@ -54,7 +56,9 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
             const { ended } = asked;
             return sendStreamed(handled as StreamedAnswer, request, reply, { ...serving, ended });
           }
-          const { status, answer } = toReply(endpoint, handled);
+          const { status, answer, session } = toReply(endpoint, handled);
+          if (session !== undefined)
+            reply.header("set-cookie", sessionCookie(request, session, LONGEST_SESSION_MS));
           const json = JSON.stringify(answer);
           if (endpoint.versioned) reply.header("etag", entityTag(json));
           return reply.code(status).type("application/json; charset=utf-8").send(json);
@@ -90,6 +94,7 @@ function toApiRequest(
     params,
     query: values,
     body,
+    session: request.session,
     get scope() {
       return scopeOf(endpoint, params, values, principal);
     },

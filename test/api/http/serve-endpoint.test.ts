@@ -43,7 +43,7 @@ it("reports a caller who left before the handler looked", async () => {
   });
   serveEndpoint(app, endpoint, {
     store,
-    authenticate: async () => OWNER,
+    authenticate: async () => ({ principal: OWNER, session: undefined }),
     stopping: new AbortController().signal,
     log: createLogger("silent"),
     stalledAfterMs: 60_000,

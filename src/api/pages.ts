@@ -1,0 +1,92 @@
+// Serves the web pages: the files that `npm run build` makes in web/dist.
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { entityTag } from "./http/serve-endpoint.ts";
+
+const DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
+const INDEX = `${DIST}index.html`;
+
+/** The first step of the path of each page; the pages themselves route what follows. */
+export const PAGES = [
+  "sign-in",
+  "calls",
+  "results",
+  "workflows",
+  "workflow-results",
+  "insights",
+  "reports",
+  "locations",
+  "settings",
+  "tokens",
+  "environment",
+  "keys",
+  "audit",
+] as const;
+
+const ASSETS = "/assets/";
+
+const PATHS = PAGES.flatMap((page) => [`/${page}`, `/${page}/*`]);
+
+/** Paths that need no key. */
+export const PAGE_PATHS: readonly string[] = [...PATHS, `${ASSETS}*`];
+
+/** Our own files and nothing else; charts and tables set their styles through the DOM. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'self'",
+  "base-uri 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const PAGE_HEADERS = {
+  "cache-control": "no-cache",
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "cross-origin-opener-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+} as const;
+
+const NOT_BUILT =
+  "The web pages are not built. Run `npm ci` with the development packages, or `npm run build`, then start Sonde again.\n";
+
+/** Answers with the document of every page. */
+export type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+/** `publicUrl`: what browsers know the service as, perhaps below a path. */
+export function servePages(app: FastifyInstance, publicUrl: string | undefined): SendPage {
+  const isBuilt = existsSync(INDEX);
+  const html = isBuilt ? withBase(readFileSync(INDEX, "utf8"), publicUrl) : NOT_BUILT;
+  const etag = entityTag(html);
+  const send: SendPage = ({ headers }, reply) => {
+    reply.headers({ ...PAGE_HEADERS, etag });
+    if (headers["if-none-match"] === etag) return reply.code(304).send();
+    return isBuilt
+      ? reply.type("text/html; charset=utf-8").send(html)
+      : reply.code(503).type("text/plain; charset=utf-8").send(html);
+  };
+  for (const path of PATHS) app.get(path, async (request, reply) => send(request, reply));
+  if (isBuilt)
+    void app.register(fastifyStatic, {
+      root: `${DIST}assets`,
+      prefix: ASSETS,
+      preCompressed: true,
+      cacheControl: false,
+      index: false,
+      // Their names change with their contents.
+      setHeaders: (reply) => reply.header("cache-control", "public, max-age=31536000, immutable"),
+    });
+  return send;
+}
+
+/** Relative links start there. */
+function withBase(html: string, publicUrl: string | undefined): string {
+  const path = publicUrl === undefined ? "/" : new URL(`${publicUrl}/`).pathname;
+  return html.replace('<base href="/" />', `<base href="${encodeURI(path)}" />`);
+}

@@ -1,0 +1,74 @@
+// The session of the web pages: a cookie instead of a key.
+import { ACCESS_LEVELS } from "../../model/access.ts";
+import type { Principal } from "../../model/access.ts";
+import { Id, Owner, nullable } from "../../model/fields.ts";
+import { Type } from "../../model/type.ts";
+import { StatusSchema } from "../crud.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
+import type { Endpoint, Reply } from "../http/endpoint.ts";
+import { closeSession, openSession } from "../sessions.ts";
+
+const common = { path: "/session/", tag: "Session", level: "VIEWER" } as const;
+
+const SessionSchema = named(
+  "Session",
+  Type.Object({
+    key_id: Id,
+    owner: Owner,
+    org: nullable(Type.String({ examples: ["shop"] })),
+    access_level: Type.Enum([...ACCESS_LEVELS]),
+    has_session: Type.Boolean({ description: "false where the request came with a key" }),
+  }),
+);
+
+export const sessionEndpoints = (): Endpoint[] => [
+  defineEndpoint({
+    ...common,
+    operationId: "signIn",
+    methods: ["POST"],
+    summary: "Open a session, as the owner and with the level of the key",
+    description:
+      "The answer sets a cookie, HttpOnly and SameSite=Strict, that stands for the key in further requests. A one-time code, as `serve --demo` prints it in a link, may take the place of the key. The session ends when it is idle for too long (`SONDE_SESSION_IDLE`), after 30 days, or with the key.",
+    acceptsCode: true,
+    status: "of the answer",
+    answer: SessionSchema,
+    handle: ({ principal, change }) =>
+      change(async (store, audit): Promise<Reply> => {
+        await audit("issue", "session", principal.key_id);
+        const session = await openSession(store, principal.key_id);
+        return { status: 201, answer: toAnswer(principal, true), session };
+      }),
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "getSession",
+    methods: ["GET"],
+    summary: "Say who asks: the owner and the level of the key or of the session",
+    answer: SessionSchema,
+    handle: async ({ principal, session }) => toAnswer(principal, session !== undefined),
+  }),
+  defineEndpoint({
+    ...common,
+    operationId: "signOut",
+    methods: ["DELETE"],
+    summary: "Close the session that the request came with",
+    status: "of the answer",
+    answer: StatusSchema,
+    handle: ({ principal, session, change }) =>
+      change(async (store, audit): Promise<Reply> => {
+        if (session !== undefined) {
+          await closeSession(store, session);
+          await audit("revoke", "session", principal.key_id);
+        }
+        return { status: 200, answer: { status: "OK" }, session: null };
+      }),
+  }),
+];
+
+const toAnswer = ({ key_id, owner, org, access_level }: Principal, has_session: boolean) => ({
+  key_id,
+  owner,
+  org,
+  access_level,
+  has_session,
+});

@@ -1,0 +1,80 @@
+// The sessions of the web pages: a cookie that stands for an API key, for as long as it is used and
+// the key is active.
+import { hash, randomBytes } from "node:crypto";
+import { createCron } from "../runtime/cron.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { ApiKey, SessionBounds } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+
+export const LONGEST_SESSION_MS = 30 * 24 * 3_600_000;
+const CODE_VALID_MS = 3_600_000;
+/** A use is written at most this often. */
+const NOTE_USE_EVERY_MS = 60_000;
+const HOURLY = "37 * * * *";
+
+/** Returns the session's secret, which is not stored. */
+export async function openSession(store: Store, keyId: string): Promise<string> {
+  const secret = newSecret();
+  await store.sessions.open(hashOf(secret), keyId, await store.now());
+  return secret;
+}
+
+/** The key that a session stands for; undefined once it has ended: unused for `idleMs`, say. */
+export async function keyOfSession(
+  store: Store,
+  secret: string,
+  idleMs: number,
+): Promise<ApiKey | undefined> {
+  const now = await store.now();
+  const found = await store.sessions.find(hashOf(secret), boundsAt(now, idleMs));
+  if (found && now - found.last_used >= NOTE_USE_EVERY_MS)
+    await store.sessions.use(hashOf(secret), now);
+  return found?.key;
+}
+
+export const closeSession = (store: Store, secret: string): Promise<void> =>
+  store.sessions.close(hashOf(secret));
+
+/** A code that signs in as this key, once, within an hour. */
+export async function newSignInCode(store: Store, keyId: string): Promise<string> {
+  const code = newSecret();
+  await store.sessions.addCode(hashOf(code), keyId, await store.now());
+  return code;
+}
+
+export const isSignInCode = (text: string): boolean => /^[\w-]{43}$/.test(text);
+
+/** The key of a code, which is spent; undefined where it does not hold, or no longer. */
+export async function spendSignInCode(store: Store, code: string): Promise<ApiKey | undefined> {
+  return store.sessions.takeCode(hashOf(code), (await store.now()) - CODE_VALID_MS);
+}
+
+const boundsAt = (now: number, idleMs: number): SessionBounds => ({
+  used: now - idleMs,
+  created: now - LONGEST_SESSION_MS,
+});
+
+/** 256 bits of randomness: a fast hash without a salt is enough. */
+const newSecret = (): string => randomBytes(32).toString("base64url");
+const hashOf = (secret: string): string => hash("sha256", secret);
+
+/** Removes ended sessions and codes, hourly. */
+export const createSessionPruning = ({
+  store,
+  log,
+  idleMs,
+}: {
+  readonly store: Store;
+  readonly log: Logger;
+  readonly idleMs: number;
+}): Service =>
+  createCron({
+    name: "session pruning",
+    expression: HOURLY,
+    log,
+    async work() {
+      const now = await store.now();
+      await store.sessions.prune(boundsAt(now, idleMs), now - CODE_VALID_MS);
+    },
+  });
