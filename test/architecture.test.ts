@@ -53,7 +53,15 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "api/": {
     ours: [...ROLE, "api/", "dispatch/", ...STORE],
-    packages: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "openapi-sampler", "typebox"],
+    packages: [
+      "fastify",
+      "@fastify/static",
+      "@fastify/swagger",
+      "@fastify/swagger-ui",
+      "cookie",
+      "openapi-sampler",
+      "typebox",
+    ],
   },
   "scheduler/": {
     ours: [...ROLE, "scheduler/", "dispatch/", ...STORE],
@@ -107,6 +115,20 @@ const RULES: Readonly<Record<string, Rule>> = {
   "version.ts": { ours: [], packages: [] },
   "client/": { ours: ["model/", "client/"], packages: [], builtins: false },
   "commands/": { ours: [""], packages: ["commander", "@bomb.sh/tab"] },
+  // The pages know the interface, and of the server its rules only.
+  "web/src/": {
+    ours: ["web/src/", "model/"],
+    packages: [
+      "preact",
+      "preact-iso",
+      "@preact/signals",
+      "@tanstack/query-core",
+      "@tanstack/virtual-core",
+      "uplot",
+      "shlex",
+    ],
+    builtins: false,
+  },
 };
 
 /** What stands in one file only, or in the files of one folder. */
@@ -116,9 +138,10 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
     /\bprocess\s*\.\s*env\b|import\s*\{[^}]*\benv\b[^}]*\}\s*from "node:process"/,
     "config/config.ts",
   ],
-  ["Date.now", /\bDate\.now\b/, "runtime/clock.ts"],
+  ["Date.now", /\bDate\.now\b/, "runtime/clock.ts web/src/now.ts"],
   ["new Date()", /\bnew Date(?!\s*\(\s*[^)\s])/, "runtime/clock.ts"],
   ["Date()", /(?<!new )\bDate\(/, "runtime/clock.ts"],
+  ["HTML from a text", /dangerouslySetInnerHTML|\binnerHTML\b|insertAdjacentHTML/, "nowhere"],
   [
     "SQL",
     /\bsql`|\b(?:SELECT .* FROM|INSERT INTO|DELETE FROM|CREATE TABLE)\b/,
@@ -144,6 +167,7 @@ const FOLDERS = ["src", "test", "docs", "deploy", "bench", "web"].concat(
 );
 
 interface Source {
+  /** Below src; of the pages, below the repository. */
   readonly path: string;
   readonly text: string;
   readonly code: string;
@@ -155,15 +179,18 @@ const MAIN: Rule = { ours: ["commands/", "config/", "runtime/", "version.ts"], p
 // A new folder needs its row.
 const NO_RULE: Rule = { ours: [], packages: [], builtins: false };
 
-/** A relative import as a path below src, a package by its name, a module of Node as it stands. */
+const fileOf = (path: string): string => (path.startsWith("web/") ? path : join("src", path));
+
+/** A relative import as `Source.path`, a package by its name, a module of Node as it stands. */
 function resolveImport(path: string, specifier: string): string {
-  if (specifier.startsWith(".")) return `src:${normalize(join(dirname(path), specifier))}`;
+  if (specifier.startsWith("."))
+    return `src:${normalize(join(dirname(fileOf(path)), specifier)).replace(/^src\//, "")}`;
   if (specifier.startsWith("node:")) return specifier;
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
 function readSource(path: string): Source {
-  const text = readFileSync(join("src", path), "utf8");
+  const text = readFileSync(fileOf(path), "utf8");
   const code = text.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/^\s*\/\/.*$|\s\/\/ .*$/gm, "");
   const specifiers = code.matchAll(
     /^(?:import\s+(?:[^"'=()]*?\sfrom\s+)?|export\s[^"'=()]*?\sfrom\s+|.*\bimport\s*\(\s*)"([^"]+)"/gm,
@@ -176,7 +203,10 @@ function readSource(path: string): Source {
   };
 }
 
-const sources = globSync("**/*.ts", { cwd: "src" }).toSorted().map(readSource);
+const sources = globSync("**/*.ts", { cwd: "src" })
+  .concat(globSync("web/src/**/*.{ts,tsx}"))
+  .toSorted()
+  .map(readSource);
 
 const ruleOf = (path: string): Rule =>
   Object.entries(RULES).find(([prefix]) => path.startsWith(prefix))?.[1] ??
@@ -204,13 +234,15 @@ function functionsIn(node: Node): Node[] {
 }
 
 /** The lines of each function that is too long, as `first line: length`. */
-function longFunctions({ text }: Source): string[] {
+function longFunctions({ path, text }: Source): string[] {
   const lineAt = (at: number): number => text.slice(0, at).split("\n").length;
-  return functionsIn(parseAst(text, { lang: "ts" }) as Node).flatMap(({ start, end }) => {
-    const [first, last] = [lineAt(start), lineAt(end)];
-    const lines = last - first + 1;
-    return lines > MAX_FUNCTION_LINES ? [`line ${first}: ${lines} lines`] : [];
-  });
+  return functionsIn(parseAst(text, { lang: path.endsWith("x") ? "tsx" : "ts" }) as Node).flatMap(
+    ({ start, end }) => {
+      const [first, last] = [lineAt(start), lineAt(end)];
+      const lines = last - first + 1;
+      return lines > MAX_FUNCTION_LINES ? [`line ${first}: ${lines} lines`] : [];
+    },
+  );
 }
 
 /** The imports that lead from a file back to itself. */
@@ -283,7 +315,7 @@ describe("the source", () => {
     const names = /(^|\/)(utils?|helpers?|common|misc|shared)(\.ts$|\/)/;
     expect(offenders(({ path }) => names.test(path))).toEqual([]);
     expect(
-      offenders(({ path }) => !/^[a-z0-9][a-z0-9-/]*\.ts$/.test(path)),
+      offenders(({ path }) => !/^[a-z0-9][a-z0-9-/]*\.tsx?$/.test(path)),
       "not in kebab-case",
     ).toEqual([]);
   });

@@ -1,0 +1,68 @@
+// A real browser for the tests of the web pages: Debian's Chromium.
+import { mkdirSync } from "node:fs";
+import { chromium } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { findProgram } from "./programs.ts";
+
+/** Pictures of the pages, kept as artifacts of a run. */
+export const ARTIFACTS = "test-artifacts";
+
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors of the page, requests that failed, and what the Content-Security-Policy refused. */
+  readonly faults: readonly string[];
+  /** Every URL that was asked for. */
+  readonly requested: readonly string[];
+}
+
+/** Starts Chromium; fails with what to install where it is missing. */
+export async function startBrowser(): Promise<Browser & AsyncDisposable> {
+  const executablePath = findProgram("chromium");
+  if (executablePath === undefined)
+    throw new Error(
+      "Chromium is not installed: apt-get install chromium, or put `chromium` on the PATH",
+    );
+  return chromium.launch({
+    executablePath,
+    timeout: 60_000, // it may never have been read from disk
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page in a context of its own, with its own cookies. */
+export async function openPage(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(25_000);
+  const faults: string[] = [];
+  const requested: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("request", (request) => requested.push(request.url()));
+  page.on("requestfailed", (request) => {
+    // A page that is left ends its own requests.
+    const reason = request.failure()?.errorText;
+    if (reason !== "net::ERR_ABORTED") faults.push(`${request.url()}: ${reason}`);
+  });
+  page.on("console", (message) => {
+    const text = message.text();
+    if (/Content Security Policy|Refused to/i.test(text)) faults.push(text);
+  });
+  return { page, faults, requested };
+}
+
+/** Keeps a picture of what the page shows, whole. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  mkdirSync(ARTIFACTS, { recursive: true });
+  await page.screenshot({ path: `${ARTIFACTS}/${name}.png`, fullPage: true });
+}

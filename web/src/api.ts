@@ -1,0 +1,71 @@
+// The public interface, as the pages' session uses it.
+
+/** An answer with an error, in the words of the interface. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+  }
+}
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+export interface Options {
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Of a path below the interface's, such as `calls/`. */
+export const urlOf = (path: string): string => new URL(`api/2/${path}`, document.baseURI).href;
+
+/** Called for each answer that says that the session has ended. */
+let signedOut = (): void => undefined;
+export function onSignedOut(listener: () => void): void {
+  signedOut = listener;
+}
+
+/** Rejects with `ApiError`; with status 0 where no answer came. */
+export async function send<T>(
+  method: Method,
+  path: string,
+  { body, headers = {}, signal }: Options = {},
+): Promise<T> {
+  const response = await fetch(urlOf(path), {
+    method,
+    headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+    ...(body && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }).catch((cause: unknown) => {
+    if (signal?.aborted) throw cause;
+    throw new ApiError(0, "Sonde does not answer. Is it running, and reachable from here?");
+  });
+  const answer = (await response.json().catch(() => ({}))) as T & { readonly error_msg?: string };
+  if (response.ok) return answer;
+  if (response.status === 401) signedOut();
+  throw new ApiError(
+    response.status,
+    answer.error_msg ?? `Sonde answered with status ${response.status}`,
+  );
+}
+
+/** `path` with these parameters; those that are undefined are left out. */
+export function withQuery(
+  path: string,
+  query: Readonly<Record<string, string | number | boolean | undefined>>,
+): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [[name, String(value)] as const],
+  );
+  const text = new URLSearchParams(given.map(([name, value]) => [name, value])).toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+/** A page of a list. */
+export interface List<T> {
+  readonly meta: { readonly more: boolean; readonly next_cursor: string };
+  readonly results: readonly T[];
+}

@@ -1,0 +1,31 @@
+// The pages and their paths. Each page is loaded when it is first opened. Links are relative to the
+// document's <base>, which a proxy may have below a path.
+import { ErrorBoundary, lazy, LocationProvider, Route, Router } from "preact-iso";
+import { Layout } from "./layout.tsx";
+import { NotFound } from "./pages/not-found.tsx";
+import { SignIn } from "./pages/sign-in.tsx";
+import { session } from "./session.ts";
+
+const Calls = lazy(() => import("./pages/calls.tsx").then((page) => page.Calls));
+
+const base = new URL(document.baseURI).pathname;
+/** Everything else on this host is another program's, or the documentation. */
+const OURS = /^(?!docs\b|api\/|\/)/;
+
+export const App = () => (
+  <LocationProvider scope={OURS}>
+    {session.value ? (
+      <Layout>
+        <ErrorBoundary>
+          <Router>
+            <Route path={base} component={Calls} />
+            <Route path={`${base}calls`} component={Calls} />
+            <Route default component={NotFound} />
+          </Router>
+        </ErrorBoundary>
+      </Layout>
+    ) : (
+      <SignIn />
+    )}
+  </LocationProvider>
+);

@@ -1,0 +1,140 @@
+// The frame of every page: where one is, where one can go, who one is.
+import type { ComponentChildren } from "preact";
+import { useLocation } from "preact-iso";
+import { useEffect, useState } from "preact/hooks";
+import { Announcement } from "./parts/announcement.tsx";
+import { Logo } from "./parts/logo.tsx";
+import { isLocalTime } from "./parts/time.tsx";
+import { session, signOut } from "./session.ts";
+import { chooseTheme, THEMES, theme } from "./theme.ts";
+
+interface Place {
+  readonly to: string;
+  readonly name: string;
+}
+
+const PLACES: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
+  {
+    title: "Monitor",
+    places: [
+      { to: "calls", name: "Calls" },
+      { to: "workflows", name: "Workflows" },
+      { to: "insights", name: "Insights" },
+      { to: "reports", name: "Reports" },
+      { to: "locations", name: "Locations" },
+    ],
+  },
+  {
+    title: "Configure",
+    places: [
+      { to: "settings", name: "Authentication" },
+      { to: "tokens", name: "Tokens" },
+      { to: "environment", name: "Environment" },
+      { to: "keys", name: "API keys" },
+      { to: "audit", name: "Audit" },
+    ],
+  },
+];
+
+export function Layout({ children }: { readonly children: ComponentChildren }) {
+  const { path } = useLocation();
+  const [isOpen, setOpen] = useState(false);
+  // A chosen place closes the menu of a narrow screen.
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <div class="frame">
+      <a class="skip" href="calls" onClick={focusMain}>
+        Skip to the content
+      </a>
+      <header class={isOpen ? "side open" : "side"}>
+        <div class="row bar">
+          <a class="brand" href="calls">
+            <Logo />
+            Sonde
+          </a>
+          <button
+            class="button quiet menu"
+            type="button"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            Menu
+          </button>
+        </div>
+        <Places path={path} />
+        <SideFooter />
+      </header>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+      <Announcement />
+    </div>
+  );
+}
+
+/** A link to `#main` would lead to the document's base. */
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("#main")?.focus();
+}
+
+function Places({ path }: { readonly path: string }) {
+  const here = path.slice(new URL(document.baseURI).pathname.length).split("/", 1)[0] || "calls";
+  return (
+    <nav aria-label="Pages">
+      {PLACES.map(({ title, places }) => (
+        <>
+          <h2>{title}</h2>
+          <ul>
+            {places.map(({ to, name }) => (
+              <li>
+                <a href={to} aria-current={to === here ? "page" : undefined}>
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      ))}
+    </nav>
+  );
+}
+
+function SideFooter() {
+  const { owner, org, access_level } = session.value ?? {};
+  return (
+    <footer>
+      <label class="field">
+        Theme
+        <select
+          value={theme.value}
+          onChange={({ currentTarget }) =>
+            chooseTheme(THEMES.find((one) => one === currentTarget.value) ?? "system")
+          }
+        >
+          {THEMES.map((one) => (
+            <option value={one}>{one}</option>
+          ))}
+        </select>
+      </label>
+      <label class="row keep">
+        <input
+          type="checkbox"
+          checked={isLocalTime.value}
+          onChange={({ currentTarget }) => {
+            isLocalTime.value = currentTarget.checked;
+          }}
+        />
+        Local time instead of UTC
+      </label>
+      <a href="docs">Documentation</a>
+      <span>
+        {owner}
+        {org ? ` of ${org}` : ""} <span class="muted">({access_level?.toLowerCase()})</span>
+      </span>
+      <button class="button" type="button" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </footer>
+  );
+}

@@ -1,0 +1,53 @@
+// Lists that are read page by page.
+import { InfiniteQueryObserver } from "@tanstack/query-core";
+import type { InfiniteData, InfiniteQueryObserverOptions } from "@tanstack/query-core";
+import { useEffect, useState } from "preact/hooks";
+import { send, withQuery } from "./api.ts";
+import type { List } from "./api.ts";
+import { queries } from "./queries.ts";
+import type { Key } from "./queries.ts";
+
+export interface Pages<T> {
+  /** Undefined: nothing is read yet. */
+  readonly rows: readonly T[] | undefined;
+  readonly error: Error | null;
+  readonly hasMore: boolean;
+  readonly isReading: boolean;
+  readonly readMore: () => void;
+  readonly refetch: () => unknown;
+}
+
+type Options<T> = InfiniteQueryObserverOptions<
+  List<T>,
+  Error,
+  InfiniteData<List<T>, string>,
+  Key,
+  string
+>;
+
+/** What the interface lists at `path`, one page at first; undefined: not yet. */
+export function useList<T>(key: Key, path: string | undefined): Pages<T> {
+  const options: Options<T> = {
+    queryKey: [...key, "pages"],
+    queryFn: ({ pageParam, signal }) =>
+      send<List<T>>("GET", withQuery(path ?? "", { cursor: pageParam }), { signal }),
+    initialPageParam: "",
+    getNextPageParam: ({ meta }) => (meta.more ? meta.next_cursor : undefined),
+    enabled: path !== undefined,
+  };
+  const [observer] = useState(() => new InfiniteQueryObserver(queries, options));
+  const [, renderAgain] = useState({});
+  useEffect(() => observer.subscribe(renderAgain), [observer]);
+  const asked = JSON.stringify([key, path]);
+  useEffect(() => observer.setOptions(options), [observer, asked]);
+  const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } =
+    observer.getOptimisticResult(queries.defaultQueryOptions(options) as never);
+  return {
+    rows: data?.pages.flatMap(({ results }) => results),
+    error,
+    hasMore: hasNextPage,
+    isReading: isFetching,
+    readMore: () => void fetchNextPage(),
+    refetch,
+  };
+}

@@ -1,0 +1,13 @@
+// Starts the pages.
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { readSession } from "./session.ts";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/parts.css";
+import { applyTheme } from "./theme.ts";
+
+applyTheme();
+// Where Sonde does not answer, the pages say so themselves.
+await readSession().catch(() => undefined);
+render(<App />, document.querySelector("#app") as Element);

@@ -1,0 +1,66 @@
+// Signing in: with a key, or by a link that works once and carries its code in the fragment.
+import { useLocation } from "preact-iso";
+import { useEffect, useState } from "preact/hooks";
+import { Logo } from "../parts/logo.tsx";
+import { signIn } from "../session.ts";
+
+export function SignIn() {
+  const [key, setKey] = useState("");
+  const [fault, setFault] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const { path, route } = useLocation();
+  const attempt = async (credential: string, refused: string): Promise<void> => {
+    setBusy(true);
+    try {
+      await signIn(credential);
+      if (path.endsWith("/sign-in")) route(new URL(document.baseURI).pathname, true);
+    } catch (cause) {
+      const { message } = cause as Error;
+      setFault(message === "Unauthorized" ? refused : message);
+      setBusy(false);
+    }
+  };
+  useEffect(() => {
+    const code = location.hash.slice(1);
+    if (code === "") return;
+    history.replaceState(null, "", location.pathname);
+    void attempt(code, "This link was used, or is older than an hour. Sign in with a key instead.");
+  }, []);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    void attempt(key.trim(), "No active API key is like this one.");
+  };
+  return (
+    <main class="sign-in">
+      <form class="card" onSubmit={submit}>
+        <h1 class="brand">
+          <Logo />
+          Sonde
+        </h1>
+        <div class="field">
+          <label for="key">API key</label>
+          <input
+            id="key"
+            type="password"
+            autocomplete="current-password"
+            required
+            autofocus
+            value={key}
+            aria-invalid={fault !== undefined}
+            aria-describedby="key-hint key-fault"
+            onInput={({ currentTarget }) => setKey(currentTarget.value)}
+          />
+          <span id="key-hint" class="hint">
+            32 letters and digits. The first one is in the file owner-key of the data folder.
+          </span>
+          <span id="key-fault" class="fault" role="alert">
+            {fault}
+          </span>
+        </div>
+        <button class="button primary" type="submit" disabled={isBusy}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

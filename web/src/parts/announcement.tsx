@@ -1,0 +1,21 @@
+// Says what was done: shown for a moment, and read out.
+import { signal } from "@preact/signals";
+
+const SHOWN_MS = 5000;
+
+const announced = signal("");
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+export function announce(text: string): void {
+  announced.value = text;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    announced.value = "";
+  }, SHOWN_MS);
+}
+
+export const Announcement = () => (
+  <div class="announcement" role="status">
+    {announced.value}
+  </div>
+);

@@ -1,0 +1,55 @@
+// A button that deletes an object, after a question.
+import { useState } from "preact/hooks";
+import { send } from "../api.ts";
+import { announce } from "./announcement.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Fault } from "./notice.tsx";
+
+interface DeleteButtonProps {
+  /** As in `the call "Search"`. */
+  readonly what: string;
+  /** Below the interface's path. */
+  readonly path: string;
+  /** What goes with it, or stays. */
+  readonly consequence?: string;
+  readonly verb?: string;
+  readonly onDeleted: () => unknown;
+}
+
+export function DeleteButton(props: DeleteButtonProps) {
+  const { what, path, consequence, verb = "Delete", onDeleted } = props;
+  const [isAsking, setAsking] = useState(false);
+  const [fault, setFault] = useState<Error | null>(null);
+  const confirm = async (): Promise<void> => {
+    try {
+      await send("DELETE", path);
+      setAsking(false);
+      announce(`${verb}d ${what}`);
+      await onDeleted();
+    } catch (cause) {
+      setFault(cause as Error);
+    }
+  };
+  return (
+    <>
+      <button class="button danger" type="button" onClick={() => setAsking(true)}>
+        {verb}
+        <span class="visually-hidden"> {what}</span>
+      </button>
+      {isAsking && (
+        <Dialog title={`${verb} ${what}?`} onClose={() => setAsking(false)}>
+          {consequence && <p>{consequence}</p>}
+          <Fault error={fault} />
+          <footer>
+            <button class="button" type="button" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+            <button class="button danger" type="button" onClick={() => void confirm()}>
+              {verb}
+            </button>
+          </footer>
+        </Dialog>
+      )}
+    </>
+  );
+}

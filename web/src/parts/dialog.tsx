@@ -1,0 +1,29 @@
+// A modal dialog: the browser's own, which keeps the focus and gives it back.
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+interface DialogProps {
+  readonly title: string;
+  /** Called when it is closed: by Escape, or by `close` of a form inside. */
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** Is open for as long as it is rendered. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog ref={ref} aria-labelledby={id} onClose={onClose}>
+      <div class="body">
+        <h2 id={id}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}

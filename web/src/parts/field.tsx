@@ -1,0 +1,113 @@
+// Fields of forms: a label, a control, a hint, and what is wrong with the value.
+import type { ComponentChildren, InputHTMLAttributes } from "preact";
+import { useId } from "preact/hooks";
+
+export interface FieldProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  /** What is wrong with the value, in the words of the interface. */
+  readonly fault?: string | undefined;
+}
+
+/** What ties a control to its label, hint and fault. */
+export interface ControlProps {
+  readonly id: string;
+  readonly "aria-describedby": string;
+  readonly "aria-invalid": boolean;
+}
+
+export function Field({
+  label,
+  hint,
+  fault,
+  children,
+}: FieldProps & { readonly children: (control: ControlProps) => ComponentChildren }) {
+  const id = useId();
+  const control = {
+    id,
+    "aria-describedby": `${id}-hint ${id}-fault`,
+    "aria-invalid": fault !== undefined,
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(control)}
+      <span id={`${id}-hint`} class="hint">
+        {hint}
+      </span>
+      <span id={`${id}-fault`} class="fault" role="alert">
+        {fault}
+      </span>
+    </div>
+  );
+}
+
+interface TextFieldProps extends FieldProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  /** More than one line. */
+  readonly lines?: number;
+  readonly input?: InputHTMLAttributes;
+}
+
+export const TextField = ({ value, onInput, lines, input, ...field }: TextFieldProps) => (
+  <Field {...field}>
+    {(control) =>
+      lines === undefined ? (
+        <input
+          type="text"
+          autocomplete="off"
+          {...input}
+          {...control}
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      ) : (
+        <textarea
+          {...control}
+          rows={lines}
+          value={value}
+          spellcheck={false}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )
+    }
+  </Field>
+);
+
+export interface Choice<T extends string> {
+  readonly value: T;
+  readonly name: string;
+}
+
+interface SelectFieldProps<T extends string> extends FieldProps {
+  readonly value: T;
+  readonly choices: readonly Choice<T>[];
+  readonly onChange: (value: T) => void;
+}
+
+export const SelectField = <T extends string>({
+  value,
+  choices,
+  onChange,
+  ...field
+}: SelectFieldProps<T>) => (
+  <Field {...field}>
+    {(control) => (
+      <select
+        {...control}
+        value={value}
+        onChange={({ currentTarget }) => {
+          const chosen = choices.find((choice) => choice.value === currentTarget.value);
+          if (chosen) onChange(chosen.value);
+        }}
+      >
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {choice.name}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);

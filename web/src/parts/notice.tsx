@@ -1,0 +1,41 @@
+// What a page says in place of its contents.
+import type { ComponentChildren } from "preact";
+
+/** What went wrong, in the words of the interface. */
+export const Fault = ({
+  error,
+  retry,
+}: {
+  readonly error: Error | null;
+  readonly retry?: () => unknown;
+}) =>
+  error && (
+    <div class="notice fail" role="alert">
+      <span>{error.message}</span>
+      {retry && (
+        <button class="button" type="button" onClick={() => void retry()}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+
+/** Nothing is there yet: what to do next. */
+export const Empty = ({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}) => (
+  <div class="empty">
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
+
+export const Loading = ({ what }: { readonly what: string }) => (
+  <p class="muted" role="status">
+    Loading {what} …
+  </p>
+);

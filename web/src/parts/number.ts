@@ -1,0 +1,27 @@
+// Numbers with their units.
+
+/** Milliseconds: `0.42 ms`, `12.3 ms`, `1.24 s`; an en dash for none. */
+export function formatMs(ms: number | null | undefined): string {
+  if (ms == null) return "–";
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms >= 100) return `${ms.toFixed(0)} ms`;
+  return `${ms.toFixed(ms >= 10 ? 1 : 2)} ms`;
+}
+
+/** Never rounded up to 100: a failure shows. */
+export function formatPercent(percent: number | null | undefined): string {
+  if (percent == null) return "–";
+  if (percent === 100 || percent === 0) return `${percent} %`;
+  return `${(Math.floor(percent * 100) / 100).toFixed(percent >= 99 ? 2 : 1)} %`;
+}
+
+export const formatCount = (count: number | null | undefined): string =>
+  count == null ? "–" : count.toLocaleString("en");
+
+export function formatBytes(bytes: number | null | undefined): string {
+  if (bytes == null) return "–";
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 ** 2) return `${(bytes / 1024).toFixed(1)} KiB`;
+  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+}

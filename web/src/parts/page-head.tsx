@@ -1,0 +1,33 @@
+// The head of a page: its title, and what can be done there.
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+
+interface PageHeadProps {
+  readonly title: string;
+  /** Where it belongs: a link above the title, relative to the document's base. */
+  readonly above?: { readonly to: string; readonly name: string };
+  /** Below the title. */
+  readonly note?: ComponentChildren;
+  /** Buttons. */
+  readonly children?: ComponentChildren;
+}
+
+export function PageHead({ title, above, note, children }: PageHeadProps) {
+  useEffect(() => {
+    document.title = `${title} · Sonde`;
+  }, [title]);
+  return (
+    <div class="page-head">
+      <div>
+        {above && (
+          <a class="above" href={above.to}>
+            {above.name}
+          </a>
+        )}
+        <h1>{title}</h1>
+        {note && <div class="muted">{note}</div>}
+      </div>
+      {children && <div class="row">{children}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+// Instants: in UTC, with the local time at hand, or the other way round.
+import { signal } from "@preact/signals";
+
+/** Whether the reader wants the time of this machine. */
+export const isLocalTime = signal(false);
+
+const two = (n: number): string => String(n).padStart(2, "0");
+
+/** `2026-11-22 14:05:09`, in UTC or in local time. */
+export function formatTime(iso: string | number, local = isLocalTime.value): string {
+  const date = new Date(iso);
+  const [day, time] = local
+    ? [
+        `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
+        `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`,
+      ]
+    : [date.toISOString().slice(0, 10), date.toISOString().slice(11, 19)];
+  return `${day} ${time}${local ? "" : " UTC"}`;
+}
+
+const STEPS = [
+  [60, "s", 1],
+  [3600, "min", 60],
+  [86_400, "h", 3600],
+  [Infinity, "d", 86_400],
+] as const;
+
+/** `12 s ago`, `3 h ago`; in the future `in 5 min`. */
+export function formatAgo(iso: string | number, now: number): string {
+  const seconds = Math.round((now - new Date(iso).getTime()) / 1000);
+  const [, unit, size] = STEPS.find(([below]) => Math.abs(seconds) < below) ?? STEPS[3];
+  const amount = `${Math.floor(Math.abs(seconds) / size)} ${unit}`;
+  return seconds < 0 ? `in ${amount}` : `${amount} ago`;
+}
+
+/** The instant in the reader's time, and in the other one where it is pointed at. */
+export const Time = ({ at }: { readonly at: string | null | undefined }) =>
+  at == null ? (
+    <span class="muted">never</span>
+  ) : (
+    <time dateTime={at} title={formatTime(at, !isLocalTime.value)}>
+      {formatTime(at)}
+    </time>
+  );

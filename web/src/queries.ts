@@ -1,0 +1,63 @@
+// Reads of the interface, shared and kept fresh by query-core.
+import { QueryClient, QueryObserver } from "@tanstack/query-core";
+import type { QueryObserverOptions, QueryObserverResult } from "@tanstack/query-core";
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, send } from "./api.ts";
+
+const FRESH_MS = 30_000;
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: FRESH_MS,
+      retry: (failures, error) =>
+        failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+    },
+  },
+});
+
+/** Keys are paths in steps, so that a prefix names everything below: `["calls", id, "results"]`. */
+export type Key = readonly unknown[];
+
+export interface ReadOptions {
+  /** False: not yet. */
+  readonly enabled?: boolean;
+  /** Reads again so often, in milliseconds. */
+  readonly everyMs?: number;
+}
+
+/** What the interface answers to GET `path`; undefined: nothing is read yet. */
+export function useRead<T>(
+  key: Key,
+  path: string | undefined,
+  { enabled = true, everyMs }: ReadOptions = {},
+): QueryObserverResult<T> {
+  return useQuery<T>(key, ({ signal }) => send<T>("GET", path ?? "", { signal }), {
+    enabled: enabled && path !== undefined,
+    ...(everyMs !== undefined && { everyMs }),
+  });
+}
+
+export function useQuery<T>(
+  key: Key,
+  read: (context: { readonly signal: AbortSignal }) => Promise<T>,
+  { enabled = true, everyMs }: ReadOptions = {},
+): QueryObserverResult<T> {
+  const options: QueryObserverOptions<T> = {
+    queryKey: key,
+    queryFn: read,
+    enabled,
+    refetchInterval: everyMs ?? false,
+  };
+  const [observer] = useState(() => new QueryObserver(queries, options));
+  const [, renderAgain] = useState({});
+  useEffect(() => observer.subscribe(renderAgain), [observer]);
+  const asked = JSON.stringify([key, enabled, everyMs]);
+  useEffect(() => observer.setOptions(options), [observer, asked]);
+  // The observer follows in the effect: what it has may be of another key.
+  return observer.getOptimisticResult(queries.defaultQueryOptions(options));
+}
+
+/** Reads again what was read under these keys. */
+export const invalidate = (...keys: readonly Key[]): Promise<unknown> =>
+  Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));

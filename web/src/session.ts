@@ -1,0 +1,50 @@
+// Who is signed in.
+import { signal } from "@preact/signals";
+import type { AccessLevel } from "../../src/model/access.ts";
+import { ApiError, onSignedOut, send } from "./api.ts";
+
+export interface SignedIn {
+  readonly key_id: string;
+  readonly owner: string;
+  readonly org: string | null;
+  readonly access_level: AccessLevel;
+}
+
+/** Undefined until it is known; null: nobody. */
+export const session = signal<SignedIn | null | undefined>(undefined);
+
+onSignedOut(() => {
+  session.value = null;
+});
+
+/** Rejects where Sonde does not answer. */
+export async function readSession(): Promise<void> {
+  try {
+    session.value = await send<SignedIn>("GET", "session/");
+  } catch (cause) {
+    if (!(cause instanceof ApiError && cause.status === 401)) throw cause;
+    session.value = null;
+  }
+}
+
+/** With a key, or with a code that works once. */
+export async function signIn(credential: string): Promise<void> {
+  session.value = await send<SignedIn>("POST", "session/", {
+    headers: { authorization: `Bearer ${credential}` },
+  });
+}
+
+export async function signOut(): Promise<void> {
+  await send("DELETE", "session/");
+  session.value = null;
+}
+
+const LEVELS: readonly AccessLevel[] = ["VIEWER", "EDITOR", "OWNER"];
+
+/** Whether whoever is signed in has at least this level. */
+export const has = (level: AccessLevel): boolean =>
+  LEVELS.indexOf(session.value?.access_level ?? "VIEWER") >= LEVELS.indexOf(level);
+
+/** Whether an object is of whoever is signed in. */
+export const isMine = (meta: { readonly owner: string; readonly org?: string | null }): boolean =>
+  session.value?.owner === meta.owner;
