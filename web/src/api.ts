@@ -29,11 +29,21 @@ export function onSignedOut(listener: () => void): void {
 }
 
 /** Rejects with `ApiError`; with status 0 where no answer came. */
-export async function send<T>(
+export const send = async <T>(method: Method, path: string, options?: Options): Promise<T> =>
+  (await sendVersioned<T>(method, path, options)).object;
+
+/** An object, and its version, as `If-Match` names it; null where the interface gives none. */
+export interface Versioned<T> {
+  readonly object: T;
+  readonly version: string | null;
+}
+
+/** Likewise. With `If-Match` in the headers, status 412 means that somebody changed the object. */
+export async function sendVersioned<T>(
   method: Method,
   path: string,
   { body, headers = {}, signal }: Options = {},
-): Promise<T> {
+): Promise<Versioned<T>> {
   const response = await fetch(urlOf(path), {
     method,
     headers: { ...headers, ...(body && { "content-type": "application/json" }) },
@@ -44,7 +54,7 @@ export async function send<T>(
     throw new ApiError(0, "Sonde does not answer. Is it running, and reachable from here?");
   });
   const answer = (await response.json().catch(() => ({}))) as T & { readonly error_msg?: string };
-  if (response.ok) return answer;
+  if (response.ok) return { object: answer, version: response.headers.get("etag") };
   if (response.status === 401) signedOut();
   throw new ApiError(
     response.status,
