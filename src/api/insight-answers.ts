@@ -1,10 +1,10 @@
 // Insights reports as the API answers with them: as entries of lists, in full, and ranked.
 import { formatInstant } from "../model/instant.ts";
-import { bandOf, explain } from "../model/insight-explanation.ts";
+import { explain } from "../model/insight-explanation.ts";
 import { insightId, REPORT_TYPES } from "../model/insight.ts";
 import type { Insight, InsightSummary } from "../model/insight.ts";
 import { periodEnd } from "../model/periods.ts";
-import { SCORE_VERSION } from "../model/score.ts";
+import { bandOf, SCORE_VERSION } from "../model/score.ts";
 
 /** Of the call. */
 interface Named {

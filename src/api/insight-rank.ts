@@ -1,11 +1,11 @@
 // Calls ranked by their scores of the latest closed periods.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Principal } from "../model/access.ts";
-import { bandOf } from "../model/insight-explanation.ts";
 import { insightId } from "../model/insight.ts";
 import type { InsightKind } from "../model/insight.ts";
 import { formatInstant } from "../model/instant.ts";
 import { periodStart } from "../model/periods.ts";
+import { bandOf } from "../model/score.ts";
 import type { Store } from "../store/store.ts";
 import { measuresOf } from "./insight-answers.ts";
 
@@ -137,6 +137,7 @@ const toEntry = ({ last, scores }: Ranked, textsOf: (start: number) => Texts) =>
   api_url: last.url,
   url: last.url,
   ...measuresOf(last),
+  band: bandOf(last),
   results: scores.map(({ start, score }) => [textsOf(start).time, score] as const),
   filenames: scores.map(({ start }) => textsOf(start).id(last.call_id)),
   most_recent: textsOf(last.start).time,

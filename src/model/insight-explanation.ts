@@ -4,20 +4,6 @@ import { categoryOf } from "./result.ts";
 import { FEWEST_CALLS, HIGHEST_SCORE } from "./score.ts";
 import type { ScoreParts } from "./score.ts";
 
-export const BANDS = ["good", "fair", "poor"] as const;
-export type Band = (typeof BANDS)[number];
-
-const [GOOD_FROM, FAIR_FROM] = [800, 600];
-
-/** Null without a score. */
-export function bandOf({ score, made }: Scored): Band | null {
-  if (made < FEWEST_CALLS) return null;
-  if (score >= GOOD_FROM) return "good";
-  return score >= FAIR_FROM ? "fair" : "poor";
-}
-
-type Scored = Pick<Insight, "score" | "made">;
-
 /** Of a score, in its order: each takes its share of what the ones before it left. */
 type Part = Exclude<keyof ScoreParts, "variation">;
 

@@ -66,6 +66,19 @@ export const HIGHEST_SCORE = 999;
 /** With fewer calls made, a period has no score and no rank. */
 export const FEWEST_CALLS = 24;
 
+export const BANDS = ["good", "fair", "poor"] as const;
+export type Band = (typeof BANDS)[number];
+
+export const GOOD_FROM = 800;
+export const FAIR_FROM = 600;
+
+/** Null without a score. */
+export function bandOf({ score, made }: Pick<Score, "score" | "made">): Band | null {
+  if (made < FEWEST_CALLS) return null;
+  if (score >= GOOD_FROM) return "good";
+  return score >= FAIR_FROM ? "fair" : "poor";
+}
+
 /** A location by the calls that passed there. */
 export interface MeasuredLocation {
   readonly spread: LocationSpread;

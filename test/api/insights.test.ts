@@ -142,6 +142,7 @@ it("ranks calls by their most recent report, those without a score last", async 
   await reported(on, "monthly", { start: Date.UTC(2026, 8, 1), kind: "MONTH" });
   const { results } = await get<List>(on, "/insights/rank/?weekly=1");
   expect(results.map(({ id }) => id)).toEqual([equal, better, worse, few]);
+  expect(results.map(({ band }) => band)).toEqual(["good", "good", "fair", null]);
   const reversed = await get<List>(on, "/insights/rank/?weekly=1&reverse=t");
   expect(reversed.results.map(({ id }) => id)).toEqual([worse, equal, better, few]);
   const ids = [`${better}__2026-09-21__2026-09-28`, `${better}__2026-09-28__2026-10-05`];
@@ -156,6 +157,7 @@ it("ranks calls by their most recent report, those without a score last", async 
     outlier_percent: 0,
     mean_test_length: 100,
     sd_test_length: 0,
+    band: "good",
     results: [
       ["2026-09-21T00:00:00.000000Z", 460],
       ["2026-09-28T00:00:00.000000Z", 999],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { bandOf, explain } from "../../src/model/insight-explanation.ts";
+import { explain } from "../../src/model/insight-explanation.ts";
 import type { Explained } from "../../src/model/insight-explanation.ts";
 import type { InsightDetails } from "../../src/model/insight.ts";
-import { partsOf, scoreOfParts } from "../../src/model/score.ts";
+import { bandOf, partsOf, scoreOfParts } from "../../src/model/score.ts";
 
 type Given = Partial<Pick<Explained, "made" | "passed" | "outliers" | "kind">> &
   Partial<Pick<InsightDetails, "failures">> & {

@@ -1,8 +1,7 @@
 // The numbers of docs/insights.md.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { bandOf } from "../../src/model/insight-explanation.ts";
-import { HIGHEST_SCORE, partsOf, scoreOf } from "../../src/model/score.ts";
+import { bandOf, HIGHEST_SCORE, partsOf, scoreOf } from "../../src/model/score.ts";
 import type { LocationLatencies, Score } from "../../src/model/score.ts";
 
 /** The tables of the page by the first cell of their heads; rows as cells. */

@@ -1,8 +1,7 @@
 // The query parameters and answers of insights.
 import { EXAMPLE, Hostname, Id, mark, Name, nullable, Timestamp } from "../../model/fields.ts";
-import { BANDS } from "../../model/insight-explanation.ts";
 import { RESULT_CODES } from "../../model/result.ts";
-import { SCORE_VERSION } from "../../model/score.ts";
+import { BANDS, SCORE_VERSION } from "../../model/score.ts";
 import { PHASES } from "../../model/summary.ts";
 import { Type } from "../../model/type.ts";
 import { named } from "../http/endpoint.ts";
@@ -51,6 +50,10 @@ const measures = {
     examples: [35],
   }),
 };
+
+const Band = nullable(Type.Enum([...BANDS], { examples: ["good"] }), {
+  description: "null without a score",
+});
 
 const entry = {
   id: ReportId,
@@ -146,9 +149,7 @@ export const InsightReportSchema = named(
   "InsightReport",
   Type.Object({
     ...entry,
-    band: nullable(Type.Enum([...BANDS], { examples: ["good"] }), {
-      description: "null without a score",
-    }),
+    band: Band,
     parts: PartsSchema,
     change: nullable(ChangeSchema, {
       description: "from the period before; null where that has no report",
@@ -208,6 +209,7 @@ export const RankSchema = named(
         api_url: Url,
         url: Url,
         ...measures,
+        band: Band,
         results: Type.Array(Type.Tuple([Timestamp, Score]), {
           description: "start and score of each report, the oldest first",
         }),
