@@ -1,0 +1,84 @@
+// A chart over time or over another axis: it can be zoomed by dragging, by buttons and by keys, and
+// read as a table.
+import { useEffect, useRef, useState } from "preact/hooks";
+import "../styles/chart.css";
+import { ChartLegend } from "./chart-legend.tsx";
+import type { ChartSpec, Range } from "./chart-spec.ts";
+import { ChartTable } from "./chart-table.tsx";
+import type { Plot, PlotEvents } from "./plot.ts";
+import { isLocalTime } from "./time.tsx";
+import { ZoomButtons } from "./zoom-buttons.tsx";
+
+export interface ChartProps extends ChartSpec {
+  readonly title: string;
+  /** What it shows, in a sentence. */
+  readonly caption?: string;
+  /** Of the x axis: all of it. */
+  readonly range: Range;
+  /** Where given, the reader of the chart changes `range`; undefined: back to all of it. */
+  readonly onZoom?: (range: Range | undefined) => void;
+  readonly isZoomed?: boolean;
+}
+
+export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: ChartProps) {
+  const [own, setOwn] = useState<Range>();
+  const [hovered, setHovered] = useState<number | null>(null);
+  const zoom = onZoom ?? setOwn;
+  const shown = own ?? range;
+  const box = usePlot(spec, shown, {
+    onHover: setHovered,
+    onSelect: zoom,
+    onReset: () => zoom(undefined),
+  });
+  return (
+    <figure class="chart">
+      <div class="row spread">
+        <ChartLegend spec={spec} at={hovered} />
+        <ZoomButtons
+          of={title}
+          range={shown}
+          isZoomed={isZoomed ?? own !== undefined}
+          onZoom={zoom}
+        />
+      </div>
+      <div class="plot" ref={box} role="img" aria-label={`${title}. ${caption ?? ""}`} />
+      {caption && <figcaption>{caption}</figcaption>}
+      <ChartTable title={title} spec={spec} range={shown} />
+    </figure>
+  );
+}
+
+function usePlot(spec: ChartSpec, range: Range, events: PlotEvents) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot>(null);
+  const latest = useRef({ spec, range, events });
+  latest.current = { spec, range, events };
+  // What a plot is made for; the values it is given.
+  const kind = JSON.stringify([spec.isTime, spec.isStacked, isLocalTime.value, looksOf(spec)]);
+  useEffect(() => {
+    let isGone = false;
+    const make = async (): Promise<void> => {
+      const { createPlot } = await import("./plot.ts");
+      if (isGone || !box.current) return;
+      plot.current = createPlot(box.current, latest.current.spec, {
+        onHover: (index) => latest.current.events.onHover(index),
+        onSelect: (selected) => latest.current.events.onSelect(selected),
+        onReset: () => latest.current.events.onReset(),
+      });
+      plot.current.show(latest.current.spec, latest.current.range);
+    };
+    void make();
+    return () => {
+      isGone = true;
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [kind]);
+  const values = JSON.stringify([spec, range]);
+  useEffect(() => plot.current?.show(spec, range), [values]);
+  return box;
+}
+
+/** All of the series but their values. */
+const looksOf = ({ series }: ChartSpec): string =>
+  JSON.stringify(series, ["label", "colour", "draw", "dash", "phase"]);

@@ -1,0 +1,67 @@
+// The phases of a call as the pages show them: names, and where each lies in time.
+import type { Phase } from "../../../src/model/summary.ts";
+import type { Timing } from "../../../src/model/timing.ts";
+
+interface PhaseName {
+  readonly name: string;
+  readonly meaning: string;
+}
+
+/** In the order in which they happen. */
+export const PHASE_NAMES: Readonly<Record<Phase, PhaseName>> = {
+  dns: { name: "DNS", meaning: "the name is looked up" },
+  tcp: { name: "TCP", meaning: "the connection is made" },
+  handshake: { name: "Handshake", meaning: "TLS is agreed on" },
+  upload: { name: "Upload", meaning: "the request is written" },
+  processing: { name: "Processing", meaning: "until the first byte of the response" },
+  download: { name: "Download", meaning: "until the last byte of the response" },
+};
+
+export const PHASE_ORDER = Object.keys(PHASE_NAMES) as readonly Phase[];
+
+/** The part of a call that ended within a phase, which has no length of its own. */
+export const UNFINISHED = "unfinished";
+
+export interface Span {
+  readonly phase: Phase | typeof UNFINISHED;
+  readonly name: string;
+  /** Milliseconds from the start of the call. */
+  readonly from: number;
+  readonly ms: number;
+}
+
+export const nameOfPhase = (phase: Span["phase"]): string =>
+  phase === UNFINISHED ? "Not completed" : PHASE_NAMES[phase].name;
+
+/** What was reached of one exchange, each phase after the one before it. */
+export function spansOf(timing: Timing): Span[] {
+  const spans: Span[] = [];
+  let from = 0;
+  for (const phase of PHASE_ORDER) {
+    const ms = timing[phase];
+    if (ms === null) continue;
+    spans.push({ phase, name: nameOfPhase(phase), from, ms });
+    from += ms;
+  }
+  const left = (timing.total ?? 0) - from;
+  if (timing.download === null && left > 0)
+    spans.push({ phase: UNFINISHED, name: nameOfPhase(UNFINISHED), from, ms: left });
+  return spans;
+}
+
+/** The end of the last phase, or the total where that is later; in milliseconds. */
+export function lengthOf(timing: Timing): number {
+  const last = spansOf(timing).at(-1);
+  return Math.max(timing.total ?? 0, last ? last.from + last.ms : 0);
+}
+
+/** Marks of an axis from 0 to at least `end`: round numbers, six at most. */
+export function ticksTo(end: number): number[] {
+  if (end <= 0) return [0];
+  const rough = end / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough) ?? rough;
+  const ticks: number[] = [];
+  for (let n = 0; n * step <= end * 1.000001; n += 1) ticks.push(n * step);
+  return ticks;
+}

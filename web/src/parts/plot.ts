@@ -1,0 +1,155 @@
+// Draws charts: uPlot, loaded when the first chart is shown.
+import UPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { ChartSeries, ChartSpec, Range } from "./chart-spec.ts";
+import { axisTimes } from "./chart-time.ts";
+import { createInk } from "./ink.ts";
+import type { Ink } from "./ink.ts";
+import { drawErrors, drawLines, drawMarks } from "./plot-marks.ts";
+import { isLocalTime } from "./time.tsx";
+
+export interface PlotEvents {
+  /** The index of x that is pointed at; null: none. */
+  readonly onHover: (index: number | null) => void;
+  /** A part of the x axis was dragged over. */
+  readonly onSelect: (range: Range) => void;
+  readonly onReset: () => void;
+}
+
+export type Plot = ReturnType<typeof createPlot>;
+
+/** In a box that gives it its size, until `destroy`. */
+export function createPlot(box: HTMLElement, first: ChartSpec, events: PlotEvents) {
+  let spec = first;
+  let range: Range = [0, 1];
+  const ink = createInk(box);
+  const context = { spec: () => spec, range: () => range, ink, events };
+  const plot = new UPlot(optionsOf(box, context), dataOf(spec), box);
+  const resized = new ResizeObserver(() => plot.setSize(sizeOf(box)));
+  resized.observe(box);
+  const redraw = (): void => plot.redraw(true, true);
+  const stopInk = ink.onChange(redraw);
+  return {
+    /** The same series with other values; a chart of other series is another plot. */
+    show(next: ChartSpec, nextRange: Range): void {
+      [spec, range] = [next, nextRange];
+      plot.setData(dataOf(next), true);
+    },
+    destroy(): void {
+      stopInk();
+      resized.disconnect();
+      plot.destroy();
+    },
+  };
+}
+
+export interface PlotContext {
+  readonly spec: () => ChartSpec;
+  readonly range: () => Range;
+  readonly ink: Ink;
+  readonly events: PlotEvents;
+}
+
+const sizeOf = (box: HTMLElement) => ({
+  width: Math.max(box.clientWidth, 120),
+  height: Math.max(box.clientHeight, 80),
+});
+
+/** Stacked series are drawn from the highest down, so that each covers what is below it. */
+const inDrawOrder = ({ series, isStacked }: ChartSpec): readonly ChartSeries[] =>
+  isStacked ? series.toReversed() : series;
+
+function dataOf(spec: ChartSpec): UPlot.AlignedData {
+  const { x, series, isStacked } = spec;
+  if (!isStacked) return [[...x], ...series.map(({ values }) => [...values])];
+  const sums = series.map((_, last) =>
+    x.map((__, at) => {
+      const parts = series.slice(0, last + 1).map(({ values }) => values[at] ?? null);
+      return parts.every((part) => part === null)
+        ? null
+        : parts.reduce<number>((sum, part) => sum + (part ?? 0), 0);
+    }),
+  );
+  return [[...x], ...sums.toReversed()];
+}
+
+function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
+  const { spec, ink, events, range } = context;
+  return {
+    ...sizeOf(box),
+    ms: 1,
+    tzDate: (ms) => (isLocalTime.value ? new Date(ms) : UPlot.tzDate(new Date(ms), "Etc/UTC")),
+    padding: [8, 12, 0, 0],
+    legend: { show: false },
+    scales: {
+      x: { time: spec().isTime !== false, range: () => [...range()] },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
+    },
+    axes: axesOf(context),
+    series: [{}, ...inDrawOrder(spec()).map((one) => seriesOf(one, ink))],
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: 4 },
+      points: { size: 7 },
+      bind: { dblclick: () => () => (events.onReset(), null) },
+    },
+    hooks: {
+      setCursor: [({ cursor }) => events.onHover(cursor.idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 4) return;
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          events.onSelect([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+        },
+      ],
+      draw: [
+        (plot) => {
+          drawErrors(plot, spec(), ink);
+          drawLines(plot, spec(), ink);
+          drawMarks(plot, spec(), ink);
+        },
+      ],
+    },
+  };
+}
+
+function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
+  const look: UPlot.Axis = {
+    font: ink.font,
+    stroke: () => ink.colour("--muted"),
+    grid: { stroke: () => ink.colour("--line"), width: 1 },
+    ticks: { stroke: () => ink.colour("--line"), width: 1, size: 5 },
+  };
+  const { isTime = true, formatX = String } = spec();
+  return [
+    {
+      ...look,
+      size: isTime ? 44 : 32,
+      space: isTime ? 64 : 72,
+      values: (_, marks, __, ___, step) => (isTime ? axisTimes(marks, step) : marks.map(formatX)),
+    },
+    {
+      ...look,
+      space: 36,
+      // Without a size of their own, long labels are cut off.
+      size: (_, values) => 16 + 7 * Math.max(4, ...(values ?? []).map((text) => text.length)),
+      values: (_, marks) => marks.map((value) => spec().format(value)),
+    },
+  ];
+}
+
+function seriesOf({ colour, draw = "line", dash, phase }: ChartSeries, ink: Ink): UPlot.Series {
+  const stroke = (): string => ink.colour(colour);
+  const points: UPlot.Series.Points = { size: 5, stroke, fill: stroke };
+  if (draw === "bars")
+    return {
+      paths: UPlot.paths.bars?.({ size: [0.86, 64], align: 1 }),
+      width: 0,
+      fill: () => (phase ? ink.pattern(phase) : ink.colour(colour)),
+      points: { show: false },
+    };
+  if (draw === "points")
+    return { stroke, paths: () => null, points: { ...points, show: true, space: 0 } };
+  return { stroke, width: 1.75, ...(dash && { dash: [...dash] }), points };
+}

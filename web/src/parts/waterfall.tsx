@@ -1,0 +1,192 @@
+// The phases of calls as bars on one scale of milliseconds: of the hops of a result, or of the
+// steps of a workflow's run.
+import type { Timing } from "../../../src/model/timing.ts";
+import "../styles/waterfall.css";
+import { formatMs } from "./number.ts";
+import { lengthOf, PHASE_NAMES, PHASE_ORDER, spansOf, ticksTo, UNFINISHED } from "./phases.ts";
+import type { Span } from "./phases.ts";
+import { State } from "./state.tsx";
+import type { Tone } from "./state.tsx";
+
+export interface WaterfallRow {
+  readonly label: string;
+  /** Relative to the document's base. */
+  readonly href?: string;
+  /** When it began, in milliseconds from the start of the whole. */
+  readonly offsetMs: number;
+  readonly timing: Timing;
+  readonly state?: Tone;
+  /** In place of the state's word, such as `200 OK`. */
+  readonly word?: string;
+}
+
+interface WaterfallProps {
+  /** What is shown, for those who do not see it: `Phases of the call`. */
+  readonly title: string;
+  readonly rows: readonly WaterfallRow[];
+  /** A line for each phase with its number; otherwise a row is one bar with its total. */
+  readonly detailed?: boolean;
+}
+
+export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
+  const end = Math.max(...rows.map(({ offsetMs, timing }) => offsetMs + lengthOf(timing)), 0);
+  if (end === 0) return <p class="muted">No call was made, so there is nothing to time.</p>;
+  const Row = detailed ? PhaseLines : BarLine;
+  return (
+    <figure class="waterfall" aria-label={title}>
+      <Scale end={end} />
+      <ol>
+        {rows.map((row) => (
+          <Row {...row} end={end} />
+        ))}
+      </ol>
+      <Legend rows={rows} />
+      <details>
+        <summary>Show as a table</summary>
+        <div class="scroll-x" role="region" aria-label={`${title}, as a table`} tabIndex={0}>
+          <PhaseTable rows={rows} />
+        </div>
+      </details>
+    </figure>
+  );
+}
+
+const Scale = ({ end }: { readonly end: number }) => (
+  <div class="line scale" aria-hidden="true">
+    <span />
+    <span class="track">
+      {ticksTo(end).map((ms) => (
+        <span class="tick" style={{ insetInlineStart: percent(ms, end) }}>
+          {ms === 0 ? "0" : shortMs(ms)}
+        </span>
+      ))}
+    </span>
+    <span />
+  </div>
+);
+
+interface RowProps extends WaterfallRow {
+  /** Of the scale, in milliseconds. */
+  readonly end: number;
+}
+
+const Label = ({ label, href, state, word }: WaterfallRow) => (
+  <span class="label">
+    {href === undefined ? label : <a href={href}>{label}</a>}
+    {state && <State tone={state} {...(word !== undefined && { word })} />}
+  </span>
+);
+
+function BarLine(row: RowProps) {
+  const { offsetMs, timing, end } = row;
+  const spans = spansOf(timing);
+  return (
+    <li class="line">
+      <Label {...row} />
+      <span class="track" aria-hidden="true">
+        {spans.map((span) => (
+          <Bar key={span.phase} span={span} offsetMs={offsetMs} end={end} />
+        ))}
+      </span>
+      <span class="number">{spans.length === 0 ? "–" : formatMs(lengthOf(timing))}</span>
+    </li>
+  );
+}
+
+function PhaseLines(row: RowProps) {
+  const { offsetMs, timing, end } = row;
+  return (
+    <li class="hop">
+      <div class="line head">
+        <Label {...row} />
+        <span class="number">{formatMs(lengthOf(timing))}</span>
+      </div>
+      <ul>
+        {spansOf(timing).map((span) => (
+          <li class="line" key={span.phase}>
+            <span class="label">{span.name}</span>
+            <span class="track" aria-hidden="true">
+              <Bar span={span} offsetMs={offsetMs} end={end} />
+            </span>
+            <span class="number">{formatMs(span.ms)}</span>
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+interface BarProps {
+  readonly span: Span;
+  readonly offsetMs: number;
+  readonly end: number;
+}
+
+const Bar = ({ span: { phase, name, from, ms }, offsetMs, end }: BarProps) => (
+  <span
+    class={`phase ${phase}`}
+    title={`${name}: ${formatMs(ms)}`}
+    style={{ insetInlineStart: percent(offsetMs + from, end), width: percent(ms, end) }}
+  />
+);
+
+function Legend({ rows }: { readonly rows: readonly WaterfallRow[] }) {
+  const reached = new Set(
+    rows.flatMap(({ timing }) => spansOf(timing).map(({ phase }) => phase as string)),
+  );
+  return (
+    <ul class="legend">
+      {PHASE_ORDER.filter((phase) => reached.has(phase)).map((phase) => (
+        <li key={phase} title={PHASE_NAMES[phase].meaning}>
+          <span class={`swatch phase ${phase}`} aria-hidden="true" />
+          {PHASE_NAMES[phase].name}
+        </li>
+      ))}
+      {reached.has(UNFINISHED) && (
+        <li>
+          <span class={`swatch phase ${UNFINISHED}`} aria-hidden="true" />
+          Not completed
+        </li>
+      )}
+    </ul>
+  );
+}
+
+const PhaseTable = ({ rows }: { readonly rows: readonly WaterfallRow[] }) => (
+  <table>
+    <thead>
+      <tr>
+        <th scope="col">Call</th>
+        <th scope="col" class="number">
+          Start
+        </th>
+        {PHASE_ORDER.map((phase) => (
+          <th scope="col" class="number">
+            {PHASE_NAMES[phase].name}
+          </th>
+        ))}
+        <th scope="col" class="number">
+          Total
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map(({ label, offsetMs, timing }) => (
+        <tr>
+          <th scope="row">{label}</th>
+          <td class="number">{formatMs(offsetMs)}</td>
+          {PHASE_ORDER.map((phase) => (
+            <td class="number">{formatMs(timing[phase])}</td>
+          ))}
+          <td class="number">{formatMs(timing.total)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+const percent = (ms: number, end: number): string => `${(100 * ms) / end}%`;
+
+/** Without the decimals that a round number does not need. */
+const shortMs = (ms: number): string =>
+  ms >= 1000 ? `${Number((ms / 1000).toPrecision(6))} s` : `${Number(ms.toPrecision(6))} ms`;
