@@ -26,6 +26,7 @@ import * as resultsByDay from "./migrations/0016-results-by-day.ts";
 import * as agentsByLocation from "./migrations/0017-agents-by-location.ts";
 import * as locationKeys from "./migrations/0018-location-keys.ts";
 import * as sessions from "./migrations/0019-sessions.ts";
+import * as recorded from "./migrations/0020-recorded.ts";
 
 /** By name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -48,6 +49,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0017-agents-by-location": agentsByLocation,
   "0018-location-keys": locationKeys,
   "0019-sessions": sessions,
+  "0020-recorded": recorded,
 };
 
 export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;

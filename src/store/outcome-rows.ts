@@ -12,6 +12,7 @@ import type { CountedPlace } from "./fold.ts";
 import { numberNames } from "./names.ts";
 import { lockPending } from "./pending-runs.ts";
 import type { PendingRun } from "./records.ts";
+import { noteRecorded } from "./recorded.ts";
 import { noteSpans } from "./result-days.ts";
 import {
   INSERT_DETAILS,
@@ -149,6 +150,8 @@ export async function storeOutcomes(
   const counted = results.map(countedResult);
   await foldResults(database, counted, replaced, numberOf);
   await markLate(database, [...counted, ...replaced], numberOf);
+  const workflows = outcomes.flatMap(({ workflow }) => workflow ?? []);
+  await noteRecorded(database, results, workflows);
   const { onStored } = database;
   if (onStored && results.length > 0) database.afterCommit(() => onStored(results));
 }

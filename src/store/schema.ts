@@ -165,6 +165,14 @@ interface KeptAnswersTable {
   sealed: string;
 }
 
+/** PostgreSQL has the transaction beside it. */
+interface RecordedTable {
+  seq: Generated<number>;
+  time: number;
+  /** JSON, packed by recorded.ts. */
+  body: string;
+}
+
 export interface Schema {
   documents: DocumentsTable;
   document_calls: DocumentCallsTable;
@@ -181,6 +189,8 @@ export interface Schema {
   result_details: ResultDetailsTable;
   result_spans: ResultSpansTable;
   workflow_results: WorkflowResultsTable;
+  /** For a few minutes. */
+  recorded: RecordedTable;
   stats: StatsTable;
   stat_buckets: StatBucketsTable;
   insights: InsightsTable;

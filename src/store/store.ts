@@ -24,6 +24,8 @@ import { createMasterKeyStore } from "./master-keys.ts";
 import type { MasterKeyStore } from "./master-keys.ts";
 import { createPendingRunStore } from "./pending-runs.ts";
 import type { PendingRunStore } from "./pending-runs.ts";
+import { createRecordedStore } from "./recorded.ts";
+import type { RecordedStore } from "./recorded.ts";
 import { createRenewalStore } from "./renewals.ts";
 import type { RenewalStore } from "./renewals.ts";
 import { createResultStore, createWorkflowResultStore } from "./results.ts";
@@ -51,6 +53,7 @@ export interface Store {
   readonly pendingRuns: PendingRunStore;
   readonly results: ResultStore;
   readonly workflowResults: WorkflowResultStore;
+  readonly recorded: RecordedStore;
   readonly stats: StatStore;
   readonly statChecks: StatCheckStore;
   readonly insights: InsightStore;
@@ -111,6 +114,7 @@ const createParts = (database: Database, sealing: Sealing): Parts => ({
   get workflowResults() {
     return createWorkflowResultStore(database);
   },
+  recorded: createRecordedStore(database),
   get stats() {
     return createStatStore(database);
   },

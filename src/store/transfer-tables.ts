@@ -4,7 +4,8 @@ import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
 
-export type Table = Exclude<keyof Schema, "result_spans">;
+/** Who listens to what is recorded begins anew. */
+export type Table = Exclude<keyof Schema, "result_spans" | "recorded">;
 export type ColumnType = BulkInsert["columns"][string];
 
 export interface Column {

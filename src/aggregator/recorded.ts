@@ -1,0 +1,23 @@
+// Removes what listeners have had time to hear of.
+import { createCron } from "../runtime/cron.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Store } from "../store/store.ts";
+
+/** A listener that was away for longer begins anew. */
+const KEPT_FOR_MS = 600_000;
+const EVERY_MINUTE = "* * * * *";
+
+export const createRecordedPruning = ({
+  store,
+  log,
+}: {
+  readonly store: Store;
+  readonly log: Logger;
+}): Service =>
+  createCron({
+    name: "pruning of what was recorded",
+    expression: EVERY_MINUTE,
+    log,
+    work: () => store.recorded.prune(KEPT_FOR_MS),
+  });

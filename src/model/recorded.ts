@@ -1,0 +1,33 @@
+// What was recorded, as listeners hear of it.
+import type { ResultCode } from "./result.ts";
+
+/** A place in what was recorded, in the order of the commits. */
+export interface RecordedPlace {
+  /** On PostgreSQL, the number of the transaction. */
+  readonly xact: number;
+  readonly seq: number;
+}
+
+/** Before everything. */
+export const RECORDED_FROM_START: RecordedPlace = { xact: 0, seq: 0 };
+
+/** What one transaction recorded. */
+export interface RecordedBatch {
+  readonly place: RecordedPlace;
+  readonly outcomes: readonly RecordedOutcome[];
+}
+
+export interface RecordedOutcome {
+  readonly result_id: string;
+  /** Null: of the run of a workflow as a whole. */
+  readonly call_id: string | null;
+  readonly workflow_id: string | null;
+  readonly workflow_result_id: string | null;
+  readonly location_id: string;
+  readonly deployment_id: string | null;
+  readonly result: ResultCode;
+  /** When it started, or was due where it did not. */
+  readonly time: number;
+  readonly latency: number | null;
+  readonly is_late: boolean;
+}

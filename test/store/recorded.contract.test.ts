@@ -1,0 +1,137 @@
+// What was recorded lately, in the order of the commits, on both databases.
+import { describe, expect, it } from "vitest";
+import { RECORDED_FROM_START } from "../../src/model/recorded.ts";
+import type { RecordedBatch, RecordedPlace } from "../../src/model/recorded.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Store } from "../../src/store/store.ts";
+import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
+import type { Outcome } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+
+const HOUR = 3_600_000;
+
+/** Orders a run and records its outcome. */
+async function record(store: Store, target_id: string, outcome: Outcome = {}): Promise<string> {
+  const run = aRun({ target_id, due_time: outcome.start ?? systemClock.now() });
+  await store.pendingRuns.insert([run]);
+  await store.results.record([aReport(run, outcome)]);
+  return run.result_id;
+}
+
+/** Waits until there are so many: on PostgreSQL, for the transactions of other tests. */
+async function batchesAfter(
+  store: Store,
+  place: RecordedPlace,
+  count: number,
+): Promise<readonly RecordedBatch[]> {
+  await expect.poll(() => store.recorded.after(place, 100)).toHaveLength(count);
+  return store.recorded.after(place, 100);
+}
+
+const idsIn = (batches: readonly RecordedBatch[]): string[] =>
+  batches.flatMap(({ outcomes }) => outcomes.map(({ result_id }) => result_id));
+
+describe.each(storeKinds)("what was recorded on %s", (kind) => {
+  it("is one row for each transaction, with what each outcome was", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const due_time = systemClock.now();
+    const runs = ["a", "b"].map((target_id) => aRun({ target_id, due_time }));
+    const workflow = aRun({
+      target_id: "w",
+      target_kind: "workflow",
+      call_ids: ["a", "b"],
+      due_time,
+    });
+    await store.pendingRuns.insert([...runs, workflow]);
+    await store.results.record([
+      ...runs.map((run, n) => aReport(run, n === 0 ? {} : { result: "CONNECTION_ERROR" })),
+      aWorkflowReport(workflow),
+    ]);
+    const [batch] = await batchesAfter(store, RECORDED_FROM_START, 1);
+    expect(batch?.outcomes).toHaveLength(5);
+    expect(batch?.outcomes).toContainEqual({
+      result_id: runs[0]?.result_id,
+      call_id: "a",
+      workflow_id: null,
+      workflow_result_id: null,
+      location_id: "local",
+      deployment_id: "deployment",
+      result: "COMPLETE",
+      time: due_time,
+      latency: 120,
+      is_late: false,
+    });
+    expect(batch?.outcomes).toContainEqual(
+      expect.objectContaining({
+        result_id: workflow.result_id,
+        call_id: null,
+        workflow_id: "w",
+        workflow_result_id: workflow.result_id,
+      }),
+    );
+    expect(await store.recorded.last()).toEqual(batch?.place);
+    expect(await store.recorded.find(batch?.place.seq ?? 0)).toEqual(batch);
+  });
+
+  it("has what is missed, and what a late result says then; nothing that counts twice", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const run = aRun({ due_time: systemClock.now() });
+    await store.pendingRuns.insert([run]);
+    await store.results.recordMissed([{ run, result: "MISSED", message: "too late" }]);
+    const report = aReport(run);
+    await store.results.record([report]);
+    await store.results.record([report]);
+    const found = await batchesAfter(store, RECORDED_FROM_START, 2);
+    expect(found.flatMap(({ outcomes }) => outcomes.map(({ result }) => result))).toEqual([
+      "MISSED",
+      "COMPLETE",
+    ]);
+  });
+
+  it("has no history that is imported", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    await record(store, "a", { start: systemClock.now() - 25 * HOUR });
+    expect(await store.recorded.last()).toBeUndefined();
+  });
+
+  it("keeps the newest when the old is removed, and says which places are gone", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const ids = [await record(store, "a"), await record(store, "a"), await record(store, "a")];
+    await store.recorded.prune(60_000);
+    const found = await batchesAfter(store, RECORDED_FROM_START, 3);
+    expect(idsIn(found)).toEqual(ids);
+    const [first] = found;
+    await store.recorded.prune(0);
+    expect(idsIn(await batchesAfter(store, RECORDED_FROM_START, 1))).toEqual(ids.slice(2));
+    expect(await store.recorded.find(first?.place.seq ?? 0)).toBeUndefined();
+  });
+
+  it.runIf(kind === "postgres")("is never missed by a reader when a commit is late", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const other = await database.open();
+    const before = await record(store, "a");
+    const [read] = await batchesAfter(store, RECORDED_FROM_START, 1);
+    expect(idsIn([read as RecordedBatch])).toEqual([before]);
+    const committing = Promise.withResolvers<void>();
+    const inserted = Promise.withResolvers<string>();
+    const slow = other.transaction(async (within) => {
+      const recorded = record(within, "slow");
+      recorded.then(inserted.resolve, inserted.reject);
+      await recorded;
+      await committing.promise;
+    });
+    const first = await inserted.promise;
+    const second = await record(store, "fast");
+    // The fast one waits for the slow one: it would come before a place that was read already.
+    const place = (read as RecordedBatch).place;
+    expect(await store.recorded.after(place, 10)).toEqual([]);
+    committing.resolve();
+    await slow;
+    expect(idsIn(await batchesAfter(store, place, 2))).toEqual([first, second]);
+  });
+});
