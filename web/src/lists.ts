@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { send, withQuery } from "./api.ts";
 import type { List } from "./api.ts";
 import { queries } from "./queries.ts";
-import type { Key } from "./queries.ts";
+import type { Key, ReadOptions } from "./queries.ts";
 
 export interface Pages<T> {
   /** Undefined: nothing is read yet. */
@@ -26,7 +26,11 @@ type Options<T> = InfiniteQueryObserverOptions<
 >;
 
 /** What the interface lists at `path`, one page at first; undefined: not yet. */
-export function useList<T>(key: Key, path: string | undefined): Pages<T> {
+export function useList<T>(
+  key: Key,
+  path: string | undefined,
+  { everyMs }: Pick<ReadOptions, "everyMs"> = {},
+): Pages<T> {
   const options: Options<T> = {
     queryKey: [...key, "pages"],
     queryFn: ({ pageParam, signal }) =>
@@ -34,6 +38,7 @@ export function useList<T>(key: Key, path: string | undefined): Pages<T> {
     initialPageParam: "",
     getNextPageParam: ({ meta }) => (meta.more ? meta.next_cursor : undefined),
     enabled: path !== undefined,
+    refetchInterval: everyMs ?? false,
   };
   const [observer] = useState(() => new InfiniteQueryObserver(queries, options));
   const [, renderAgain] = useState({});

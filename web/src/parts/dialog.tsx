@@ -27,3 +27,22 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     </dialog>
   );
 }
+
+interface DialogButtonsProps {
+  /** What the form does. */
+  readonly verb: string;
+  readonly isBusy: boolean;
+  readonly onCancel: () => void;
+}
+
+/** Below the form of a dialog. */
+export const DialogButtons = ({ verb, isBusy, onCancel }: DialogButtonsProps) => (
+  <footer>
+    <button class="button" type="button" onClick={onCancel}>
+      Cancel
+    </button>
+    <button class="button primary" type="submit" disabled={isBusy}>
+      {verb}
+    </button>
+  </footer>
+);

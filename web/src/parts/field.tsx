@@ -111,3 +111,20 @@ export const SelectField = <T extends string>({
     )}
   </Field>
 );
+
+interface CheckFieldProps {
+  readonly label: string;
+  readonly value: boolean;
+  readonly onChange: (value: boolean) => void;
+}
+
+export const CheckField = ({ label, value, onChange }: CheckFieldProps) => (
+  <label class="row keep">
+    <input
+      type="checkbox"
+      checked={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+    />
+    {label}
+  </label>
+);

@@ -1,0 +1,93 @@
+// Rows of a name and a secret value each. What is stored is never shown.
+import { SecretField } from "./secret-field.tsx";
+import type { NewSecret } from "./secret-field.tsx";
+
+export interface SecretRow {
+  /** Stays the same while the row is edited. */
+  readonly id: number;
+  readonly name: string;
+  /** Its place in what is stored; undefined: the row is new. */
+  readonly at?: number;
+  readonly value: NewSecret;
+}
+
+let made = 0;
+const newRow = (): SecretRow => ({ id: ++made, name: "", value: undefined });
+
+/** A row for each name that is stored. */
+export const storedRows = (names: readonly string[]): SecretRow[] =>
+  names.map((name, at) => ({ ...newRow(), name, at }));
+
+interface SecretRowsProps {
+  /** For those who hear the page; the caller shows a heading. */
+  readonly title: string;
+  /** Of one row, as in `header`. */
+  readonly one: string;
+  readonly hint?: string;
+  readonly rows: readonly SecretRow[];
+  /** Whether the name of a stored row may change. */
+  readonly isRenamable?: boolean;
+  /** What is wrong with the row at this place, or with one of its parts. */
+  readonly faultAt?: (index: number) => string | undefined;
+  readonly onChange: (rows: readonly SecretRow[]) => void;
+}
+
+export function SecretRows(props: SecretRowsProps) {
+  const { title, one, hint, rows, isRenamable = false, faultAt, onChange } = props;
+  const change = (index: number, changed: Partial<SecretRow>): void =>
+    onChange(rows.map((row, at) => (at === index ? { ...row, ...changed } : row)));
+  return (
+    <div class="stack" role="group" aria-label={title}>
+      {hint && <p class="small muted">{hint}</p>}
+      {rows.map((row, index) => (
+        <div class="secret-row" key={row.id}>
+          <label class="field">
+            <span class="label">Name</span>
+            <input
+              type="text"
+              autocomplete="off"
+              spellcheck={false}
+              required
+              value={row.name}
+              readOnly={row.at !== undefined && !isRenamable}
+              aria-invalid={faultAt?.(index) !== undefined}
+              onInput={({ currentTarget }) => change(index, { name: currentTarget.value })}
+            />
+          </label>
+          <SecretField
+            label="Value"
+            isStored={row.at !== undefined}
+            isClearable={false}
+            value={row.value}
+            fault={faultAt?.(index)}
+            onChange={(value) => change(index, { value })}
+          />
+          <button
+            class="button"
+            type="button"
+            onClick={() => onChange(rows.filter((_, at) => at !== index))}
+          >
+            Remove<span class="visually-hidden"> {row.name || `the new ${one}`}</span>
+          </button>
+        </div>
+      ))}
+      <button class="button" type="button" onClick={() => onChange([...rows, newRow()])}>
+        Add a {one}
+      </button>
+    </div>
+  );
+}
+
+/** A change of an object by name: null removes what is stored and no longer among the rows. */
+export function changedNames(
+  stored: readonly string[],
+  rows: readonly SecretRow[],
+): Record<string, string | null> {
+  const kept = new Set(rows.map(({ name }) => name));
+  return Object.fromEntries([
+    ...stored.filter((name) => !kept.has(name)).map((name) => [name, null] as const),
+    ...rows
+      .filter((row) => row.at === undefined || row.value)
+      .map(({ name, value }) => [name, value ?? ""] as const),
+  ]);
+}
