@@ -7,6 +7,12 @@ import { SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
 
 const Calls = lazy(() => import("./pages/calls.tsx").then((page) => page.Calls));
+const Settings = lazy(() => import("./pages/settings/settings.tsx").then((page) => page.Settings));
+const Setting = lazy(() => import("./pages/settings/setting.tsx").then((page) => page.Setting));
+const Tokens = lazy(() => import("./pages/tokens/tokens.tsx").then((page) => page.Tokens));
+const Environment = lazy(() =>
+  import("./pages/environment/environment.tsx").then((page) => page.Environment),
+);
 
 const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */
@@ -20,6 +26,10 @@ export const App = () => (
           <Router>
             <Route path={base} component={Calls} />
             <Route path={`${base}calls`} component={Calls} />
+            <Route path={`${base}settings`} component={Settings} />
+            <Route path={`${base}settings/:id`} component={Setting} />
+            <Route path={`${base}tokens`} component={Tokens} />
+            <Route path={`${base}environment`} component={Environment} />
             <Route default component={NotFound} />
           </Router>
         </ErrorBoundary>

@@ -1,0 +1,76 @@
+// The form of an environment variable, in a dialog.
+import { useState } from "preact/hooks";
+import { send } from "../../api.ts";
+import { useSending } from "../../form.ts";
+import { announce } from "../../parts/announcement.tsx";
+import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
+import { Field, TextField } from "../../parts/field.tsx";
+import { Fault } from "../../parts/notice.tsx";
+import { pathOf } from "./variable.ts";
+import type { ShownVariable } from "./variable.ts";
+
+interface VariableFormProps {
+  /** Undefined: a new one. */
+  readonly stored: ShownVariable | undefined;
+  /** Of a new one, at first. */
+  readonly workspace: string;
+  readonly onSaved: (workspace: string) => unknown;
+  readonly onClose: () => void;
+}
+
+export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormProps) {
+  const [workspace, setWorkspace] = useState(stored?.meta.workspace ?? at.workspace);
+  const [name, setName] = useState(stored?.workspace_variable.name ?? "");
+  const [value, setValue] = useState("");
+  const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
+    await send("POST", pathOf(workspace, name), { body: { value } });
+    announce(`Saved ${name}`);
+    onClose();
+    await onSaved(workspace);
+  });
+  return (
+    <Dialog title={stored ? `Variable ${name}` : "New variable"} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        {!stored && (
+          <div class="fields">
+            <TextField
+              label="Workspace"
+              hint="A new name makes a new workspace."
+              value={workspace}
+              fault={faultAt("workspace")}
+              input={{ required: true }}
+              onInput={setWorkspace}
+            />
+            <TextField
+              label="Name"
+              hint="Letters, digits and _, not a digit first."
+              value={name}
+              fault={faultAt("variable_name")}
+              input={{ required: true, spellcheck: false }}
+              onInput={setName}
+            />
+          </div>
+        )}
+        <Field
+          label={stored ? "New value" : "Value"}
+          hint="Never shown again. Of several lines, paste them."
+          fault={faultAt("value")}
+        >
+          {(control) => (
+            <textarea
+              {...control}
+              class="masked"
+              rows={2}
+              autocomplete="off"
+              spellcheck={false}
+              value={value}
+              onInput={({ currentTarget }) => setValue(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Fault error={faultBeside("workspace", "variable_name", "value")} />
+        <DialogButtons verb="Save" isBusy={isBusy} onCancel={onClose} />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,135 @@
+// One Authentication Setting: its form for its owner, what it is for others.
+import { useLocation } from "preact-iso";
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { Call } from "../../../../src/model/call.ts";
+import type { Token } from "../../../../src/model/token.ts";
+import type { List } from "../../api.ts";
+import { announce } from "../../parts/announcement.tsx";
+import { DeleteButton } from "../../parts/delete-button.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { invalidate, useRead } from "../../queries.ts";
+import { has, isMine } from "../../session.ts";
+import "../../styles/settings.css";
+import { SettingFacts } from "./setting-facts.tsx";
+import { SettingForm } from "./setting-form.tsx";
+
+const ABOVE = { to: "settings", name: "Authentication" };
+
+export function Setting({ params }: { readonly params: { readonly id: string } }) {
+  return params.id === "new" ? <NewSetting /> : <StoredSetting key={params.id} id={params.id} />;
+}
+
+function NewSetting() {
+  const { route } = useLocation();
+  const saved = async ({ id, meta }: ShownAuthSetting): Promise<void> => {
+    await invalidate(["settings"]);
+    announce(`Created the setting "${meta.name}"`);
+    route(new URL(`settings/${id}`, document.baseURI).pathname, true);
+  };
+  return (
+    <>
+      <PageHead title="New authentication setting" above={ABOVE} />
+      {has("EDITOR") ? (
+        <SettingForm stored={undefined} onSaved={saved} />
+      ) : (
+        <p>Your key may read only. A key of level EDITOR or OWNER may create settings.</p>
+      )}
+    </>
+  );
+}
+
+function StoredSetting({ id }: { readonly id: string }) {
+  const { data, error, refetch } = useRead<ShownAuthSetting & { readonly unreadable?: true }>(
+    ["settings", id],
+    `auth/${encodeURIComponent(id)}/`,
+  );
+  const { route } = useLocation();
+  if (!data)
+    return error ? <Fault error={error} retry={refetch} /> : <Loading what="the setting" />;
+  const { meta } = data;
+  const isWritable = has("EDITOR") && isMine(meta);
+  const deleted = async (): Promise<void> => {
+    route(new URL("settings", document.baseURI).pathname, true);
+    await invalidate(["settings"]);
+  };
+  const saved = async (): Promise<void> => {
+    announce("Saved");
+    await invalidate(["settings"], ["tokens"]);
+  };
+  return (
+    <>
+      <PageHead title={meta.name} above={ABOVE} note={meta.description}>
+        {isWritable && (
+          <DeleteButton
+            what={`the setting "${meta.name}"`}
+            path={`auth/${id}/`}
+            consequence="It can be deleted while none of your calls and tokens uses it. Calls of others that use it are not made any more."
+            onDeleted={deleted}
+          />
+        )}
+      </PageHead>
+      {data.unreadable && (
+        <Fault
+          error={new Error("The secrets of this setting cannot be decrypted: a key is missing.")}
+        />
+      )}
+      <UsesOf id={id} />
+      {isWritable ? (
+        <SettingForm key={meta.last_update} stored={data} onSaved={saved} />
+      ) : (
+        <SettingFacts setting={data} />
+      )}
+    </>
+  );
+}
+
+function UsesOf({ id }: { readonly id: string }) {
+  const calls = useRead<List<Call>>(["calls", "auth", id], `calls/auth/${id}/?limit=20`);
+  const tokens = useRead<List<Token>>(["tokens", "auth", id], `tokens/auth/${id}/?limit=20`);
+  return (
+    <section class="card" aria-label="Used by">
+      <dl class="facts wide">
+        <Uses
+          title="Tokens"
+          list={tokens.data}
+          linkOf={() => `tokens?setting=${id}`}
+          none="None yet"
+        />
+        <Uses
+          title="Calls"
+          list={calls.data}
+          linkOf={(call) => `calls/${call.id}`}
+          none="No call uses it"
+        />
+      </dl>
+    </section>
+  );
+}
+
+function Uses<T extends { readonly id: string; readonly meta: { readonly name: string } }>({
+  title,
+  list,
+  linkOf,
+  none,
+}: {
+  readonly title: string;
+  readonly list: List<T> | undefined;
+  readonly linkOf: (one: T) => string;
+  readonly none: string;
+}) {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd class="row">
+        {list?.results.map((one) => (
+          <a key={one.id} href={linkOf(one)}>
+            {one.meta.name}
+          </a>
+        ))}
+        {list?.meta.more && "and more"}
+        {list?.results.length === 0 && <span class="muted">{none}</span>}
+      </dd>
+    </div>
+  );
+}

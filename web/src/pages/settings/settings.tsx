@@ -1,0 +1,104 @@
+// The Authentication Settings.
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { Token } from "../../../../src/model/token.ts";
+import type { List } from "../../api.ts";
+import { useList } from "../../lists.ts";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { formatCount } from "../../parts/number.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { useRead } from "../../queries.ts";
+import { has, isMine } from "../../session.ts";
+import { AUTH_TYPES } from "./auth-types.ts";
+
+export function Settings() {
+  const list = useList<ShownAuthSetting>(["settings"], "auth/");
+  const { rows, error, refetch } = list;
+  return (
+    <>
+      <PageHead title="Authentication" note="How calls to a domain authenticate.">
+        {has("EDITOR") && (
+          <a class="button primary" href="settings/new">
+            New setting
+          </a>
+        )}
+      </PageHead>
+      <Fault error={error} retry={refetch} />
+      {!rows && !error && <Loading what="settings" />}
+      {rows?.length === 0 && <NoSettings />}
+      {rows && rows.length > 0 && <SettingsTable settings={rows} />}
+      <MoreButton list={list} />
+    </>
+  );
+}
+
+const NoSettings = () => (
+  <Empty title="No authentication settings yet">
+    <p>
+      A setting keeps the credentials for one domain. Calls that name it send them to that domain,
+      and nowhere else.
+    </p>
+    {has("EDITOR") && (
+      <a class="button primary" href="settings/new">
+        New setting
+      </a>
+    )}
+  </Empty>
+);
+
+function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSetting[] }) {
+  const { data } = useRead<List<Token>>(["tokens", "all"], "tokens/?limit=1000");
+  const tokensOf = (id: string) =>
+    data && formatCount(data.results.filter(({ meta }) => meta.auth_id === id).length);
+  return (
+    <div class="card scroll-x">
+      <table class="middle">
+        <caption class="visually-hidden">Authentication settings</caption>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Domain</th>
+            <th scope="col">Type</th>
+            <th scope="col">Owner</th>
+            <th scope="col">Shared with</th>
+            <th scope="col" class="number">
+              Your tokens
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {settings.map(({ id, meta, access, settings: { auth_type } }) => (
+            <tr key={id}>
+              <td class="name">
+                <a href={`settings/${id}`}>{meta.name}</a>
+                <Tags tags={meta.tags} />
+              </td>
+              <td class="mono">{meta.domain}</td>
+              <td>{AUTH_TYPES[auth_type].name}</td>
+              <td>{isMine(meta) ? "You" : meta.owner}</td>
+              <td>{sharedWith(access)}</td>
+              <td class="number">{tokensOf(id)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const Tags = ({ tags }: { readonly tags: readonly string[] }) =>
+  tags.length > 0 && (
+    <div class="row">
+      {tags.map((tag) => (
+        <span class="tag">{tag}</span>
+      ))}
+    </div>
+  );
+
+/** Of whoever may read it, the widest circle; and whether its keys go with it. */
+export function sharedWith(access: ShownAuthSetting["access"]): string {
+  const { settings, keys, org_settings, org_keys } = access;
+  if (settings) return keys ? "Community, with keys" : "Community";
+  if (org_settings) return org_keys ? "Organization, with keys" : "Organization";
+  return "Nobody";
+}

@@ -1,0 +1,166 @@
+// The form of a token, in a dialog.
+import { useState } from "preact/hooks";
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import { send } from "../../api.ts";
+import { useSending } from "../../form.ts";
+import { announce } from "../../parts/announcement.tsx";
+import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
+import { SelectField, TextField } from "../../parts/field.tsx";
+import { Fault } from "../../parts/notice.tsx";
+import { SecretField } from "../../parts/secret-field.tsx";
+import { SecretRows } from "../../parts/secret-rows.tsx";
+import { AUTH_TYPES } from "../settings/auth-types.ts";
+import type { AuthType } from "../settings/auth-types.ts";
+import { bodyOf, draftOf, GRANTS, SECRETS, secretsOf } from "./token-draft.ts";
+import type { Grant, TokenDraft } from "./token-draft.ts";
+import type { ShownToken } from "./token-state.ts";
+
+interface TokenFormProps {
+  /** Undefined: a new one. */
+  readonly stored: ShownToken | undefined;
+  readonly settings: readonly ShownAuthSetting[];
+  /** Of a new one, at first. */
+  readonly authId: string;
+  readonly onSaved: () => unknown;
+  readonly onClose: () => void;
+}
+
+interface PartProps {
+  readonly draft: TokenDraft;
+  readonly type: AuthType | undefined;
+  readonly stored: ShownToken | undefined;
+  readonly change: (changed: Partial<TokenDraft>) => void;
+  readonly faultAt: (path: string) => string | undefined;
+}
+
+export function TokenForm({ stored, settings, authId, onSaved, onClose }: TokenFormProps) {
+  const [draft, setDraft] = useState(() => draftOf(stored, authId));
+  const setting = settings.find(({ id }) => id === draft.authId);
+  const type = setting?.settings.auth_type ?? stored?.meta.auth_type;
+  const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
+    const body = bodyOf(draft, type, stored);
+    await (stored
+      ? send("PUT", `tokens/${stored.id}/`, { body })
+      : send("POST", "tokens/", { body }));
+    announce(stored ? "Saved" : `Created the token "${draft.name}"`);
+    onClose();
+    await onSaved();
+  });
+  const change: PartProps["change"] = (changed) => setDraft({ ...draft, ...changed });
+  const part: PartProps = { draft, type, stored, change, faultAt };
+  return (
+    <Dialog title={stored ? `Token "${stored.meta.name}"` : "New token"} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <TextField
+          label="Name"
+          value={draft.name}
+          fault={faultAt("meta.name")}
+          input={{ required: true }}
+          onInput={(name) => change({ name })}
+        />
+        {!stored && (
+          <SelectField
+            label="Authentication setting"
+            value={draft.authId}
+            fault={faultAt("meta.auth_id")}
+            choices={settings.map(({ id, meta }) => ({
+              value: id,
+              name: `${meta.name} (${meta.domain})`,
+            }))}
+            onChange={(id) => change({ authId: id })}
+          />
+        )}
+        {type && <p class="muted">{AUTH_TYPES[type].effect}</p>}
+        {type === "MANUAL" ? <PairParts {...part} /> : <CredentialPart {...part} />}
+        {type !== "BASIC" && type !== "NONE" && (
+          <TextField
+            label="Expires at"
+            hint="ISO 8601, such as 2027-01-31T12:00:00Z. Empty: it does not expire. Calls are not made with an expired token."
+            value={draft.expireTime}
+            fault={faultAt("token.expire_time")}
+            onInput={(expireTime) => change({ expireTime })}
+          />
+        )}
+        <Fault error={faultBeside("meta.name", "meta.auth_id", "token")} />
+        <DialogButtons verb={stored ? "Save" : "Create"} isBusy={isBusy} onCancel={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+const GRANT_NAMES: Readonly<Record<Grant, string>> = {
+  "": "Entered here, and not renewed",
+  client_credentials: "Obtained with the client id and secret (client_credentials)",
+  refresh_token: "Obtained with a refresh token (refresh_token)",
+  password: "Obtained with a user name and password (password)",
+};
+
+const GRANT_CHOICES = GRANTS.map((value) => ({ value, name: GRANT_NAMES[value] }));
+
+function CredentialPart({ draft, type, stored, change, faultAt }: PartProps) {
+  const { grant, secrets } = draft;
+  const keys = secretsOf(type, grant);
+  if (keys.length === 0) return <p>A token adds nothing to calls with this type of setting.</p>;
+  return (
+    <>
+      {type === "OAUTH2" && (
+        <SelectField
+          label="Where it comes from"
+          value={grant}
+          fault={faultAt("token.grant_type")}
+          choices={GRANT_CHOICES}
+          onChange={(chosen) => change({ grant: chosen })}
+        />
+      )}
+      {type === "OAUTH2" && grant === "password" && (
+        <TextField
+          label="User name"
+          value={draft.username}
+          fault={faultAt("token.username")}
+          onInput={(username) => change({ username })}
+        />
+      )}
+      {keys.map((key) => (
+        <SecretField
+          key={key}
+          label={SECRETS[key]}
+          {...(key === "access_token" && isObtained(type, grant) && { hint: OBTAINED })}
+          isStored={Boolean(stored?.token[key])}
+          isClearable={key !== "access_token"}
+          value={secrets[key]}
+          fault={faultAt(`token.${key}`)}
+          onChange={(value) => change({ secrets: { ...secrets, [key]: value } })}
+        />
+      ))}
+    </>
+  );
+}
+
+const OBTAINED = "Leave it empty: Sonde obtains it, and renews it before it expires.";
+
+const isObtained = (type: AuthType | undefined, grant: Grant): boolean =>
+  type === "OAUTH2_JWT" || (type === "OAUTH2" && grant !== "");
+
+const PairParts = ({ draft, change, faultAt }: PartProps) => (
+  <>
+    <h3>Headers</h3>
+    <SecretRows
+      title="Headers"
+      one="header"
+      hint="Variables such as {{name}} are filled in."
+      isRenamable
+      rows={draft.headers}
+      faultAt={(index) => faultAt(`token.headers[${index}]`)}
+      onChange={(headers) => change({ headers })}
+    />
+    <h3>Parameters</h3>
+    <SecretRows
+      title="Parameters"
+      one="parameter"
+      isRenamable
+      rows={draft.parameters}
+      faultAt={(index) => faultAt(`token.parameters[${index}]`)}
+      onChange={(parameters) => change({ parameters })}
+    />
+  </>
+);

@@ -1,0 +1,64 @@
+// How a token is now, in words.
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { Token } from "../../../../src/model/token.ts";
+import type { Tone } from "../../parts/state.tsx";
+import { formatAgo } from "../../parts/time.tsx";
+
+/** As answers show it: to a key that only reads, secrets are null. */
+export interface ShownToken {
+  readonly id: string;
+  readonly meta: Token["meta"];
+  readonly token: { readonly [K in keyof Token["token"]]: Token["token"][K] | null };
+  readonly api_response: Token["api_response"] | null;
+  readonly unreadable?: true;
+}
+
+export interface TokenState {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly note?: string;
+}
+
+const RENEWED = ["client_credentials", "refresh_token", "password"];
+
+/** Whether Sonde obtains and renews it: as in `src/model/token-renewal.ts`. */
+export function isRenewed(
+  { meta, token }: Pick<ShownToken, "meta" | "token">,
+  setting: ShownAuthSetting | undefined,
+): boolean {
+  if (!setting?.settings.access_token_url) return false;
+  return (
+    meta.auth_type === "OAUTH2_JWT" ||
+    (meta.auth_type === "OAUTH2" && RENEWED.includes(token.grant_type ?? ""))
+  );
+}
+
+export function stateOf(
+  shown: ShownToken,
+  setting: ShownAuthSetting | undefined,
+  now: number,
+): TokenState {
+  const { token, api_response, unreadable } = shown;
+  if (unreadable) return { tone: "fail", word: "Unreadable", note: "A master key is missing." };
+  const expiry = token.expire_time;
+  const isExpired = expiry != null && Date.parse(expiry) <= now;
+  const failure = api_response?.["renewal_error"];
+  if (typeof failure === "string")
+    return { tone: isExpired ? "fail" : "warn", word: "Renewal failed", note: failure };
+  const renewed = isRenewed(shown, setting);
+  if (renewed && token.access_token === undefined)
+    return { tone: "none", word: "Not obtained yet", note: "Sonde obtains it within a minute." };
+  if (expiry == null) return { tone: "pass", word: "Does not expire" };
+  const when = formatAgo(expiry, now);
+  if (isExpired)
+    return {
+      tone: "fail",
+      word: `Expired ${when}`,
+      note: renewed ? "Sonde renews it." : "Calls that use it are not made: update it.",
+    };
+  return {
+    tone: renewed ? "pass" : "warn",
+    word: `Expires ${when}`,
+    note: renewed ? "Sonde renews it before then." : "Update it before then.",
+  };
+}

@@ -1,0 +1,171 @@
+// The tokens of whoever is signed in.
+import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { List } from "../../api.ts";
+import { useList } from "../../lists.ts";
+import { now } from "../../now.ts";
+import { DeleteButton } from "../../parts/delete-button.tsx";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { State } from "../../parts/state.tsx";
+import { Time } from "../../parts/time.tsx";
+import { invalidate, useRead } from "../../queries.ts";
+import { has } from "../../session.ts";
+import "../../styles/settings.css";
+import { AUTH_TYPES } from "../settings/auth-types.ts";
+import { TokenForm } from "./token-form.tsx";
+import { stateOf } from "./token-state.ts";
+import type { ShownToken } from "./token-state.ts";
+
+/** A token renews itself within a minute of its creation. */
+const READ_EVERY_MS = 30_000;
+
+const changed = (): Promise<unknown> => invalidate(["tokens"], ["settings"]);
+
+export function Tokens() {
+  const { query } = useLocation();
+  const authId = query["setting"] ?? "";
+  const [edited, setEdited] = useState<ShownToken | "new" | null>(null);
+  const { data: settings } = useRead<List<ShownAuthSetting>>(
+    ["settings", "all"],
+    "auth/?limit=1000",
+  );
+  const path = authId === "" ? "tokens/" : `tokens/auth/${encodeURIComponent(authId)}/`;
+  const list = useList<ShownToken>(["tokens", authId], path, { everyMs: READ_EVERY_MS });
+  const { rows, error, refetch } = list;
+  const all = settings?.results ?? [];
+  const of = all.find(({ id }) => id === authId);
+  const add = has("EDITOR") && all.length > 0 && (
+    <button class="button primary" type="button" onClick={() => setEdited("new")}>
+      New token
+    </button>
+  );
+  return (
+    <>
+      <PageHead
+        title={of ? `Tokens of ${of.meta.name}` : "Tokens"}
+        {...(of && { above: { to: "tokens", name: "Tokens" } })}
+        note="Credentials for the calls that name them. Only you see them."
+      >
+        {add}
+      </PageHead>
+      <Fault error={error} retry={refetch} />
+      {!rows && !error && <Loading what="tokens" />}
+      {rows?.length === 0 && (
+        <Empty title="No tokens yet">
+          <p>
+            A token belongs to an authentication setting.{" "}
+            {settings && all.length === 0 && "Create a setting first."}
+          </p>
+          {add || (
+            <a class="button" href="settings">
+              Go to the settings
+            </a>
+          )}
+        </Empty>
+      )}
+      {rows && rows.length > 0 && (
+        <TokenTable tokens={rows} settings={all} onEdit={(token) => setEdited(token)} />
+      )}
+      <MoreButton list={list} />
+      {edited && (
+        <TokenForm
+          stored={edited === "new" ? undefined : edited}
+          settings={all}
+          authId={authId || (all[0]?.id ?? "")}
+          onSaved={changed}
+          onClose={() => setEdited(null)}
+        />
+      )}
+    </>
+  );
+}
+
+interface TokenTableProps {
+  readonly tokens: readonly ShownToken[];
+  readonly settings: readonly ShownAuthSetting[];
+  readonly onEdit: (token: ShownToken) => void;
+}
+
+const TokenTable = ({ tokens, settings, onEdit }: TokenTableProps) => (
+  <div class="card scroll-x">
+    <table class="middle">
+      <caption class="visually-hidden">Tokens</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Setting</th>
+          <th scope="col">Type</th>
+          <th scope="col">State</th>
+          <th scope="col">Last change</th>
+          {has("EDITOR") && (
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <TokenRow
+            key={token.id}
+            token={token}
+            setting={settings.find(({ id }) => id === token.meta.auth_id)}
+            onEdit={onEdit}
+          />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+function TokenRow({
+  token,
+  setting,
+  onEdit,
+}: {
+  readonly token: ShownToken;
+  readonly setting: ShownAuthSetting | undefined;
+  readonly onEdit: TokenTableProps["onEdit"];
+}) {
+  const { id, meta } = token;
+  const { tone, word, note } = stateOf(token, setting, now());
+  return (
+    <tr>
+      <td class="name">{meta.name}</td>
+      <td class="name">
+        {setting ? (
+          <a href={`settings/${setting.id}`}>{setting.meta.name}</a>
+        ) : (
+          <span class="muted">no longer yours to read</span>
+        )}
+        <div class="mono small muted">{meta.domain}</div>
+      </td>
+      <td>{AUTH_TYPES[meta.auth_type].name}</td>
+      <td class="name">
+        <State tone={tone} word={word} />
+        {note && <div class="small muted">{note}</div>}
+      </td>
+      <td>
+        <Time at={meta.last_update} />
+      </td>
+      {has("EDITOR") && (
+        <td>
+          <div class="row keep">
+            <button class="button" type="button" onClick={() => onEdit(token)}>
+              Edit<span class="visually-hidden"> {meta.name}</span>
+            </button>
+            <DeleteButton
+              what={`the token "${meta.name}"`}
+              path={`tokens/${id}/`}
+              consequence="It can be deleted while none of your calls uses it."
+              onDeleted={changed}
+            />
+          </div>
+        </td>
+      )}
+    </tr>
+  );
+}
