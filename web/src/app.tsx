@@ -13,6 +13,8 @@ const Tokens = lazy(() => import("./pages/tokens/tokens.tsx").then((page) => pag
 const Environment = lazy(() =>
   import("./pages/environment/environment.tsx").then((page) => page.Environment),
 );
+const Insights = lazy(() => import("./pages/insights/insights.tsx").then((page) => page.Insights));
+const Insight = lazy(() => import("./pages/insight/insight.tsx").then((page) => page.Insight));
 
 const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */
@@ -30,6 +32,8 @@ export const App = () => (
             <Route path={`${base}settings/:id`} component={Setting} />
             <Route path={`${base}tokens`} component={Tokens} />
             <Route path={`${base}environment`} component={Environment} />
+            <Route path={`${base}insights`} component={Insights} />
+            <Route path={`${base}insights/:id`} component={Insight} />
             <Route default component={NotFound} />
           </Router>
         </ErrorBoundary>

@@ -1,0 +1,176 @@
+// Insights reports as the interface answers with them, and what follows from them.
+import type { Explanation, PartExplanation } from "../../src/model/insight-explanation.ts";
+import { insightId, parseInsightId } from "../../src/model/insight.ts";
+import type {
+  HourInsight,
+  InsightDetails,
+  InsightKind,
+  LocationInsight,
+  Outlier,
+} from "../../src/model/insight.ts";
+import { periodEnd, periodStart } from "../../src/model/periods.ts";
+import { bandOf, FEWEST_CALLS } from "../../src/model/score.ts";
+import type { Band } from "../../src/model/score.ts";
+
+interface Measures {
+  readonly score: number;
+  readonly pass_percent: number;
+  readonly outlier_percent: number;
+  readonly mean_test_length: number;
+  readonly sd_test_length: number;
+}
+
+/** A report in a list. Times are ISO 8601. */
+export interface InsightEntry extends Measures {
+  readonly id: string;
+  readonly call_id: string;
+  readonly domain: string;
+  readonly name: string;
+  readonly start_date: string;
+  /** Excluded. */
+  readonly end_date: string;
+  /** −1 without a score. */
+  readonly rank: number;
+}
+
+type Timed<T> = Omit<T, "time"> & { readonly time: string };
+
+export interface InsightReport extends InsightEntry {
+  readonly band: Band | null;
+  readonly parts: {
+    readonly availability: PartAnswer & { readonly made: number; readonly share: number };
+    readonly outliers: PartAnswer & { readonly outliers: number; readonly share: number };
+    readonly consistency: PartAnswer & { readonly variation: number };
+  };
+  readonly change: (Partial<Measures> & InsightChange) | null;
+  readonly missed: number;
+  readonly failures: InsightDetails["failures"];
+  readonly percentiles: InsightDetails["percentiles"];
+  readonly phases: InsightDetails["phases"];
+  readonly locations: readonly LocationInsight[];
+  readonly worst_hours: readonly Timed<HourInsight>[];
+  readonly outliers: readonly Timed<Outlier>[];
+}
+
+interface PartAnswer extends PartExplanation {
+  readonly value: number;
+  readonly passed: number;
+}
+
+/** Differences from the report of the period before. */
+interface InsightChange extends Omit<Measures, "score"> {
+  readonly insights_id: string;
+  readonly score: number | null;
+  readonly rank: number | null;
+}
+
+export type PartName = keyof Explanation;
+export const PART_NAMES = ["availability", "outliers", "consistency"] as const;
+
+/** A call in the ranking, by its latest report. */
+export interface RankedCall extends Measures {
+  /** Of the call. */
+  readonly id: string;
+  readonly insights_id: string;
+  readonly api_name: string;
+  readonly api_url: string;
+  readonly band: Band | null;
+  /** Start and score of each report, the oldest first. */
+  readonly results: readonly (readonly [start: string, score: number])[];
+  readonly most_recent: string;
+}
+
+export interface Ranking {
+  readonly meta: { readonly start: string };
+  readonly results: readonly RankedCall[];
+}
+
+/** Of the list that it is in, or of the whole ranking: 1 the best, equal scores share a place. */
+export function placesOf(calls: readonly RankedCall[]): ReadonlyMap<string, number> {
+  const scored = calls.filter(({ band }) => band !== null).toSorted((a, b) => b.score - a.score);
+  const places = new Map<string, number>();
+  let place = 0;
+  for (const [at, { id, score }] of scored.entries()) {
+    if (score !== scored[at - 1]?.score) place = at + 1;
+    places.set(id, place);
+  }
+  return places;
+}
+
+/** What a period has in a history: null where it has no report. */
+export interface PastScore {
+  readonly start: number;
+  readonly report: InsightEntry | null;
+}
+
+export const HISTORY = 8;
+
+/** The starts of periods up to the one that begins at `last`, the oldest first. */
+export function startsUntil(kind: InsightKind, last: number, count = HISTORY): number[] {
+  const starts = [last];
+  while (starts.length < count) starts.unshift(periodStart(kind, (starts[0] ?? 0) - 1));
+  return starts;
+}
+
+export const historyOf = (
+  kind: InsightKind,
+  last: number,
+  reports: readonly InsightEntry[],
+): PastScore[] =>
+  startsUntil(kind, last).map((start) => ({
+    start,
+    report: reports.find(({ start_date }) => Date.parse(start_date) === start) ?? null,
+  }));
+
+/** Of a report in a list, which has no band. */
+export const bandOfEntry = ({ score, rank }: Pick<InsightEntry, "score" | "rank">): Band | null =>
+  rank === -1 ? null : bandOf({ score, made: FEWEST_CALLS });
+
+/** The ids of the reports of the periods beside this one; undefined for no id of a report. */
+export function neighboursOf(id: string) {
+  const key = parseInsightId(id);
+  if (!key) return undefined;
+  const at = (start: number): string => insightId({ ...key, start });
+  return {
+    ...key,
+    before: at(periodStart(key.kind, key.start - 1)),
+    after: at(periodEnd(key.kind, key.start)),
+  };
+}
+
+export const wordOf = (kind: InsightKind): string => (kind === "WEEK" ? "week" : "month");
+
+const day = (ms: number): string => new Date(ms).toISOString().slice(0, "yyyy-mm-dd".length);
+
+/** `Week of 2026-11-09 to 2026-11-15`, or `October 2026`. */
+export function nameOfPeriod(kind: InsightKind, start: number): string {
+  if (kind === "WEEK") return `Week of ${day(start)} to ${day(periodEnd(kind, start) - 1)}`;
+  return `${MONTHS[new Date(start).getUTCMonth()]} ${new Date(start).getUTCFullYear()}`;
+}
+
+/** As below a bar: `11-09`, or `Oct`. */
+export const shortNameOfPeriod = (kind: InsightKind, start: number): string =>
+  kind === "WEEK"
+    ? day(start).slice("yyyy-".length)
+    : (MONTHS[new Date(start).getUTCMonth()] ?? "").slice(0, 3);
+
+const MONTHS = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+] as const;
+
+/** A number as in a formula: `0.9983`; never 1 where it is less. */
+export function formatShare(value: number, digits = 4): string {
+  const shown = value < 1 ? Math.min(value, 1 - 10 ** -digits) : value;
+  return String(Number(shown.toPrecision(digits)));
+}

@@ -1,0 +1,107 @@
+// The measures of a report beside those of the period before.
+import type { InsightKind } from "../../../../src/model/insight.ts";
+import { wordOf } from "../../insights.ts";
+import type { InsightReport } from "../../insights.ts";
+import { formatMs } from "../../parts/number.ts";
+
+interface Measure {
+  readonly name: string;
+  readonly now: number;
+  /** Null where either period has no score. */
+  readonly by: number | null;
+  readonly show: (value: number) => string;
+  /** Which way is better; undefined: neither. */
+  readonly better?: "more" | "less";
+}
+
+const percent = (value: number): string => `${value.toFixed(2)} %`;
+const whole = (value: number): string => String(Math.round(value));
+
+const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["change"]>) =>
+  [
+    { name: "Score", now: report.score, by: change.score, show: whole, better: "more" },
+    { name: "Place", now: report.rank, by: change.rank, show: whole, better: "less" },
+    {
+      name: "Calls that passed",
+      now: report.pass_percent,
+      by: change.pass_percent,
+      show: percent,
+      better: "more",
+    },
+    {
+      name: "Outliers",
+      now: report.outlier_percent,
+      by: change.outlier_percent,
+      show: percent,
+      better: "less",
+    },
+    {
+      name: "Average time",
+      now: report.mean_test_length,
+      by: change.mean_test_length,
+      show: formatMs,
+    },
+    {
+      name: "Standard deviation of all times",
+      now: report.sd_test_length,
+      by: change.sd_test_length,
+      show: formatMs,
+    },
+  ] satisfies Measure[];
+
+interface ChangeProps {
+  readonly kind: InsightKind;
+  readonly report: InsightReport;
+}
+
+export function Change({ kind, report }: ChangeProps) {
+  const { change } = report;
+  const period = wordOf(kind);
+  return (
+    <section class="card">
+      <header>
+        <h2>What moved since the {period} before</h2>
+        {change && <a href={`insights/${change.insights_id}`}>Its report</a>}
+      </header>
+      {change ? (
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                <th>Measure</th>
+                <th class="number">The {period} before</th>
+                <th class="number">This {period}</th>
+                <th class="number">Change</th>
+              </tr>
+            </thead>
+            <tbody>
+              {measuresOf(report, change).map((measure) => (
+                <Row key={measure.name} measure={measure} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : (
+        <p class="muted">The {period} before has no report: the call did not run in it.</p>
+      )}
+    </section>
+  );
+}
+
+function Row({ measure: { name, now, by, show, better } }: { readonly measure: Measure }) {
+  const isMore = (by ?? 0) > 0;
+  const shown = by === null ? "–" : show(Math.abs(by));
+  const moved = by !== null && shown !== show(0);
+  const tone = moved && better ? (isMore === (better === "more") ? "better" : "worse") : "";
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="number">{by === null ? "–" : show(now - by)}</td>
+      <td class="number">{by === null && now <= 0 ? "–" : show(now)}</td>
+      <td class={`number moved ${tone}`}>
+        {moved ? `${isMore ? "+" : "−"}${shown}` : by === null ? "–" : "the same"}
+        {tone && ` ${tone}`}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,146 @@
+// Where a report's points went: how calls failed, the slowest that passed, and the worst hours.
+import { useState } from "preact/hooks";
+import type { ResultCode } from "../../../../src/model/result.ts";
+import { ApiError, withQuery } from "../../api.ts";
+import type { List } from "../../api.ts";
+import type { InsightReport } from "../../insights.ts";
+import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { formatCount, formatMs } from "../../parts/number.ts";
+import { Time } from "../../parts/time.tsx";
+import { useRead } from "../../queries.ts";
+
+interface ReportProps {
+  readonly report: InsightReport;
+}
+
+export const Failures = ({ report }: ReportProps) => (
+  <section class="card">
+    <h2>Runs that did not pass</h2>
+    {report.failures.length === 0 && <p class="muted">Every run passed.</p>}
+    {report.failures.map(({ result, count }) => (
+      <FailuresOf key={result} report={report} result={result} count={count} />
+    ))}
+  </section>
+);
+
+interface FailuresOfProps extends ReportProps {
+  readonly result: ResultCode;
+  readonly count: number;
+}
+
+/** Opened, the latest of them. */
+function FailuresOf({ report, result, count }: FailuresOfProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <strong>{formatCount(count)}</strong> {result}
+      </summary>
+      {isOpen && <Latest report={report} result={result} />}
+    </details>
+  );
+}
+
+interface ListedFailure {
+  readonly id: string;
+  readonly meta: {
+    readonly location_id: string;
+    readonly start_time: string | null;
+    readonly due_time: string;
+    readonly message: string | null;
+    readonly http_code: number | null;
+  };
+}
+
+const LATEST = 10;
+
+function Latest({ report, result }: ReportProps & { readonly result: ResultCode }) {
+  const { call_id, start_date, end_date } = report;
+  const asked = { type: result, from: start_date, to: end_date, order: "desc", limit: LATEST };
+  const { data, error } = useRead<List<ListedFailure>>(
+    ["insights", report.id, "results", result],
+    withQuery(`calls/${call_id}/results/`, asked),
+  );
+  const places = useLocations();
+  if (error instanceof ApiError && error.status === 404)
+    return <p class="muted">The results of this call are not shared with you.</p>;
+  if (!data) return error ? <Fault error={error} /> : <Loading what="results" />;
+  if (data.results.length === 0)
+    return <p class="muted">These results are too old: they have been removed since.</p>;
+  return (
+    <ul class="plain">
+      {data.results.map(({ id, meta }) => (
+        <li key={id}>
+          <a href={`results/${id}`}>
+            <Time at={meta.start_time ?? meta.due_time} />
+          </a>{" "}
+          {nameOfLocation(places, meta.location_id)}
+          <span class="muted">
+            {meta.http_code !== null && ` · status ${meta.http_code}`}
+            {meta.message !== null && ` · ${meta.message}`}
+          </span>
+        </li>
+      ))}
+      {data.meta.more && <li class="muted">… and earlier ones: the latest {LATEST} are shown.</li>}
+    </ul>
+  );
+}
+
+export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
+  const places = useLocations();
+  return (
+    <section class="card">
+      <h2>Outliers, the slowest first</h2>
+      {outliers.length === 0 ? (
+        <p class="muted">
+          {parts.availability.passed === 0 ? "No call passed." : "No call took unusually long."}
+        </p>
+      ) : (
+        <ul class="plain">
+          {outliers.map(({ result_id, time, location_id, latency }) => (
+            <li key={result_id}>
+              <a href={`results/${result_id}`}>
+                <Time at={time} />
+              </a>{" "}
+              {nameOfLocation(places, location_id)}
+              <strong class="number"> {formatMs(latency)}</strong>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+export const WorstHours = ({ report: { worst_hours } }: ReportProps) => (
+  <section class="card">
+    <h2>Worst hours</h2>
+    {worst_hours.length === 0 ? (
+      <p class="muted">No call was made.</p>
+    ) : (
+      <table>
+        <thead>
+          <tr>
+            <th>Hour from</th>
+            <th class="number">Passed</th>
+            <th class="number">Average time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {worst_hours.map(({ time, made, passed, mean_test_length }) => (
+            <tr key={time}>
+              <td>
+                <Time at={time} />
+              </td>
+              <td class="number">
+                {formatCount(passed)} of {formatCount(made)}
+              </td>
+              <td class="number">{formatMs(mean_test_length)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    )}
+  </section>
+);

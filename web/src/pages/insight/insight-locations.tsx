@@ -1,0 +1,92 @@
+// The locations of a report side by side: each is judged by its own times.
+import type { LocationInsight } from "../../../../src/model/insight.ts";
+import type { InsightReport } from "../../insights.ts";
+import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+
+export function InsightLocations({ report: { locations } }: { readonly report: InsightReport }) {
+  const places = useLocations();
+  const longest = Math.max(0, ...locations.map(({ q3, passed }) => (passed > 0 ? q3 : 0)));
+  return (
+    <section class="card">
+      <h2>Locations side by side</h2>
+      {locations.length === 0 ? (
+        <p class="muted">No call was made.</p>
+      ) : (
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                <th>Location</th>
+                <th class="number">Calls</th>
+                <th class="number">Passed</th>
+                <th class="number">Median</th>
+                <th>The middle half of all times</th>
+                <th class="number">Variation</th>
+                <th class="number">Outliers</th>
+                <th class="number">An outlier from</th>
+              </tr>
+            </thead>
+            <tbody>
+              {locations.map((location) => (
+                <Row
+                  key={location.location_id}
+                  name={nameOfLocation(places, location.location_id)}
+                  location={location}
+                  longest={longest}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <p class="muted small">
+        An outlier passed, took longer than Q3 + 3 × (Q3 − Q1) of its own location, and at least 10
+        ms longer than the median; Q1 and Q3 bound the middle half. A result that Sonde’s agent may
+        have lengthened is none.
+      </p>
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly name: string;
+  readonly location: LocationInsight;
+  /** Of all locations, in milliseconds. */
+  readonly longest: number;
+}
+
+function Row({ name, location, longest }: RowProps) {
+  const { made, passed, pass_percent, q1, median, q3 } = location;
+  const isTimed = passed > 0;
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="number">{formatCount(made)}</td>
+      <td class="number">{formatPercent(pass_percent)}</td>
+      <td class="number">{isTimed ? formatMs(median) : "–"}</td>
+      <td>
+        {isTimed && (
+          <div class="middle-half">
+            <span class="scale" aria-hidden="true">
+              <span
+                class="range"
+                style={{
+                  insetInlineStart: `${(100 * q1) / longest}%`,
+                  width: `${(100 * (q3 - q1)) / longest}%`,
+                }}
+              />
+              <span class="median" style={{ insetInlineStart: `${(100 * median) / longest}%` }} />
+            </span>
+            <span class="small muted">
+              {formatMs(q1)} to {formatMs(q3)}
+            </span>
+          </div>
+        )}
+      </td>
+      <td class="number">{isTimed ? `${(100 * location.variation).toFixed(1)} %` : "–"}</td>
+      <td class="number">{isTimed ? formatCount(location.outliers) : "–"}</td>
+      <td class="number">{isTimed ? formatMs(location.outlier_from) : "–"}</td>
+    </tr>
+  );
+}

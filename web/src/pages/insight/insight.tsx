@@ -1,0 +1,61 @@
+// One report: the score of a call over a closed week or month, and what explains it.
+import { nameOfPeriod, neighboursOf } from "../../insights.ts";
+import type { InsightReport } from "../../insights.ts";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { useRead } from "../../queries.ts";
+import "../../styles/insights.css";
+import { Change } from "./change.tsx";
+import { Explanation } from "./explanation.tsx";
+import { Failures, SlowestCalls, WorstHours } from "./failures.tsx";
+import { InsightLocations } from "./insight-locations.tsx";
+import { ScoreCard } from "./score-card.tsx";
+import { ScoreHistory } from "./score-history.tsx";
+import { Times } from "./times.tsx";
+
+export function Insight({ params }: { readonly params?: { readonly id: string } }) {
+  const id = params?.id ?? "";
+  const around = neighboursOf(id);
+  const path = (report: string): string => `insights/${encodeURIComponent(report)}/`;
+  const { data, error, refetch } = useRead<InsightReport>(["insights", id], path(id));
+  const before = data?.change?.insights_id;
+  const { data: previous } = useRead<InsightReport>(["insights", before], before && path(before));
+  if (!data || !around)
+    return (
+      <>
+        <PageHead title="Insights report" above={{ to: "insights", name: "Insights" }} />
+        <Fault error={error} retry={refetch} />
+        {!error && <Loading what="the report" />}
+      </>
+    );
+  const { kind, start } = around;
+  return (
+    <>
+      <PageHead
+        title={data.name}
+        above={{ to: kind === "WEEK" ? "insights" : "insights?kind=month", name: "Insights" }}
+        note={`${nameOfPeriod(kind, start)}, in UTC`}
+      >
+        <a class="button no-print" href={`calls/${data.call_id}`}>
+          Open the call
+        </a>
+        <button class="button no-print" type="button" onClick={() => print()}>
+          Print
+        </button>
+      </PageHead>
+      <div class="columns">
+        <ScoreCard kind={kind} report={data} />
+        <ScoreHistory kind={kind} start={start} report={data} />
+      </div>
+      <Explanation kind={kind} report={data} before={before ? previous : undefined} />
+      <Change kind={kind} report={data} />
+      <InsightLocations report={data} />
+      <div class="columns uneven">
+        <Failures report={data} />
+        <SlowestCalls report={data} />
+        <WorstHours report={data} />
+        <Times report={data} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+// How far a number moved from the period before: a shape, a word and a colour.
+import type { InsightKind } from "../../../../src/model/insight.ts";
+import { wordOf } from "../../insights.ts";
+
+interface MovedProps {
+  /** 0: it stayed. */
+  readonly by: number;
+  /** Undefined: neither better nor worse. */
+  readonly isBetter: boolean | undefined;
+  readonly unit: string;
+  readonly period: InsightKind;
+}
+
+export function Moved({ by, isBetter, unit, period }: MovedProps) {
+  if (by === 0) return <span class="moved">as in the {wordOf(period)} before</span>;
+  const tone = isBetter === undefined ? "" : isBetter ? "better" : "worse";
+  return (
+    <span class={`moved ${tone}`}>
+      <span aria-hidden="true">{by > 0 ? "▲" : "▼"}</span> {Math.abs(by)} {unit}{" "}
+      {by > 0 ? "more" : "fewer"} than the {wordOf(period)} before
+      {tone && <span class="visually-hidden">, {tone}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,37 @@
+// The times of the calls that passed: percentiles, and the average of each phase.
+import type { InsightReport } from "../../insights.ts";
+import { formatMs } from "../../parts/number.ts";
+import { PHASE_ORDER } from "../../parts/phases.ts";
+import { Waterfall } from "../../parts/waterfall.tsx";
+
+const PERCENTILES = ["p50", "p75", "p90", "p95", "p99"] as const;
+
+export function Times({ report: { percentiles, phases } }: { readonly report: InsightReport }) {
+  const total = PHASE_ORDER.reduce((sum, phase) => sum + (phases[phase] ?? 0), 0);
+  const average = { ...phases, total: total === 0 ? null : total, uncertainty: 0 };
+  return (
+    <section class="card">
+      <h2>Times of the calls that passed</h2>
+      {total === 0 ? (
+        <p class="muted">No call passed.</p>
+      ) : (
+        <>
+          <dl class="facts">
+            {PERCENTILES.map((name) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{formatMs(percentiles[name])}</dd>
+              </div>
+            ))}
+          </dl>
+          <p class="muted small">p95: 95 of 100 calls took this long or less.</p>
+          <Waterfall
+            title="Average phases of the calls that passed"
+            rows={[{ label: "Phases, on average", offsetMs: 0, timing: average }]}
+            detailed
+          />
+        </>
+      )}
+    </section>
+  );
+}

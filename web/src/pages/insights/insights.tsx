@@ -1,0 +1,185 @@
+// The ranking of calls by their scores of the latest closed weeks or months.
+import { useEffect, useState } from "preact/hooks";
+import type { InsightKind } from "../../../../src/model/insight.ts";
+import { INSIGHT_DELAY_MS } from "../../../../src/model/insight.ts";
+import { periodEnd } from "../../../../src/model/periods.ts";
+import { BANDS, FEWEST_CALLS, GOOD_FROM, FAIR_FROM } from "../../../../src/model/score.ts";
+import { useAddress } from "../../address.ts";
+import { withQuery } from "../../api.ts";
+import { nameOfPeriod, placesOf, wordOf } from "../../insights.ts";
+import type { RankedCall, Ranking } from "../../insights.ts";
+import { now } from "../../now.ts";
+import { Band } from "../../parts/band.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Switch } from "../../parts/switch.tsx";
+import { formatTime } from "../../parts/time.tsx";
+import { useRead } from "../../queries.ts";
+import { session } from "../../session.ts";
+import "../../styles/insights.css";
+import { RankedCalls } from "./ranked-calls.tsx";
+
+const EMPTY_EVERY_MS = 5000;
+
+interface View {
+  readonly kind: InsightKind;
+  readonly order: "best" | "worst";
+  /** Also what others share with the organization. */
+  readonly withShared: boolean;
+}
+
+const viewOf = (query: Readonly<Record<string, string | undefined>>): View => ({
+  kind: query["kind"] === "month" ? "MONTH" : "WEEK",
+  order: query["order"] === "worst" ? "worst" : "best",
+  withShared: query["shared"] === "yes",
+});
+
+export function Insights() {
+  const [query, change] = useAddress();
+  const view = viewOf(query);
+  const { kind } = view;
+  const [isEmpty, setEmpty] = useState(false);
+  const asked = {
+    weekly: kind === "WEEK",
+    reverse: view.order === "worst",
+    inc_org: view.withShared,
+  };
+  const { data, error, refetch } = useRead<Ranking>(
+    ["insights", "rank", asked],
+    withQuery("insights/rank/", asked),
+    isEmpty ? { everyMs: EMPTY_EVERY_MS } : {},
+  );
+  const none = data?.results.length === 0;
+  useEffect(() => setEmpty(none), [none]);
+  return (
+    <>
+      <PageHead
+        title="Insights"
+        note="How well each call did: a score from 0 to 999 for each closed week and month."
+      />
+      <Controls view={view} change={change} />
+      <Fault error={error} retry={refetch} />
+      {!data && !error && <Loading what="scores" />}
+      {none && <NoScores kind={kind} />}
+      {data && !none && <Scores kind={kind} ranking={data} />}
+      <Rule />
+    </>
+  );
+}
+
+interface ControlsProps {
+  readonly view: View;
+  readonly change: ReturnType<typeof useAddress>[1];
+}
+
+const Controls = ({ view: { kind, order, withShared }, change }: ControlsProps) => (
+  <div class="row no-print">
+    <Switch
+      label="Periods"
+      value={kind}
+      choices={[
+        { value: "WEEK", name: "Weekly" },
+        { value: "MONTH", name: "Monthly" },
+      ]}
+      onChange={(chosen) => change({ kind: chosen === "MONTH" ? "month" : undefined })}
+    />
+    <Switch
+      label="Order"
+      value={order}
+      choices={[
+        { value: "best", name: "Best first" },
+        { value: "worst", name: "Worst first" },
+      ]}
+      onChange={(chosen) => change({ order: chosen === "worst" ? chosen : undefined })}
+    />
+    {session.value?.org && (
+      <label class="row keep">
+        <input
+          type="checkbox"
+          checked={withShared}
+          onChange={({ currentTarget }) =>
+            change({ shared: currentTarget.checked ? "yes" : undefined })
+          }
+        />
+        Also calls that others in {session.value.org} share
+      </label>
+    )}
+  </div>
+);
+
+function NoScores({ kind }: { readonly kind: InsightKind }) {
+  const unit = wordOf(kind);
+  const first = periodEnd(kind, now()) + INSIGHT_DELAY_MS;
+  return (
+    <Empty title={`No ${unit} is scored yet`}>
+      <p>
+        The first scores come ten minutes after the {unit} has closed, at{" "}
+        <strong>{formatTime(first)}</strong>, for every call that ran in it.
+      </p>
+      <p>
+        For {unit}s that have closed already:{" "}
+        <code>sonde insights compute --from DATE --to DATE</code>. The demo (
+        <code>npm start -- --demo</code>) brings eight weeks, which take a moment after its first
+        start; this page shows them by itself.
+      </p>
+    </Empty>
+  );
+}
+
+function Scores({ kind, ranking }: { readonly kind: InsightKind; readonly ranking: Ranking }) {
+  const { results } = ranking;
+  const latest = Math.max(...results.map((call) => Date.parse(call.most_recent)));
+  return (
+    <section class="card">
+      <header>
+        <h2>{nameOfPeriod(kind, latest)}</h2>
+        <Bands calls={results} />
+      </header>
+      <RankedCalls kind={kind} latest={latest} calls={results} places={placesOf(results)} />
+    </section>
+  );
+}
+
+/** How many calls are in each band. */
+const Bands = ({ calls }: { readonly calls: readonly RankedCall[] }) => (
+  <ul class="row bands" aria-label="Calls in each band">
+    {[...BANDS, null].flatMap((band) => {
+      const count = calls.filter((call) => call.band === band).length;
+      return count === 0
+        ? []
+        : [
+            <li key={band} class="row">
+              <span class="number">{count.toLocaleString("en")}</span>
+              <Band band={band} />
+            </li>,
+          ];
+    })}
+  </ul>
+);
+
+/** What a newcomer has to know to read the table. */
+const Rule = () => (
+  <section class="card">
+    <h2>What a score says</h2>
+    <p>
+      A score begins at 999 and loses points for calls that <strong>failed</strong>, most of all;
+      for <strong>outliers</strong>, which passed but took unusually long; and for usual times that{" "}
+      <strong>vary</strong>. How fast a call is has no part: 100 ms are good for one API and bad for
+      another. Open a call’s score to see what cost how much.
+    </p>
+    <ul class="row bands">
+      <li class="row">
+        <Band band="good" /> {GOOD_FROM} to 999
+      </li>
+      <li class="row">
+        <Band band="fair" /> {FAIR_FROM} to {GOOD_FROM - 1}
+      </li>
+      <li class="row">
+        <Band band="poor" /> below {FAIR_FROM}
+      </li>
+      <li class="row">
+        <Band band={null} /> fewer than {FEWEST_CALLS} calls in the period
+      </li>
+    </ul>
+  </section>
+);

@@ -1,0 +1,101 @@
+// The calls of a ranking, as a table.
+import { useState } from "preact/hooks";
+import type { InsightKind } from "../../../../src/model/insight.ts";
+import { nameOfPeriod } from "../../insights.ts";
+import type { RankedCall } from "../../insights.ts";
+import { Band } from "../../parts/band.tsx";
+import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { ScoreTrend } from "./score-trend.tsx";
+
+/** Rows that are drawn at a time. */
+const SHOWN = 100;
+
+interface RankedCallsProps {
+  readonly kind: InsightKind;
+  /** The start of the latest period of all. */
+  readonly latest: number;
+  readonly calls: readonly RankedCall[];
+  readonly places: ReadonlyMap<string, number>;
+}
+
+export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
+  const [sought, setSought] = useState("");
+  const [count, setCount] = useState(SHOWN);
+  const words = sought.toLowerCase().split(/\s+/);
+  const found = calls.filter(({ api_name, api_url }) =>
+    words.every((word) => `${api_name} ${api_url}`.toLowerCase().includes(word)),
+  );
+  return (
+    <>
+      {calls.length > SHOWN && (
+        <label class="field no-print">
+          Find a call
+          <input
+            type="search"
+            value={sought}
+            onInput={({ currentTarget }) => setSought(currentTarget.value)}
+          />
+        </label>
+      )}
+      <div class="scroll-x">
+        <table class="ranking">
+          <thead>
+            <tr>
+              <th class="number">Place</th>
+              <th>Call</th>
+              <th class="number">Score</th>
+              <th>Band</th>
+              <th class="number">Passed</th>
+              <th class="number">Outliers</th>
+              <th class="number">Average time</th>
+              <th>Last eight {kind === "WEEK" ? "weeks" : "months"}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.slice(0, count).map((call) => (
+              <Row key={call.id} {...{ kind, latest, call }} place={places.get(call.id)} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {found.length === 0 && <p class="muted">No call has these words in its name or URL.</p>}
+      {found.length > count && (
+        <button class="button no-print" type="button" onClick={() => setCount(count + SHOWN)}>
+          Show more of the {formatCount(found.length)} calls
+        </button>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly kind: InsightKind;
+  readonly latest: number;
+  readonly call: RankedCall;
+  readonly place: number | undefined;
+}
+
+function Row({ kind, latest, call, place }: RowProps) {
+  const start = Date.parse(call.most_recent);
+  const isScored = call.band !== null;
+  return (
+    <tr>
+      <td class="number place">{place ?? "–"}</td>
+      <th scope="row" class="name">
+        <a href={`insights/${call.insights_id}`}>{call.api_name}</a>
+        <span class="muted small">{call.api_url}</span>
+        {start < latest && <span class="tag">{nameOfPeriod(kind, start)}</span>}
+      </th>
+      <td class="number score">{isScored ? call.score : "–"}</td>
+      <td>
+        <Band band={call.band} />
+      </td>
+      <td class="number">{formatPercent(call.pass_percent)}</td>
+      <td class="number">{formatPercent(call.outlier_percent)}</td>
+      <td class="number">{formatMs(call.mean_test_length)}</td>
+      <td>
+        <ScoreTrend kind={kind} latest={latest} call={call} />
+      </td>
+    </tr>
+  );
+}
