@@ -1,7 +1,7 @@
 // The frame of every page: where one is, where one can go, who one is.
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcement } from "./parts/announcement.tsx";
 import { Logo } from "./parts/logo.tsx";
 import { isLocalTime } from "./parts/time.tsx";
@@ -39,15 +39,24 @@ const PLACES: readonly { readonly title: string; readonly places: readonly Place
 export function Layout({ children }: { readonly children: ComponentChildren }) {
   const { path } = useLocation();
   const [isOpen, setOpen] = useState(false);
-  // A chosen place closes the menu of a narrow screen.
-  useEffect(() => setOpen(false), [path]);
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    setOpen(false); // the menu of a narrow screen
+    focusMain();
+  }, [path]);
+  const skip = (event: Event): void => {
+    event.preventDefault(); // a link to `#main` would lead to the document's base
+    focusMain();
+  };
   return (
     <div class="frame">
-      <a class="skip" href="calls" onClick={focusMain}>
-        Skip to the content
-      </a>
-      <header class={isOpen ? "side open" : "side"}>
-        <div class="row bar">
+      <div class={isOpen ? "side open" : "side"}>
+        <header class="row bar">
+          <a class="skip" href="calls" onClick={skip}>
+            Skip to the content
+          </a>
           <a class="brand" href="calls">
             <Logo />
             Sonde
@@ -60,10 +69,10 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
           >
             Menu
           </button>
-        </div>
+        </header>
         <Places path={path} />
         <SideFooter />
-      </header>
+      </div>
       <main id="main" tabIndex={-1}>
         {children}
       </main>
@@ -72,10 +81,9 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** A link to `#main` would lead to the document's base. */
-function focusMain(event: Event): void {
-  event.preventDefault();
-  document.querySelector<HTMLElement>("#main")?.focus();
+/** Whoever hears the page, or goes on with the keyboard, is at the new one. */
+function focusMain(): void {
+  document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
 }
 
 function Places({ path }: { readonly path: string }) {
