@@ -34,6 +34,7 @@ import { callEndpoints } from "./routes/calls.ts";
 import { deploymentEndpoints } from "./routes/deployments.ts";
 import { environmentEndpoints } from "./routes/environment.ts";
 import { exportEndpoints } from "./routes/exports.ts";
+import { histogramEndpoints } from "./routes/histogram.ts";
 import { insightEndpoints } from "./routes/insights.ts";
 import { locationEndpoints } from "./routes/locations.ts";
 import { reportStatEndpoints } from "./routes/report-stats.ts";
@@ -107,6 +108,7 @@ export function createApi(deps: ApiDeps): Api {
     callEndpoints,
     callRunEndpoints,
     statEndpoints,
+    histogramEndpoints,
     resultEndpoints,
     workflowEndpoints,
     workflowResultEndpoints,

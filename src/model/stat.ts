@@ -44,7 +44,8 @@ export type PeriodSummaries = ReadonlyMap<ResultCode, Summary>;
 export const codesOfType = (type: string): readonly ResultCode[] =>
   type === "ALL" ? MADE_CODES : RESULT_CODES.filter((code) => code === type);
 
-function select(summaries: PeriodSummaries, codes: readonly ResultCode[]): Summary {
+/** The calls with these codes as one summary. */
+export function select(summaries: PeriodSummaries, codes: readonly ResultCode[]): Summary {
   return codes.reduce(
     (merged, code) => mergeSummaries(merged, summaries.get(code) ?? EMPTY_SUMMARY),
     EMPTY_SUMMARY,

@@ -71,6 +71,10 @@ export function bucketOf(latency: number): number {
   return (value >> bits) << bits;
 }
 
+/** The first latency, in milliseconds, that is above this bucket. */
+export const endOfBucket = (bucket: number): number =>
+  bucket + Math.max(1, 2 ** (Math.clz32(EXACT_LATENCIES) + 1 - Math.clz32(bucket)));
+
 const newHistogram = () =>
   hdr.build({
     lowestDiscernibleValue: 1,
@@ -174,10 +178,15 @@ export function percentiles(
   { count, buckets, max }: Summary,
   wanted: readonly number[],
 ): (number | null)[] {
-  let inBuckets = 0;
-  for (const some of buckets.values()) inBuckets += some;
-  if (inBuckets === 0 || inBuckets < count) return wanted.map(() => null);
+  if (!isInBuckets({ count, buckets })) return wanted.map(() => null);
   const histogram = newHistogram();
   for (const [bucket, count] of buckets) histogram.recordValueWithCount(bucket, count);
   return wanted.map((percentile) => Math.min(histogram.getValueAtPercentile(percentile), max));
+}
+
+/** Whether there are latencies, all of them in buckets: those of old periods are removed. */
+export function isInBuckets({ count, buckets }: Pick<Summary, "count" | "buckets">): boolean {
+  let inBuckets = 0;
+  for (const some of buckets.values()) inBuckets += some;
+  return inBuckets > 0 && inBuckets >= count;
 }

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { PARTS, partsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
 import type { RawResult, ResultCode } from "../model/result.ts";
+import type { LocationSummaries } from "../model/histogram.ts";
 import type { PeriodSummaries } from "../model/stat.ts";
 import { PHASES } from "../model/summary.ts";
 import type { Sample, Summary } from "../model/summary.ts";
@@ -20,7 +21,7 @@ export type StatStore = ReturnType<typeof createStatStore>;
 
 export const createStatStore = (database: Database) => ({
   async period(query: StatQuery, time: number): Promise<PeriodSummaries> {
-    return mergeRows(await readRows(database, query, partsOf(query.kind, time)));
+    return mergeRows(await rowsAt(database, query, partsOf(query.kind, time)).execute());
   },
   /**
    * Periods with calls of these codes: forwards from the one that starts at `from`, oldest first,
@@ -49,6 +50,9 @@ export const createStatStore = (database: Database) => ({
   /** The periods that start at these times, with or without calls. */
   periodsAt: (query: StatQuery, times: readonly number[]): Promise<PeriodRow[]> =>
     readPeriods(database, query, times),
+  /** Those of the periods that start at these times together, by location. */
+  byLocation: (query: StatQuery, times: readonly number[]): Promise<LocationSummaries> =>
+    readLocations(database, query, times),
   /**
    * Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from`
    * up to that id.
@@ -182,7 +186,7 @@ async function readPeriods(
   const periods: PeriodRow[] = [];
   for (const some of chunksOf(times, Math.floor(PARTS_AT_ONCE / MOST_PARTS[query.kind]))) {
     const parts = some.flatMap((time) => partsOf(query.kind, time));
-    const rows = await readRows(database, query, parts);
+    const rows: StatRow[] = await rowsAt(database, query, parts).execute();
     const byPeriod = Map.groupBy(rows, ({ period }) => periodStart(query.kind, period));
     for (const time of some) periods.push({ time, summaries: mergeRows(byPeriod.get(time) ?? []) });
     await nextTurn();
@@ -190,19 +194,32 @@ async function readPeriods(
   return periods;
 }
 
+async function readLocations(
+  database: Database,
+  query: StatQuery,
+  times: readonly number[],
+): Promise<LocationSummaries> {
+  const rows: (StatRow & { readonly place: string })[] = [];
+  const parts = times.flatMap((time) => partsOf(query.kind, time));
+  for (const some of chunksOf(parts, PARTS_AT_ONCE)) {
+    const found = rowsAt(database, query, some)
+      .innerJoin("names as places", "places.id", "location")
+      .select("places.name as place");
+    rows.push(...(await found.execute()));
+    await nextTurn();
+  }
+  const byPlace = Map.groupBy(rows, ({ place }) => place);
+  return new Map([...byPlace].map(([place, ofPlace]) => [place, mergeRows(ofPlace)]));
+}
+
 type StatRow = SummaryRow & { readonly period: number; readonly code: string };
 
 /** Of the parts that start at these times, and no others: between them may lie years. */
-const readRows = (
-  database: Database,
-  query: StatQuery,
-  parts: readonly number[],
-): Promise<StatRow[]> =>
+const rowsAt = (database: Database, query: StatQuery, parts: readonly number[]) =>
   statRows(database, query)
     .select(["period", "codes.name as code", ...SUMMARY_COLUMNS])
     .select(bucketsOfRow(database).as("buckets"))
-    .where(isAmong(database, "period", parts))
-    .execute();
+    .where(isAmong(database, "period", parts));
 
 async function readRaw(database: Database, query: StatQuery, time: number): Promise<RawResult[]> {
   const end = periodEnd(query.kind, time);

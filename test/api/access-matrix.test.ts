@@ -108,6 +108,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   listCallsOfAuthSetting: [list(["call", "its readers"], "setting")],
   runCall: [run("call")],
   getStat: [read("call")],
+  getHistogram: [read("call")],
   listStatsSince: [read("call")],
   listStatsBefore: [read("call"), read("call", { query: "?kind=RAW" })],
   listResultsOfCall: [read("call", { shows: ["result", "its readers"] })],

@@ -91,7 +91,8 @@ export const STAT_ENTRY = { ...stat, adv_stat: Type.Union([AdvancedStatSchema, T
 
 export const StatEntrySchema = named("StatEntry", Type.Object(STAT_ENTRY));
 
-const about = {
+/** What statistics are about, in the `meta` of an answer. */
+export const ABOUT_STATS = {
   kind: Type.String({ examples: ["DAY"] }),
   call_id: Id,
   type: Type.String({ examples: ["ALL"] }),
@@ -107,14 +108,14 @@ export const PERIOD_STAT = {
 
 export const PeriodStatSchema = named(
   "PeriodStat",
-  Type.Object({ meta: Type.Object({ ...about, time: PeriodTime }), ...PERIOD_STAT }),
+  Type.Object({ meta: Type.Object({ ...ABOUT_STATS, time: PeriodTime }), ...PERIOD_STAT }),
 );
 
 export const StatsSchema = named(
   "Stats",
   Type.Object({
     meta: Type.Object({
-      ...about,
+      ...ABOUT_STATS,
       max_time: PeriodTime,
       min_time: PeriodTime,
       ...PageMetaSchema.properties,

@@ -179,7 +179,14 @@ export const rawStat = ({ id, time, latency, http_code, content_length }: RawEnt
   content_length,
 });
 
-type AnyStatRequest = StatRequest | StatsRequest;
+interface AboutStats extends Pick<StatRequest, "principal" | "params"> {
+  readonly query: {
+    readonly kind: string;
+    readonly type: string;
+    readonly time: number | undefined;
+    readonly location_id: string | undefined;
+  };
+}
 
 /** What statistics are about. */
 interface Subject {
@@ -188,23 +195,23 @@ interface Subject {
   readonly location_id: string | null;
 }
 
-async function subjectOf({ store }: EndpointDeps, request: AnyStatRequest): Promise<Subject> {
+export async function subjectOf({ store }: EndpointDeps, request: AboutStats): Promise<Subject> {
   const { principal, params, query } = request;
   const call = await callSharing("stats", store, principal, params.id);
   if (!call) throw notFound("API Call");
   return { call, location_id: await locationToFilter(store, query.location_id) };
 }
 
-const timeOf = async ({ store }: EndpointDeps, { query }: AnyStatRequest): Promise<number> =>
+export const timeOf = async ({ store }: EndpointDeps, { query }: AboutStats): Promise<number> =>
   query.time ?? (await store.now());
 
-const statQuery = ({ call, location_id }: Subject, kind: PeriodKind): StatQuery => ({
+export const statQuery = ({ call, location_id }: Subject, kind: PeriodKind): StatQuery => ({
   call_id: call.id,
   kind,
   location_id,
 });
 
-const about = ({ call, location_id }: Subject, { query }: AnyStatRequest) => ({
+export const about = ({ call, location_id }: Subject, { query }: AboutStats) => ({
   kind: query.kind,
   call_id: call.id,
   type: query.type,

@@ -1,0 +1,114 @@
+// How the latencies of a call are spread, and where its outliers begin.
+import { invalid } from "../../model/errors.ts";
+import { LocationRef, nullable } from "../../model/fields.ts";
+import { histogramOf } from "../../model/histogram.ts";
+import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
+import { periodEnd, periodStart } from "../../model/periods.ts";
+import type { PeriodKind } from "../../model/periods.ts";
+import { Type } from "../../model/type.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { instant } from "../http/parameters.ts";
+import type { Values } from "../http/parameters.ts";
+import { ABOUT_STATS, PeriodTime, STAT_PARAMETERS } from "./stat-schemas.ts";
+import { about, statQuery, subjectOf, timeOf } from "./stats.ts";
+
+/** More than a year of days. */
+const MAX_PERIODS = 400;
+
+const PARAMETERS = {
+  ...STAT_PARAMETERS,
+  until: instant(
+    `the last period is the one that contains it (default: that of \`time\`); at most ${MAX_PERIODS} periods`,
+  ),
+};
+
+const Count = Type.Integer({ minimum: 0, examples: [12] });
+const Ms = Type.Integer({ minimum: 0, description: "milliseconds", examples: [120] });
+const Quartile = Type.Number({ description: "milliseconds", examples: [118.5] });
+
+const HistogramSchema = named(
+  "Histogram",
+  Type.Object({
+    meta: Type.Object({
+      ...ABOUT_STATS,
+      time: { ...PeriodTime, description: "start of the first period" },
+      until: { ...PeriodTime, description: "end of the last period" },
+    }),
+    count: Count,
+    buckets: nullable(
+      Type.Array(
+        Type.Object({
+          from: Ms,
+          to: { ...Ms, description: "milliseconds, exclusive", examples: [121] },
+          count: Count,
+        }),
+        { description: "ascending; null where retention has removed counters of these periods" },
+      ),
+    ),
+    locations: Type.Array(
+      Type.Object({
+        location_id: LocationRef,
+        passed: Count,
+        q1: Quartile,
+        median: Quartile,
+        q3: Quartile,
+        outlier_from: Ms,
+        outliers: Count,
+      }),
+      { description: "where calls passed: a latency from `outlier_from` on is an outlier" },
+    ),
+  }),
+);
+
+type HistogramRequest = ApiRequest<"/:id/"> & { readonly query: Values<typeof PARAMETERS> };
+
+export const histogramEndpoints = (deps: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "getHistogram",
+    methods: ["GET"],
+    path: "/calls/:id/histogram/",
+    tag: "Statistics",
+    summary: "How latencies are spread, and where outliers begin",
+    description:
+      "Of the period that contains `time`, or of all up to `until`. Latencies are exact below 256 ms; above, a bucket is within 1 %. Outliers are those of insights, computed from the buckets; results that are uncertain count too. Open to those who may see the call's statistics.",
+    missing: "API Call",
+    level: "VIEWER",
+    query: PARAMETERS,
+    answer: HistogramSchema,
+    handle: (request) => histogram(deps, request),
+  }),
+];
+
+async function histogram(deps: EndpointDeps, request: HistogramRequest): Promise<unknown> {
+  const { kind, type, until } = request.query;
+  const of = await subjectOf(deps, request);
+  const time = await timeOf(deps, request);
+  const times = periodsBetween(kind, time, until ?? time);
+  const byLocation = await deps.store.stats.byLocation(statQuery(of, kind), times);
+  return {
+    meta: {
+      ...about(of, request),
+      time: formatPeriodTime(times[0] ?? time),
+      until: formatPeriodTime(periodEnd(kind, times.at(-1) ?? time)),
+    },
+    ...histogramOf(byLocation, type),
+  };
+}
+
+/** The starts of the periods from the one that contains `from`. Throws `invalid`. */
+function periodsBetween(kind: PeriodKind, from: number, until: number): number[] {
+  if (until < from)
+    throw invalid(
+      `until: '${formatInstant(until)}' is earlier than time: '${formatInstant(from)}'`,
+    );
+  const times: number[] = [];
+  for (let time = periodStart(kind, from); time <= until; time = periodEnd(kind, time)) {
+    if (times.length === MAX_PERIODS)
+      throw invalid(
+        `until: '${formatInstant(until)}' is more than ${MAX_PERIODS} periods of kind ${kind} after time: take a longer kind`,
+      );
+    times.push(time);
+  }
+  return times;
+}
