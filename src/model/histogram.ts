@@ -1,8 +1,8 @@
 // How the latencies of a call are spread over periods, and where its outliers begin: from the
 // counters of summaries, so that the single results are not needed.
 import { categoryOf, MADE_CODES } from "./result.ts";
+import type { ResultCode } from "./result.ts";
 import { measureLocation } from "./score.ts";
-import type { LocationSpread } from "./score.ts";
 import { codesOfType, select } from "./stat.ts";
 import type { PeriodSummaries } from "./stat.ts";
 import { EMPTY_SUMMARY, endOfBucket, isInBuckets, mergeSummaries } from "./summary.ts";
@@ -14,15 +14,29 @@ export interface Bucket {
   readonly count: number;
 }
 
-export type Spread = Omit<LocationSpread, "mean_test_length" | "variation">;
+/** Of one location; quartiles and the fence are null where no call passed. */
+export interface Spread {
+  readonly location_id: string;
+  /** Calls, passed or not. */
+  readonly made: number;
+  readonly passed: number;
+  readonly q1: number | null;
+  readonly median: number | null;
+  readonly q3: number | null;
+  /** A latency from here on, in milliseconds, is an outlier. */
+  readonly outlier_from: number | null;
+  readonly outliers: number;
+}
 
 export interface Histogram {
   /** Calls with a result of the wanted type. */
   readonly count: number;
   /** Ascending, none of them empty; null where retention has removed counters of these periods. */
   readonly buckets: readonly Bucket[] | null;
-  /** Of the calls that passed, where there are such and their counters. */
+  /** Where calls were made. */
   readonly locations: readonly Spread[];
+  /** How often each result occurred, the most frequent first; of any type. */
+  readonly results: readonly { readonly result: ResultCode; readonly count: number }[];
 }
 
 /** The summaries of all periods together, by location. */
@@ -42,8 +56,20 @@ export function histogramOf(byLocation: LocationSummaries, type: string): Histog
     buckets: isWhole ? bucketsOf(summary.buckets) : null,
     locations: [...byLocation]
       .toSorted(([a], [b]) => a.localeCompare(b))
-      .flatMap(([location_id, summaries]) => spreadOf(location_id, summaries)),
+      .map(([location_id, summaries]) => spreadOf(location_id, summaries))
+      .filter(({ made }) => made > 0),
+    results: countsOf([...byLocation.values()]),
   };
+}
+
+function countsOf(places: readonly PeriodSummaries[]): Histogram["results"] {
+  const counts = new Map<ResultCode, number>();
+  for (const [result, { count }] of places.flatMap((summaries) => [...summaries]))
+    counts.set(result, (counts.get(result) ?? 0) + count);
+  return [...counts]
+    .map(([result, count]) => ({ result, count }))
+    .filter(({ count }) => count > 0)
+    .toSorted((a, b) => b.count - a.count);
 }
 
 const bucketsOf = (buckets: ReadonlyMap<number, number>): Bucket[] =>
@@ -58,17 +84,15 @@ const PASSED = MADE_CODES.filter((code) => categoryOf(code) === "PASS");
  * As `measureLocation` of the latencies that the buckets stand for: exact below 256 ms, above within
  * 1 %. Counters do not tell uncertain results, which are no outliers of a report.
  */
-function spreadOf(location_id: string, summaries: PeriodSummaries): Spread[] {
+function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
+  const made = select(summaries, MADE_CODES).count;
   const summary = select(summaries, PASSED);
-  if (!isInBuckets(summary)) return [];
+  const none = { q1: null, median: null, q3: null, outlier_from: null, outliers: 0 };
+  if (!isInBuckets(summary)) return { location_id, made, passed: summary.count, ...none };
   const passed = [...summary.buckets].map(([latency, count]) => ({ latency, count, uncertain: 0 }));
-  const {
-    mean_test_length: _,
-    variation: __,
-    ...spread
-  } = measureLocation({
+  const { q1, median, q3, outlier_from, outliers } = measureLocation({
     location_id,
     passed,
   }).spread;
-  return [spread];
+  return { location_id, made, passed: summary.count, q1, median, q3, outlier_from, outliers };
 }

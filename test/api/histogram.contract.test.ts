@@ -78,9 +78,31 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
       })),
     );
     expect(body.locations).toEqual(
-      locations.map(({ mean_test_length: _, variation: __, ...spread }) => spread),
+      locations.map(({ location_id, passed: those, q1, median, q3, outlier_from, outliers }) => ({
+        location_id,
+        made: SAMPLES.length / LOCATIONS.length,
+        ...{ passed: those, q1, median, q3, outlier_from, outliers },
+      })),
     );
     expect(body.locations.some(({ outliers }) => outliers > 0)).toBe(true);
+  });
+
+  it("counts every result, and a location where no call passed", async () => {
+    const { body } = await get("kind=YEAR&type=COMPLETE");
+    const failed = SAMPLES.filter(({ result }) => result !== "COMPLETE").length;
+    expect(body.results).toEqual([
+      { result: "COMPLETE", count: SAMPLES.length - failed },
+      { result: "HTTP_SERVER_ERROR", count: failed },
+      { result: "MISSED", count: 1 },
+    ]);
+    const other = await createCall(api);
+    const run = aRun({ target_id: other.id, location_id: "far", due_time: T0 });
+    await api.store.pendingRuns.insert([run]);
+    await api.store.results.record([aReport(run, { result: "CONNECTION_ERROR" })]);
+    const answer = await api.send<Answer>({ path: `/calls/${other.id}/histogram/?kind=YEAR` });
+    expect(answer.body.locations).toMatchObject([
+      { location_id: "far", made: 1, passed: 0, median: null, outlier_from: null, outliers: 0 },
+    ]);
   });
 
   it("counts runs without a call, which have no latency", async () => {

@@ -5,6 +5,7 @@ import { histogramOf } from "../../model/histogram.ts";
 import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
+import { RESULT_CODES } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -25,7 +26,7 @@ const PARAMETERS = {
 
 const Count = Type.Integer({ minimum: 0, examples: [12] });
 const Ms = Type.Integer({ minimum: 0, description: "milliseconds", examples: [120] });
-const Quartile = Type.Number({ description: "milliseconds", examples: [118.5] });
+const Quartile = nullable(Type.Number({ description: "milliseconds", examples: [118.5] }));
 
 const HistogramSchema = named(
   "Histogram",
@@ -49,15 +50,22 @@ const HistogramSchema = named(
     locations: Type.Array(
       Type.Object({
         location_id: LocationRef,
+        made: Count,
         passed: Count,
         q1: Quartile,
         median: Quartile,
         q3: Quartile,
-        outlier_from: Ms,
+        outlier_from: nullable(Ms),
         outliers: Count,
       }),
-      { description: "where calls passed: a latency from `outlier_from` on is an outlier" },
+      {
+        description:
+          "where calls were made: a latency from `outlier_from` on is an outlier; null where none passed",
+      },
     ),
+    results: Type.Array(Type.Object({ result: Type.Enum([...RESULT_CODES]), count: Count }), {
+      description: "how often each result occurred, the most frequent first; of any type",
+    }),
   }),
 );
 
