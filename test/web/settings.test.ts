@@ -1,0 +1,206 @@
+// The pages of authentication settings, tokens and environment, in a real browser.
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { keepPicture } from "../support/browser.ts";
+import type { Json } from "../support/client.ts";
+import { MARKER, MARKUP } from "../support/hostile-text.ts";
+import { expectAccessible, startPages } from "../support/pages.ts";
+
+const SECRETS = {
+  password: "first-password-9f2c",
+  replaced: "second-password-77d1",
+  variable: "custom-variable-a81b",
+  header: "manual-header-value-3c40",
+  environment: "environment-value-5e6d",
+};
+
+/** Everything that the page keeps where a script, a reload or a neighbour may see it. */
+const kept = (page: Page): Promise<string> =>
+  page.evaluate(`JSON.stringify([
+    document.documentElement.outerHTML,
+    [...document.querySelectorAll("input, textarea")].map((field) => field.value),
+    { ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state,
+  ])`);
+
+async function expectNoSecret(page: Page): Promise<void> {
+  const text = await kept(page);
+  for (const secret of Object.values(SECRETS)) expect(text).not.toContain(secret);
+}
+
+it(
+  "credentials are entered, kept, replaced and deleted, and never shown again",
+  { timeout: 180_000 },
+  async () => {
+    await using pages = await startPages();
+    const { client, api } = pages;
+    const { page, faults, requested } = await pages.open("/settings");
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const said = (text: string) => page.getByRole("status").getByText(text).waitFor();
+
+    // A setting: the interface refuses a domain, and says so at the field.
+    await page.getByRole("heading", { name: "No authentication settings yet" }).waitFor();
+    await keepPicture(page, "settings-empty");
+    await page.getByRole("link", { name: "New setting" }).first().click();
+    await page.getByLabel("Name", { exact: true }).fill(MARKUP);
+    await page.getByLabel("Domain").fill("com");
+    await page.getByLabel("Authentication type").selectOption("BASIC");
+    await page.getByLabel("User name").fill("ann");
+    await page.getByLabel("Password").fill(SECRETS.password);
+    await button("Add a variable").click();
+    const variable = page.getByRole("group", { name: "Custom variables" });
+    await variable.getByLabel("Name").fill("tenant");
+    await variable.getByLabel("Value").fill(SECRETS.variable);
+    await button("Create the setting").click();
+    await page.getByText("meta.domain: 'com' is not a host below a public suffix").waitFor();
+    await expect.poll(() => page.evaluate("document.activeElement.value")).toBe("com");
+    await keepPicture(page, "settings-fault");
+    await page.getByLabel("Domain").fill("shop.example");
+    await button("Create the setting").click();
+    await page.getByRole("heading", { name: MARKUP, level: 1 }).waitFor();
+    await expectNoSecret(page);
+    await expectAccessible(page);
+
+    // What is not touched stays as it is; a secret is replaced.
+    const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    await page.getByLabel("Tags").fill("shop, tests");
+    await button("Save").click();
+    await said("Saved");
+    expect(await client.send("GET", `/auth/${id}/`)).toMatchObject({
+      meta: { tags: ["shop", "tests"] },
+      keys: { client_id: "ann", client_secret: SECRETS.password },
+      settings: { custom_variables: { tenant: SECRETS.variable } },
+    });
+    await button("Replace Password (client secret)").click();
+    await page.getByLabel("Password").fill(SECRETS.replaced);
+    await page.getByLabel("Authentication type").selectOption("MANUAL");
+    await page.getByLabel("Authentication type").selectOption("BASIC");
+    await page.getByLabel("Your organization may read and use this setting").check();
+    await button("Save").click();
+    await button("Replace Password (client secret)").waitFor();
+    expect(await client.send("GET", `/auth/${id}/`)).toMatchObject({
+      access: { org_settings: true, settings: false },
+      keys: { client_secret: SECRETS.replaced },
+    });
+    await expectNoSecret(page);
+    await keepPicture(page, "setting");
+
+    // A token of a MANUAL setting: one header keeps its value while another is added.
+    await client.send("PUT", `/auth/${id}/`, {
+      meta: { domain: "shop.example" },
+      settings: { auth_type: "MANUAL" },
+    });
+    await page.goto(`${api}/tokens?setting=${id}`);
+    await button("New token").first().click();
+    await page.getByLabel("Name", { exact: true }).fill("mine");
+    await button("Add a header").click();
+    const headers = page.getByRole("group", { name: "Headers" });
+    await headers.getByLabel("Name").fill("not a name");
+    await headers.getByLabel("Value").fill(SECRETS.header);
+    await button("Create").click();
+    await page.getByText("'not a name' is not a valid header name").waitFor();
+    await headers.getByLabel("Name").fill("X-Tenant");
+    await page.getByLabel("Expires at").fill("2020-01-01T00:00:00Z");
+    await button("Create").click();
+    await page.getByText(/^Expired \d+ d ago$/).waitFor();
+    await expectNoSecret(page);
+    await button("Edit mine").click();
+    await button("Add a header").click();
+    await headers.getByLabel("Name").nth(1).fill("X-Other");
+    await headers.getByLabel("Value").nth(1).fill("other");
+    await page.getByLabel("Expires at").fill("");
+    await expectAccessible(page);
+    await keepPicture(page, "token-form");
+    await button("Save").click();
+    await page.getByText("Does not expire").waitFor();
+    const [token] = (await client.send<{ results: Json[] }>("GET", "/tokens/")).results;
+    expect(token?.["token"]).toMatchObject({
+      headers: [
+        { key: "X-Tenant", value: SECRETS.header },
+        { key: "X-Other", value: "other" },
+      ],
+      expire_time: null,
+    });
+    await expectAccessible(page);
+
+    // The interface refuses to delete a setting in use, in its own words.
+    await page.goto(`${api}/settings/${id}`);
+    await page.getByRole("button", { name: /^Delete the setting/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("This Authentication Setting is used by 1 Token").waitFor();
+    await page.keyboard.press("Escape");
+    await page.goto(`${api}/tokens`);
+    await button('Delete the token "mine"').click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "No tokens yet" }).waitFor();
+
+    // Environment: a name is refused at the field; a value is set, changed and deleted.
+    await page.goto(`${api}/environment`);
+    await button("New variable").click();
+    await page.getByLabel("Name", { exact: true }).fill("9 lives");
+    await page.getByLabel("Value").fill(SECRETS.environment);
+    await button("Save").click();
+    await page.getByText("variable_name: '9 lives' does not match").waitFor();
+    await expectAccessible(page);
+    await page.getByLabel("Name", { exact: true }).fill("host");
+    await page.getByLabel("Workspace", { exact: true }).fill("a/b <b>");
+    await button("Save").click();
+    await page.getByRole("heading", { name: "a/b <b>" }).waitFor();
+    await page.getByRole("cell", { name: "{{host}}" }).waitFor();
+    await expectNoSecret(page);
+    await button("Change host").click();
+    await page.getByLabel("New value").fill(`${SECRETS.environment}!`);
+    await button("Save").click();
+    await said("Saved host");
+    const path = `/environment/${encodeURIComponent("a/b <b>")}/host`;
+    expect(await client.send("GET", path)).toMatchObject({
+      workspace_variable: { value: `${SECRETS.environment}!` },
+    });
+    await expectNoSecret(page);
+    await expectAccessible(page);
+    await keepPicture(page, "environment");
+    await button("Delete the variable host").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "No variables here yet" }).waitFor();
+
+    expect(await page.evaluate(`typeof ${MARKER}`)).toBe("undefined");
+    expect(faults).toEqual([]);
+    expect(requested.filter((url) => !url.startsWith(api))).toEqual([]);
+  },
+);
+
+it("a key that only reads sees what there is, without secrets", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const { client, api } = pages;
+  const { id } = await client.send<{ id: string }>("POST", "/auth/", {
+    meta: { name: "Shop", domain: "shop.example" },
+    keys: { client_id: "ann", client_secret: SECRETS.password },
+    settings: { auth_type: "BASIC", custom_variables: { tenant: SECRETS.variable } },
+  });
+  await client.send("POST", "/tokens/", {
+    meta: { name: "mine", auth_id: id },
+    token: { access_token: SECRETS.header },
+  });
+  await client.send("POST", "/environment/global/host", { value: SECRETS.environment });
+  const { api_key: key } = await client.send<{ api_key: string }>("POST", "/api_keys/", {
+    access_level: "VIEWER",
+  });
+  const { page, faults } = await pages.open("/settings", { key });
+  const offered = () => page.locator("main").getByRole("button").allTextContents();
+
+  await page.getByRole("link", { name: "Shop" }).click();
+  await page.getByText("shop.example").waitFor();
+  await expect.poll(() => page.getByText("hidden").count()).toBe(3);
+  expect(await offered()).toEqual([]);
+  await expectNoSecret(page);
+  await expectAccessible(page);
+  await keepPicture(page, "setting-viewer");
+  await page.goto(`${api}/settings/new`);
+  await page.getByText("Your key may read only").waitFor();
+  await page.goto(`${api}/tokens`);
+  await page.getByText("Does not expire").waitFor();
+  expect(await offered()).toEqual([]);
+  await page.goto(`${api}/environment`);
+  await page.getByRole("cell", { name: "hidden" }).waitFor();
+  expect(await offered()).toEqual(["Copy"]);
+  expect(faults).toEqual([]);
+});
