@@ -5,7 +5,8 @@ import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-w
 import type { Result, RunReport } from "../model/result.ts";
 import { isLate } from "../model/tick.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
-import { stopsWorkflow, timeOfCalls } from "../model/workflow-result.ts";
+import { timeOfCalls } from "../model/time-limits.ts";
+import { stopsWorkflow } from "../model/workflow-result.ts";
 import { createDeadline } from "../runtime/deadline.ts";
 import type { HttpCaller } from "./http/http-call.ts";
 import { prepareRequest } from "./prepare-request.ts";

@@ -1,7 +1,7 @@
 // The one way from pending runs to ticks on the bus, for the scheduler's beat and for "run now".
 import { TooLargeError } from "../bus/bus.ts";
 import type { Bus } from "../bus/bus.ts";
-import { LONGEST_CALL_MS, workflowLimitMs } from "../model/workflow-result.ts";
+import { LONGEST_CALL_MS, workflowLimitMs } from "../model/time-limits.ts";
 import { expiryOf } from "../model/slots.ts";
 import { awaitsRenewal } from "../model/token-renewal.ts";
 import { groupTicks } from "../model/tick.ts";

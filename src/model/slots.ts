@@ -1,7 +1,7 @@
 // When deployments are due. A slot is a whole UTC minute, as epoch milliseconds. All nineteen
 // frequencies divide a day and the epoch began at midnight, so a schedule is due in a slot when the
 // slot's minutes modulo its frequency equal its phase.
-import { LONGEST_CALL_MS } from "./workflow-result.ts";
+import { LONGEST_CALL_MS } from "./time-limits.ts";
 
 export const FREQUENCIES = [
   1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440,
@@ -119,4 +119,18 @@ export const mayBeLate = (slot: number, now: number): boolean =>
 export function nextTrigger(frequency: number, ms: number): number {
   const period = frequency * MINUTE_MS;
   return (Math.floor(ms / period) + 1) * period;
+}
+
+/**
+ * When the next runs of a schedule are due, in epoch milliseconds: after `now`, from its first
+ * trigger at or after `active_from`.
+ */
+export function nextDueTimes(
+  { frequency, run_delay, active_from }: Timing & Pick<ActiveTiming, "active_from">,
+  now: number,
+  count: number,
+): number[] {
+  const delay = run_delay * 1000;
+  const first = nextTrigger(frequency, Math.max(active_from - 1, now - delay));
+  return Array.from({ length: count }, (_, n) => first + n * frequency * MINUTE_MS + delay);
 }

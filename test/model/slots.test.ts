@@ -9,6 +9,7 @@ import {
   dueKeys,
   dueRun,
   newestOpenSlot,
+  nextDueTimes,
   nextTrigger,
   slotKeyOf,
   slotOf,
@@ -223,5 +224,34 @@ describe("the slots of a schedule up to the newest open one", () => {
       }),
       { numRuns: 20 },
     );
+  });
+});
+
+describe("the next runs", () => {
+  const next = (frequency: number, run_delay: number, from: string, now: string) =>
+    nextDueTimes({ frequency, run_delay, active_from: at(from) }, at(now), 2).map(clock);
+
+  it.each([
+    ["follow now", 1, 0, "00:00:00", "12:00:00", ["12:01:00", "12:02:00"]],
+    ["come after their delay", 5, 20, "00:00:00", "12:00:30", ["12:05:20", "12:10:20"]],
+    [
+      "may be of a trigger that has passed",
+      5,
+      20,
+      "00:00:00",
+      "12:00:10",
+      ["12:00:20", "12:05:20"],
+    ],
+    ["are of triggers from its start on", 5, 20, "12:00:01", "12:00:10", ["12:05:20", "12:10:20"]],
+    [
+      "begin with the trigger at its start",
+      60,
+      0,
+      "12:00:00",
+      "11:30:00",
+      ["12:00:00", "13:00:00"],
+    ],
+  ])("%s", (_, frequency, delay, from, now, expected) => {
+    expect(next(frequency, delay, from, now)).toEqual(expected);
   });
 });

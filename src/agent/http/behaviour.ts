@@ -1,5 +1,5 @@
 // How a call is made, as its tags say.
-import { LONGEST_CALL_MS } from "../../model/workflow-result.ts";
+import { LONGEST_CALL_MS } from "../../model/time-limits.ts";
 
 export interface Behaviour {
   readonly timeoutMs: number;
