@@ -21,6 +21,10 @@ export function useLocations(): readonly Place[] {
     .map(([id, name]) => ({ id, name: id === "" ? `Default (${name})` : name || id }));
 }
 
+/** Of the places, that which the empty id stands for; empty until they are known. */
+export const idOfDefault = (places: readonly Place[]): string =>
+  places.find(({ id, name }) => id !== "" && places[0]?.name === `Default (${name})`)?.id ?? "";
+
 export const nameOfLocation = (places: readonly Place[], id: string): string =>
   places.find((place) => place.id === id)?.name ?? id;
 

@@ -1,0 +1,46 @@
+// The deployments of a call or a workflow, and those beside which a new one is placed.
+import type { Deployment } from "../../src/model/deployment.ts";
+import { CHANGE_LEAD_MS, nextDueTimes } from "../../src/model/slots.ts";
+import type { Timing } from "../../src/model/slots.ts";
+import { proposeDelay } from "../../src/model/spread.ts";
+import type { Proposal } from "../../src/model/spread.ts";
+import type { List } from "./api.ts";
+import { useRead } from "./queries.ts";
+import type { Target } from "./runs.ts";
+
+export type { Deployment };
+
+/** Of one target; enough for every location. */
+export const useDeployments = ({ kind, id }: Pick<Target, "kind" | "id">) =>
+  useRead<List<Deployment>>(
+    ["deployments", kind, id],
+    `deployments/${kind}/${encodeURIComponent(id)}/?limit=1000`,
+  );
+
+/** Those of whoever is signed in, for proposals: at most a thousand. */
+export const useOwnDeployments = (): readonly Deployment[] =>
+  useRead<List<Deployment>>(["deployments"], "deployments/?limit=1000").data?.results ?? [];
+
+/** A second in which few of `others` are due at these locations. */
+export const proposalAt = (
+  locations: readonly string[],
+  frequency: number,
+  others: readonly Deployment[],
+): Proposal =>
+  proposeDelay(
+    frequency,
+    others
+      .map(({ deployment }) => deployment)
+      .filter(({ location_id }) => locations.includes(location_id)),
+  );
+
+/** When the next runs of a schedule that is saved at `now` are due. */
+export const runsOfSaved = (timing: Timing, isNew: boolean, now: number, count: number): number[] =>
+  nextDueTimes({ ...timing, active_from: now + (isNew ? 0 : CHANGE_LEAD_MS) + 1 }, now, count);
+
+/** When a deployment runs next. */
+export function nextRunOf({ meta, deployment }: Deployment, now: number): number {
+  const lead = meta.created === meta.last_update ? 0 : CHANGE_LEAD_MS;
+  const active_from = Date.parse(meta.last_update) + lead + 1;
+  return nextDueTimes({ ...deployment, active_from }, now, 1)[0] ?? now;
+}

@@ -1,0 +1,188 @@
+// The fields of a deployment: where, how often, how long after the trigger; and when it runs next.
+import { proposalAt, runsOfSaved, useOwnDeployments } from "../deployments.ts";
+import type { Deployment } from "../deployments.ts";
+import type { Proposal } from "../../../src/model/spread.ts";
+import { FREQUENCY_CHOICES } from "../frequency.ts";
+import { useLocations } from "../locations.tsx";
+import type { Place } from "../locations.tsx";
+import { now } from "../now.ts";
+import type { TargetKind } from "../runs.ts";
+import { SelectField, TextField } from "./field.tsx";
+import { Time } from "./time.tsx";
+import "../styles/deploy.css";
+
+const SHOWN_RUNS = 5;
+
+/** As the fields have it: numbers as they are typed. */
+export interface DeploymentDraft {
+  readonly locations: readonly string[];
+  readonly frequency: string;
+  /** Seconds; undefined: as proposed. */
+  readonly run_delay: string | undefined;
+  readonly between_calls_delay: string;
+}
+
+/** The delay of a draft, and the one that is proposed. */
+export interface Delay {
+  readonly run_delay: string;
+  readonly proposal: Proposal;
+}
+
+/** Proposes a delay for as long as none is given. */
+export function useDelay(draft: DeploymentDraft, edited: Deployment | undefined): Delay {
+  const others = useOwnDeployments().filter(({ id }) => id !== edited?.id);
+  const proposal = proposalAt(draft.locations, Number(draft.frequency), others);
+  return { run_delay: draft.run_delay ?? String(proposal.run_delay), proposal };
+}
+
+interface DeployFieldsProps {
+  readonly kind: TargetKind;
+  /** New ones may be at several locations. */
+  readonly isNew: boolean;
+  readonly draft: DeploymentDraft;
+  readonly delay: Delay;
+  readonly faultAt: (name: string) => string | undefined;
+  readonly onChange: (part: Partial<DeploymentDraft>) => void;
+}
+
+export function DeployFields(props: DeployFieldsProps) {
+  const { isNew, draft, delay, faultAt, onChange } = props;
+  const { run_delay, proposal } = delay;
+  return (
+    <>
+      <LocationFields {...props} />
+      <div class="fields">
+        <SelectField
+          label="Runs"
+          value={draft.frequency}
+          choices={FREQUENCY_CHOICES}
+          fault={faultAt("frequency")}
+          hint="At multiples of this time from midnight on, in UTC."
+          onChange={(value) => onChange({ frequency: value })}
+        />
+        <TextField
+          label="Delay, in seconds"
+          value={run_delay}
+          fault={faultAt("run_delay")}
+          hint={
+            <DelayHint
+              {...proposal}
+              isTaken={run_delay === String(proposal.run_delay)}
+              onTake={() => onChange({ run_delay: undefined })}
+            />
+          }
+          input={{ inputMode: "numeric" }}
+          onInput={(value) => onChange({ run_delay: value })}
+        />
+        <BetweenCalls {...props} />
+      </div>
+      <NextRuns
+        frequency={Number(draft.frequency)}
+        run_delay={run_delay === "" ? NaN : Number(run_delay)}
+        isNew={isNew}
+      />
+    </>
+  );
+}
+
+function LocationFields({ isNew, draft, faultAt, onChange }: DeployFieldsProps) {
+  const places = useLocations().filter(({ id }) => id !== "");
+  if (isNew)
+    return (
+      <LocationChoices
+        places={places}
+        chosen={draft.locations}
+        onChange={(locations) => onChange({ locations })}
+      />
+    );
+  return (
+    <SelectField
+      label="Location"
+      value={draft.locations[0] ?? ""}
+      choices={places.map(({ id, name }) => ({ value: id, name }))}
+      fault={faultAt("location_id")}
+      onChange={(id) => onChange({ locations: [id] })}
+    />
+  );
+}
+
+interface LocationChoicesProps {
+  readonly places: readonly Place[];
+  readonly chosen: readonly string[];
+  readonly onChange: (ids: readonly string[]) => void;
+}
+
+const LocationChoices = ({ places, chosen, onChange }: LocationChoicesProps) => (
+  <fieldset class="choices">
+    <legend>Locations, with a deployment for each</legend>
+    {places.map(({ id, name }) => (
+      <label key={id} class="row keep">
+        <input
+          type="checkbox"
+          checked={chosen.includes(id)}
+          onChange={({ currentTarget }) =>
+            onChange(
+              places
+                .map((place) => place.id)
+                .filter((one) => (one === id ? currentTarget.checked : chosen.includes(one))),
+            )
+          }
+        />
+        {name}
+      </label>
+    ))}
+  </fieldset>
+);
+
+const BetweenCalls = ({ kind, draft, faultAt, onChange }: DeployFieldsProps) =>
+  kind === "workflow" && (
+    <TextField
+      label="Between calls, in seconds"
+      value={draft.between_calls_delay}
+      fault={faultAt("between_calls_delay")}
+      hint="From the end of one call to the start of the next."
+      input={{ inputMode: "numeric" }}
+      onInput={(value) => onChange({ between_calls_delay: value })}
+    />
+  );
+
+interface DelayHintProps {
+  readonly run_delay: number;
+  readonly sharing: number;
+  readonly isTaken: boolean;
+  readonly onTake: () => void;
+}
+
+const DelayHint = ({ run_delay, sharing, isTaken, onTake }: DelayHintProps) => (
+  <>
+    After the minute begins.{" "}
+    {sharing === 0
+      ? `None of your deployments there is due in second ${run_delay}.`
+      : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`}{" "}
+    {!isTaken && (
+      <button class="link" type="button" onClick={onTake}>
+        Use {run_delay} s
+      </button>
+    )}
+  </>
+);
+
+interface NextRunsProps {
+  readonly frequency: number;
+  readonly run_delay: number;
+  readonly isNew: boolean;
+}
+
+const NextRuns = ({ frequency, run_delay, isNew }: NextRunsProps) =>
+  Number.isInteger(run_delay) && run_delay >= 0 ? (
+    <div>
+      <h3>Next runs</h3>
+      <ol class="next-runs">
+        {runsOfSaved({ frequency, run_delay }, isNew, now(), SHOWN_RUNS).map((at) => (
+          <li key={at}>
+            <Time at={new Date(at).toISOString()} />
+          </li>
+        ))}
+      </ol>
+    </div>
+  ) : null;

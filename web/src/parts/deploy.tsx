@@ -1,0 +1,161 @@
+// The deployments of a call or a workflow: where, how often, when next; to add, change and delete.
+import { useEffect, useState } from "preact/hooks";
+import { nextRunOf, useDeployments } from "../deployments.ts";
+import type { Deployment } from "../deployments.ts";
+import { inWords } from "../frequency.ts";
+import { nameOfLocation, useLocations } from "../locations.tsx";
+import { now } from "../now.ts";
+import { invalidate } from "../queries.ts";
+import type { Target } from "../runs.ts";
+import { has, isMine } from "../session.ts";
+import { DeleteButton } from "./delete-button.tsx";
+import { DeployDialog } from "./deploy-dialog.tsx";
+import { Fault, Loading } from "./notice.tsx";
+import { formatAgo, Time } from "./time.tsx";
+
+const SECOND_MS = 1000;
+
+/** A card with the deployments of the target; only those who may write can change them. */
+export function Deployments(target: Target) {
+  const { data, error, refetch } = useDeployments(target);
+  const [edited, setEdited] = useState<Deployment | "new">();
+  const knowsPlaces = useLocations().length > 0;
+  const mayDeploy = has("EDITOR");
+  return (
+    <section class="card" aria-labelledby="deployments">
+      <header>
+        <h2 id="deployments">Deployments</h2>
+        {mayDeploy && (
+          <button class="button" type="button" onClick={() => setEdited("new")}>
+            Deploy
+          </button>
+        )}
+      </header>
+      <Fault error={error} retry={refetch} />
+      {!data && !error && <Loading what="deployments" />}
+      {data?.results.length === 0 && (
+        <p class="muted">
+          It runs on no schedule yet.
+          {mayDeploy && " Deploy it to run it again and again, from one location or several."}
+        </p>
+      )}
+      {data && data.results.length > 0 && (
+        <DeploymentTable
+          target={target}
+          deployments={data.results}
+          onEdit={mayDeploy ? setEdited : undefined}
+        />
+      )}
+      {edited && knowsPlaces && (
+        <DeployDialog
+          target={target}
+          deployment={edited === "new" ? undefined : edited}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+interface DeploymentTableProps {
+  readonly target: Target;
+  readonly deployments: readonly Deployment[];
+  readonly onEdit: ((deployment: Deployment) => void) | undefined;
+}
+
+function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) {
+  const places = useLocations();
+  const isShared = deployments.some(({ meta }) => !isMine(meta));
+  const time = useNow(SECOND_MS);
+  return (
+    <div class="scroll-x">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Location</th>
+            <th scope="col">Runs</th>
+            <th scope="col" class="number">
+              Delay
+            </th>
+            {target.kind === "workflow" && (
+              <th scope="col" class="number">
+                Between calls
+              </th>
+            )}
+            <th scope="col">Next run</th>
+            {isShared && <th scope="col">Owner</th>}
+            {onEdit && (
+              <th scope="col">
+                <span class="visually-hidden">What you can do</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {deployments.map((one) => (
+            <tr key={one.id}>
+              <th scope="row">{nameOfLocation(places, one.deployment.location_id)}</th>
+              <td>{inWords(one.deployment.frequency)}</td>
+              <td class="number">{one.deployment.run_delay} s</td>
+              {target.kind === "workflow" && (
+                <td class="number">{one.deployment.between_calls_delay} s</td>
+              )}
+              <td>
+                <NextRun at={nextRunOf(one, time)} time={time} />
+              </td>
+              {isShared && <td>{one.meta.owner}</td>}
+              {onEdit && (
+                <td>
+                  <Actions target={target} deployment={one} onEdit={onEdit} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const NextRun = ({ at, time }: { readonly at: number; readonly time: number }) => (
+  <>
+    <Time at={new Date(at).toISOString()} /> <span class="muted">({formatAgo(at, time)})</span>
+  </>
+);
+
+/** The time, again and again. */
+function useNow(everyMs: number): number {
+  const [time, setTime] = useState(now);
+  useEffect(() => {
+    const timer = setInterval(() => setTime(now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return time;
+}
+
+interface ActionsProps {
+  readonly target: Target;
+  readonly deployment: Deployment;
+  readonly onEdit: (deployment: Deployment) => void;
+}
+
+/** The owner of the target may delete the deployments that others made of it. */
+function Actions({ target, deployment, onEdit }: ActionsProps) {
+  const place = nameOfLocation(useLocations(), deployment.deployment.location_id);
+  const what = `the deployment of ${target.name} at ${place}`;
+  return (
+    <div class="row">
+      {isMine(deployment.meta) && (
+        <button class="button" type="button" onClick={() => onEdit(deployment)}>
+          Edit<span class="visually-hidden"> {what}</span>
+        </button>
+      )}
+      <DeleteButton
+        what={what}
+        path={`deployments/${deployment.id}/`}
+        consequence="Its runs that no agent has been given are withdrawn. Results that are recorded stay."
+        onDeleted={() => invalidate(["deployments"])}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+// Names and values in rows: parameters, headers, context values.
+import { useEffect, useId, useRef } from "preact/hooks";
+import { newRow, sentIndex } from "../rows.ts";
+import type { Row } from "../rows.ts";
+import { announce } from "./announcement.tsx";
+import "../styles/pair-rows.css";
+
+interface PairRowsProps {
+  readonly title: string;
+  /** One of them, as in `header`. */
+  readonly noun: string;
+  readonly hint?: string;
+  readonly rows: readonly Row[];
+  readonly onChange: (rows: readonly Row[]) => void;
+  /** What is wrong at such a path below the list, or within it: ``, `[0]`, `[0].key`. */
+  readonly faultAt?: (path: string) => string | undefined;
+}
+
+export function PairRows(props: PairRowsProps) {
+  const { title, noun, hint, rows, onChange, faultAt = () => undefined } = props;
+  const id = useId();
+  const list = useRef<HTMLFieldSetElement>(null);
+  const focusNext = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (focusNext.current === undefined) return;
+    list.current?.querySelector<HTMLElement>(focusNext.current)?.focus();
+    focusNext.current = undefined;
+  });
+  const add = (): void => {
+    focusNext.current = "li:last-of-type input";
+    onChange([...rows, newRow()]);
+    announce(`Added ${noun} ${rows.length + 1}`);
+  };
+  const remove = (at: number): void => {
+    const next = Math.min(at + 1, rows.length - 1);
+    focusNext.current = rows.length === 1 ? "button.add" : `li:nth-of-type(${next}) input`;
+    onChange(rows.filter((_, n) => n !== at));
+    announce(`Removed ${noun} ${at + 1}`);
+  };
+  const faultOfRow = (row: Row, path = ""): string | undefined => {
+    const sent = sentIndex(rows, row);
+    return sent === undefined ? undefined : faultAt(`[${sent}]${path}`);
+  };
+  return (
+    <fieldset class="pair-rows" ref={list} aria-describedby={`${id}-hint ${id}-fault`}>
+      <legend>{title}</legend>
+      <ol>
+        {rows.map((row, at) => (
+          <PairRow
+            key={row.id}
+            row={row}
+            name={`${noun} ${at + 1}`}
+            faultAt={(path) => faultOfRow(row, path)}
+            onChange={(changed) => onChange(rows.map((one) => (one === row ? changed : one)))}
+            onRemove={() => remove(at)}
+          />
+        ))}
+      </ol>
+      <button class="button add" type="button" onClick={add}>
+        Add {/^[aeiou]/i.test(noun) ? "an" : "a"} {noun}
+      </button>
+      <span id={`${id}-hint`} class="hint">
+        {hint}
+      </span>
+      <span id={`${id}-fault`} class="fault" role="alert">
+        {rows.some((row) => faultOfRow(row) !== undefined) ? undefined : faultAt("")}
+      </span>
+    </fieldset>
+  );
+}
+
+interface PairRowProps {
+  readonly row: Row;
+  /** As in `header 2`. */
+  readonly name: string;
+  readonly faultAt: (path: string) => string | undefined;
+  readonly onChange: (row: Row) => void;
+  readonly onRemove: () => void;
+}
+
+function PairRow({ row, name, faultAt, onChange, onRemove }: PairRowProps) {
+  const id = useId();
+  const control = (part: "key" | "value", label: string) => (
+    <input
+      type="text"
+      autocomplete="off"
+      spellcheck={false}
+      class="mono"
+      aria-label={`${label} of ${name}`}
+      placeholder={label}
+      aria-invalid={faultAt(`.${part}`) !== undefined}
+      aria-describedby={id}
+      value={row[part]}
+      onInput={({ currentTarget }) => onChange({ ...row, [part]: currentTarget.value })}
+    />
+  );
+  return (
+    <li>
+      {control("key", "Name")}
+      {control("value", "Value")}
+      <button class="button quiet" type="button" onClick={onRemove}>
+        <span aria-hidden="true">×</span>
+        <span class="visually-hidden">Remove {name}</span>
+      </button>
+      <span id={id} class="fault" role="alert">
+        {faultAt("")}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,96 @@
+// Runs a call or a workflow now, at a location, and shows the outcome as it arrives.
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { LocationField } from "../locations.tsx";
+import { now } from "../now.ts";
+import { startRun } from "../runs.ts";
+import type { StartedRun, Target } from "../runs.ts";
+import { has } from "../session.ts";
+import { toPairs } from "../rows.ts";
+import type { Row } from "../rows.ts";
+import { Fault } from "./notice.tsx";
+import { PairRows } from "./pair-rows.tsx";
+import { RunOutcome } from "./run-outcome.tsx";
+
+/** The location that was run at last: the empty id is the default's. */
+const chosenLocation = signal("");
+
+interface RunNowProps extends Target {
+  /** Each new number starts a run, as the button does; undefined: none. */
+  readonly start?: number | undefined;
+}
+
+/** Nothing for those who may not run. */
+export const RunNow = (props: RunNowProps) => (has("EDITOR") ? <RunPanel {...props} /> : null);
+
+function RunPanel({ start, ...target }: RunNowProps) {
+  const [context, setContext] = useState<readonly Row[]>([]);
+  const [run, setRun] = useState<StartedRun>();
+  const [isStarting, setStarting] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const panel = useRef<HTMLElement>(null);
+  const begin = async (): Promise<void> => {
+    setStarting(true);
+    setError(null);
+    try {
+      setRun(await startRun(target, orderOf(context), now));
+    } catch (cause) {
+      setError(cause as Error);
+    }
+    setStarting(false);
+  };
+  useEffect(() => {
+    if (start === undefined) return;
+    panel.current?.scrollIntoView({ block: "nearest" });
+    void begin();
+  }, [start]);
+  return (
+    <section class="card" ref={panel} aria-labelledby="run-now">
+      <header>
+        <h2 id="run-now">Run now</h2>
+      </header>
+      <form class="stack" onSubmit={(event) => (event.preventDefault(), void begin())}>
+        <div class="fields">
+          <LocationField
+            value={chosenLocation.value}
+            onChange={(id) => {
+              chosenLocation.value = id;
+            }}
+          />
+        </div>
+        <ContextFields rows={context} onChange={setContext} />
+        <div class="row">
+          <button class="button primary" type="submit" disabled={isStarting}>
+            {run ? "Run again" : "Run now"}
+          </button>
+        </div>
+        <Fault error={error} />
+      </form>
+      {run && <RunOutcome key={run.result_id} kind={target.kind} run={run} />}
+    </section>
+  );
+}
+
+const orderOf = (context: readonly Row[]) => ({
+  location_id: chosenLocation.value,
+  context: Object.fromEntries(toPairs(context).map(({ key, value }) => [key, value])),
+});
+
+const ContextFields = ({
+  rows,
+  onChange,
+}: {
+  readonly rows: readonly Row[];
+  readonly onChange: (rows: readonly Row[]) => void;
+}) => (
+  <details open={rows.length > 0}>
+    <summary>Context values{rows.length > 0 && ` (${rows.length})`}</summary>
+    <PairRows
+      title="Values of %%NAME%% in this run"
+      noun="value"
+      hint="WORKSPACE chooses the workspace of environment variables. Context values are kept and shown: no secrets here."
+      rows={rows}
+      onChange={onChange}
+    />
+  </details>
+);

@@ -1,0 +1,122 @@
+// The outcome of a run that was ordered by hand: queued, then its result.
+import { useEffect, useState } from "preact/hooks";
+import type { Result } from "../../../src/model/result.ts";
+import { nameOfLocation, useLocations } from "../locations.tsx";
+import { now } from "../now.ts";
+import { invalidate, useRead } from "../queries.ts";
+import { isEnded, outcomeKey, outcomePage, outcomePath } from "../runs.ts";
+import type { Outcome, StartedRun, TargetKind, WorkflowOutcome } from "../runs.ts";
+import { Fault } from "./notice.tsx";
+import { formatMs } from "./number.ts";
+import { rowsOfCall, rowsOfWorkflow } from "./outcome-rows.ts";
+import { State, toneOf } from "./state.tsx";
+import { Waterfall } from "./waterfall.tsx";
+
+/** Until events tell: often at first, since most calls end within a second. */
+const POLL_MS = 400;
+/** By then an agent would have taken it. */
+const SUSPICIOUS_MS = 15_000;
+
+interface RunOutcomeProps {
+  readonly kind: TargetKind;
+  readonly run: StartedRun;
+}
+
+export function RunOutcome({ kind, run }: RunOutcomeProps) {
+  const [isWaiting, setWaiting] = useState(true);
+  const { data, error } = useRead<Outcome>(
+    outcomeKey(kind, run.result_id),
+    outcomePath(kind, run.result_id),
+    isWaiting ? { everyMs: POLL_MS } : {},
+  );
+  const ended = isEnded(data);
+  useEffect(() => {
+    if (!ended) return;
+    setWaiting(false);
+    void invalidate([kind === "call" ? "calls" : "workflows"]);
+  }, [ended, kind]);
+  const elapsed = useElapsed(run.started, !ended && !error);
+  return (
+    <div class="stack" aria-busy={!ended}>
+      <Fault error={error} />
+      <div role="status">{ended ? <Ending outcome={data} /> : <InFlight outcome={data} />}</div>
+      {!ended && !error && <Waiting run={run} elapsed={elapsed} />}
+      {ended && <Steps outcome={data} />}
+      {ended && (
+        <a href={outcomePage(kind, run.result_id)}>
+          Open {kind === "call" ? "this result" : "this run"}
+        </a>
+      )}
+    </div>
+  );
+}
+
+const InFlight = ({ outcome }: { readonly outcome: Outcome | undefined }) => (
+  <State tone="none" word={outcome?.meta.result === "PROCESSING" ? "Processing" : "Queued"} />
+);
+
+function Waiting({ run, elapsed }: { readonly run: StartedRun; readonly elapsed: number }) {
+  const place = nameOfLocation(useLocations(), run.location_id);
+  return (
+    <p class="muted">
+      <span class="number">{(elapsed / 1000).toFixed(1)} s</span> since it was ordered at {place}.
+      {elapsed > SUSPICIOUS_MS && (
+        <>
+          {" "}
+          No result has arrived yet: see whether an agent is online in{" "}
+          <a href="locations">the locations</a>.
+        </>
+      )}
+    </p>
+  );
+}
+
+/** Milliseconds since then, while `isRunning`. */
+function useElapsed(since: number, isRunning: boolean): number {
+  const [elapsed, setElapsed] = useState(0);
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => setElapsed(now() - since), 100);
+    return () => clearInterval(timer);
+  }, [since, isRunning]);
+  return elapsed;
+}
+
+const isOfCall = (outcome: Outcome): outcome is Result => "timing" in outcome;
+
+/** How it ended, in one line. */
+function Ending({ outcome }: { readonly outcome: Outcome }) {
+  const { result, result_category, message } = outcome.meta;
+  const facts = isOfCall(outcome) ? factsOfCall(outcome) : factsOfWorkflow(outcome);
+  return (
+    <>
+      <div class="row">
+        <State tone={toneOf(result, result_category)} word={result} />
+        {facts.map((fact) => (
+          <span key={fact}>{fact}</span>
+        ))}
+      </div>
+      {message !== null && <p class="message">{message}</p>}
+    </>
+  );
+}
+
+const factsOfCall = ({ response, timing }: Result): string[] => [
+  ...(response ? [`${response.status_code} ${response.status_string}`.trim()] : []),
+  ...(timing.total === null ? [] : [formatMs(timing.total)]),
+];
+
+const factsOfWorkflow = ({ counts }: WorkflowOutcome): string[] => [
+  `${counts.calls} ${counts.calls === 1 ? "call" : "calls"}`,
+  `${counts.passed} passed`,
+  `${counts.warnings} with a warning`,
+  `${counts.failed} failed`,
+  `${counts.not_made} not made`,
+];
+
+const Steps = ({ outcome }: { readonly outcome: Outcome }) =>
+  isOfCall(outcome) ? (
+    <Waterfall title="Phases of the call" rows={rowsOfCall(outcome)} detailed />
+  ) : (
+    <Waterfall title="Calls of the workflow" rows={rowsOfWorkflow(outcome)} />
+  );

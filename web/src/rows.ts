@@ -1,0 +1,29 @@
+// Rows of names and values, as forms hold them.
+import type { KeyValue } from "../../src/model/fields.ts";
+
+export interface Row extends KeyValue {
+  /** Tells rows apart while they move. */
+  readonly id: number;
+}
+
+let rowsMade = 0;
+
+export function newRow(key = "", value = ""): Row {
+  rowsMade += 1;
+  return { id: rowsMade, key, value };
+}
+
+export const toRows = (pairs: readonly KeyValue[]): readonly Row[] =>
+  pairs.map(({ key, value }) => newRow(key, value));
+
+const isFilled = ({ key, value }: KeyValue): boolean => key !== "" || value !== "";
+
+/** Without the rows that nobody filled in. */
+export const toPairs = (rows: readonly Row[]): KeyValue[] =>
+  rows.filter(isFilled).map(({ key, value }) => ({ key, value }));
+
+/** The place of a row among those that are sent; undefined where it is not. */
+export function sentIndex(rows: readonly Row[], row: Row): number | undefined {
+  const at = rows.filter(isFilled).indexOf(row);
+  return at === -1 ? undefined : at;
+}

@@ -1,0 +1,65 @@
+// Runs ordered by hand, of calls and of workflows.
+import type { Result, WorkflowResult } from "../../src/model/result.ts";
+import { send } from "./api.ts";
+
+export type TargetKind = "call" | "workflow";
+
+export interface Target {
+  readonly kind: TargetKind;
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface RunOrder {
+  readonly location_id: string;
+  readonly context: Readonly<Record<string, string>>;
+}
+
+export interface StartedRun {
+  readonly result_id: string;
+  readonly location_id: string;
+  /** Milliseconds since the epoch, by this machine's clock. */
+  readonly started: number;
+}
+
+export type WorkflowOutcome = WorkflowResult & {
+  readonly results: readonly Omit<Result, "request">[];
+};
+export type Outcome = Result | WorkflowOutcome;
+
+/** Where the interface has the object, and what of it. */
+export const pathOf = ({ kind, id }: Pick<Target, "kind" | "id">, rest = ""): string =>
+  `${kind === "call" ? "calls" : "workflows"}/${encodeURIComponent(id)}/${rest}`;
+
+interface RunAnswer {
+  readonly location_id: string;
+  readonly result_id?: string;
+  readonly workflow_result_id?: string;
+}
+
+export async function startRun(
+  target: Target,
+  order: RunOrder,
+  now: () => number,
+): Promise<StartedRun> {
+  const started = now();
+  const answer = await send<RunAnswer>("POST", pathOf(target, "run"), { body: order });
+  const result_id = answer.result_id ?? answer.workflow_result_id ?? "";
+  return { result_id, location_id: answer.location_id, started };
+}
+
+/** Where the interface has the outcome. */
+export const outcomePath = (kind: TargetKind, resultId: string): string =>
+  kind === "call" ? `results/${resultId}/` : `workflows/results/${resultId}/`;
+
+/** The page of the outcome, relative to the document's base. */
+export const outcomePage = (kind: TargetKind, resultId: string): string =>
+  `${kind === "call" ? "results" : "workflow-results"}/${resultId}`;
+
+export const outcomeKey = (kind: TargetKind, resultId: string): readonly unknown[] => [
+  kind === "call" ? "results" : "workflow-results",
+  resultId,
+];
+
+export const isEnded = (outcome: Outcome | undefined): outcome is Outcome =>
+  outcome !== undefined && outcome.meta.result !== "QUEUED" && outcome.meta.result !== "PROCESSING";
