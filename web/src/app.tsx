@@ -15,6 +15,9 @@ const Environment = lazy(() =>
 );
 const Insights = lazy(() => import("./pages/insights/insights.tsx").then((page) => page.Insights));
 const Insight = lazy(() => import("./pages/insight/insight.tsx").then((page) => page.Insight));
+const Reports = lazy(() => import("./pages/reports/reports.tsx").then((page) => page.Reports));
+const Report = lazy(() => import("./pages/report/report.tsx").then((page) => page.Report));
+const ReportEdit = lazy(() => import("./pages/report/report.tsx").then((page) => page.ReportEdit));
 
 const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */
@@ -34,6 +37,9 @@ export const App = () => (
             <Route path={`${base}environment`} component={Environment} />
             <Route path={`${base}insights`} component={Insights} />
             <Route path={`${base}insights/:id`} component={Insight} />
+            <Route path={`${base}reports`} component={Reports} />
+            <Route path={`${base}reports/:id`} component={Report} />
+            <Route path={`${base}reports/:id/edit`} component={ReportEdit} />
             <Route default component={NotFound} />
           </Router>
         </ErrorBoundary>

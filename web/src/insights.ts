@@ -11,6 +11,7 @@ import type {
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import { bandOf, FEWEST_CALLS } from "../../src/model/score.ts";
 import type { Band } from "../../src/model/score.ts";
+import { startsUntil } from "./periods.ts";
 
 interface Measures {
   readonly score: number;
@@ -105,19 +106,12 @@ export interface PastScore {
 
 export const HISTORY = 8;
 
-/** The starts of periods up to the one that begins at `last`, the oldest first. */
-export function startsUntil(kind: InsightKind, last: number, count = HISTORY): number[] {
-  const starts = [last];
-  while (starts.length < count) starts.unshift(periodStart(kind, (starts[0] ?? 0) - 1));
-  return starts;
-}
-
 export const historyOf = (
   kind: InsightKind,
   last: number,
   reports: readonly InsightEntry[],
 ): PastScore[] =>
-  startsUntil(kind, last).map((start) => ({
+  startsUntil(kind, last, HISTORY).map((start) => ({
     start,
     report: reports.find(({ start_date }) => Date.parse(start_date) === start) ?? null,
   }));
@@ -137,37 +131,6 @@ export function neighboursOf(id: string) {
     after: at(periodEnd(key.kind, key.start)),
   };
 }
-
-export const wordOf = (kind: InsightKind): string => (kind === "WEEK" ? "week" : "month");
-
-const day = (ms: number): string => new Date(ms).toISOString().slice(0, "yyyy-mm-dd".length);
-
-/** `Week of 2026-11-09 to 2026-11-15`, or `October 2026`. */
-export function nameOfPeriod(kind: InsightKind, start: number): string {
-  if (kind === "WEEK") return `Week of ${day(start)} to ${day(periodEnd(kind, start) - 1)}`;
-  return `${MONTHS[new Date(start).getUTCMonth()]} ${new Date(start).getUTCFullYear()}`;
-}
-
-/** As below a bar: `11-09`, or `Oct`. */
-export const shortNameOfPeriod = (kind: InsightKind, start: number): string =>
-  kind === "WEEK"
-    ? day(start).slice("yyyy-".length)
-    : (MONTHS[new Date(start).getUTCMonth()] ?? "").slice(0, 3);
-
-const MONTHS = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-] as const;
 
 /** A number as in a formula: `0.9983`; never 1 where it is less. */
 export function formatShare(value: number, digits = 4): string {

@@ -1,8 +1,8 @@
 // The measures of a report beside those of the period before.
 import type { InsightKind } from "../../../../src/model/insight.ts";
-import { wordOf } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
 import { formatMs } from "../../parts/number.ts";
+import { wordOf } from "../../periods.ts";
 
 interface Measure {
   readonly name: string;
@@ -64,14 +64,20 @@ export function Change({ kind, report }: ChangeProps) {
         {change && <a href={`insights/${change.insights_id}`}>Its report</a>}
       </header>
       {change ? (
-        <div class="scroll-x">
+        <div class="scroll-x" role="region" aria-label="What moved" tabIndex={0}>
           <table>
             <thead>
               <tr>
-                <th>Measure</th>
-                <th class="number">The {period} before</th>
-                <th class="number">This {period}</th>
-                <th class="number">Change</th>
+                <th scope="col">Measure</th>
+                <th scope="col" class="number">
+                  The {period} before
+                </th>
+                <th scope="col" class="number">
+                  This {period}
+                </th>
+                <th scope="col" class="number">
+                  Change
+                </th>
               </tr>
             </thead>
             <tbody>

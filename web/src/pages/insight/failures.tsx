@@ -122,9 +122,13 @@ export const WorstHours = ({ report: { worst_hours } }: ReportProps) => (
       <table>
         <thead>
           <tr>
-            <th>Hour from</th>
-            <th class="number">Passed</th>
-            <th class="number">Average time</th>
+            <th scope="col">Hour from</th>
+            <th scope="col" class="number">
+              Passed
+            </th>
+            <th scope="col" class="number">
+              Average time
+            </th>
           </tr>
         </thead>
         <tbody>

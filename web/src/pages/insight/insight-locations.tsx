@@ -13,18 +13,30 @@ export function InsightLocations({ report: { locations } }: { readonly report: I
       {locations.length === 0 ? (
         <p class="muted">No call was made.</p>
       ) : (
-        <div class="scroll-x">
+        <div class="scroll-x" role="region" aria-label="Locations side by side" tabIndex={0}>
           <table>
             <thead>
               <tr>
-                <th>Location</th>
-                <th class="number">Calls</th>
-                <th class="number">Passed</th>
-                <th class="number">Median</th>
-                <th>The middle half of all times</th>
-                <th class="number">Variation</th>
-                <th class="number">Outliers</th>
-                <th class="number">An outlier from</th>
+                <th scope="col">Location</th>
+                <th scope="col" class="number">
+                  Calls
+                </th>
+                <th scope="col" class="number">
+                  Passed
+                </th>
+                <th scope="col" class="number">
+                  Median
+                </th>
+                <th scope="col">The middle half of all times</th>
+                <th scope="col" class="number">
+                  Variation
+                </th>
+                <th scope="col" class="number">
+                  Outliers
+                </th>
+                <th scope="col" class="number">
+                  An outlier from
+                </th>
               </tr>
             </thead>
             <tbody>

@@ -1,8 +1,9 @@
 // One report: the score of a call over a closed week or month, and what explains it.
-import { nameOfPeriod, neighboursOf } from "../../insights.ts";
+import { neighboursOf } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { nameOfPeriod } from "../../periods.ts";
 import { useRead } from "../../queries.ts";
 import "../../styles/insights.css";
 import { Change } from "./change.tsx";

@@ -1,6 +1,6 @@
 // How far a number moved from the period before: a shape, a word and a colour.
 import type { InsightKind } from "../../../../src/model/insight.ts";
-import { wordOf } from "../../insights.ts";
+import { wordOf } from "../../periods.ts";
 
 interface MovedProps {
   /** 0: it stayed. */

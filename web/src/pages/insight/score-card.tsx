@@ -1,10 +1,10 @@
 // The score of a report, with its band, its place, and how far it moved.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { FEWEST_CALLS, HIGHEST_SCORE } from "../../../../src/model/score.ts";
-import { wordOf } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
 import { formatCount, formatPercent } from "../../parts/number.ts";
+import { wordOf } from "../../periods.ts";
 import { Moved } from "./moved.tsx";
 
 interface ScoreCardProps {

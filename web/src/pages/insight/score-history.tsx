@@ -3,10 +3,11 @@ import type { InsightKind } from "../../../../src/model/insight.ts";
 import { FAIR_FROM, GOOD_FROM, HIGHEST_SCORE } from "../../../../src/model/score.ts";
 import type { List } from "../../api.ts";
 import { withQuery } from "../../api.ts";
-import { bandOfEntry, historyOf, nameOfPeriod, shortNameOfPeriod, wordOf } from "../../insights.ts";
+import { bandOfEntry, historyOf } from "../../insights.ts";
 import type { InsightEntry, PastScore } from "../../insights.ts";
 import { toneOfBand } from "../../parts/band.tsx";
 import { Fault } from "../../parts/notice.tsx";
+import { nameOfPeriod, shortNameOfPeriod, wordOf } from "../../periods.ts";
 import { useRead } from "../../queries.ts";
 
 /** Reports of a call in one answer: nineteen years of weeks. */

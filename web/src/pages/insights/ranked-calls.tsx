@@ -1,10 +1,10 @@
 // The calls of a ranking, as a table.
 import { useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
-import { nameOfPeriod } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { nameOfPeriod } from "../../periods.ts";
 import { ScoreTrend } from "./score-trend.tsx";
 
 /** Rows that are drawn at a time. */
@@ -37,18 +37,28 @@ export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
           />
         </label>
       )}
-      <div class="scroll-x">
+      <div class="scroll-x" role="region" aria-label="Calls and their scores" tabIndex={0}>
         <table class="ranking">
           <thead>
             <tr>
-              <th class="number">Place</th>
-              <th>Call</th>
-              <th class="number">Score</th>
-              <th>Band</th>
-              <th class="number">Passed</th>
-              <th class="number">Outliers</th>
-              <th class="number">Average time</th>
-              <th>Last eight {kind === "WEEK" ? "weeks" : "months"}</th>
+              <th scope="col" class="number">
+                Place
+              </th>
+              <th scope="col">Call</th>
+              <th scope="col" class="number">
+                Score
+              </th>
+              <th scope="col">Band</th>
+              <th scope="col" class="number">
+                Passed
+              </th>
+              <th scope="col" class="number">
+                Outliers
+              </th>
+              <th scope="col" class="number">
+                Average time
+              </th>
+              <th scope="col">Last eight {kind === "WEEK" ? "weeks" : "months"}</th>
             </tr>
           </thead>
           <tbody>

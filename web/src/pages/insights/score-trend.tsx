@@ -1,9 +1,10 @@
 // The scores of the latest periods as small bars, with the numbers for who cannot see them.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { bandOf, FEWEST_CALLS, HIGHEST_SCORE } from "../../../../src/model/score.ts";
-import { shortNameOfPeriod, startsUntil } from "../../insights.ts";
+import { HISTORY } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { toneOfBand } from "../../parts/band.tsx";
+import { shortNameOfPeriod, startsUntil } from "../../periods.ts";
 
 const [WIDTH, HEIGHT, STEP] = [9, 28, 12];
 
@@ -16,7 +17,7 @@ interface ScoreTrendProps {
 
 export function ScoreTrend({ kind, latest, call: { results } }: ScoreTrendProps) {
   const scores = new Map(results.map(([start, score]) => [Date.parse(start), score]));
-  const bars = startsUntil(kind, latest).map((start) => ({
+  const bars = startsUntil(kind, latest, HISTORY).map((start) => ({
     name: shortNameOfPeriod(kind, start),
     score: scores.get(start),
   }));

@@ -1,0 +1,77 @@
+// The export of a report: the interface makes the file.
+import { useState } from "preact/hooks";
+import { periodEnd } from "../../../../src/model/periods.ts";
+import { urlOf } from "../../api.ts";
+import { Dialog } from "../../parts/dialog.tsx";
+import { SelectField, TextField } from "../../parts/field.tsx";
+import { dayOf, wordOf } from "../../periods.ts";
+import { exportPath } from "../../reports.ts";
+import type { ReportPeriod } from "../../reports.ts";
+
+const FORMATS = [
+  { value: "csv", name: "CSV, for a spreadsheet" },
+  { value: "ndjson", name: "NDJSON, for programs" },
+] as const;
+
+interface ExportProps {
+  readonly id: string;
+  readonly period: ReportPeriod;
+}
+
+export function Export(props: ExportProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button class="button no-print" type="button" onClick={() => setOpen(true)}>
+        Export
+      </button>
+      {isOpen && <ExportDialog {...props} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function ExportDialog({
+  id,
+  period: { kind, type, start },
+  onClose,
+}: ExportProps & { readonly onClose: () => void }) {
+  const [from, setFrom] = useState(dayOf(start));
+  const [to, setTo] = useState(dayOf(periodEnd(kind, start) - 1));
+  const [format, setFormat] = useState<(typeof FORMATS)[number]["value"]>("csv");
+  const isRange = from !== "" && to !== "" && from <= to;
+  // The last day is part of it.
+  const end = isRange ? new Date(periodEnd("DAY", Date.parse(to))).toISOString() : "";
+  return (
+    <Dialog title="Export the report" onClose={onClose}>
+      <p>
+        One row for each {wordOf(kind)} of each call and location, with all statistics of{" "}
+        {type === "COMPLETE" ? "the calls that passed" : "every call made"}.
+      </p>
+      <div class="fields">
+        <TextField label="From" value={from} onInput={setFrom} input={{ type: "date" }} />
+        <TextField
+          label="To, included"
+          value={to}
+          onInput={setTo}
+          input={{ type: "date" }}
+          fault={isRange ? undefined : "Give two days, the first not after the last."}
+        />
+        <SelectField label="Format" value={format} choices={FORMATS} onChange={setFormat} />
+      </div>
+      <footer>
+        <button class="button" type="button" onClick={onClose}>
+          Close
+        </button>
+        {isRange && (
+          <a
+            class="button primary"
+            href={urlOf(exportPath(id, { kind, type, from, to: end, format }))}
+            download
+          >
+            Download
+          </a>
+        )}
+      </footer>
+    </Dialog>
+  );
+}

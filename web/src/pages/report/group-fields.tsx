@@ -1,0 +1,133 @@
+// A group of a report as fields: its name, its rows in order, and one to add.
+import { useState } from "preact/hooks";
+import { LocationField, nameOfLocation, useLocations } from "../../locations.tsx";
+import { Combobox } from "../../parts/combobox.tsx";
+import { TextField } from "../../parts/field.tsx";
+import { MoveButtons } from "../../parts/move-buttons.tsx";
+import { movedTo, newRow } from "../../report-draft.ts";
+import type { DraftGroup, DraftRow } from "../../report-draft.ts";
+import { useCallsById } from "./chosen-calls.ts";
+
+interface GroupFieldsProps {
+  readonly group: DraftGroup;
+  /** Its place among the groups, and the last place. */
+  readonly at: number;
+  readonly last: number;
+  /** Of a path within the group, such as `.name`. */
+  readonly faultAt: (path: string) => string | undefined;
+  readonly change: (group: DraftGroup) => void;
+  readonly move: (to: number) => void;
+  readonly remove: () => void;
+}
+
+export function GroupFields(props: GroupFieldsProps) {
+  const { group, at, last, faultAt, change, move, remove } = props;
+  const { name, rows } = group;
+  const put = (changed: readonly DraftRow[]): void => change({ ...group, rows: changed });
+  const called = name || `group ${at + 1}`;
+  return (
+    <fieldset class="card">
+      <legend class="visually-hidden">{called}</legend>
+      <div class="row group-head">
+        <TextField
+          label="Name of the group"
+          value={name}
+          onInput={(text) => change({ ...group, name: text })}
+          fault={faultAt(".name")}
+        />
+        <MoveButtons what={called} at={at} last={last} move={move} />
+        <button class="button danger" type="button" onClick={remove}>
+          Remove<span class="visually-hidden"> {called}</span>
+        </button>
+      </div>
+      {rows.length === 0 && <p class="muted">No rows yet: a row is a call at a location.</p>}
+      <ol class="draft-rows">
+        {rows.map((row, index) => (
+          <RowFields
+            key={row.key}
+            row={row}
+            at={index}
+            last={rows.length - 1}
+            fault={faultAt(`.rows[${index}]`)}
+            change={(changed) => put(rows.with(index, changed))}
+            move={(to) => put(movedTo(rows, index, to))}
+            remove={() => put(rows.toSpliced(index, 1))}
+          />
+        ))}
+      </ol>
+      <NewRow group={called} add={(row) => put([...rows, row])} />
+    </fieldset>
+  );
+}
+
+interface RowFieldsProps {
+  readonly row: DraftRow;
+  readonly at: number;
+  readonly last: number;
+  readonly fault: string | undefined;
+  readonly change: (row: DraftRow) => void;
+  readonly move: (to: number) => void;
+  readonly remove: () => void;
+}
+
+function RowFields({ row, at, last, fault, change, move, remove }: RowFieldsProps) {
+  const calls = useCallsById();
+  const places = useLocations();
+  const call = calls?.get(row.call_id);
+  const name = call?.meta.name ?? (calls ? row.call_id : "…");
+  const what = `${name} at ${nameOfLocation(places, row.location_id)}`;
+  return (
+    <li>
+      <div class="call">
+        <strong>{name}</strong>
+        <span class="muted small">{call?.request.url}</span>
+      </div>
+      <LocationField
+        label={`Location of row ${at + 1}`}
+        value={row.location_id}
+        onChange={(location_id) => change({ ...row, location_id })}
+        fault={fault}
+      />
+      <div class="row">
+        <MoveButtons what={what} at={at} last={last} move={move} />
+        <button class="button quiet" type="button" onClick={remove}>
+          Remove<span class="visually-hidden"> {what}</span>
+        </button>
+      </div>
+    </li>
+  );
+}
+
+interface NewRowProps {
+  readonly group: string;
+  readonly add: (row: DraftRow) => void;
+}
+
+/** The location stays for the next row: groups often hold many calls at one location. */
+function NewRow({ group, add }: NewRowProps) {
+  const calls = useCallsById();
+  const [location, setLocation] = useState("");
+  return (
+    <div class="fields new-row">
+      <LocationField
+        label={`Location of new rows in ${group}`}
+        value={location}
+        onChange={setLocation}
+      />
+      <Combobox
+        label={`Add a call to ${group}`}
+        placeholder="Name or URL"
+        hint="Choose a call to add it at the location."
+        options={
+          calls &&
+          [...calls.values()].map(({ id, meta, request }) => ({
+            id,
+            name: meta.name,
+            note: request.url,
+          }))
+        }
+        onChoose={({ id }) => add(newRow(id, location))}
+      />
+    </div>
+  );
+}

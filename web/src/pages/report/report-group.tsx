@@ -1,0 +1,152 @@
+// The rows of a group side by side, with the totals of all of them.
+import { useState } from "preact/hooks";
+import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { PhaseBar, PhaseLegend, sumOfPhases } from "../../parts/phase-bar.tsx";
+import { marksOf } from "../../reports.ts";
+import type {
+  Mark,
+  MeasureName,
+  ReportEntry,
+  ReportType,
+  StatGroup,
+  ReportPeriod,
+} from "../../reports.ts";
+
+/** Rows that are drawn until all are asked for. */
+const SHOWN = 100;
+const NOTHING: ReportEntry = { stat: null, adv_stat: null };
+
+interface ReportGroupProps {
+  readonly group: StatGroup;
+  readonly period: ReportPeriod;
+}
+
+export function ReportGroup({ group: { name, rows, totals }, period }: ReportGroupProps) {
+  const places = useLocations();
+  const [isWhole, setWhole] = useState(rows.length <= SHOWN);
+  const entries = rows.map(({ stats }) => stats[0] ?? NOTHING);
+  const marks = marksOf(entries, period.by);
+  const longest = Math.max(1, ...entries.map(({ adv_stat }) => longestOf(adv_stat)));
+  const common = { type: period.type, by: period.by, longest };
+  return (
+    <section class="card">
+      <h2>{name}</h2>
+      {rows.length === 0 ? (
+        <p class="muted">This group has no rows that you may see.</p>
+      ) : (
+        <>
+          <div class="scroll-x" role="region" aria-label={`Rows of ${name}`} tabIndex={0}>
+            <table class="side-by-side">
+              <Head type={period.type} by={period.by} />
+              <tbody>
+                {rows.slice(0, isWhole ? undefined : SHOWN).map((row, at) => (
+                  <tr key={at}>
+                    <th scope="row" class="call">
+                      <a href={`calls/${row.call_id}`}>{row.name}</a>
+                      <span class="muted">{nameOfLocation(places, row.location_id)}</span>
+                      <Marked mark={marks[at]} />
+                    </th>
+                    <Numbers {...common} entry={entries[at] ?? NOTHING} />
+                  </tr>
+                ))}
+              </tbody>
+              {rows.length > 1 && (
+                <tfoot>
+                  <tr>
+                    <th scope="row">All of them</th>
+                    <Numbers {...common} entry={totals[0] ?? NOTHING} />
+                  </tr>
+                </tfoot>
+              )}
+            </table>
+          </div>
+          {!isWhole && (
+            <button class="button no-print" type="button" onClick={() => setWhole(true)}>
+              Show all {formatCount(rows.length)} rows
+            </button>
+          )}
+          <PhaseLegend />
+        </>
+      )}
+    </section>
+  );
+}
+
+const longestOf = (stat: ReportEntry["adv_stat"]): number => (stat ? sumOfPhases(stat.phases) : 0);
+
+const Marked = ({ mark }: { readonly mark: Mark | undefined }) =>
+  mark && (
+    <span class={`mark ${mark}`}>
+      <span aria-hidden="true">{mark === "best" ? "▲" : "▼"}</span> {mark}
+    </span>
+  );
+
+interface ColumnsProps {
+  readonly type: ReportType;
+  readonly by: MeasureName;
+}
+
+const COLUMNS = [
+  { by: undefined, name: "Calls", type: "ALL" },
+  { by: undefined, name: "Passed calls", type: "COMPLETE" },
+  { by: "pass_percent", name: "Pass percent" },
+  { by: undefined, name: "Missed" },
+  { by: undefined, name: "Min", type: "COMPLETE" },
+  { by: "avg_latency", name: "Average" },
+  { by: "p50", name: "p50" },
+  { by: "p95", name: "p95" },
+  { by: "p99", name: "p99" },
+  { by: undefined, name: "Max" },
+] as const satisfies readonly {
+  readonly by: MeasureName | undefined;
+  readonly name: string;
+  /** Only among these. */
+  readonly type?: ReportType;
+}[];
+
+const Head = ({ type, by }: ColumnsProps) => (
+  <thead>
+    <tr>
+      <th scope="col">Call, location</th>
+      {COLUMNS.filter((column) => !("type" in column) || column.type === type).map((column) => (
+        <th key={column.name} scope="col" class={column.by === by ? "number by" : "number"}>
+          {column.name}
+        </th>
+      ))}
+      <th scope="col">Phases, on average</th>
+    </tr>
+  </thead>
+);
+
+interface NumbersProps extends ColumnsProps {
+  readonly entry: ReportEntry;
+  /** Of the phases of all rows, in milliseconds. */
+  readonly longest: number;
+}
+
+function Numbers({ entry: { stat, adv_stat }, type, by, longest }: NumbersProps) {
+  const cell = (text: string, measure?: MeasureName) => (
+    <td class={measure === by ? "number by" : "number"}>{text}</td>
+  );
+  return (
+    <>
+      {cell(formatCount(adv_stat ? (stat?.count ?? 0) : null))}
+      {cell(formatPercent(adv_stat?.pass_percent), "pass_percent")}
+      {cell(formatCount(adv_stat?.missed))}
+      {type === "COMPLETE" && cell(formatMs(stat?.min_latency))}
+      {cell(formatMs(stat?.avg_latency), "avg_latency")}
+      {cell(formatMs(adv_stat?.p50), "p50")}
+      {cell(formatMs(adv_stat?.p95), "p95")}
+      {cell(formatMs(adv_stat?.p99), "p99")}
+      {cell(formatMs(stat?.max_latency))}
+      <td>
+        {adv_stat && stat ? (
+          <PhaseBar phases={adv_stat.phases} end={longest} />
+        ) : (
+          <span class="muted">{adv_stat ? "no such calls" : "no runs"}</span>
+        )}
+      </td>
+    </>
+  );
+}

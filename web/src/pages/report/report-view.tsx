@@ -1,0 +1,107 @@
+// A report in one period: its groups side by side.
+import { useLocation } from "preact-iso";
+import type { Report } from "../../../../src/model/report.ts";
+import { pathOf, useAddress } from "../../address.ts";
+import { now } from "../../now.ts";
+import { DeleteButton } from "../../parts/delete-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { nameOfPeriod } from "../../periods.ts";
+import { invalidate, useQuery } from "../../queries.ts";
+import { readGroups, viewedPeriod } from "../../reports.ts";
+import type { ReportPeriod, StatGroup } from "../../reports.ts";
+import { Export } from "./export.tsx";
+import { ReportControls } from "./report-controls.tsx";
+import { ReportGroup } from "./report-group.tsx";
+
+interface ReportViewProps {
+  readonly report: Report;
+  readonly mayChange: boolean;
+}
+
+export function ReportView({ report, mayChange }: ReportViewProps) {
+  const { id, meta, groups } = report;
+  const [query, change] = useAddress();
+  const period = viewedPeriod(query, now());
+  const { kind, start, type } = period;
+  const { data, error, refetch } = useQuery<readonly StatGroup[]>(
+    ["reports", id, "stats", kind, type, start],
+    ({ signal }) => readGroups(id, { kind, type, time: start }, signal),
+  );
+  const hasRows = groups.some(({ rows }) => rows.length > 0);
+  return (
+    <div class="report">
+      <ReportHead report={report} mayChange={mayChange} period={period} />
+      <ReportControls period={period} change={change} />
+      <Fault error={error} retry={refetch} />
+      {!hasRows && <NoRows id={id} mayChange={mayChange} />}
+      {hasRows && !data && !error && <Loading what="statistics" />}
+      {hasRows && data?.map((group, at) => <ReportGroup key={at} group={group} period={period} />)}
+      <p class="muted small">
+        {nameOfPeriod(kind, start)}, in UTC.{" "}
+        {type === "COMPLETE"
+          ? "Times are of the calls that passed."
+          : "Times are of every call made, failed or not."}{" "}
+        p95: 95 of 100 of these calls took this long or less. Rows of calls whose statistics you may
+        not see are neither shown nor counted. Owner of the report: {meta.owner}.
+      </p>
+    </div>
+  );
+}
+
+function ReportHead({
+  report: { id, meta },
+  mayChange,
+  period,
+}: ReportViewProps & { readonly period: ReportPeriod }) {
+  const { route } = useLocation();
+  const deleted = async (): Promise<void> => {
+    route(pathOf("reports"), true);
+    await invalidate(["reports"]);
+  };
+  return (
+    <PageHead
+      title={meta.name}
+      above={{ to: "reports", name: "Reports" }}
+      note={
+        <>
+          {meta.description}
+          <span class="print-only">{nameOfPeriod(period.kind, period.start)}, in UTC</span>
+        </>
+      }
+    >
+      <Export id={id} period={period} />
+      <button class="button no-print" type="button" onClick={() => print()}>
+        Print
+      </button>
+      {mayChange && (
+        <>
+          <a class="button no-print" href={`reports/${id}/edit`}>
+            Edit
+          </a>
+          <DeleteButton
+            what={`the report “${meta.name}”`}
+            path={`reports/${id}/`}
+            consequence="Its calls and their statistics stay."
+            onDeleted={deleted}
+          />
+        </>
+      )}
+    </PageHead>
+  );
+}
+
+const NoRows = ({ id, mayChange }: { readonly id: string; readonly mayChange: boolean }) => (
+  <Empty title="This report has no rows to show">
+    {mayChange ? (
+      <>
+        <p>A row is a call at a location. Add the first ones:</p>
+        <a class="button" href={`reports/${id}/edit`}>
+          Edit the report
+        </a>
+      </>
+    ) : (
+      <p>It is empty, or you may not see the statistics of its calls.</p>
+    )}
+  </Empty>
+);

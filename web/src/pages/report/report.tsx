@@ -1,0 +1,88 @@
+// One report: made, looked at, or edited.
+import { useLocation } from "preact-iso";
+import type { Report as StoredReport } from "../../../../src/model/report.ts";
+import { pathOf } from "../../address.ts";
+import { sendVersioned } from "../../api.ts";
+import type { Versioned } from "../../api.ts";
+import { announce } from "../../parts/announcement.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { invalidate, useQuery } from "../../queries.ts";
+import { has, isMine } from "../../session.ts";
+import "../../styles/reports.css";
+import { ReportForm } from "./report-form.tsx";
+import { ReportView } from "./report-view.tsx";
+
+const ABOVE = { to: "reports", name: "Reports" };
+
+interface Routed {
+  readonly params: { readonly id: string };
+}
+
+export const Report = ({ params: { id } }: Routed) =>
+  id === "new" ? <NewReport /> : <Stored key={id} id={id} />;
+
+export const ReportEdit = ({ params: { id } }: Routed) => <Stored key={id} id={id} isEdited />;
+
+function NewReport() {
+  const { route } = useLocation();
+  const saved = async ({ id, meta }: StoredReport): Promise<void> => {
+    await invalidate(["reports"]);
+    announce(`Created the report “${meta.name}”`);
+    route(pathOf(`reports/${id}`), true);
+  };
+  return (
+    <>
+      <PageHead title="New report" above={ABOVE} />
+      {has("EDITOR") ? (
+        <ReportForm stored={undefined} onSaved={saved} onCancel={() => route(pathOf("reports"))} />
+      ) : (
+        <p>Your key may read only. A key of level EDITOR or OWNER may make reports.</p>
+      )}
+    </>
+  );
+}
+
+function Stored({ id, isEdited = false }: { readonly id: string; readonly isEdited?: boolean }) {
+  const { data, error, refetch } = useQuery<Versioned<StoredReport>>(
+    ["reports", id],
+    ({ signal }) => sendVersioned("GET", `reports/${encodeURIComponent(id)}/`, { signal }),
+  );
+  if (!data)
+    return (
+      <>
+        <PageHead title="Report" above={ABOVE} />
+        <Fault error={error} retry={refetch} />
+        {!error && <Loading what="the report" />}
+      </>
+    );
+  const mayChange = has("EDITOR") && isMine(data.object.meta);
+  if (!isEdited) return <ReportView report={data.object} mayChange={mayChange} />;
+  return <Edit stored={data} mayChange={mayChange} />;
+}
+
+interface EditProps {
+  readonly stored: Versioned<StoredReport>;
+  readonly mayChange: boolean;
+}
+
+function Edit({ stored, mayChange }: EditProps) {
+  const { route } = useLocation();
+  const { id, meta } = stored.object;
+  const back = (): void => route(pathOf(`reports/${id}`), true);
+  const saved = async (): Promise<void> => {
+    announce("Saved");
+    await invalidate(["reports"]);
+    back();
+  };
+  return (
+    <>
+      <PageHead title={`Edit ${meta.name}`} above={{ to: `reports/${id}`, name: meta.name }} />
+      {mayChange ? (
+        <ReportForm stored={stored} onSaved={saved} onCancel={back} />
+      ) : (
+        <p>Only {meta.owner} may change this report, with a key of level EDITOR or OWNER.</p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+// The reports that the reader owns, and those that are shared with it.
+import type { Report } from "../../../../src/model/report.ts";
+import { useList } from "../../lists.ts";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { formatCount } from "../../parts/number.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Time } from "../../parts/time.tsx";
+import { has, isMine } from "../../session.ts";
+import "../../styles/reports.css";
+
+export function Reports() {
+  const list = useList<Report>(["reports"], "reports/");
+  const { rows, error, refetch } = list;
+  return (
+    <>
+      <PageHead
+        title="Reports"
+        note="Calls at locations side by side, in groups: to compare, to print, to hand on."
+      >
+        {has("EDITOR") && (
+          <a class="button primary" href="reports/new">
+            New report
+          </a>
+        )}
+      </PageHead>
+      <Fault error={error} retry={refetch} />
+      {!rows && !error && <Loading what="reports" />}
+      {rows?.length === 0 && <NoReports />}
+      {rows && rows.length > 0 && (
+        <section class="card">
+          <ReportTable reports={rows} />
+          <MoreButton list={list} />
+        </section>
+      )}
+    </>
+  );
+}
+
+const NoReports = () => (
+  <Empty title="No reports yet">
+    <p>
+      A report compares calls at locations over a day, a week, a month or a year: one call from
+      several locations, or several calls that should be equally fast.
+    </p>
+    {has("EDITOR") ? (
+      <a class="button" href="reports/new">
+        Make the first report
+      </a>
+    ) : (
+      <p>Your key may read only. A key of level EDITOR or OWNER may make reports.</p>
+    )}
+  </Empty>
+);
+
+const ReportTable = ({ reports }: { readonly reports: readonly Report[] }) => (
+  <div class="scroll-x" role="region" aria-label="Reports" tabIndex={0}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Report</th>
+          <th scope="col" class="number">
+            Groups
+          </th>
+          <th scope="col" class="number">
+            Rows
+          </th>
+          <th scope="col">Owner</th>
+          <th scope="col">Last change</th>
+        </tr>
+      </thead>
+      <tbody>
+        {reports.map((report) => (
+          <Row key={report.id} report={report} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const Row = ({ report: { id, meta, access, groups } }: { readonly report: Report }) => (
+  <tr>
+    <th scope="row" class="report-name">
+      <a href={`reports/${id}`}>{meta.name}</a>
+      {meta.description && <span class="muted small">{meta.description}</span>}
+      {meta.tags.length > 0 && (
+        <span class="row">
+          {meta.tags.map((tag) => (
+            <span key={tag} class="tag">
+              {tag}
+            </span>
+          ))}
+        </span>
+      )}
+    </th>
+    <td class="number">{formatCount(groups.length)}</td>
+    <td class="number">
+      {formatCount(groups.reduce((count, { rows }) => count + rows.length, 0))}
+    </td>
+    <td>
+      {isMine(meta) ? "you" : meta.owner}
+      <span class="muted small"> {sharingOf(access)}</span>
+    </td>
+    <td>
+      <Time at={meta.last_update} />
+    </td>
+  </tr>
+);
+
+function sharingOf({ org, public: everyone }: Report["access"]): string {
+  if (everyone) return "shared with everyone";
+  return org ? "shared with the organization" : "";
+}

@@ -1,0 +1,55 @@
+// Periods of statistics as the pages name them: on UTC boundaries, whatever the reader's own time.
+import { periodEnd, periodStart } from "../../src/model/periods.ts";
+import type { PeriodKind } from "../../src/model/periods.ts";
+
+const WORDS: Readonly<Record<PeriodKind, string>> = {
+  HOUR: "hour",
+  DAY: "day",
+  WEEK: "week",
+  MONTH: "month",
+  YEAR: "year",
+};
+
+export const wordOf = (kind: PeriodKind): string => WORDS[kind];
+
+/** `2026-11-09`. */
+export const dayOf = (ms: number): string =>
+  new Date(ms).toISOString().slice(0, "yyyy-mm-dd".length);
+
+/** `Week of 2026-11-09 to 2026-11-15`, `October 2026`, `2026`, `2026-11-09`. */
+export function nameOfPeriod(kind: PeriodKind, start: number): string {
+  const year = new Date(start).getUTCFullYear();
+  if (kind === "WEEK") return `Week of ${dayOf(start)} to ${dayOf(periodEnd(kind, start) - 1)}`;
+  if (kind === "MONTH") return `${monthOf(start)} ${year}`;
+  if (kind === "YEAR") return String(year);
+  if (kind === "DAY") return dayOf(start);
+  return `${dayOf(start)} ${new Date(start).toISOString().slice(11, 16)}`;
+}
+
+/** As below a bar: `11-09`, or `Oct`. */
+export const shortNameOfPeriod = (kind: PeriodKind, start: number): string =>
+  kind === "MONTH" ? monthOf(start).slice(0, 3) : dayOf(start).slice("yyyy-".length);
+
+/** The starts of periods up to the one that begins at `last`, the oldest first. */
+export function startsUntil(kind: PeriodKind, last: number, count: number): number[] {
+  const starts = [last];
+  while (starts.length < count) starts.unshift(periodStart(kind, (starts[0] ?? 0) - 1));
+  return starts;
+}
+
+const MONTHS = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+] as const;
+
+const monthOf = (ms: number): string => MONTHS[new Date(ms).getUTCMonth()] ?? "";

@@ -1,0 +1,73 @@
+// A report while it is edited: its groups and rows have keys, by which the page knows them again.
+import type { Report } from "../../src/model/report.ts";
+
+export interface DraftRow {
+  readonly key: number;
+  readonly call_id: string;
+  readonly location_id: string;
+}
+
+export interface DraftGroup {
+  readonly key: number;
+  readonly name: string;
+  readonly rows: readonly DraftRow[];
+}
+
+export interface ReportDraft {
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly org: boolean;
+  readonly public: boolean;
+  readonly groups: readonly DraftGroup[];
+}
+
+let keys = 0;
+const keyed = <T extends object>(one: T): T & { readonly key: number } => ({ ...one, key: ++keys });
+
+export const newRow = (call_id: string, location_id: string): DraftRow =>
+  keyed({ call_id, location_id });
+
+export const newGroup = (name: string): DraftGroup => keyed({ name, rows: [] });
+
+/** Undefined: of a report that is yet to be made. */
+export const draftOf = (report: Report | undefined): ReportDraft => ({
+  name: report?.meta.name ?? "",
+  description: report?.meta.description ?? "",
+  tags: report?.meta.tags ?? [],
+  org: report?.access.org ?? false,
+  public: report?.access.public ?? false,
+  groups: report
+    ? report.groups.map(({ name, rows }) =>
+        keyed({ name, rows: rows.map((row) => newRow(row.call_id, row.location_id)) }),
+      )
+    : [newGroup("All")],
+});
+
+/**
+ * What to send. Groups are left out of a change that leaves them as they are: the report may have
+ * rows that its owner may not see, which such a change keeps.
+ */
+export function bodyOf(draft: ReportDraft, stored: Report | undefined): object {
+  const { name, description, tags, org, public: everyone } = draft;
+  const groups = groupsOf(draft);
+  const isSame = JSON.stringify(groups) === JSON.stringify(stored && groupsOf(draftOf(stored)));
+  return {
+    meta: { name, description: description === "" ? null : description, tags },
+    access: { org, public: everyone },
+    ...(!isSame && { groups }),
+  };
+}
+
+const groupsOf = ({ groups }: ReportDraft) =>
+  groups.map(({ name, rows }) => ({
+    name,
+    rows: rows.map(({ call_id, location_id }) => ({ call_id, location_id })),
+  }));
+
+/** With the one at `from` at another place; the same list where there is no such place. */
+export function movedTo<T>(list: readonly T[], from: number, to: number): readonly T[] {
+  const one = list[from];
+  if (one === undefined || to < 0 || to >= list.length) return list;
+  return list.toSpliced(from, 1).toSpliced(to, 0, one);
+}

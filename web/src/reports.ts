@@ -1,0 +1,146 @@
+// Reports and their statistics as the interface answers with them, and what follows from them.
+import { parseInstant } from "../../src/model/instant.ts";
+import { periodEnd, periodStart } from "../../src/model/periods.ts";
+import type { PeriodKind } from "../../src/model/periods.ts";
+import type { AdvancedStat, Stat } from "../../src/model/stat.ts";
+import { send, withQuery } from "./api.ts";
+import { formatMs, formatPercent } from "./parts/number.ts";
+
+/** What a report may be looked at by. */
+export const REPORT_KINDS = ["DAY", "WEEK", "MONTH", "YEAR"] as const;
+export type ReportKind = (typeof REPORT_KINDS)[number];
+
+/** Which calls are timed. */
+export const REPORT_TYPES = ["COMPLETE", "ALL"] as const;
+export type ReportType = (typeof REPORT_TYPES)[number];
+
+/** One period of a row; nulls without such calls, or without runs. */
+export interface ReportEntry {
+  readonly stat: Stat | null;
+  readonly adv_stat: AdvancedStat | null;
+}
+
+export interface StatRow {
+  readonly call_id: string;
+  /** Of the call. */
+  readonly name: string;
+  readonly location_id: string;
+  readonly stats: readonly ReportEntry[];
+}
+
+export interface StatGroup {
+  readonly name: string;
+  readonly rows: readonly StatRow[];
+  readonly totals: readonly ReportEntry[];
+}
+
+interface ReportStats {
+  readonly meta: { readonly more: boolean; readonly next_cursor: string };
+  readonly groups: readonly StatGroup[];
+}
+
+/** Every group of a report, in the period that contains `time`. */
+export async function readGroups(
+  id: string,
+  { kind, type, time }: { readonly kind: PeriodKind; readonly type: string; readonly time: number },
+  signal: AbortSignal,
+): Promise<readonly StatGroup[]> {
+  const groups: StatGroup[] = [];
+  let cursor: string | undefined;
+  do {
+    const before = new Date(time).toISOString();
+    const path = withQuery(`reports/${encodeURIComponent(id)}/stats/`, {
+      kind,
+      type,
+      before,
+      limit: 1,
+      cursor,
+    });
+    const page = await send<ReportStats>("GET", path, { signal });
+    groups.push(...page.groups);
+    cursor = page.meta.more ? page.meta.next_cursor : undefined;
+  } while (cursor !== undefined);
+  return groups;
+}
+
+/** The file that the interface makes of a period of a report; below the interface's path. */
+export const exportPath = (
+  id: string,
+  {
+    kind,
+    type,
+    from,
+    to,
+    format,
+  }: Readonly<Record<"kind" | "type" | "from" | "to" | "format", string>>,
+): string =>
+  withQuery(`reports/${encodeURIComponent(id)}/export`, { kind, type, from, to, format });
+
+/** By which the rows of a group can be compared. */
+export const MEASURES = {
+  pass_percent: { name: "Pass percent", better: "more", show: formatPercent },
+  avg_latency: { name: "Average", better: "less", show: formatMs },
+  p50: { name: "p50", better: "less", show: formatMs },
+  p95: { name: "p95", better: "less", show: formatMs },
+  p99: { name: "p99", better: "less", show: formatMs },
+} as const;
+
+export type MeasureName = keyof typeof MEASURES;
+export const MEASURE_NAMES = Object.keys(MEASURES) as readonly MeasureName[];
+
+/** Null: nothing is measured. */
+export function measureOf({ stat, adv_stat }: ReportEntry, name: MeasureName): number | null {
+  if (name === "avg_latency") return stat?.avg_latency ?? null;
+  return adv_stat?.[name] ?? null;
+}
+
+export type Mark = "best" | "worst";
+
+/** What each entry is among all: undefined for most, and where all are equal. */
+export function marksOf(
+  entries: readonly ReportEntry[],
+  name: MeasureName,
+): readonly (Mark | undefined)[] {
+  const values = entries.map((entry) => measureOf(entry, name));
+  const measured = values.filter((value) => value !== null);
+  const [low, high] = [Math.min(...measured), Math.max(...measured)];
+  if (measured.length < 2 || low === high) return entries.map(() => undefined);
+  const [best, worst] = MEASURES[name].better === "less" ? [low, high] : [high, low];
+  return values.map((value) => (value === best ? "best" : value === worst ? "worst" : undefined));
+}
+
+/** What the page of a report is set to. */
+export interface ReportPeriod {
+  readonly kind: ReportKind;
+  /** The start of the period. */
+  readonly start: number;
+  readonly type: ReportType;
+  /** By what the rows of a group are compared. */
+  readonly by: MeasureName;
+}
+
+const pick = <T extends string>(all: readonly T[], given: string | undefined, usual: T): T =>
+  all.find((one) => one.toLowerCase() === given) ?? usual;
+
+/** By the query of its address; what is not given, or is not known, is as usual. */
+export function viewedPeriod(
+  query: Readonly<Record<string, string | undefined>>,
+  now: number,
+): ReportPeriod {
+  const kind = pick(REPORT_KINDS, query["kind"], "WEEK");
+  return {
+    kind,
+    start: periodStart(kind, parseInstant(query["time"] ?? "") ?? now),
+    type: pick(REPORT_TYPES, query["type"], "COMPLETE"),
+    by: pick(MEASURE_NAMES, query["by"], "p95"),
+  };
+}
+
+/** The starts of the periods beside the one that contains `ms`; none after that of `now`. */
+export function periodsBeside(kind: PeriodKind, ms: number, now: number) {
+  const after = periodEnd(kind, ms);
+  return {
+    before: periodStart(kind, periodStart(kind, ms) - 1),
+    after: after <= now ? after : undefined,
+  };
+}
