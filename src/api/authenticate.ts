@@ -9,7 +9,7 @@ import type { ApiKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import { clientAddress } from "./http/proxies.ts";
-import { assertSameOrigin, sessionSecretOf } from "./http/session-cookie.ts";
+import { assertSameOrigin, isUse, sessionSecretOf } from "./http/session-cookie.ts";
 import { isSignInCode, keyOfSession, spendSignInCode } from "./sessions.ts";
 
 /** Who asks. */
@@ -27,7 +27,7 @@ export interface Authenticated {
  */
 export type Authenticate = (
   request: FastifyRequest,
-  endpoint: Pick<Endpoint, "level" | "acceptsCode">,
+  endpoint: Pick<Endpoint, "level" | "acceptsCode" | "inBackground">,
 ) => Promise<Authenticated>;
 
 const MINUTE_MS = 60_000;
@@ -60,16 +60,21 @@ export function createAuthenticate({
     if (count <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
     throw new TooManyError("Too many requests with a wrong API key", secondsLeft);
   };
-  return async (request, { level, acceptsCode = false }) => {
-    const given = keyIn(request, tokenInQuery);
-    const session = given === undefined ? sessionSecretOf(request) : undefined;
+  return async (request, { level, acceptsCode = false, inBackground = false }) => {
+    // Another site can make a browser send a query, and would sign it in as somebody else.
+    const given = keyIn(request, tokenInQuery && !acceptsCode);
+    // A session opens no other: it would outlive its end.
+    const session = given === undefined && !acceptsCode ? sessionSecretOf(request) : undefined;
     if (session !== undefined) assertSameOrigin(request, publicUrl);
     else if (given === undefined) throw unauthenticated();
     const principal =
       session === undefined
         ? ((await keyNamed(store, given, acceptsCode)) ??
           (await refuseWrongKey(clientAddress(request))))
-        : await keyOfSession(store, session, sessionIdleMs);
+        : await keyOfSession(store, session, {
+            idleMs: sessionIdleMs,
+            isUse: !inBackground && isUse(request),
+          });
     if (!principal) throw unauthenticated();
     const { count, secondsLeft } = countRequest(principal.key_id);
     if (count <= requestsPerMinute) return { principal: withLevel(principal, level), session };

@@ -20,15 +20,18 @@ export async function openSession(store: Store, keyId: string): Promise<string> 
   return secret;
 }
 
-/** The key that a session stands for; undefined once it has ended: unused for `idleMs`, say. */
+/**
+ * The key that a session stands for; undefined once it has ended: unused for `idleMs`, say.
+ * `isUse`: the request keeps it open.
+ */
 export async function keyOfSession(
   store: Store,
   secret: string,
-  idleMs: number,
+  { idleMs, isUse }: { readonly idleMs: number; readonly isUse: boolean },
 ): Promise<ApiKey | undefined> {
   const now = await store.now();
   const found = await store.sessions.find(hashOf(secret), boundsAt(now, idleMs));
-  if (found && now - found.last_used >= NOTE_USE_EVERY_MS)
+  if (found && isUse && now - found.last_used >= NOTE_USE_EVERY_MS)
     await store.sessions.use(hashOf(secret), now);
   return found?.key;
 }

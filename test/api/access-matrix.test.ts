@@ -211,6 +211,9 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   getLocationInfo: [list(undefined)],
   createApiKey: [make("everybody", () => ({}), { level: "OWNER" })],
   listApiKeys: [list(["key", "its owner"], undefined, { level: "OWNER" })],
+  signIn: [{ level: "VIEWER", right: "everybody", done: 201 }],
+  getSession: [list(undefined)],
+  signOut: [{ level: "VIEWER", right: "everybody" }],
   revokeApiKey: [{ ...hidden(remove("key")), level: "OWNER" }],
 };
 

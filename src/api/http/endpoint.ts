@@ -80,6 +80,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly level: AccessLevel;
   /** A one-time code may take the place of the key, and is spent. */
   readonly acceptsCode?: boolean;
+  /** Pages ask for it by themselves, so it does not keep a session open. */
+  readonly inBackground?: boolean;
   readonly query?: P;
   readonly body?: TSchema;
   /** "of the answer": the handler returns a `Reply`. */

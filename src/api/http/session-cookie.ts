@@ -31,6 +31,12 @@ export const sessionCookie = (
   });
 };
 
+/** Marks a request that a page made by itself, without its reader. */
+const BACKGROUND = "sonde-background";
+
+/** Whether the request counts as a use of its session: an open page alone must not keep it. */
+export const isUse = ({ headers }: FastifyRequest): boolean => headers[BACKGROUND] === undefined;
+
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
@@ -45,8 +51,9 @@ export function assertSameOrigin(
   if (SAFE_METHODS.has(method)) return;
   const { origin, "sec-fetch-site": site } = headers;
   if (site === "same-origin") return;
+  const from = site === undefined && origin !== undefined ? URL.parse(origin)?.host : undefined;
   const ours = [host, headers.host, publicUrl && new URL(publicUrl).host];
-  if (site === undefined && origin !== undefined && ours.includes(URL.parse(origin)?.host)) return;
+  if (from !== undefined && from !== "" && ours.includes(from)) return;
   throw new AppError(
     "forbidden",
     `A session makes changes from its own pages only; this request is from ${show(origin ?? site ?? "an unknown origin")}`,
