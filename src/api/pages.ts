@@ -6,7 +6,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { entityTag } from "./http/serve-endpoint.ts";
 
 const DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
-const INDEX = `${DIST}index.html`;
 
 /** The first step of the path of each page; the pages themselves route what follows. */
 export const PAGES = [
@@ -59,10 +58,20 @@ const NOT_BUILT =
 /** Answers with the document of every page. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-/** `publicUrl`: what browsers know the service as, perhaps below a path. */
-export function servePages(app: FastifyInstance, publicUrl: string | undefined): SendPage {
-  const isBuilt = existsSync(INDEX);
-  const html = isBuilt ? withBase(readFileSync(INDEX, "utf8"), publicUrl) : NOT_BUILT;
+export interface PagesConfig {
+  /** What browsers know the service as, perhaps below a path. */
+  readonly publicUrl?: string | undefined;
+  /** Where the pages are; by default where `npm run build` puts them. With a slash at its end. */
+  readonly pagesFolder?: string;
+}
+
+export function servePages(
+  app: FastifyInstance,
+  { publicUrl, pagesFolder = DIST }: PagesConfig,
+): SendPage {
+  const index = `${pagesFolder}index.html`;
+  const isBuilt = existsSync(index);
+  const html = isBuilt ? withBase(readFileSync(index, "utf8"), publicUrl) : NOT_BUILT;
   const etag = entityTag(html);
   const send: SendPage = ({ headers }, reply) => {
     reply.headers({ ...PAGE_HEADERS, etag });
@@ -74,13 +83,17 @@ export function servePages(app: FastifyInstance, publicUrl: string | undefined):
   for (const path of PATHS) app.get(path, async (request, reply) => send(request, reply));
   if (isBuilt)
     void app.register(fastifyStatic, {
-      root: `${DIST}assets`,
+      root: `${pagesFolder}assets`,
       prefix: ASSETS,
+      // A route for each file: no path leads anywhere else.
+      wildcard: false,
       preCompressed: true,
       cacheControl: false,
       index: false,
       // Their names change with their contents.
-      setHeaders: (reply) => reply.header("cache-control", "public, max-age=31536000, immutable"),
+      setHeaders: (reply) => {
+        reply.header("cache-control", "public, max-age=31536000, immutable");
+      },
     });
   return send;
 }
@@ -88,5 +101,6 @@ export function servePages(app: FastifyInstance, publicUrl: string | undefined):
 /** Relative links start there. */
 function withBase(html: string, publicUrl: string | undefined): string {
   const path = publicUrl === undefined ? "/" : new URL(`${publicUrl}/`).pathname;
-  return html.replace('<base href="/" />', `<base href="${encodeURI(path)}" />`);
+  const href = path.replaceAll("&", "&amp;"); // a URL has no quotes
+  return html.replace('<base href="/" />', () => `<base href="${href}" />`);
 }

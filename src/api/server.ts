@@ -28,6 +28,7 @@ import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
 import { servePages } from "./pages.ts";
+import type { PagesConfig } from "./pages.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
 import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
@@ -48,7 +49,7 @@ import { workflowEndpoints } from "./routes/workflows.ts";
 import { workflowResultEndpoints } from "./routes/workflow-results.ts";
 import { DOCUMENTATION, OPENAPI, serveStart } from "./start.ts";
 
-export interface ApiConfig {
+export interface ApiConfig extends PagesConfig {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
@@ -56,8 +57,6 @@ export interface ApiConfig {
   readonly tokenInQuery: boolean;
   /** Proxies that say who their clients are: their addresses, or how many. Default: none. */
   readonly trustProxy?: number | readonly string[];
-  /** What callers know the API as, without a trailing slash. */
-  readonly publicUrl?: string | undefined;
   /** Signs cursors; shared by all processes that serve the API. */
   readonly cursorKey: Uint8Array;
   readonly version: string;
@@ -186,7 +185,7 @@ function createServer(
   app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
   acceptJsonBodies(app);
   prettyPrintOnDemand(app);
-  serveStart(app, config, servePages(app, config.publicUrl));
+  serveStart(app, config, servePages(app, config));
   serveDocumentation(app, endpoints, config);
   const authenticate = createAuthenticate({ ...config, store, clock });
   const { stalledAfterMs = STALLED_AFTER_MS } = config;

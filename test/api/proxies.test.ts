@@ -72,7 +72,7 @@ it("names its public URL wherever it names itself", async () => {
     openapi: `${publicUrl}/api/2/openapi.json`,
     docs: `${publicUrl}/docs`,
   });
-  const { headers } = await renamed.send({ path: "//", headers: { accept: "text/html" } });
+  const { headers } = await renamed.send({ path: "//api/2/", headers: { accept: "text/html" } });
   expect(headers["location"]).toBe(`${publicUrl}/docs`);
   const { text: page } = await renamed.send({ path: "//docs" });
   expect(page).toContain('src="/sonde/docs/static/swagger-ui-bundle.js"');

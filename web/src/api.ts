@@ -1,4 +1,5 @@
 // The public interface, as the pages' session uses it.
+import { isReaderAway } from "./reader.ts";
 
 /** An answer with an error, in the words of the interface. */
 export class ApiError extends Error {
@@ -46,7 +47,12 @@ export async function sendVersioned<T>(
 ): Promise<Versioned<T>> {
   const response = await fetch(urlOf(path), {
     method,
-    headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+    headers: {
+      ...headers,
+      ...(body && { "content-type": "application/json" }),
+      // Does not keep the session open.
+      ...(isReaderAway() && { "sonde-background": "1" }),
+    },
     ...(body && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   }).catch((cause: unknown) => {

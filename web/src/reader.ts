@@ -1,0 +1,12 @@
+// Whether somebody reads the pages: a page that is only open must not keep its session.
+import { now } from "./now.ts";
+
+const AWAY_AFTER_MS = 5 * 60_000;
+const INPUTS = ["pointerdown", "keydown", "wheel", "touchmove"] as const;
+
+let seen = now();
+for (const input of INPUTS)
+  addEventListener(input, () => (seen = now()), { capture: true, passive: true });
+
+/** No input for some minutes. */
+export const isReaderAway = (): boolean => now() - seen > AWAY_AFTER_MS;
