@@ -1,14 +1,17 @@
-// `sonde keys`: creates, lists and revokes API keys, and rotates the master key.
+// `sonde keys`: creates, lists and revokes API keys, makes links that sign in, and rotates the
+// master key.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { FIRST_OWNER } from "../compose/first-start.ts";
+import { FIRST_KEY_ID, FIRST_OWNER } from "../compose/first-start.ts";
 import { issueKey, revokeKey as revoke } from "../compose/issue-key.ts";
 import type { IssuedKey } from "../compose/issue-key.ts";
+import type { Config } from "../config/config.ts";
 import { ACCESS_LEVELS } from "../model/access.ts";
 import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
+import { reachable } from "../runtime/ops-client.ts";
 import { ACTOR, actorIn, addOwnerOptions, audit, examples, withStore } from "./command.ts";
 import type { Context, OwnerOptions } from "./command.ts";
 
@@ -21,7 +24,7 @@ interface KeyOptions extends OwnerOptions {
 export function addKeyCommands(program: Command, context: Context): void {
   const keys = program
     .command("keys")
-    .description("Create, list and revoke API keys; rotate the master key.");
+    .description("Create, list and revoke API keys; sign in by a link; rotate the master key.");
   addOwnerOptions(
     keys
       .command("create")
@@ -47,6 +50,12 @@ export function addKeyCommands(program: Command, context: Context): void {
     .argument("<id>", "a key's id, as `sonde keys list` shows it")
     .addHelpText("after", examples("sonde keys revoke 0-first-key"))
     .action((id: string) => revokeKey(context, id));
+  keys
+    .command("link")
+    .description("Print a link to the web pages that signs in once, within an hour.")
+    .argument("[id]", "as which key, as `sonde keys list` shows it", FIRST_KEY_ID)
+    .addHelpText("after", examples("sonde keys link", "sonde keys link 01m82p1fccsz5m3pp6y49fp54w"))
+    .action((id: string) => printLink(context, id));
   keys
     .command("rotate-master")
     .description("Re-encrypt every secret with the current master key: see docs/security.md.")
@@ -83,6 +92,26 @@ const revokeKey = ({ config, print }: Context, id: string) =>
       throw invalid(`no active key ${show(id)}; \`sonde keys list\` shows them`);
     print(`key ${id} revoked\n`);
   });
+
+async function printLink({ config: configured, print }: Context, keyId: string): Promise<void> {
+  const config = configured();
+  const url = pagesUrl(config);
+  // Loaded here: the other commands start faster without it.
+  const { signInLink } = await import("../compose/sign-in-link.ts");
+  await withStore(config, async (store) => {
+    const link = await signInLink(store, ACTOR, { keyId, url });
+    if (link === undefined)
+      throw invalid(`no active key ${show(keyId)}; \`sonde keys list\` shows them`);
+    print(`${link}\n`);
+  });
+}
+
+function pagesUrl({ publicUrl, host, port }: Config): string {
+  if (publicUrl !== undefined) return publicUrl;
+  if (port === 0)
+    throw invalid("SONDE_PORT=0 names no port: set SONDE_PUBLIC_URL to the pages' address");
+  return `http://${reachable(host)}:${port}`;
+}
 
 /** Re-encrypts every stored secret with the current master key; the service may keep running. */
 const rotateMaster = ({ config, print }: Context) =>

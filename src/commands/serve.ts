@@ -1,6 +1,7 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
 import type { Command } from "commander";
 import type { Demo } from "../compose/demo.ts";
+import { FIRST_KEY_ID } from "../compose/first-start.ts";
 import type { System } from "../compose/process.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
@@ -93,7 +94,8 @@ async function linkTo(
 ): Promise<string | undefined> {
   if (!api || !store) return undefined;
   const { signInLink } = await import("../compose/sign-in-link.ts");
-  return signInLink(store, publicUrl ?? api.address() ?? "");
+  const url = publicUrl ?? api.address() ?? "";
+  return signInLink(store, "demo", { keyId: FIRST_KEY_ID, url });
 }
 
 /** Does nothing unless this process runs the API that creates them. */

@@ -1,12 +1,30 @@
 // A link to the web pages that signs in without a key, once.
 import { newSignInCode } from "../api/sessions.ts";
 import type { Store } from "../store/store.ts";
-import { FIRST_KEY_ID } from "./first-start.ts";
+import type { LocalActor } from "./issue-key.ts";
 
-/** As the first key, within an hour; undefined where that key is revoked. */
-export async function signInLink(store: Store, url: string): Promise<string | undefined> {
-  const [first] = await store.apiKeys.list(null, { after: "", limit: 1 });
-  if (first?.key_id !== FIRST_KEY_ID) return undefined;
-  // Browsers keep what follows the # to themselves: no log has it.
-  return `${url}/sign-in#${await newSignInCode(store, FIRST_KEY_ID)}`;
-}
+/** As this key, within an hour; undefined without such an active key. */
+export const signInLink = (
+  store: Store,
+  actor: LocalActor,
+  { keyId, url }: { readonly keyId: string; readonly url: string },
+): Promise<string | undefined> =>
+  store.transaction(async (within) => {
+    const key = await within.apiKeys.find(keyId);
+    if (!key) return undefined;
+    const { owner, org } = key;
+    const code = await newSignInCode(within, keyId);
+    await within.audit.record({
+      time: await within.now(),
+      actor,
+      owner,
+      org,
+      address: null,
+      action: "issue",
+      kind: "sign_in",
+      object_id: keyId,
+      fields: [],
+    });
+    // Browsers keep what follows the # to themselves: no log has it.
+    return `${url}/sign-in#${code}`;
+  });

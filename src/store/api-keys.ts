@@ -29,6 +29,11 @@ export function createApiKeyStore(database: Database) {
       const [row] = (await activeByHash(kysely, { hash })).rows;
       return row && toApiKey(row);
     },
+    /** Undefined for an unknown or revoked key. */
+    async find(id: string): Promise<ApiKey | undefined> {
+      const row = await active().where("id", "=", id).executeTakeFirst();
+      return row && toApiKey(row);
+    },
     /** Active keys of one owner; null: of all owners. */
     async list(owner: Actor | null, { after, limit }: Page): Promise<ApiKey[]> {
       const rows = await active()

@@ -103,6 +103,7 @@ describe("the command line", { timeout: 60_000 }, () => {
       "keys revoke needs <id>: a key's id, as `sonde keys list` shows it; see `sonde keys revoke --help`",
     ],
     [["keys", "revoke", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
+    [["keys", "link", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
     [["stats", "rebuild", "--from", "x"], "--from: 'x' is not an ISO 8601 date or date-time"],
     [["stats", "rebuild", "--to", ""], "--to: '' is not an ISO 8601 date or date-time"],
     [
@@ -152,6 +153,32 @@ it("removes what has expired, after it has counted it", async () => {
     ]);
   for (const removed of [1, 0])
     expect(await run("retention", "run")).toEqual([...none({ removed: 0 }), { ...audit, removed }]);
+});
+
+it("prints a link to the pages that signs in, and says so in the audit trail", async () => {
+  using folder = makeFolder();
+  const environment = { SONDE_DATA_DIR: folder.dataDir, SONDE_HOST: "0.0.0.0" };
+  const run = async (more: Record<string, string>, ...args: string[]) => {
+    const print = vi.fn<(text: string) => void>();
+    await runCommand(args, { ...environment, ...more }, print);
+    return print.mock.calls.flat().join("");
+  };
+  const { id } = JSON.parse(await run({}, "keys", "create", "--owner", "ann")) as { id: string };
+  const link = /^http:\/\/127\.0\.0\.1:8080\/sign-in#[\w-]{43}\n$/;
+  expect(await run({}, "keys", "link", id)).toMatch(link);
+  const publicUrl = { SONDE_PUBLIC_URL: "https://example.com/sonde" };
+  expect(await run(publicUrl, "keys", "link", id)).toMatch(
+    /^https:\/\/example.com\/sonde\/sign-in#/,
+  );
+  await expect(run({ SONDE_PORT: "0" }, "keys", "link", id)).rejects.toThrow("SONDE_PUBLIC_URL");
+  const [entry] = (await run({}, "audit", "list", "--limit", "1")).split("\n");
+  expect(JSON.parse(entry ?? "")).toMatchObject({
+    actor: "command line",
+    owner: "ann",
+    action: "issue",
+    kind: "sign_in",
+    object_id: id,
+  });
 });
 
 it("quotes an agent's environment for the shell", async () => {
