@@ -178,7 +178,7 @@ function VariableRow({
     <tr>
       <td class="name mono">{name}</td>
       <td class="name">
-        <div class="row">
+        <div class="row keep">
           <code>{reference}</code>
           <CopyButton text={reference} />
         </div>
