@@ -64,5 +64,6 @@ export async function openPage(
 /** Keeps a picture of what the page shows, whole. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   mkdirSync(ARTIFACTS, { recursive: true });
+  await page.evaluate("scrollTo(0, 0)");
   await page.screenshot({ path: `${ARTIFACTS}/${name}.png`, fullPage: true });
 }

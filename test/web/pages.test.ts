@@ -1,0 +1,158 @@
+// What holds for every page: accessible, its own size, its own requests, and nothing that users or
+// targets write runs.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { keepPicture } from "../support/browser.ts";
+import { BIDI, MARKER, MARKUP, SCRIPT_URL, unbroken } from "../support/hostile-text.ts";
+import { demoPages, makeContent, PAGES, PLAIN } from "../support/pages-content.ts";
+import type { NamedPage } from "../support/pages-content.ts";
+import { findingsOf, startPages } from "../support/pages.ts";
+import { startTarget } from "../support/target-server.ts";
+import type { HttpTarget } from "../support/target-server.ts";
+
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 360, height: 740 };
+const HISTORY_IS_THERE = /weeks of simulated results/;
+
+let pages: Awaited<ReturnType<typeof startPages>>;
+let target: HttpTarget;
+
+beforeAll(async () => {
+  target = await startTarget((_, response) => {
+    const text = `${MARKUP} ${BIDI} ${SCRIPT_URL} ${unbroken(2000)}`;
+    response.writeHead(200, `OK ${MARKUP}`, {
+      "content-type": "text/html",
+      "x-markup": MARKUP,
+      "x-unbroken": unbroken(2000),
+      link: `<${SCRIPT_URL}>; rel=next`,
+      refresh: `0; url=${SCRIPT_URL}`,
+    });
+    response.end(text);
+  });
+  pages = await startPages({
+    args: ["serve", "--demo"],
+    env: { SONDE_EGRESS_ALLOW: target.authority },
+  });
+  await expect.poll(pages.sonde.stdout, { timeout: 100_000 }).toMatch(HISTORY_IS_THERE);
+}, 150_000);
+
+afterAll(async () => {
+  await pages?.[Symbol.asyncDispose]();
+  await target?.[Symbol.asyncDispose]();
+});
+
+/** Waits until the page shows what it has read. */
+async function settled(page: Page): Promise<void> {
+  await page.locator("main h1").first().waitFor();
+  await expect.poll(() => page.getByText(/^Loading .* …$/).count()).toBe(0);
+}
+
+/** What makes the page wider than its window. */
+async function tooWide(page: Page): Promise<string[]> {
+  const [wide, by] = await page.evaluate<[number, string]>(`(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    const beyond = [...document.querySelectorAll("main *")]
+      .filter((one) => one.getBoundingClientRect().right > clientWidth + 1)
+      .filter((one) => !one.closest(".scroll-x, .grid-table"));
+    return [scrollWidth - clientWidth, beyond[0]?.outerHTML.slice(0, 200) ?? ""];
+  })()`);
+  return wide > 0 ? [`it is ${wide} px too wide, by ${by}`] : [];
+}
+
+/** What is wrong with the page, in words. */
+async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<string[]> {
+  const found: string[] = [];
+  const note = (when: string, what: readonly string[]): void => {
+    found.push(...what.map((text) => `${path}, ${when}: ${text}`));
+  };
+  await watched.setViewportSize(WIDE);
+  await watched.emulateMedia({ colorScheme: "light" });
+  await watched.goto(`${pages.api}${path}`);
+  await settled(watched).catch((cause: Error) => note("opened", [cause.message]));
+  const title = await watched.title();
+  if (!/^\S.* · Sonde$/.test(title)) note("opened", [`its title is "${title}"`]);
+  await keepPicture(watched, `${name}-light`);
+  note("light", await findingsOf(watched));
+  await watched.emulateMedia({ colorScheme: "dark" });
+  await keepPicture(watched, `${name}-dark`);
+  note("dark", await findingsOf(watched, { only: ["color-contrast"] }));
+  await watched.emulateMedia({ colorScheme: "light" });
+  await watched.setViewportSize(NARROW);
+  note("360 px wide", await findingsOf(watched, { but: ["color-contrast"] }));
+  note("360 px wide", await tooWide(watched));
+  await keepPicture(watched, `${name}-narrow`);
+  return found;
+}
+
+describe("the pages of a demo with history", { timeout: 180_000 }, () => {
+  it("are accessible in light and dark and at 360 px, and ask no other host", async () => {
+    const content = await makeContent(pages.client, `${target.url}/checkout`, PLAIN);
+    const all = [...PAGES, ...content, ...(await demoPages(pages.client))];
+    const found = await Promise.all(
+      [0, 1].map(async (half) => {
+        const { page, faults, requested } = await pages.open("/not-a-page");
+        const wrong: string[] = [];
+        for (const each of all.filter((_, n) => n % 2 === half))
+          wrong.push(...(await faultsOf(page, each)));
+        return [...wrong, ...faults, ...requested.filter((url) => !url.startsWith(pages.api))];
+      }),
+    );
+    expect(found.flat()).toEqual([]);
+  });
+
+  it("are reached with the keyboard, and the focus moves to what is new", async () => {
+    const { page } = await pages.open("/calls", { viewport: WIDE });
+    await settled(page);
+    const focused = (): Promise<string> =>
+      page.evaluate("document.activeElement.textContent.trim() || document.activeElement.id");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Skip to the content");
+    const links: string[] = [];
+    for (let steps = 0; steps < 20 && links.at(-1) !== "Locations"; steps += 1) {
+      await page.keyboard.press("Tab");
+      links.push(await focused());
+    }
+    expect(links).toEqual(["Sonde", "Calls", "Workflows", "Insights", "Reports", "Locations"]);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Locations", level: 1 }).waitFor();
+    expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    await page.goBack();
+    await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+    expect(await page.evaluate("document.activeElement.id")).toBe("main");
+  });
+
+  it("show what users and targets write as text, and keep their layout", async () => {
+    const name = `${MARKUP} ${BIDI}`.slice(0, 150) + unbroken(50);
+    const content = await makeContent(pages.client, `${target.url}/?q=${SCRIPT_URL}`, {
+      name,
+      tag: MARKUP.slice(0, 100),
+      header: MARKUP,
+      body: `${MARKUP} ${unbroken(2000)}`,
+    });
+    const { page, faults } = await pages.open("/calls", { viewport: NARROW });
+    const wrong: string[] = [];
+    for (const { name: of, path } of [...PAGES, ...content]) {
+      await page.goto(`${pages.api}${path}`);
+      await settled(page);
+      wrong.push(...(await tooWide(page)).map((text) => `${path}: ${text}`));
+      if ((await page.evaluate(`typeof ${MARKER}`)) !== "undefined")
+        wrong.push(`${path} ran a script`);
+      await keepPicture(page, `${of}-hostile`);
+    }
+    expect([...wrong, ...faults]).toEqual([]);
+  });
+
+  it("load at most 150 KB before the first rows are there, compressed", async () => {
+    const { page } = await pages.open("/", { viewport: WIDE });
+    await page.locator('main a[href*="calls/"]').first().waitFor();
+    const sizes: { name: string; bytes: number }[] = await page.evaluate(`
+      performance.getEntriesByType("navigation")
+        .concat(performance.getEntriesByType("resource"))
+        .filter(({ name }) => !/\\/api\\//.test(name))
+        .map(({ name, transferSize }) => ({ name, bytes: transferSize }))`);
+    const total = sizes.reduce((sum, { bytes }) => sum + bytes, 0);
+    expect(sizes.length).toBeGreaterThan(2);
+    expect(total).toBeGreaterThan(10_000);
+    expect(total).toBeLessThan(150 * 1024);
+  });
+});
