@@ -18,6 +18,16 @@ const Insight = lazy(() => import("./pages/insight/insight.tsx").then((page) => 
 const Reports = lazy(() => import("./pages/reports/reports.tsx").then((page) => page.Reports));
 const Report = lazy(() => import("./pages/report/report.tsx").then((page) => page.Report));
 const ReportEdit = lazy(() => import("./pages/report/report.tsx").then((page) => page.ReportEdit));
+const Workflows = lazy(() =>
+  import("./pages/workflows/workflows.tsx").then((page) => page.Workflows),
+);
+const NewWorkflow = lazy(() =>
+  import("./pages/workflow/workflow.tsx").then((page) => page.NewWorkflow),
+);
+const Workflow = lazy(() => import("./pages/workflow/workflow.tsx").then((page) => page.Workflow));
+const WorkflowRun = lazy(() =>
+  import("./pages/workflow-run/workflow-run.tsx").then((page) => page.WorkflowRun),
+);
 
 const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */
@@ -40,6 +50,10 @@ export const App = () => (
             <Route path={`${base}reports`} component={Reports} />
             <Route path={`${base}reports/:id`} component={Report} />
             <Route path={`${base}reports/:id/edit`} component={ReportEdit} />
+            <Route path={`${base}workflows`} component={Workflows} />
+            <Route path={`${base}workflows/new`} component={NewWorkflow} />
+            <Route path={`${base}workflows/:id`} component={Workflow} />
+            <Route path={`${base}workflow-results/:id`} component={WorkflowRun} />
             <Route default component={NotFound} />
           </Router>
         </ErrorBoundary>

@@ -36,6 +36,12 @@ const PLACES: readonly { readonly title: string; readonly places: readonly Place
   },
 ];
 
+/** Pages that belong to a place of another name. */
+const WITHIN: Readonly<Record<string, string>> = {
+  results: "calls",
+  "workflow-results": "workflows",
+};
+
 export function Layout({ children }: { readonly children: ComponentChildren }) {
   const { path } = useLocation();
   const [isOpen, setOpen] = useState(false);
@@ -87,7 +93,8 @@ function focusMain(): void {
 }
 
 function Places({ path }: { readonly path: string }) {
-  const here = path.slice(new URL(document.baseURI).pathname.length).split("/", 1)[0] || "calls";
+  const first = path.slice(new URL(document.baseURI).pathname.length).split("/", 1)[0] || "calls";
+  const here = WITHIN[first] ?? first;
   return (
     <nav aria-label="Pages">
       {PLACES.map(({ title, places }) => (

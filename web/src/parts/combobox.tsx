@@ -35,35 +35,10 @@ const finds =
   };
 
 /** Is empty again after each choice, and keeps the focus: the next one can follow. */
-export function Combobox(props: ComboboxProps) {
-  const { label, placeholder, hint, options, onOpen, onChoose } = props;
+export function Combobox({ label, placeholder, hint, ...choosing }: ComboboxProps) {
   const id = useId();
-  const [text, setText] = useState("");
-  const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState(0);
-  const found = isOpen ? (options ?? []).filter(finds(text)) : [];
+  const { text, isOpen, active, found, ...act } = useChoosing(choosing);
   const shown = found.slice(0, MOST_SHOWN);
-  const open = (): void => {
-    onOpen?.();
-    setOpen(true);
-  };
-  const choose = (option: Option | undefined): void => {
-    if (!option) return;
-    setText("");
-    setActive(0);
-    setOpen(false);
-    onChoose(option);
-  };
-  const press = (event: KeyboardEvent): void => {
-    const to = moved(event, active, shown.length);
-    if (event.key === "Enter" && isOpen) choose(shown[active]);
-    else if (event.key === "Escape" && isOpen) setOpen(false);
-    else if (to !== undefined) {
-      open();
-      setActive(isOpen ? to : 0);
-    } else return;
-    event.preventDefault();
-  };
   return (
     <div class="field combobox">
       <label for={id}>{label}</label>
@@ -80,22 +55,63 @@ export function Combobox(props: ComboboxProps) {
         aria-describedby={`${id}-hint`}
         aria-activedescendant={isOpen && shown[active] ? `${id}-${active}` : undefined}
         value={text}
-        onFocus={() => onOpen?.()}
-        onClick={open}
-        onBlur={() => setOpen(false)}
-        onKeyDown={press}
-        onInput={({ currentTarget }) => {
-          setText(currentTarget.value);
-          setActive(0);
-          open();
-        }}
+        onFocus={() => choosing.onOpen?.()}
+        onClick={act.open}
+        onBlur={act.close}
+        onKeyDown={(event) => act.press(event, shown)}
+        onInput={({ currentTarget }) => act.type(currentTarget.value)}
       />
-      <Options {...{ id, label, shown, active, choose }} isOpen={isOpen && shown.length > 0} />
+      <Options
+        {...{ id, label, shown, active, choose: act.choose }}
+        isOpen={isOpen && shown.length > 0}
+      />
       <span class="hint" id={`${id}-hint`} role="status">
-        {isOpen ? summary(options, found.length) : hint}
+        {isOpen ? summary(choosing.options, found.length) : hint}
       </span>
     </div>
   );
+}
+
+function useChoosing({
+  options,
+  onOpen,
+  onChoose,
+}: Pick<ComboboxProps, "options" | "onOpen" | "onChoose">) {
+  const [text, setText] = useState("");
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(0);
+  const open = (): void => {
+    onOpen?.();
+    setOpen(true);
+  };
+  const close = (): void => setOpen(false);
+  const type = (typed: string): void => {
+    setText(typed);
+    setActive(0);
+    open();
+  };
+  const choose = (option: Option | undefined): void => {
+    if (!option) return;
+    setText("");
+    setActive(0);
+    close();
+    onChoose(option);
+  };
+  const move = (to: number): void => {
+    open();
+    setActive(isOpen ? to : 0);
+  };
+  const press = (event: KeyboardEvent, shown: readonly Option[]): void => {
+    const to = moved(event, active, shown.length);
+    if (to !== undefined) move(to);
+    else if (!isOpen) return;
+    else if (event.key === "Enter") choose(shown[active]);
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+  };
+  const found = isOpen ? (options ?? []).filter(finds(text)) : [];
+  return { text, isOpen, active, found, open, close, type, choose, press };
 }
 
 /** Where a key leads; undefined: nowhere. */

@@ -114,17 +114,21 @@ export const SelectField = <T extends string>({
 
 interface CheckFieldProps {
   readonly label: string;
+  readonly hint?: string;
   readonly value: boolean;
   readonly onChange: (value: boolean) => void;
 }
 
-export const CheckField = ({ label, value, onChange }: CheckFieldProps) => (
+export const CheckField = ({ label, hint, value, onChange }: CheckFieldProps) => (
   <label class="row keep">
     <input
       type="checkbox"
       checked={value}
       onChange={({ currentTarget }) => onChange(currentTarget.checked)}
     />
-    {label}
+    <span>
+      {label}
+      {hint && <span class="check-hint">{hint}</span>}
+    </span>
   </label>
 );

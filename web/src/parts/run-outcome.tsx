@@ -14,6 +14,8 @@ import { Waterfall } from "./waterfall.tsx";
 
 /** Until events tell: often at first, since most calls end within a second. */
 const POLL_MS = 400;
+/** What lists the run, as soon as it is ordered. */
+const LISTS = { call: [["calls"]], workflow: [["workflows"], ["workflow-results"]] } as const;
 /** By then an agent would have taken it. */
 const SUSPICIOUS_MS = 15_000;
 
@@ -31,9 +33,8 @@ export function RunOutcome({ kind, run }: RunOutcomeProps) {
   );
   const ended = isEnded(data);
   useEffect(() => {
-    if (!ended) return;
-    setWaiting(false);
-    void invalidate([kind === "call" ? "calls" : "workflows"]);
+    void invalidate(...LISTS[kind]);
+    if (ended) setWaiting(false);
   }, [ended, kind]);
   const elapsed = useElapsed(run.started, !ended && !error);
   return (

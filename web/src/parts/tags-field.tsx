@@ -1,5 +1,6 @@
 // The tags of an object: those it has, each with a button that removes it, and a field for more.
 import { useState } from "preact/hooks";
+import "../styles/tags-field.css";
 import { Field } from "./field.tsx";
 
 interface TagsFieldProps {

@@ -18,6 +18,10 @@ export interface WaterfallRow {
   readonly state?: Tone;
   /** In place of the state's word, such as `200 OK`. */
   readonly word?: string;
+  /** Below the row: why it ended so. */
+  readonly note?: string;
+  /** The pause before it, in milliseconds. */
+  readonly pauseMs?: number;
 }
 
 interface WaterfallProps {
@@ -33,7 +37,10 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
   if (end === 0) return <p class="muted">No call was made, so there is nothing to time.</p>;
   const Row = detailed ? PhaseLines : BarLine;
   return (
-    <figure class="waterfall" aria-label={title}>
+    <figure
+      class={`waterfall ${rows.some(({ state }) => state) && !detailed ? "with-states" : ""}`}
+      aria-label={title}
+    >
       <Scale end={end} />
       <ol>
         {rows.map((row) => (
@@ -53,7 +60,7 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
 
 const Scale = ({ end }: { readonly end: number }) => (
   <div class="line scale" aria-hidden="true">
-    <span />
+    <span class="label" />
     <span class="track">
       {ticksTo(end).map((ms) => (
         <span class="tick" style={{ insetInlineStart: percent(ms, end) }}>
@@ -78,17 +85,34 @@ const Label = ({ label, href, state, word }: WaterfallRow) => (
 );
 
 function BarLine(row: RowProps) {
-  const { offsetMs, timing, end } = row;
+  const { offsetMs, timing, end, state, word, note, pauseMs = 0 } = row;
   const spans = spansOf(timing);
+  const isMade = spans.length > 0;
   return (
     <li class="line">
-      <Label {...row} />
-      <span class="track" aria-hidden="true">
-        {spans.map((span) => (
-          <Bar key={span.phase} span={span} offsetMs={offsetMs} end={end} />
-        ))}
-      </span>
-      <span class="number">{spans.length === 0 ? "–" : formatMs(lengthOf(timing))}</span>
+      <Label {...row} state={undefined} />
+      {state && <State tone={state} {...(word !== undefined && { word })} />}
+      {isMade || !note ? (
+        <span class="track" aria-hidden="true">
+          {pauseMs > 0 && (
+            <span
+              class="pause"
+              title={`Pause: ${formatMs(pauseMs)}`}
+              style={{
+                insetInlineStart: percent(offsetMs - pauseMs, end),
+                width: percent(pauseMs, end),
+              }}
+            />
+          )}
+          {spans.map((span) => (
+            <Bar key={span.phase} span={span} offsetMs={offsetMs} end={end} />
+          ))}
+        </span>
+      ) : (
+        <span class="muted small">{note}</span>
+      )}
+      <span class="number">{isMade ? formatMs(lengthOf(timing)) : "–"}</span>
+      {isMade && note && <span class="note muted small">{note}</span>}
     </li>
   );
 }

@@ -1,0 +1,28 @@
+// The newest run of a workflow that has ended.
+import type { WorkflowResult } from "../../../../src/model/result.ts";
+import type { List } from "../../api.ts";
+import { now } from "../../now.ts";
+import { formatAgo, formatTime } from "../../parts/time.tsx";
+import { useRead } from "../../queries.ts";
+import { isInFlight, RunState } from "./run-state.tsx";
+
+/** The next runs of several deployments may be queued already. */
+const ENOUGH = 5;
+
+export function LastRun({ workflowId }: { readonly workflowId: string }) {
+  const { data, error } = useRead<List<WorkflowResult>>(
+    ["workflow-results", workflowId, "last"],
+    `workflows/${workflowId}/results/?order=desc&limit=${ENOUGH}`,
+  );
+  if (error) return <span class="muted">{error.message}</span>;
+  if (!data) return <span class="muted">…</span>;
+  const run = data.results.find(({ meta }) => !isInFlight(meta)) ?? data.results[0];
+  if (!run) return <span class="muted">Never run</span>;
+  const { start_time, due_time } = run.meta;
+  const time = start_time ?? due_time;
+  return (
+    <a class="last-run" href={`workflow-results/${run.id}`} title={formatTime(time)}>
+      <RunState {...run.meta} /> {formatAgo(time, now())}
+    </a>
+  );
+}

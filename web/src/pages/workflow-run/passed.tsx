@@ -1,0 +1,87 @@
+// What passed between the calls of a run: the requests, with the variables filled in, and cookies.
+import type { Result } from "../../../../src/model/result.ts";
+import type { KeyValue } from "../../../../src/model/fields.ts";
+import type { Workflow } from "../../../../src/model/workflow.ts";
+import { send } from "../../api.ts";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { useQuery } from "../../queries.ts";
+import type { CallNames } from "../workflow/call-names.ts";
+import { nameOfStep } from "./steps-card.tsx";
+import type { WorkflowOutcome } from "../../runs.ts";
+
+interface PassedProps {
+  readonly results: WorkflowOutcome["results"];
+  readonly calls: CallNames;
+  readonly workflow: Workflow | undefined;
+}
+
+export function Passed({ results, calls, workflow }: PassedProps) {
+  const made = results.filter(({ meta }) => meta.result_category !== null);
+  const ids = made.map(({ id }) => id);
+  const { data, error, refetch } = useQuery<readonly Result[]>(
+    ["results", "of-run", ids],
+    ({ signal }) => Promise.all(ids.map((id) => send<Result>("GET", `results/${id}/`, { signal }))),
+    { enabled: ids.length > 0 },
+  );
+  if (ids.length === 0) return null;
+  const isLost =
+    workflow?.workflow.handle_cookies === false &&
+    data?.some(({ response }) => cookiesIn(response?.headers, "set-cookie") > 0);
+  return (
+    <section class="card" aria-labelledby="passed">
+      <h2 id="passed">Requests and cookies</h2>
+      <Fault error={error} retry={refetch} />
+      {!data && !error && <Loading what="the requests" />}
+      {isLost && (
+        <p class="notice warn">
+          Calls received cookies, but the workflow does not carry them to the calls after. If those
+          need them, turn on “Handle cookies” in the workflow.
+        </p>
+      )}
+      {data && <RequestTable results={data} calls={calls} />}
+      <p class="muted small">
+        The values of cookies are masked. The run’s context is not kept: its values show in the
+        requests that use them.
+      </p>
+    </section>
+  );
+}
+
+const RequestTable = ({
+  results,
+  calls,
+}: {
+  readonly results: readonly Result[];
+  readonly calls: CallNames;
+}) => (
+  <div class="scroll-x" role="region" aria-label="Requests and cookies" tabIndex={0}>
+    <table class="requests">
+      <thead>
+        <tr>
+          <th scope="col">Call</th>
+          <th scope="col">Request</th>
+          <th scope="col">Cookies sent</th>
+          <th scope="col">Cookies received</th>
+        </tr>
+      </thead>
+      <tbody>
+        {results.map(({ id, meta, request, response }) => (
+          <tr key={id}>
+            <th scope="row">
+              <a href={`results/${id}`}>{nameOfStep(calls, meta.call_id)}</a>
+            </th>
+            <td class="mono">
+              {request?.method} {request?.url ?? meta.url}
+            </td>
+            <td>{cookiesIn(request?.headers, "cookie") > 0 ? "Yes" : "–"}</td>
+            <td>{cookiesIn(response?.headers, "set-cookie") || "–"}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+/** How many headers of this name there are: each `Set-Cookie` is one cookie. */
+const cookiesIn = (headers: readonly KeyValue[] | undefined, name: string): number =>
+  headers?.filter(({ key }) => key.toLowerCase() === name).length ?? 0;

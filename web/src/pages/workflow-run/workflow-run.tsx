@@ -1,0 +1,131 @@
+// One run of a workflow: its calls on one axis of time, and what passed from call to call.
+import { useEffect, useState } from "preact/hooks";
+import type { Workflow } from "../../../../src/model/workflow.ts";
+import { now } from "../../now.ts";
+import { announce } from "../../parts/announcement.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { formatTime, Time } from "../../parts/time.tsx";
+import { useRead } from "../../queries.ts";
+import "../../styles/workflow.css";
+import { CallText } from "../workflow/call-text.tsx";
+import { useCalls } from "../workflow/call-names.ts";
+import type { CallNames } from "../workflow/call-names.ts";
+import { Passed } from "./passed.tsx";
+import { RunFacts } from "./run-facts.tsx";
+import { isInFlight, RunState, wordOf } from "./run-state.tsx";
+import type { WorkflowOutcome } from "../../runs.ts";
+import { StepsCard } from "./steps-card.tsx";
+
+const SOON_MS = 60_000;
+
+export const WorkflowRun = ({ params }: { readonly params: { readonly id: string } }) => (
+  <RunPage key={params.id} id={params.id} />
+);
+
+function RunPage({ id }: { readonly id: string }) {
+  const { data, error, refetch } = useRun(id);
+  if (!data)
+    return (
+      <>
+        <PageHead title="Run of a workflow" above={{ to: "workflows", name: "Workflows" }} />
+        <Fault error={error} retry={refetch} />
+        {!error && <Loading what="the run" />}
+      </>
+    );
+  return <Run run={data} />;
+}
+
+/** Reads again until the run has ended. */
+function useRun(id: string) {
+  const [everyMs, setEvery] = useState<number>();
+  const read = useRead<WorkflowOutcome>(
+    ["workflow-results", id],
+    `workflows/results/${encodeURIComponent(id)}/`,
+    everyMs === undefined ? {} : { everyMs },
+  );
+  const { data } = read;
+  useEffect(() => {
+    if (!data) return;
+    if (isInFlight(data.meta)) {
+      const waits = new Date(data.meta.due_time).getTime() - now();
+      setEvery(waits > SOON_MS ? 10_000 : 1000);
+    } else if (everyMs !== undefined) {
+      setEvery(undefined);
+      announce(`The run has ended: ${wordOf(data.meta)}`);
+    }
+  }, [data]);
+  return read;
+}
+
+function Run({ run }: { readonly run: WorkflowOutcome }) {
+  const { meta, results } = run;
+  const { data: workflow } = useRead<Workflow>(
+    ["workflows", meta.workflow_id, "plain"],
+    `workflows/${meta.workflow_id}/`,
+  );
+  const ids = isInFlight(meta)
+    ? (workflow?.workflow.call_ids ?? [])
+    : results.map((result) => result.meta.call_id);
+  const calls = useCalls(ids);
+  return (
+    <>
+      <PageHead
+        title={`Run of ${formatTime(meta.start_time ?? meta.due_time)}`}
+        above={{ to: `workflows/${meta.workflow_id}`, name: meta.name }}
+        note={<RunState {...meta} />}
+      />
+      {meta.message && (
+        <div class={meta.result_category === "FAIL" ? "notice fail" : "notice warn"}>
+          {meta.message}
+        </div>
+      )}
+      <RunFacts run={run} />
+      {isInFlight(meta) ? (
+        <Planned dueTime={meta.due_time} callIds={ids} calls={calls} />
+      ) : (
+        <>
+          <StepsCard run={run} calls={calls} />
+          <Passed results={results} calls={calls} workflow={workflow} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The calls that it will make: their results come together, once it has ended. */
+const Planned = ({
+  dueTime,
+  callIds,
+  calls,
+}: {
+  readonly dueTime: string;
+  readonly callIds: readonly string[];
+  readonly calls: CallNames;
+}) => (
+  <section class="card" aria-labelledby="planned" aria-busy="true">
+    <h2 id="planned">Calls to make</h2>
+    <p class="muted">
+      {new Date(dueTime).getTime() > now() ? (
+        <>
+          It is due at <Time at={dueTime} />.
+        </>
+      ) : (
+        "It is under way."
+      )}{" "}
+      The results of its calls appear here as soon as it has ended.
+    </p>
+    <ol class="steps">
+      {callIds.map((id, at) => (
+        <li class="step">
+          <span class="place" aria-hidden="true">
+            {at + 1}
+          </span>
+          <div class="what">
+            <CallText call={calls?.get(id)} />
+          </div>
+        </li>
+      ))}
+    </ol>
+  </section>
+);

@@ -1,0 +1,51 @@
+// The calls that workflows run, by id.
+import type { Call } from "../../../../src/model/call.ts";
+import { ApiError, send, withQuery } from "../../api.ts";
+import type { List } from "../../api.ts";
+import { useQuery } from "../../queries.ts";
+import { isMine, session } from "../../session.ts";
+
+/** The interface's longest page. */
+const PAGE = 1000;
+
+/** Null: a call that the reader may not see. Undefined while they are read. */
+export type CallNames = ReadonlyMap<string, Call | null> | undefined;
+
+/** The calls of these ids; of a call of another owner as far as it is shared. */
+export function useCalls(ids: readonly string[]): CallNames {
+  const asked = [...new Set(ids)].toSorted();
+  return useQuery<CallNames>(["calls", "named", asked], async ({ signal }) => {
+    const read = asked.map(async (id) => [id, await callOf(id, signal)] as const);
+    return new Map(await Promise.all(read));
+  }).data;
+}
+
+async function callOf(id: string, signal: AbortSignal): Promise<Call | null> {
+  try {
+    return await send<Call>("GET", `calls/${encodeURIComponent(id)}/`, { signal });
+  } catch (cause) {
+    if (cause instanceof ApiError && cause.status === 404) return null;
+    throw cause;
+  }
+}
+
+/** Every call that a workflow of the reader may run, by name. Undefined while they are read. */
+export const useRunnableCalls = (enabled: boolean): readonly Call[] | undefined =>
+  useQuery<readonly Call[]>(["calls", "runnable"], ({ signal }) => readRunnable(signal), {
+    enabled,
+  }).data;
+
+async function readRunnable(signal: AbortSignal): Promise<readonly Call[]> {
+  const calls: Call[] = [];
+  let cursor: string | undefined;
+  do {
+    const path = withQuery("calls/", { limit: PAGE, cursor });
+    const { meta, results } = await send<List<Call>>("GET", path, { signal });
+    calls.push(...results.filter(mayRun));
+    cursor = meta.more ? meta.next_cursor : undefined;
+  } while (cursor !== undefined);
+  return calls.toSorted((a, b) => a.meta.name.localeCompare(b.meta.name));
+}
+
+const mayRun = ({ meta, access }: Call): boolean =>
+  isMine(meta) || (access.org && session.value?.org != null);

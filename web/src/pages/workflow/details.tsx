@@ -1,0 +1,72 @@
+// The fields of a workflow beside its calls.
+import { CheckField, TextField } from "../../parts/field.tsx";
+import { TagsField } from "../../parts/tags-field.tsx";
+import { session } from "../../session.ts";
+import type { Draft } from "./draft.ts";
+
+interface DetailsProps {
+  readonly draft: Draft;
+  readonly onChange: (changed: Partial<Draft>) => void;
+  /** What is wrong with the field of this path, such as `meta.name`. */
+  readonly faultAt: (path: string) => string | undefined;
+}
+
+export const Details = ({ draft, onChange, faultAt }: DetailsProps) => (
+  <>
+    <TextField
+      label="Name"
+      value={draft.name}
+      input={{ required: true, maxLength: 200 }}
+      fault={faultAt("meta.name")}
+      onInput={(name) => onChange({ name })}
+    />
+    <TextField
+      label="Description"
+      lines={2}
+      value={draft.description}
+      fault={faultAt("meta.description")}
+      onInput={(description) => onChange({ description })}
+    />
+    <TagsField
+      tags={draft.tags}
+      fault={faultAt("meta.tags")}
+      onChange={(tags) => onChange({ tags })}
+    />
+  </>
+);
+
+export const Behaviour = ({ draft, onChange }: Omit<DetailsProps, "faultAt">) => (
+  <>
+    <CheckField
+      label="Stop on failure"
+      hint="A call that ends with an error response or a connection error ends the run; the calls after it are skipped."
+      value={draft.stopOnFailure}
+      onChange={(stopOnFailure) => onChange({ stopOnFailure })}
+    />
+    <CheckField
+      label="Handle cookies"
+      hint="Cookies that a call receives are sent with the calls after it. Runs share none."
+      value={draft.handleCookies}
+      onChange={(handleCookies) => onChange({ handleCookies })}
+    />
+  </>
+);
+
+export const Sharing = ({ draft, onChange }: Omit<DetailsProps, "faultAt">) => (
+  <>
+    {(session.value?.org != null || draft.isOrg) && (
+      <CheckField
+        label="Share with the organization"
+        hint="Its members see the workflow and its runs, and may run and deploy it."
+        value={draft.isOrg}
+        onChange={(isOrg) => onChange({ isOrg })}
+      />
+    )}
+    <CheckField
+      label="Share with the community"
+      hint="Everyone with a key sees the workflow and its runs, but cannot run it."
+      value={draft.isPublic}
+      onChange={(isPublic) => onChange({ isPublic })}
+    />
+  </>
+);

@@ -1,0 +1,75 @@
+// A workflow while it is edited: what the form holds, and the bodies that it makes.
+import type { Workflow } from "../../../../src/model/workflow.ts";
+
+/** One call of a workflow. The same call may come again, so that its place has a key of its own. */
+export interface Step {
+  readonly key: number;
+  readonly callId: string;
+}
+
+export interface Draft {
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly stopOnFailure: boolean;
+  readonly handleCookies: boolean;
+  readonly isPublic: boolean;
+  readonly isOrg: boolean;
+  readonly steps: readonly Step[];
+}
+
+/** The interface's defaults. */
+export const NEW_DRAFT: Draft = {
+  name: "",
+  description: "",
+  tags: [],
+  stopOnFailure: true,
+  handleCookies: false,
+  isPublic: false,
+  isOrg: false,
+  steps: [],
+};
+
+export const draftOf = ({ meta, access, workflow }: Workflow): Draft => ({
+  name: meta.name,
+  description: meta.description ?? "",
+  tags: meta.tags,
+  stopOnFailure: workflow.stop_on_failure,
+  handleCookies: workflow.handle_cookies,
+  isPublic: access.public,
+  isOrg: access.org,
+  steps: workflow.call_ids.map((callId, key) => ({ key, callId })),
+});
+
+export const bodyOf = (draft: Draft): object => ({
+  meta: {
+    name: draft.name.trim(),
+    description: draft.description.trim() === "" ? null : draft.description,
+    tags: draft.tags,
+  },
+  access: { public: draft.isPublic, org: draft.isOrg },
+  workflow: {
+    call_ids: draft.steps.map(({ callId }) => callId),
+    stop_on_failure: draft.stopOnFailure,
+    handle_cookies: draft.handleCookies,
+  },
+});
+
+/** Whether saving either would store the same. */
+export const isSame = (a: Draft, b: Draft): boolean =>
+  JSON.stringify(bodyOf(a)) === JSON.stringify(bodyOf(b));
+
+export const withStep = (steps: readonly Step[], callId: string): readonly Step[] => [
+  ...steps,
+  { key: 1 + Math.max(-1, ...steps.map(({ key }) => key)), callId },
+];
+
+/** `to` is the place afterwards. */
+export const withStepMoved = (
+  steps: readonly Step[],
+  from: number,
+  to: number,
+): readonly Step[] => {
+  const step = steps[from];
+  return step ? steps.toSpliced(from, 1).toSpliced(to, 0, step) : steps;
+};

@@ -1,0 +1,92 @@
+// A workflow as those see it who may not change it.
+import type { Workflow } from "../../../../src/model/workflow.ts";
+import { Time } from "../../parts/time.tsx";
+import { isMine } from "../../session.ts";
+import { useCalls } from "./call-names.ts";
+import { CallText } from "./call-text.tsx";
+
+export function Reading({ workflow: { meta, access, workflow } }: { readonly workflow: Workflow }) {
+  const calls = useCalls(workflow.call_ids);
+  return (
+    <>
+      {!isMine(meta) && (
+        <p class="notice">
+          {meta.owner} shares this workflow {access.public ? "with everyone" : "with you"}. Only{" "}
+          {meta.owner} may change it.
+        </p>
+      )}
+      <div class="workflow-form">
+        <section class="card calls" aria-labelledby="workflow-calls">
+          <h2 id="workflow-calls">Calls in order</h2>
+          {workflow.call_ids.length === 0 && (
+            <p class="muted">It has no calls yet: a run ends as not able to run.</p>
+          )}
+          <ol class="steps">
+            {workflow.call_ids.map((id, at) => (
+              <li class="step">
+                <span class="place" aria-hidden="true">
+                  {at + 1}
+                </span>
+                <div class="what">
+                  <CallText call={calls?.get(id)} />
+                </div>
+              </li>
+            ))}
+          </ol>
+        </section>
+        <section class="card" aria-labelledby="workflow-details">
+          <h2 id="workflow-details">Details</h2>
+          <Facts workflow={{ meta, access, workflow }} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+const Facts = ({
+  workflow: { meta, access, workflow },
+}: {
+  readonly workflow: Omit<Workflow, "id">;
+}) => (
+  <dl class="facts">
+    <div>
+      <dt>Stop on failure</dt>
+      <dd>{workflow.stop_on_failure ? "Yes" : "No"}</dd>
+    </div>
+    <div>
+      <dt>Cookies</dt>
+      <dd>{workflow.handle_cookies ? "Carried" : "Not carried"}</dd>
+    </div>
+    <div>
+      <dt>Owner</dt>
+      <dd>{meta.owner}</dd>
+    </div>
+    <div>
+      <dt>Shared with</dt>
+      <dd>{sharedWith(access)}</dd>
+    </div>
+    <div>
+      <dt>Tags</dt>
+      <dd class="row">
+        {meta.tags.length === 0 ? "–" : meta.tags.map((tag) => <span class="tag">{tag}</span>)}
+      </dd>
+    </div>
+    <div>
+      <dt>Created</dt>
+      <dd>
+        <Time at={meta.created} />
+      </dd>
+    </div>
+    <div>
+      <dt>Last change</dt>
+      <dd>
+        <Time at={meta.last_update} />
+      </dd>
+    </div>
+  </dl>
+);
+
+function sharedWith({ org, public: isPublic }: Workflow["access"]): string {
+  if (isPublic) return "the community";
+  return org ? "the organization" : "nobody";
+}

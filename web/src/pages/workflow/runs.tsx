@@ -1,0 +1,119 @@
+// The runs of a workflow, newest first.
+import { useState } from "preact/hooks";
+import type { WorkflowResult } from "../../../../src/model/result.ts";
+import { withQuery } from "../../api.ts";
+import { useList } from "../../lists.ts";
+import { nameOfLocation, useLocations } from "../../locations.tsx";
+import type { Place } from "../../locations.tsx";
+import { SelectField } from "../../parts/field.tsx";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { formatMs } from "../../parts/number.ts";
+import { Time } from "../../parts/time.tsx";
+import { durationOf, formatCounts } from "../workflow-run/run.ts";
+import { RunState } from "../workflow-run/run-state.tsx";
+
+const PAGE = 25;
+
+const OUTCOMES = [
+  { value: "", name: "Any" },
+  { value: "PASS", name: "Passed" },
+  { value: "WARNING", name: "Warning" },
+  { value: "FAIL", name: "Failed" },
+  { value: "NONE", name: "No call counted" },
+] as const;
+
+type Outcome = (typeof OUTCOMES)[number]["value"];
+
+export function Runs({ workflowId }: { readonly workflowId: string }) {
+  const [category, setCategory] = useState<Outcome>("");
+  const [location_id, setLocation] = useState("");
+  const places = useLocations();
+  const query = { order: "desc", limit: PAGE, category, location_id };
+  const list = useList<WorkflowResult>(
+    ["workflow-results", workflowId, query],
+    withQuery(`workflows/${workflowId}/results/`, query),
+  );
+  const { rows, error, refetch } = list;
+  const isFiltered = category !== "" || location_id !== "";
+  return (
+    <section class="card" aria-labelledby="workflow-runs">
+      <header>
+        <h2 id="workflow-runs">Runs</h2>
+        <div class="row filters">
+          <SelectField
+            label="Outcome"
+            value={category}
+            choices={[...OUTCOMES]}
+            onChange={setCategory}
+          />
+          <SelectField
+            label="Location"
+            value={location_id}
+            choices={[
+              { value: "", name: "All" },
+              ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
+            ]}
+            onChange={setLocation}
+          />
+        </div>
+      </header>
+      <Fault error={error} retry={refetch} />
+      {!rows && !error && <Loading what="runs" />}
+      {rows?.length === 0 && (
+        <p class="muted">
+          {isFiltered
+            ? "No run is like this."
+            : "No runs yet. Run it now to see each call, or deploy it to run on a schedule."}
+        </p>
+      )}
+      {rows && rows.length > 0 && <RunTable runs={rows} places={places} />}
+      <MoreButton list={list} />
+    </section>
+  );
+}
+
+const RunTable = ({
+  runs,
+  places,
+}: {
+  readonly runs: readonly WorkflowResult[];
+  readonly places: readonly Place[];
+}) => (
+  <div class="scroll-x">
+    <table class="runs">
+      <thead>
+        <tr>
+          <th scope="col">Started</th>
+          <th scope="col">Outcome</th>
+          <th scope="col">Calls</th>
+          <th scope="col" class="number">
+            Duration
+          </th>
+          <th scope="col">Location</th>
+          <th scope="col">Started by</th>
+          <th scope="col">Message</th>
+        </tr>
+      </thead>
+      <tbody>
+        {runs.map(({ id, meta, counts }) => (
+          <tr key={id}>
+            <td>
+              <a href={`workflow-results/${id}`}>
+                <Time at={meta.start_time ?? meta.due_time} />
+              </a>
+            </td>
+            <td>
+              <RunState {...meta} />
+            </td>
+            <td>{formatCounts(counts)}</td>
+            <td class="number">{formatMs(durationOf(meta))}</td>
+            <td>{nameOfLocation(places, meta.location_id)}</td>
+            <td>{meta.trigger === "MANUAL" ? "Run now" : "Schedule"}</td>
+            <td class="message">{meta.message ?? <span class="muted">–</span>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

@@ -1,0 +1,105 @@
+// A workflow: its calls in order, its settings, and its runs. Its owner changes it here.
+import { useLocation } from "preact-iso";
+import type { Workflow as StoredWorkflow } from "../../../../src/model/workflow.ts";
+import { sendVersioned } from "../../api.ts";
+import type { Versioned } from "../../api.ts";
+import { DeleteButton } from "../../parts/delete-button.tsx";
+import { Deployments } from "../../parts/deploy.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { RunNow } from "../../parts/run-now.tsx";
+import { invalidate, useQuery } from "../../queries.ts";
+import { has, isMine, session } from "../../session.ts";
+import "../../styles/workflow.css";
+import { Editor } from "./editor.tsx";
+import { Reading } from "./reading.tsx";
+import { Runs } from "./runs.tsx";
+
+const ABOVE = { to: "workflows", name: "Workflows" };
+
+const pathOf = (page: string): string => new URL(page, document.baseURI).pathname;
+
+export function NewWorkflow() {
+  const { route } = useLocation();
+  return (
+    <>
+      <PageHead
+        title="New workflow"
+        above={ABOVE}
+        note="Calls run from top to bottom, each after the one before it has ended."
+      />
+      {has("EDITOR") ? (
+        <Editor stored={undefined} onSaved={({ id }) => route(pathOf(`workflows/${id}`), true)} />
+      ) : (
+        <p class="notice">Your key only reads: a workflow needs a key of level EDITOR.</p>
+      )}
+    </>
+  );
+}
+
+export const Workflow = ({ params }: { readonly params: { readonly id: string } }) => (
+  <WorkflowPage key={params.id} id={params.id} />
+);
+
+function WorkflowPage({ id }: { readonly id: string }) {
+  const path = `workflows/${encodeURIComponent(id)}/`;
+  const { data, error, refetch } = useQuery<Versioned<StoredWorkflow>>(
+    ["workflows", id],
+    ({ signal }) => sendVersioned<StoredWorkflow>("GET", path, { signal }),
+  );
+  if (!data)
+    return (
+      <>
+        <PageHead title="Workflow" above={ABOVE} />
+        <Fault error={error} retry={refetch} />
+        {!error && <Loading what="the workflow" />}
+      </>
+    );
+  return <Loaded stored={data} onChanged={refetch} />;
+}
+
+function Loaded({
+  stored,
+  onChanged,
+}: {
+  readonly stored: Versioned<StoredWorkflow>;
+  readonly onChanged: () => unknown;
+}) {
+  const { route } = useLocation();
+  const { id, meta, access } = stored.object;
+  const target = { kind: "workflow", id, name: meta.name } as const;
+  const mayChange = has("EDITOR") && isMine(meta);
+  return (
+    <>
+      <PageHead title={meta.name} above={ABOVE} note={meta.description}>
+        {mayChange && (
+          <DeleteButton
+            what={`the workflow “${meta.name}”`}
+            path={`workflows/${id}/`}
+            consequence="Its deployments are deleted too, and its runs are no longer shown. Its calls stay."
+            onDeleted={async () => {
+              route(pathOf("workflows"), true);
+              await invalidate(["workflows"], ["deployments"]);
+            }}
+          />
+        )}
+      </PageHead>
+      {mayChange ? (
+        <Editor stored={stored} onSaved={onChanged} />
+      ) : (
+        <Reading workflow={stored.object} />
+      )}
+      {(mayRun(meta, access) || isMine(meta)) && (
+        <div class="columns">
+          {mayRun(meta, access) && <RunNow {...target} />}
+          <Deployments {...target} />
+        </div>
+      )}
+      <Runs workflowId={id} />
+    </>
+  );
+}
+
+/** The members of an organization run what is shared with it; the community never does. */
+const mayRun = ({ owner }: StoredWorkflow["meta"], access: StoredWorkflow["access"]): boolean =>
+  has("EDITOR") && (isMine({ owner }) || (access.org && session.value?.org != null));

@@ -1,0 +1,174 @@
+// The workflows, each with its last run.
+import { useState } from "preact/hooks";
+import type { Deployment } from "../../../../src/model/deployment.ts";
+import type { Workflow } from "../../../../src/model/workflow.ts";
+import type { List } from "../../api.ts";
+import { useList } from "../../lists.ts";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { useRead } from "../../queries.ts";
+import { has, isMine } from "../../session.ts";
+import "../../styles/workflow.css";
+import { LastRun } from "../workflow-run/last-run.tsx";
+import { inWords } from "../../frequency.ts";
+
+export function Workflows() {
+  const list = useList<Workflow>(["workflows", "list"], "workflows/");
+  const [text, setText] = useState("");
+  const { rows, error } = list;
+  const found = rows?.filter(finds(text));
+  return (
+    <>
+      <PageHead title="Workflows" note="API calls that run one after another.">
+        {has("EDITOR") && (
+          <a class="button primary" href="workflows/new">
+            New workflow
+          </a>
+        )}
+      </PageHead>
+      <Fault error={error} retry={list.refetch} />
+      {!rows && !error && <Loading what="workflows" />}
+      {rows?.length === 0 && <NoWorkflows />}
+      {rows && found && rows.length > 0 && (
+        <section class="card" aria-label="Workflows">
+          <header>
+            <Search text={text} onInput={setText} />
+            <span class="muted small" role="status">
+              {text === "" ? count(rows.length) : `${found.length} of ${count(rows.length)}`}
+              {list.hasMore && ", and more below"}
+            </span>
+          </header>
+          {found.length > 0 ? (
+            <WorkflowTable workflows={found} />
+          ) : (
+            <p class="muted">No workflow has these words in its name, description or tags.</p>
+          )}
+          <MoreButton list={list} />
+        </section>
+      )}
+    </>
+  );
+}
+
+const count = (workflows: number): string =>
+  workflows === 1 ? "1 workflow" : `${workflows} workflows`;
+
+const finds =
+  (text: string) =>
+  ({ meta: { name, description, tags, owner } }: Workflow): boolean => {
+    const whole = [name, description ?? "", owner, ...tags].join("\n").toLowerCase();
+    return text
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => whole.includes(word));
+  };
+
+const NoWorkflows = () => (
+  <Empty title="No workflows yet">
+    <p>
+      A workflow runs several calls one after another, as a user does: sign in, search, buy. Cookies
+      can pass from call to call, and a failure can end the run, so that you see which step breaks.
+    </p>
+    {has("EDITOR") ? (
+      <div class="row">
+        <a class="button primary" href="workflows/new">
+          New workflow
+        </a>
+        <a class="button" href="calls">
+          See the calls it can run
+        </a>
+      </div>
+    ) : (
+      <p>Your key only reads: ask somebody with an EDITOR key for one.</p>
+    )}
+  </Empty>
+);
+
+const Search = ({
+  text,
+  onInput,
+}: {
+  readonly text: string;
+  readonly onInput: (text: string) => void;
+}) => (
+  <input
+    class="search"
+    type="search"
+    aria-label="Search the workflows"
+    placeholder="Search by name or tag"
+    value={text}
+    onInput={({ currentTarget }) => onInput(currentTarget.value)}
+  />
+);
+
+function WorkflowTable({ workflows }: { readonly workflows: readonly Workflow[] }) {
+  const { data } = useRead<List<Deployment>>(["deployments", "mine"], "deployments/?limit=1000");
+  const deployments = Map.groupBy(data?.results ?? [], ({ deployment }) => deployment.target_id);
+  return (
+    <div class="scroll-x">
+      <table class="workflows">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Last run</th>
+            <th scope="col" class="number">
+              Calls
+            </th>
+            <th scope="col">Stops on failure</th>
+            <th scope="col">Carries cookies</th>
+            <th scope="col">Deployed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {workflows.map((workflow) => (
+            <WorkflowRow
+              key={workflow.id}
+              workflow={workflow}
+              deployments={deployments.get(workflow.id) ?? []}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const WorkflowRow = ({
+  workflow: { id, meta, workflow },
+  deployments,
+}: {
+  readonly workflow: Workflow;
+  readonly deployments: readonly Deployment[];
+}) => (
+  <tr>
+    <td class="name">
+      <a href={`workflows/${id}`}>{meta.name}</a>
+      {!isMine(meta) && <span class="muted small"> shared by {meta.owner}</span>}
+      {meta.description && <div class="muted small description">{meta.description}</div>}
+      {meta.tags.length > 0 && (
+        <div class="row">
+          {meta.tags.map((tag) => (
+            <span class="tag">{tag}</span>
+          ))}
+        </div>
+      )}
+    </td>
+    <td>
+      <LastRun workflowId={id} />
+    </td>
+    <td class="number">{workflow.call_ids.length}</td>
+    <td>{workflow.stop_on_failure ? "Yes" : "No"}</td>
+    <td>{workflow.handle_cookies ? "Yes" : "No"}</td>
+    <td class="deployed">
+      {deployments.length === 0 ? <span class="muted">–</span> : runs(deployments)}
+    </td>
+  </tr>
+);
+
+/** `every 5 min`, or `every 5 min, every hour`. */
+const runs = (deployments: readonly Deployment[]): string =>
+  [...new Set(deployments.map(({ deployment }) => deployment.frequency))]
+    .toSorted((a, b) => a - b)
+    .map(inWords)
+    .join(", ") + (deployments.length > 1 ? ` (${deployments.length} deployments)` : "");
