@@ -89,12 +89,8 @@ function Loaded({
       ) : (
         <Reading workflow={stored.object} />
       )}
-      {(mayRun(meta, access) || isMine(meta)) && (
-        <div class="columns">
-          {mayRun(meta, access) && <RunNow {...target} />}
-          <Deployments {...target} />
-        </div>
-      )}
+      {mayRun(meta, access) && <RunNow {...target} />}
+      {(mayRun(meta, access) || isMine(meta)) && <Deployments {...target} />}
       <Runs workflowId={id} />
     </>
   );
