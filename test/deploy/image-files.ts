@@ -1,7 +1,7 @@
 // Lays out the files of the image as deploy/Dockerfile says, without building it: what each stage
 // copies and makes, above an empty base image.
 import { execFileSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, matchesGlob, resolve } from "node:path";
 import type { Instruction, Stage } from "./dockerfile.ts";
 
@@ -57,6 +57,7 @@ function copy(
     if (stage === undefined) throw new Error(`COPY --from=${from}: no stage before has this name`);
     const path = join(stage, source);
     // Links: both stages are here for a moment only.
+    mkdirSync(dirname(to(path)), { recursive: true });
     execFileSync("cp", ["-rlT", path, to(path)]);
   }
 }
@@ -97,6 +98,14 @@ type Effect = (root: string, cwd: string, words: readonly string[]) => void;
 /** What the commands of RUN do to the files; those of the base image do not count. */
 const COMMANDS: readonly (readonly [command: RegExp, effect: Effect])[] = [
   [/^npm ci --omit=dev /, (_, cwd) => installProductionPackages(join(cwd, "node_modules"))],
+  [
+    /^npm ci --ignore-scripts /,
+    (_, cwd) => symlinkSync(resolve("node_modules"), join(cwd, "node_modules")),
+  ],
+  [
+    /^npm run --silent build$/,
+    (_, cwd) => void execFileSync("npm", ["run", "--silent", "build"], { cwd }),
+  ],
   [/^chmod -R (\S+) \.$/, (_, cwd, [mode = ""]) => void execFileSync("chmod", ["-R", mode, cwd])],
   [
     /^install (-d -o \d+ -g \d+ -m \d+) (\/\S+)$/,

@@ -43,13 +43,15 @@ describe("the image's files in an empty root", () => {
     layOutImage(stages, root, join(folder, "stages"));
   });
 
-  it("are the program and its production packages, readable by every user", () => {
+  it("are the program, its pages and its production packages, readable by every user", () => {
     expect(readdirSync(root).toSorted()).toEqual(["app", "data"]);
     expect(readdirSync(join(root, "app")).toSorted()).toEqual([
       "node_modules",
       "package.json",
       "src",
+      "web",
     ]);
+    expect(readdirSync(join(root, "app/web"))).toEqual(["dist"]);
     const packages = readdirSync(join(root, "app/node_modules"));
     // A package that the program needs, too, is none of development alone.
     for (const name of Object.keys(manifest.devDependencies).filter(isDevelopmentAlone))
@@ -86,6 +88,7 @@ describe("the image's files in an empty root", () => {
       const client = httpClient(`http://127.0.0.1:${port}`, key);
       await until(async () => expect(await passedCalls(client)).not.toEqual([]));
       expect(await runToEnd(sandbox, health)).toEqual({ code: 0, output: "ready\n" });
+      await expectPages(`http://127.0.0.1:${port}/`);
       expectConfined(pid() as number);
     } finally {
       const running = pid();
@@ -95,6 +98,15 @@ describe("the image's files in an empty root", () => {
     expect((await stdout).match(/"level":"(warn|error|fatal)".*/g)).toBeNull();
   });
 });
+
+/** Fails unless a browser would get a page there, and the script that it starts with. */
+async function expectPages(url: string): Promise<void> {
+  const page = await fetch(url, { headers: { accept: "text/html" } });
+  const html = await page.text();
+  expect([page.status, html]).toEqual([200, expect.stringContaining("<title>Sonde</title>")]);
+  const [, script = ""] = /<script[^>]+src="([^"]+)"/.exec(html) ?? [];
+  expect((await fetch(new URL(script, url))).status).toBe(200);
+}
 
 /** The demo's calls that have a result. */
 async function passedCalls(client: ReturnType<typeof httpClient>): Promise<readonly string[]> {
