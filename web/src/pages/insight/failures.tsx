@@ -119,32 +119,34 @@ export const WorstHours = ({ report: { worst_hours } }: ReportProps) => (
     {worst_hours.length === 0 ? (
       <p class="muted">No call was made.</p>
     ) : (
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Hour from</th>
-            <th scope="col" class="number">
-              Passed
-            </th>
-            <th scope="col" class="number">
-              Average time
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {worst_hours.map(({ time, made, passed, mean_test_length }) => (
-            <tr key={time}>
-              <td>
-                <Time at={time} />
-              </td>
-              <td class="number">
-                {formatCount(passed)} of {formatCount(made)}
-              </td>
-              <td class="number">{formatMs(mean_test_length)}</td>
+      <div class="scroll-x">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Hour from</th>
+              <th scope="col" class="number">
+                Passed
+              </th>
+              <th scope="col" class="number">
+                Average time
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {worst_hours.map(({ time, made, passed, mean_test_length }) => (
+              <tr key={time}>
+                <td>
+                  <Time at={time} />
+                </td>
+                <td class="number">
+                  {formatCount(passed)} of {formatCount(made)}
+                </td>
+                <td class="number">{formatMs(mean_test_length)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     )}
   </section>
 );
