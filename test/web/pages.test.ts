@@ -1,6 +1,6 @@
 // What holds for every page: accessible, its own size, its own requests, and nothing that users or
 // targets write runs.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Page } from "playwright-core";
 import { keepPicture } from "../support/browser.ts";
 import { BIDI, MARKER, MARKUP, SCRIPT_URL, unbroken } from "../support/hostile-text.ts";
@@ -33,7 +33,7 @@ beforeAll(async () => {
     args: ["serve", "--demo"],
     env: { SONDE_EGRESS_ALLOW: target.authority },
   });
-  await expect.poll(pages.sonde.stdout, { timeout: 100_000 }).toMatch(HISTORY_IS_THERE);
+  await vi.waitFor(() => expect(pages.sonde.stdout()).toMatch(HISTORY_IS_THERE), 100_000);
 }, 150_000);
 
 afterAll(async () => {
