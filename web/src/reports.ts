@@ -1,9 +1,8 @@
-// Reports and their statistics as the interface answers with them, and what follows from them.
+// The statistics of reports: what the interface answers with, and how rows compare.
 import { parseInstant } from "../../src/model/instant.ts";
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
 import type { AdvancedStat, Stat } from "../../src/model/stat.ts";
-import { send, withQuery } from "./api.ts";
 import { formatMs, formatPercent } from "./parts/number.ts";
 
 /** What a report may be looked at by. */
@@ -33,48 +32,6 @@ export interface StatGroup {
   readonly rows: readonly StatRow[];
   readonly totals: readonly ReportEntry[];
 }
-
-interface ReportStats {
-  readonly meta: { readonly more: boolean; readonly next_cursor: string };
-  readonly groups: readonly StatGroup[];
-}
-
-/** Every group of a report, in the period that contains `time`. */
-export async function readGroups(
-  id: string,
-  { kind, type, time }: { readonly kind: PeriodKind; readonly type: string; readonly time: number },
-  signal: AbortSignal,
-): Promise<readonly StatGroup[]> {
-  const groups: StatGroup[] = [];
-  let cursor: string | undefined;
-  do {
-    const before = new Date(time).toISOString();
-    const path = withQuery(`reports/${encodeURIComponent(id)}/stats/`, {
-      kind,
-      type,
-      before,
-      limit: 1,
-      cursor,
-    });
-    const page = await send<ReportStats>("GET", path, { signal });
-    groups.push(...page.groups);
-    cursor = page.meta.more ? page.meta.next_cursor : undefined;
-  } while (cursor !== undefined);
-  return groups;
-}
-
-/** The file that the interface makes of a period of a report; below the interface's path. */
-export const exportPath = (
-  id: string,
-  {
-    kind,
-    type,
-    from,
-    to,
-    format,
-  }: Readonly<Record<"kind" | "type" | "from" | "to" | "format", string>>,
-): string =>
-  withQuery(`reports/${encodeURIComponent(id)}/export`, { kind, type, from, to, format });
 
 /** By which the rows of a group can be compared. */
 export const MEASURES = {

@@ -20,7 +20,9 @@ import { session } from "../../session.ts";
 import "../../styles/insights.css";
 import { RankedCalls } from "./ranked-calls.tsx";
 
+/** Of the demo, whose history is still being made, they come one after another. */
 const EMPTY_EVERY_MS = 5000;
+const EVERY_MS = 60_000;
 
 interface View {
   readonly kind: InsightKind;
@@ -48,7 +50,7 @@ export function Insights() {
   const { data, error, refetch } = useRead<Ranking>(
     ["insights", "rank", asked],
     withQuery("insights/rank/", asked),
-    isEmpty ? { everyMs: EMPTY_EVERY_MS } : {},
+    { everyMs: isEmpty ? EMPTY_EVERY_MS : EVERY_MS },
   );
   const none = data?.results.length === 0;
   useEffect(() => setEmpty(none), [none]);

@@ -5,7 +5,7 @@ import { urlOf } from "../../api.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { dayOf, wordOf } from "../../periods.ts";
-import { exportPath } from "../../reports.ts";
+import { exportPath } from "../../report-stats.ts";
 import type { ReportPeriod } from "../../reports.ts";
 
 const FORMATS = [

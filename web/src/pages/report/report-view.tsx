@@ -8,7 +8,8 @@ import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { nameOfPeriod } from "../../periods.ts";
 import { invalidate, useQuery } from "../../queries.ts";
-import { readGroups, viewedPeriod } from "../../reports.ts";
+import { readGroups } from "../../report-stats.ts";
+import { viewedPeriod } from "../../reports.ts";
 import type { ReportPeriod, StatGroup } from "../../reports.ts";
 import { Export } from "./export.tsx";
 import { ReportControls } from "./report-controls.tsx";
@@ -26,7 +27,7 @@ export function ReportView({ report, mayChange }: ReportViewProps) {
   const { kind, start, type } = period;
   const { data, error, refetch } = useQuery<readonly StatGroup[]>(
     ["reports", id, "stats", kind, type, start],
-    ({ signal }) => readGroups(id, { kind, type, time: start }, signal),
+    ({ signal }) => readGroups(id, period, signal),
   );
   const hasRows = groups.some(({ rows }) => rows.length > 0);
   return (

@@ -1,0 +1,274 @@
+// Insights and reports in a real browser, on a history that is made beside the service.
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { keepPicture } from "../support/browser.ts";
+import { MARKER, MARKUP } from "../support/hostile-text.ts";
+import { expectAccessible, startPages } from "../support/pages.ts";
+import { startSonde } from "../support/process.ts";
+
+interface Ranked {
+  readonly id: string;
+  readonly insights_id: string;
+  readonly api_name: string;
+  readonly score: number;
+  readonly results: readonly (readonly [string, number])[];
+}
+
+const WIDE = { viewport: { width: 1280, height: 800 } };
+
+let pages: Awaited<ReturnType<typeof startPages>>;
+
+beforeAll(async () => {
+  pages = await startPages();
+});
+
+afterAll(() => pages[Symbol.asyncDispose]());
+
+async function run(...args: readonly string[]): Promise<void> {
+  const env = { SONDE_DATA_DIR: pages.sonde.dataDir };
+  await using command = startSonde(args, { env });
+  expect(await command.exited, command.stderr()).toEqual({ code: 0, signal: null });
+}
+
+/** Four calls at two locations for ten weeks, of which eight are closed and whole, and their scores. */
+async function makeHistory(): Promise<void> {
+  const size = ["--calls", "4", "--locations", "2", "--weeks", "10", "--frequency", "720"];
+  await run("simulate", ...size);
+  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+  const from = day(Date.now() - 75 * 86_400_000);
+  await run("insights", "compute", "--from", from, "--to", day(Date.now()));
+}
+
+const rankOf = async (query: string): Promise<readonly Ranked[]> => {
+  const { results } = await pages.client.send<{ results: Ranked[] }>(
+    "GET",
+    `/insights/rank/?${query}`,
+  );
+  return results;
+};
+
+const texts = async (page: Page, selector: string): Promise<string[]> =>
+  (await page.locator(selector).allInnerTexts()).map((text) => text.trim());
+
+/** No part of the page is beyond the screen's edge. */
+const expectFits = async (page: Page): Promise<void> =>
+  expect(
+    await page.evaluate("document.documentElement.scrollWidth - innerWidth"),
+  ).toBeLessThanOrEqual(0);
+
+async function lookAt(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await expectAccessible(page);
+    await keepPicture(page, `${name}-${colorScheme}`);
+  }
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expectFits(page);
+  await expectAccessible(page);
+  await keepPicture(page, `${name}-narrow`);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+/** The numbers of a text: a minus sign and a decimal point belong to them. */
+const numbersOf = (text: string): number[] =>
+  [...text.matchAll(/−?\d+(?:\.\d+)?/g)].map(([found]) => Number(found.replace("−", "-")));
+
+it(
+  "scores are ranked, and a report explains its score by parts that add up",
+  { timeout: 180_000 },
+  async () => {
+    const { page, faults, requested } = await pages.open("/insights", WIDE);
+    await page.getByRole("heading", { name: "No week is scored yet" }).waitFor();
+    await lookAt(page, "insights-empty");
+    await makeHistory();
+    // The page looks again by itself.
+    const ranked = await rankOf("weekly=1");
+    expect(ranked.map(({ results }) => results.length)).toEqual([8, 8, 8, 8]);
+    await page.getByRole("row", { name: ranked[0]?.api_name ?? "" }).waitFor();
+    await page.reload();
+    await page.getByRole("row", { name: ranked[0]?.api_name ?? "" }).waitFor();
+    expect(await texts(page, ".ranking .name a")).toEqual(ranked.map(({ api_name }) => api_name));
+    expect(await texts(page, ".ranking td.score")).toEqual(
+      ranked.map(({ score }) => String(score)),
+    );
+    for (const { api_name, results } of ranked) {
+      const row = page.getByRole("row", { name: api_name });
+      const said = await row.getByRole("img").getAttribute("aria-label");
+      expect(said?.split(", ").map((bar) => Number(bar.split(": ")[1]))).toEqual(
+        results.map(([, score]) => score),
+      );
+    }
+    await lookAt(page, "insights");
+    await page.getByRole("radio", { name: "Worst first" }).check({ force: true });
+    await expect
+      .poll(() => texts(page, ".ranking .name a"))
+      .toEqual(ranked.toReversed().map(({ api_name }) => api_name));
+
+    // The worst one, explained.
+    const worst = ranked.at(-1) as Ranked;
+    await page.getByRole("link", { name: worst.api_name }).click();
+    await page.getByRole("heading", { name: `How ${worst.score} came about` }).waitFor();
+    const points = await texts(page, ".score-points figcaption > .row");
+    const [kept = 0, ...costs] = points.flatMap(numbersOf);
+    expect(kept).toBe(worst.score);
+    expect(costs.reduce((left, cost) => left + cost, 999)).toBe(worst.score);
+    const [equation = ""] = await texts(page, ".equation");
+    const factors = numbersOf(equation.slice(equation.lastIndexOf("999")));
+    const product = factors.slice(0, 4).reduce((whole, factor) => whole * factor, 1);
+    expect(Math.abs(product - worst.score)).toBeLessThan(1);
+    const bars = page.locator(".score-history li");
+    expect(await bars.locator(".value").allInnerTexts()).toEqual(
+      worst.results.map(([, score]) => String(score)),
+    );
+    await page.locator("summary", { hasText: "CONNECTION_ERROR" }).click();
+    const href = await page.locator("details a").first().getAttribute("href");
+    await pages.client.send("GET", `/${href}/`);
+    await lookAt(page, "insight");
+
+    // What moved: the parts of both reports agree with it. The first one has none before it here.
+    const { change, parts } = await pages.client.send("GET", `/insights/${worst.insights_id}/`);
+    const before = await pages.client.send("GET", `/insights/${String(change?.["insights_id"])}/`);
+    const moved = await texts(page, ".score-parts .moved");
+    for (const [at, name] of ["availability", "outliers", "consistency"].entries()) {
+      const now = Number(parts?.[name]?.["points"]);
+      const then = Number(before["parts"]?.[name]?.["points"]);
+      const by = now === then ? "as in the week before" : `${Math.abs(now - then)} point`;
+      expect(moved[at]).toContain(by);
+    }
+    await bars.nth(6).click();
+    await page.getByRole("heading", { name: `How ${worst.results[6]?.[1]} came about` }).waitFor();
+
+    // By months, of which the demo has two.
+    await page.getByRole("navigation").getByRole("link", { name: "Insights" }).click();
+    await page.getByRole("radio", { name: "Monthly" }).check({ force: true });
+    const monthly = await rankOf("");
+    await expect
+      .poll(() => texts(page, ".ranking td.score"))
+      .toEqual(monthly.map(({ score }) => String(score)));
+    await page.getByRole("link", { name: monthly[0]?.api_name ?? "" }).click();
+    await page.getByRole("heading", { name: `How ${monthly[0]?.score} came about` }).waitFor();
+    expect(await bars.count()).toBe(8);
+    expect(faults).toEqual([]);
+    expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
+  },
+);
+
+const csvOf = async (page: Page): Promise<readonly string[]> => {
+  await page.getByRole("button", { name: "Export" }).click();
+  const downloading = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download" }).click();
+  const text = await readFile(await (await downloading).path(), "utf8");
+  await page.getByRole("button", { name: "Close" }).click();
+  return text.trimEnd().split("\r\n");
+};
+
+it(
+  "a report is made, looked at by periods, exported, printed, changed and deleted",
+  { timeout: 180_000 },
+  async () => {
+    const { client } = pages;
+    const { page, faults } = await pages.open("/reports", WIDE);
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    await page.getByRole("heading", { name: "No reports yet" }).waitFor();
+    await keepPicture(page, "reports-empty");
+    const [first, second] = await rankOf("weekly=1");
+    if (!first || !second) throw new Error("the history has four calls");
+
+    // Without a name it is refused, in the words of the interface.
+    await page.getByRole("link", { name: "New report" }).click();
+    await button("Create the report").click();
+    await page.getByRole("alert").getByText("meta.name: ").waitFor();
+    await keepPicture(page, "report-fault");
+    await page.getByLabel("Name", { exact: true }).fill(MARKUP);
+    const groupName = page.getByLabel("Name of the group");
+    await groupName.fill("=1+1");
+    const addTo = async (group: string, call: string, location: number): Promise<void> => {
+      await page.getByLabel(`Location of new rows in ${group}`).selectOption({ index: location });
+      await page.getByRole("combobox", { name: `Add a call to ${group}` }).fill(call);
+      await page.getByRole("option", { name: call }).click();
+    };
+    await addTo("=1+1", first.api_name, 2);
+    await addTo("=1+1", second.api_name, 2);
+    await button("Add a group").click();
+    await groupName.nth(1).fill(MARKUP);
+    await addTo(MARKUP, first.api_name, 3);
+    await lookAt(page, "report-form");
+    await button("Create the report").click();
+    await page.getByRole("heading", { name: MARKUP, level: 1 }).waitFor();
+    const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    expect(await client.send("GET", `/reports/${id}/`)).toMatchObject({
+      groups: [
+        { name: "=1+1", rows: [{ call_id: first.id }, { call_id: second.id }] },
+        { name: MARKUP, rows: [{ call_id: first.id }] },
+      ],
+    });
+
+    // The week before: the numbers of the interface, side by side.
+    await page.getByRole("button", { name: "The week before" }).click();
+    await expect.poll(() => texts(page, ".mark")).toHaveLength(2);
+    const before = (await texts(page, ".steps strong"))[0]?.split(" ")[2] ?? "";
+    const { groups } = await client.send<{
+      groups: { rows: { stats: { adv_stat: { p95: number } }[] }[] }[];
+    }>("GET", `/reports/${id}/stats/?kind=WEEK&type=COMPLETE&limit=1&before=${before}`);
+    const p95 = groups[0]?.rows.map(({ stats }) => stats[0]?.adv_stat.p95 ?? 0) ?? [];
+    const shown = (await texts(page, ".side-by-side tbody td.by")).slice(0, 2);
+    expect(shown.map((text) => Number.parseFloat(text))).toEqual(
+      p95.map((ms) => (ms >= 1000 ? expect.closeTo(ms / 1000, 2) : expect.closeTo(ms, 0))),
+    );
+    const [best] = await texts(page, ".side-by-side .call:has(.mark.best) a");
+    expect(best).toBe((p95[0] ?? 0) < (p95[1] ?? 0) ? first.api_name : second.api_name);
+    await lookAt(page, "report");
+    const lines = await csvOf(page);
+    expect(lines[0]).toMatch(/^group,call_id,name,location_id,time,count,/);
+    expect(lines).toHaveLength(4);
+    expect(lines[1]).toMatch(new RegExp(`^'=1\\+1,${first.id},`));
+    expect(lines[1]).toContain(`${before}T00:00:00Z`);
+
+    await page.emulateMedia({ media: "print" });
+    for (const hidden of ["Delete", "Export", "Edit"])
+      expect(await page.getByText(hidden, { exact: true }).isVisible()).toBe(false);
+    await keepPicture(page, "report-print");
+    await page.emulateMedia({ media: "screen" });
+    await page.getByRole("radio", { name: "Year" }).check({ force: true });
+    await page.getByText(/^\d{4}$/).waitFor();
+
+    // A reader may look, and is offered no more.
+    const { api_key } = await client.send("POST", "/api_keys/", { access_level: "VIEWER" });
+    const reader = await pages.open(`/reports/${id}`, { key: String(api_key) });
+    await reader.page.locator(".side-by-side").first().waitFor();
+    expect(await reader.page.getByRole("button", { name: "Delete" }).count()).toBe(0);
+    expect(await reader.page.getByRole("link", { name: "Edit" }).count()).toBe(0);
+
+    // A change of somebody else is not lost.
+    await page.getByRole("link", { name: "Edit", exact: true }).click();
+    await button(`Move ${MARKUP} up`).click();
+    await button(`Remove ${second.api_name} at ${await locationAt(page, 1)}`).click();
+    await client.send("PUT", `/reports/${id}/`, { meta: { description: "Changed elsewhere" } });
+    await button("Save").click();
+    await page.getByRole("alert").filter({ hasText: "If-Match" }).waitFor();
+    await page.reload();
+    await button(`Move ${MARKUP} up`).click();
+    await button("Save").click();
+    await page.getByText("Changed elsewhere").waitFor();
+    await expect
+      .poll(() => texts(page, ".report h2"))
+      .toEqual([MARKUP, "=1+1"].map((name) => name));
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("heading", { name: "No reports yet" }).waitFor();
+    expect(await page.evaluate(`globalThis.${MARKER}`)).toBeUndefined();
+    expect([...faults, ...reader.faults]).toEqual([]);
+  },
+);
+
+/** The name of the location of a row of the first group. */
+const locationAt = async (page: Page, row: number): Promise<string> => {
+  const [first = ""] = await page
+    .locator(".draft-rows li")
+    .nth(row)
+    .locator("option:checked")
+    .allInnerTexts();
+  return first.trim();
+};

@@ -1,0 +1,45 @@
+// Reads the statistics of reports, and says where their exports are.
+import { send, withQuery } from "./api.ts";
+import type { ReportPeriod, StatGroup } from "./reports.ts";
+
+interface ReportStats {
+  readonly meta: { readonly more: boolean; readonly next_cursor: string };
+  readonly groups: readonly StatGroup[];
+}
+
+/** Every group of a report, in one period. */
+export async function readGroups(
+  id: string,
+  { kind, type, start }: Pick<ReportPeriod, "kind" | "type" | "start">,
+  signal: AbortSignal,
+): Promise<readonly StatGroup[]> {
+  const groups: StatGroup[] = [];
+  let cursor: string | undefined;
+  do {
+    const before = new Date(start).toISOString();
+    const path = withQuery(`reports/${encodeURIComponent(id)}/stats/`, {
+      kind,
+      type,
+      before,
+      limit: 1,
+      cursor,
+    });
+    const page = await send<ReportStats>("GET", path, { signal });
+    groups.push(...page.groups);
+    cursor = page.meta.more ? page.meta.next_cursor : undefined;
+  } while (cursor !== undefined);
+  return groups;
+}
+
+/** The file that the interface makes of a period of a report; below the interface's path. */
+export const exportPath = (
+  id: string,
+  {
+    kind,
+    type,
+    from,
+    to,
+    format,
+  }: Readonly<Record<"kind" | "type" | "from" | "to" | "format", string>>,
+): string =>
+  withQuery(`reports/${encodeURIComponent(id)}/export`, { kind, type, from, to, format });
