@@ -71,7 +71,7 @@ export function observeRequests(
     const route = request.routeOptions.url ?? "unknown";
     const { requests, durations } = instrumentsOf(method, route, String(status));
     requests.inc();
-    durations.observe(duration_ms / 1000);
+    if (!request.routeOptions.config.isLasting) durations.observe(duration_ms / 1000);
     const reason = REASONS[status];
     if (reason !== undefined) metrics.rejections.inc({ reason });
     const key_id = request.principal?.key_id;

@@ -10,6 +10,7 @@ import type { Store } from "../store/store.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { createBudgets } from "./budgets.ts";
 import type { Limits } from "./budgets.ts";
+import { createEvents } from "./events.ts";
 import { createExports } from "./exports.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import {
@@ -24,6 +25,7 @@ import { acceptJsonBodies } from "./http/json-body.ts";
 import { createCursors } from "./http/paging.ts";
 import { trustedProxies } from "./http/proxies.ts";
 import { serveEndpoint } from "./http/serve-endpoint.ts";
+import { endUnused } from "./http/unused-connections.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
@@ -34,6 +36,7 @@ import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
 import { deploymentEndpoints } from "./routes/deployments.ts";
 import { environmentEndpoints } from "./routes/environment.ts";
+import { eventEndpoints } from "./routes/events.ts";
 import { exportEndpoints } from "./routes/exports.ts";
 import { histogramEndpoints } from "./routes/histogram.ts";
 import { insightEndpoints } from "./routes/insights.ts";
@@ -69,6 +72,7 @@ export interface ApiConfig extends PagesConfig {
   readonly limits: Limits;
   /** How long a session of the pages lasts that is not used. */
   readonly sessionIdleMs: number;
+  readonly maxEventStreams: number;
 }
 
 export interface ApiDeps {
@@ -103,6 +107,7 @@ export function createApi(deps: ApiDeps): Api {
   const cursors = createCursors(config.cursorKey);
   const budgets = createBudgets(config.limits);
   const exports = createExports();
+  const events = createEvents({ ...config, store, clock, log });
   const endpoints = [
     callEndpoints,
     callRunEndpoints,
@@ -118,11 +123,12 @@ export function createApi(deps: ApiDeps): Api {
     reportEndpoints,
     reportStatEndpoints,
     exportEndpoints,
+    eventEndpoints,
     insightEndpoints,
     locationEndpoints,
     apiKeyEndpoints,
     sessionEndpoints,
-  ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets, exports }));
+  ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets, exports, events }));
   const stopping = new AbortController();
   const app = createServer(deps, endpoints, stopping.signal);
   let address: string | undefined;
@@ -184,6 +190,7 @@ function createServer(
   });
   app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
   acceptJsonBodies(app);
+  endUnused(app);
   prettyPrintOnDemand(app);
   serveStart(app, config, servePages(app, config));
   serveDocumentation(app, endpoints, config);

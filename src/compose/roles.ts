@@ -224,6 +224,7 @@ async function apiOf(parts: HubParts): Promise<Api> {
       publicUrl: config.publicUrl,
       tokenInQuery: config.tokenInQuery,
       sessionIdleMs: sessionIdleMs(config),
+      maxEventStreams: config.maxEventStreams,
       cursorKey: createHmac("sha256", masterKeyOf(config, dataDir)).update("cursor").digest(),
       version: VERSION,
       limits: {

@@ -6,6 +6,7 @@ import { LocationId } from "../model/location.ts";
 import { createValidator } from "../model/validate.ts";
 import { CLIENT_SETTINGS } from "./client-settings.ts";
 import { DATABASE_SETTINGS } from "./database-settings.ts";
+import { PAGE_SETTINGS } from "./page-settings.ts";
 import { TRACING_SETTINGS } from "./tracing-settings.ts";
 import { METRICS_SETTINGS } from "./metrics-settings.ts";
 import { NATS_SETTINGS } from "./nats-settings.ts";
@@ -93,13 +94,7 @@ export const SETTINGS = {
     allowed: "an http:// or https:// URL without user, query and fragment",
     parse: baseUrl,
   }),
-  sessionIdleMinutes: setting({
-    env: "SONDE_SESSION_IDLE",
-    default: "720",
-    meaning: "Minutes after which a session of the web pages ends that is not used",
-    allowed: "a whole number from 5 to 43200",
-    parse: integer(5, 43_200),
-  }),
+  ...PAGE_SETTINGS,
   dataDir: setting({
     env: "SONDE_DATA_DIR",
     default: ".sonde",

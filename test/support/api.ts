@@ -121,6 +121,7 @@ export async function startApi({
       port: 0,
       tokenInQuery: true,
       sessionIdleMs: 43_200_000,
+      maxEventStreams: 500,
       maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",

@@ -148,6 +148,7 @@ function startApi(
       port: 0,
       tokenInQuery: false,
       sessionIdleMs: 43_200_000,
+      maxEventStreams: 500,
       maxConnections: 100,
       cursorKey: randomBytes(32),
       version: "0.0.0",

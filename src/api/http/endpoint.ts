@@ -7,6 +7,7 @@ import type { Dispatcher } from "../../dispatch/dispatch.ts";
 import type { Store } from "../../store/store.ts";
 import type { Budgets } from "../budgets.ts";
 import type { Audit } from "../change.ts";
+import type { Events } from "../events.ts";
 import type { Exports } from "../exports.ts";
 import type { Cursors } from "./paging.ts";
 import type { Parameters, Values } from "./parameters.ts";
@@ -22,6 +23,7 @@ export interface EndpointDeps {
   readonly cursors: Cursors;
   readonly budgets: Budgets;
   readonly exports: Exports;
+  readonly events: Events;
 }
 
 /** The names behind the colons of a path. */
@@ -39,6 +41,8 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
   readonly body: unknown;
   /** The secret of the session that it came with; undefined where it came with a key. */
   readonly session: string | undefined;
+  /** Of the last event that the caller has, in its header. */
+  readonly lastEventId: string | undefined;
   /** Aborted when the caller leaves or the server stops. */
   readonly ended: AbortSignal;
   /** Identifies the list that this request pages through: path, filters and caller. */
@@ -82,6 +86,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly acceptsCode?: boolean;
   /** Pages ask for it by themselves, so it does not keep a session open. */
   readonly inBackground?: boolean;
+  /** Its answers last as long as their callers like: their durations say nothing. */
+  readonly lasting?: boolean;
   readonly query?: P;
   readonly body?: TSchema;
   /** "of the answer": the handler returns a `Reply`. */

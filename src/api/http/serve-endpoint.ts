@@ -20,6 +20,10 @@ import type { StreamedAnswer } from "./streamed-answer.ts";
 export const API_PREFIX = "/api/2";
 
 declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The durations of its answers say nothing. */
+    isLasting?: boolean;
+  }
   interface FastifyRequest {
     /** Who asks, once authenticated. */
     principal: Principal;
@@ -45,6 +49,7 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
       app.route({
         method,
         url: `${API_PREFIX}${path}`,
+        config: { isLasting: endpoint.lasting ?? false },
         // Before the body: a caller without a key need not send it, and we need not parse it.
         async onRequest(request) {
           Object.assign(request, await serving.authenticate(request, endpoint));
@@ -65,6 +70,9 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         },
       });
 }
+
+const textOf = (header: string | string[] | undefined): string | undefined =>
+  header === undefined ? undefined : String(header);
 
 const toReply = ({ status = 200 }: Endpoint, answer: unknown): Reply =>
   status === "of the answer" ? (answer as Reply) : { status, answer };
@@ -95,6 +103,7 @@ function toApiRequest(
     query: values,
     body,
     session: request.session,
+    lastEventId: textOf(headers["last-event-id"]),
     get scope() {
       return scopeOf(endpoint, params, values, principal);
     },

@@ -10,8 +10,9 @@ import type { Logger } from "../../runtime/logger.ts";
 /** An answer that is sent while it is made, as fast as the caller takes it. */
 export interface StreamedAnswer {
   readonly contentType: string;
-  /** Letters, digits, `-` and `.`. */
-  readonly filename: string;
+  /** For an answer to be saved: letters, digits, `-` and `.`. */
+  readonly filename?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Ends early, with its `finally`, when the caller leaves or the server stops. */
   readonly text: () => AsyncGenerator<string>;
 }
@@ -31,7 +32,7 @@ export interface Sending {
 }
 
 export async function sendStreamed(
-  { contentType, filename, text }: StreamedAnswer,
+  { contentType, filename, headers = {}, text }: StreamedAnswer,
   request: FastifyRequest,
   reply: FastifyReply,
   { log, ended, stalledAfterMs }: Sending,
@@ -54,7 +55,9 @@ export async function sendStreamed(
   if (stream.errored && !ended.aborted) throw stream.errored;
   isSent = true;
   reply.raw.setTimeout(stalledAfterMs, () => reply.raw.destroy());
-  reply.type(contentType).header("content-disposition", `attachment; filename="${filename}"`);
+  reply.type(contentType).headers(headers);
+  if (filename !== undefined)
+    reply.header("content-disposition", `attachment; filename="${filename}"`);
   if (method !== "HEAD") return reply.send(stream);
   stream.destroy();
   return reply.send(Readable.from([]));

@@ -1,0 +1,135 @@
+// What is recorded, for those who listen: read from the store by one loop for all, and only while
+// somebody listens.
+import { canRead } from "../model/access.ts";
+import type { Owned, Principal } from "../model/access.ts";
+import { TooManyError } from "../model/errors.ts";
+import type { RecordedBatch, RecordedOutcome, RecordedPlace } from "../model/recorded.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Store } from "../store/store.ts";
+import { BATCHES_AT_ONCE, createFeed } from "./event-feed.ts";
+import { keyOfSession } from "./sessions.ts";
+
+const STREAMS_OF_A_KEY = 20;
+const RETRY_AFTER_SECONDS = 10;
+/** For how long the rights to a call are not asked again. */
+const RIGHTS_KEPT_MS = 5000;
+const RIGHTS_KEPT = 50_000;
+
+export interface EventsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** At a time, in all. */
+  readonly maxEventStreams: number;
+  readonly sessionIdleMs: number;
+}
+
+export type Events = ReturnType<typeof createEvents>;
+
+/** A listener. */
+export interface Listening {
+  /** At first, the newest that was recorded. */
+  readonly place: RecordedPlace;
+  readonly stop: () => void;
+}
+
+export function createEvents(options: EventsOptions) {
+  const { store, clock } = options;
+  const places = createPlaces(options.maxEventStreams);
+  const rights = createRights(options);
+  const feed = createFeed(options);
+  return {
+    /** Throws `too_many`. */
+    async listen({ key_id }: Principal): Promise<Listening> {
+      const release = places.take(key_id);
+      try {
+        const leave = await feed.enter();
+        const stop = (): void => {
+          leave();
+          release();
+        };
+        return { place: feed.newest(), stop };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    /** The batch with this number; undefined where it is unknown, or gone. */
+    find: (seq: number): Promise<RecordedBatch | undefined> => store.recorded.find(seq),
+    /** What follows a place; empty where nothing does within `ms`, or once `ended` is aborted. */
+    async next(
+      place: RecordedPlace,
+      ms: number,
+      ended: AbortSignal,
+    ): Promise<readonly RecordedBatch[]> {
+      const known = feed.after(place);
+      if (!known) return store.recorded.after(place, BATCHES_AT_ONCE);
+      if (known.length > 0) return known;
+      const waiting = new AbortController();
+      const signal = AbortSignal.any([ended, waiting.signal]);
+      await Promise.race([feed.arrival(), clock.pause(ms, signal).catch(() => undefined)]);
+      waiting.abort();
+      return feed.after(place) ?? [];
+    },
+    readable: rights,
+    /** Whether the key is still active, and the session open. */
+    async holds({ key_id }: Principal, session: string | undefined): Promise<boolean> {
+      const use = { idleMs: options.sessionIdleMs, isUse: false };
+      const found =
+        session === undefined
+          ? await store.apiKeys.find(key_id)
+          : await keyOfSession(store, session, use);
+      return found !== undefined;
+    },
+  };
+}
+
+function createPlaces(maxStreams: number) {
+  const held: string[] = [];
+  return {
+    /** Returns what gives the place back. Throws `too_many`. */
+    take(keyId: string): () => void {
+      const own = held.filter((each) => each === keyId).length;
+      if (own >= STREAMS_OF_A_KEY)
+        throw full(`${own} event streams of this key are open, which is the most of a key`);
+      if (held.length >= maxStreams)
+        throw full(
+          `${held.length} event streams are open, which is the most of this process (SONDE_MAX_EVENT_STREAMS)`,
+        );
+      held.push(keyId);
+      return () => void held.splice(held.indexOf(keyId), 1);
+    },
+  };
+}
+
+const full = (message: string): TooManyError => new TooManyError(message, RETRY_AFTER_SECONDS);
+
+/** Who may hear of what: whoever may read the results of the call, or of the workflow. */
+function createRights({ store, clock }: EventsOptions) {
+  let owned = new Map<string, { readonly sharing: Owned | undefined; readonly until: number }>();
+  const targetOf = ({ call_id, workflow_id }: RecordedOutcome): string =>
+    call_id ?? workflow_id ?? "";
+
+  async function learn(ids: readonly string[]): Promise<void> {
+    const now = clock.monotonic();
+    const missing = [...new Set(ids)].filter((id) => (owned.get(id)?.until ?? 0) <= now);
+    if (missing.length === 0) return;
+    const found = await store.recorded.sharing(missing);
+    if (owned.size + missing.length > RIGHTS_KEPT) owned = new Map();
+    for (const id of missing)
+      owned.set(id, { sharing: found.get(id), until: now + RIGHTS_KEPT_MS });
+  }
+
+  /** Tells of each outcome whether the reader may read it. */
+  return async (
+    reader: Principal,
+    outcomes: readonly RecordedOutcome[],
+  ): Promise<(outcome: RecordedOutcome) => boolean> => {
+    await learn(outcomes.map(targetOf));
+    return (outcome) => {
+      const sharing = owned.get(targetOf(outcome))?.sharing;
+      return sharing !== undefined && canRead(reader, sharing);
+    };
+  };
+}

@@ -1,0 +1,53 @@
+// What is recorded, as it is recorded: server-sent events.
+import { Id, LocationRef, Timestamp, nullable } from "../../model/fields.ts";
+import { RESULT_CODES } from "../../model/result.ts";
+import { Type } from "../../model/type.ts";
+import { eventStream } from "../event-stream.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { text } from "../http/parameters.ts";
+import type { StreamedAnswer } from "../http/streamed-answer.ts";
+
+const EventSchema = named(
+  "RecordedEvent",
+  Type.Object({
+    result_id: Id,
+    call_id: nullable(Id, { description: "null in the event `workflow_result`" }),
+    workflow_id: nullable(Id),
+    workflow_result_id: nullable(Id),
+    location_id: LocationRef,
+    deployment_id: nullable(Id),
+    result: Type.Enum([...RESULT_CODES]),
+    result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
+    time: Timestamp,
+    latency: nullable(Type.Integer({ description: "milliseconds", examples: [120] })),
+    is_late: Type.Boolean({ description: "it replaces a result MISSED" }),
+  }),
+);
+
+export const eventEndpoints = ({ events, clock }: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "streamEvents",
+    methods: ["GET"],
+    path: "/events/",
+    tag: "Results",
+    summary: "Follow what is recorded, as server-sent events",
+    description:
+      "An event `result` for each result of an API Call whose results you may read, and `workflow_result` for each run of a Workflow that you may read, within about a second. A stream goes on after the event that the header `Last-Event-ID` or `last_event_id` names, for up to ten minutes; after that it begins with an event `gap`: read again what you show. It ends when the key is revoked or the session is over, and does not keep a session open. Results of calls that were due more than a day ago make no events.",
+    level: "VIEWER",
+    inBackground: true,
+    lasting: true,
+    query: { last_event_id: text("`id` of the last event that you have", "") },
+    answer: EventSchema,
+    // The `data` of an event: OpenAPI 3.1 has no words for a stream.
+    media: { "text/event-stream": { schema: EventSchema, example: (of: unknown) => of } },
+    async handle({ principal, session, query, lastEventId, ended }): Promise<StreamedAnswer> {
+      const lastId = lastEventId ?? query.last_event_id;
+      return {
+        contentType: "text/event-stream; charset=utf-8",
+        headers: { "x-accel-buffering": "no" }, // nginx would keep events back
+        text: () => eventStream({ events, clock, principal, session, lastId, ended }),
+      };
+    },
+  }),
+];

@@ -1,0 +1,21 @@
+// The settings of the web pages.
+import { integer } from "./setting-values.ts";
+import { setting } from "./setting.ts";
+
+export const PAGE_SETTINGS = {
+  sessionIdleMinutes: setting({
+    env: "SONDE_SESSION_IDLE",
+    default: "720",
+    meaning: "Minutes after which a session of the web pages ends that is not used",
+    allowed: "a whole number from 5 to 43200",
+    parse: integer(5, 43_200),
+  }),
+  maxEventStreams: setting({
+    env: "SONDE_MAX_EVENT_STREAMS",
+    default: "500",
+    meaning:
+      "Maximum open event streams of a process that serves the API; further ones get 429. An open page has one",
+    allowed: "a whole number from 1 to 100000",
+    parse: integer(1, 100_000),
+  }),
+} as const;

@@ -1,0 +1,259 @@
+// Server-sent events, on both databases: who hears what, and that nothing is lost in between.
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createCall, create, startApi } from "../support/api.ts";
+import type { Caller, TestApi } from "../support/api.ts";
+import { listen } from "../support/event-source.ts";
+import type { EventListener } from "../support/event-source.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
+import type { Outcome } from "../support/runs.ts";
+import { storeKinds } from "../support/stores.ts";
+
+/** With a listener on a port of its own. */
+async function startListening(options: Parameters<typeof startApi>[0] = {}) {
+  const api = await startApi(options);
+  await api.api.start();
+  const url = `${api.api.address()}/api/2/events/`;
+  return {
+    ...api,
+    url,
+    hear: ({ key }: Caller = api.ann, lastId?: string): Promise<EventListener> =>
+      listen(url, {
+        authorization: `Bearer ${key}`,
+        ...(lastId !== undefined && { "last-event-id": lastId }),
+      }),
+  };
+}
+
+async function record(
+  { store }: Pick<TestApi, "store">,
+  target_ids: readonly string[],
+  outcome: Outcome = {},
+): Promise<string[]> {
+  const due_time = systemClock.now();
+  const runs = target_ids.map((target_id) => aRun({ target_id, due_time }));
+  await store.pendingRuns.insert(runs);
+  await store.results.record(runs.map((run) => aReport(run, outcome)));
+  return runs.map(({ result_id }) => result_id);
+}
+
+const idsIn = ({ events }: EventListener): unknown[] => events.map(({ data }) => data["result_id"]);
+
+describe.each(storeKinds)("events on %s", (storeKind) => {
+  it("say what became of a run, as soon as it is recorded", async () => {
+    await using api = await startListening({ storeKind });
+    const { id } = await createCall(api);
+    await using ann = await api.hear();
+    const [result_id] = await record(api, [id], { result: "HTTP_SERVER_ERROR" });
+    const [event] = await ann.until(1);
+    expect(event).toMatchObject({
+      event: "result",
+      data: {
+        result_id,
+        call_id: id,
+        workflow_id: null,
+        workflow_result_id: null,
+        location_id: "local",
+        deployment_id: "deployment",
+        result: "HTTP_SERVER_ERROR",
+        result_category: "FAIL",
+        time: expect.stringMatching(/^\d{4}-.*Z$/),
+        latency: 120,
+        is_late: false,
+      },
+    });
+  });
+
+  it("reach those who may read the call's results, and no one else", async () => {
+    await using api = await startListening({ storeKind });
+    const [bob, colleague, own] = [
+      await api.caller("bob"),
+      await api.caller("eve", "shop"),
+      await api.caller("ann", "shop"),
+    ];
+    const hidden = await createCall(api);
+    const open = await createCall(api, { access: { settings: false, results: true } });
+    const settingsOnly = await createCall(api, { access: { settings: true, results: false } });
+    const ofOrg = await createCall(api, { access: { org: true } }, own);
+    const calls = [hidden, settingsOnly, ofOrg, open].map(({ id }) => id);
+    await using heardByAnn = await api.hear();
+    await using heardByBob = await api.hear(bob);
+    await using heardByColleague = await api.hear(colleague);
+    const [a, b, c, d] = await record(api, calls);
+    await heardByAnn.until(3);
+    expect(idsIn(heardByAnn)).toEqual([a, b, d]);
+    await heardByColleague.until(2);
+    expect(idsIn(heardByColleague)).toEqual([c, d]);
+    await heardByBob.until(1);
+    expect(idsIn(heardByBob)).toEqual([d]);
+    for (const [listener, id] of [
+      [api.ann, ofOrg.id],
+      [bob, settingsOnly.id],
+    ] as const) {
+      const answer = await api.send({ path: `/calls/${id}/results/`, as: listener });
+      expect(answer.status, "the list of results decides alike").toBe(404);
+    }
+  });
+
+  it("tell of a workflow's run to those who may read the workflow", async () => {
+    await using api = await startListening({ storeKind });
+    const bob = await api.caller("bob");
+    const call = await createCall(api);
+    const workflow = await create(api, "/workflows/", {
+      meta: { name: "w" },
+      workflow: { call_ids: [call.id] },
+      access: { public: true },
+    });
+    await using heard = await api.hear(bob);
+    const run = aRun({
+      target_id: workflow.id,
+      target_kind: "workflow",
+      call_ids: [call.id],
+      due_time: systemClock.now(),
+    });
+    await api.store.pendingRuns.insert([run]);
+    await api.store.results.record([aWorkflowReport(run)]);
+    expect(await heard.until(1)).toMatchObject([
+      { event: "workflow_result", data: { workflow_id: workflow.id, call_id: null } },
+    ]);
+  });
+
+  it("go on exactly where a listener was cut off, also within a batch", async () => {
+    await using api = await startListening({ storeKind });
+    const { id } = await createCall(api);
+    const first = await (async () => {
+      await using ann = await api.hear();
+      const ids = await record(api, [id, id, id]);
+      await ann.until(3);
+      return { ids, lastIds: ann.events.map((event) => event.id) };
+    })();
+    const missed = [await record(api, [id]), await record(api, [id])].flat();
+    await using again = await api.hear(api.ann, first.lastIds[1]);
+    await again.until(3);
+    expect(idsIn(again)).toEqual([first.ids[2], ...missed]);
+    const byQuery = await listen(`${api.url}?last_event_id=${first.lastIds[2]}`, {
+      authorization: `Bearer ${api.ann.key}`,
+    });
+    await using _ = byQuery;
+    await byQuery.until(2);
+    expect(idsIn(byQuery)).toEqual(missed);
+    const later = await record(api, [id]);
+    await again.until(4);
+    expect(idsIn(again).slice(3)).toEqual(later);
+  });
+
+  it("say that there is a gap where the id is gone, or none of ours", async () => {
+    await using api = await startListening({ storeKind });
+    const { id } = await createCall(api);
+    const lastId = await (async () => {
+      await using ann = await api.hear();
+      await record(api, [id]);
+      await ann.until(1);
+      return ann.lastId();
+    })();
+    await record(api, [id]);
+    // On PostgreSQL, until transactions of other tests have ended.
+    await expect
+      .poll(async () => {
+        await api.store.recorded.prune(0);
+        return api.store.recorded.find(Number(lastId.split("-")[0]));
+      })
+      .toBeUndefined();
+    for (const unknown of [lastId, "999999-1", "nonsense"]) {
+      await using again = await api.hear(api.ann, unknown);
+      expect(await again.until(1)).toMatchObject([{ event: "gap" }]);
+      const next = await record(api, [id]);
+      await again.until(2);
+      expect(idsIn(again).slice(1)).toEqual(next);
+    }
+  });
+
+  it("come all, and in order, to a listener who falls behind what is kept in memory", async () => {
+    await using api = await startListening({ storeKind });
+    const { id } = await createCall(api);
+    await using ahead = await api.hear();
+    await record(api, [id]);
+    const lastId = (await ahead.until(1))[0]?.id;
+    const ids: string[] = [];
+    for (let batch = 0; batch < 12; batch += 1)
+      ids.push(
+        ...(await record(
+          api,
+          Array.from({ length: 500 }, () => id),
+        )),
+      );
+    await ahead.until(1 + ids.length);
+    await using again = await api.hear(api.ann, lastId);
+    await again.until(ids.length);
+    expect(idsIn(again)).toEqual(ids);
+  });
+});
+
+describe("an event stream", () => {
+  it("has a comment while nothing happens, and ends when its key is revoked", async () => {
+    const clock = createManualClock(systemClock.now());
+    await using api = await startListening({ clock });
+    const bob = await api.caller("bob");
+    await using heard = await api.hear(bob);
+    await expect.poll(() => clock.waiting().length).toBeGreaterThan(0);
+    await expect
+      .poll(async () => {
+        await clock.advance(15_000);
+        return heard.lines.filter((line) => line.startsWith(": ")).length;
+      })
+      .toBeGreaterThan(0);
+    await api.store.apiKeys.revoke(bob.key_id, null, clock.now());
+    await expect
+      .poll(async () => {
+        await clock.advance(15_000);
+        return Promise.race([heard.ended, Promise.resolve("open")]);
+      })
+      .toBe("ended");
+  });
+
+  it("does not keep its session open, and ends with it", async () => {
+    const clock = createManualClock(systemClock.now());
+    const sessionIdleMs = 300_000;
+    await using api = await startListening({ clock, config: { sessionIdleMs } });
+    const opened = await api.send({ method: "POST", path: "/session/" });
+    const [cookie = ""] = String(opened.headers["set-cookie"]).split(";");
+    await clock.advance(120_000);
+    await using heard = await listen(api.url, { cookie });
+    await expect
+      .poll(async () => {
+        await clock.advance(15_000);
+        return Promise.race([heard.ended, Promise.resolve("open")]);
+      })
+      .toBe("ended");
+    await expect(listen(api.url, { cookie })).rejects.toThrow("401");
+  });
+
+  it("ends at once when the API stops", async () => {
+    await using api = await startListening();
+    await using heard = await api.hear();
+    const began = performance.now();
+    await api.api.stop();
+    await heard.ended;
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+
+  it("is refused beyond the number of a key and of the process, until another ends", async () => {
+    await using api = await startListening({ config: { maxEventStreams: 21 } });
+    const bob = await api.caller("bob");
+    await using stack = new AsyncDisposableStack();
+    for (let n = 0; n < 20; n += 1) stack.use(await api.hear());
+    await expect(api.hear()).rejects.toThrow(
+      '429 {"error_msg":"20 event streams of this key are open, which is the most of a key',
+    );
+    const ofBob = await api.hear(bob);
+    await expect(api.hear(bob)).rejects.toThrow("(SONDE_MAX_EVENT_STREAMS)");
+    await ofBob[Symbol.asyncDispose]();
+    await expect.poll(() => api.hear(bob).then((each) => stack.use(each))).toBeDefined();
+  });
+
+  it("needs a key", async () => {
+    await using api = await startListening();
+    await expect(listen(api.url, {})).rejects.toThrow("401");
+  });
+});

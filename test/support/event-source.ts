@@ -1,0 +1,78 @@
+// A listener to server-sent events, as a program is one.
+import { expect } from "vitest";
+
+export interface ServerEvent {
+  readonly event: string;
+  readonly id: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface EventListener extends AsyncDisposable {
+  readonly events: readonly ServerEvent[];
+  /** The newest id, of events and of none. */
+  readonly lastId: () => string;
+  /** Comments and names of fields, in their order. */
+  readonly lines: readonly string[];
+  /** Resolves once the server has ended the stream, or broken it. */
+  readonly ended: Promise<"ended" | "broken">;
+  /** Waits for so many events in all. */
+  readonly until: (count: number) => Promise<readonly ServerEvent[]>;
+}
+
+/** Resolves once the stream is open, and says where it is. Rejects with the answer otherwise. */
+export async function listen(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<EventListener> {
+  const leaving = new AbortController();
+  const response = await fetch(url, { headers, signal: leaving.signal });
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const events: ServerEvent[] = [];
+  const lines: string[] = [];
+  let lastId = "";
+  const ended = read();
+  await expect.poll(() => lastId).not.toBe("");
+  return {
+    events,
+    lines,
+    ended,
+    lastId: () => lastId,
+    async until(count) {
+      await expect.poll(() => events.length).toBe(count);
+      return events;
+    },
+    async [Symbol.asyncDispose]() {
+      leaving.abort();
+      await ended;
+    },
+  };
+
+  async function read(): Promise<"ended" | "broken"> {
+    let text = "";
+    try {
+      for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += part;
+        const blocks = text.split("\n\n");
+        text = blocks.pop() ?? "";
+        blocks.forEach(take);
+      }
+      return "ended";
+    } catch {
+      return "broken";
+    }
+  }
+
+  function take(block: string): void {
+    const fields = new Map<string, string>();
+    for (const line of block.split("\n")) {
+      lines.push(line);
+      const [name = "", value = ""] = line.split(/: (.*)/s);
+      fields.set(name, value);
+    }
+    lastId = fields.get("id") ?? lastId;
+    const data = fields.get("data");
+    if (data !== undefined)
+      events.push({ event: fields.get("event") ?? "message", id: lastId, data: JSON.parse(data) });
+  }
+}
