@@ -5,6 +5,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { defineConfig } from "vite";
 import type { Plugin } from "vite";
 
+const SONDE = "http://127.0.0.1:8080";
+
 const COMPRESSED = /\.(?:js|css|svg)$/;
 
 const compressed = (): Plugin => ({
@@ -30,4 +32,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   plugins: [compressed()],
+  // For `npx vite -c web/vite.config.ts`: pages as they are written, over a Sonde that runs here.
+  server: { proxy: { "/api": SONDE, "/docs": SONDE } },
 });
