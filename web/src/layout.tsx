@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcement } from "./parts/announcement.tsx";
+import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
 import { isLocalTime } from "./parts/time.tsx";
 import { session, signOut } from "./session.ts";
@@ -119,6 +120,7 @@ function SideFooter() {
   const { owner, org, access_level } = session.value ?? {};
   return (
     <footer>
+      <Live />
       <label class="field">
         Theme
         <select

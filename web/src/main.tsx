@@ -1,6 +1,7 @@
 // Starts the pages.
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { startEvents } from "./events.ts";
 import { readSession } from "./session.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -10,4 +11,5 @@ import { applyTheme } from "./theme.ts";
 applyTheme();
 // Where Sonde does not answer, the pages say so themselves.
 await readSession().catch(() => undefined);
+startEvents();
 render(<App />, document.querySelector("#app") as Element);

@@ -1,0 +1,113 @@
+// What is recorded, as it happens: pages hear of it, and what they show is read again.
+import { effect, signal } from "@preact/signals";
+import type { ResultCategory, ResultCode } from "../../src/model/result.ts";
+import { urlOf, withQuery } from "./api.ts";
+import { queries } from "./queries.ts";
+import { session } from "./session.ts";
+
+export interface RecordedEvent {
+  readonly result_id: string;
+  /** Null: of the run of a workflow as a whole. */
+  readonly call_id: string | null;
+  readonly workflow_id: string | null;
+  readonly workflow_result_id: string | null;
+  readonly location_id: string;
+  readonly deployment_id: string | null;
+  readonly result: ResultCode;
+  readonly result_category: ResultCategory | null;
+  readonly time: string;
+  /** Milliseconds. */
+  readonly latency: number | null;
+  readonly is_late: boolean;
+}
+
+/** Whether the pages hear of what happens; `off`: nobody looks, or nobody is signed in. */
+export const liveState = signal<"off" | "live" | "reconnecting">("off");
+
+const READ_AGAIN_EVERY_MS = 2000;
+/** A stream that the server refused is not tried again by the browser. */
+const TRY_AGAIN_AFTER_MS = 15_000;
+
+type Listener<T> = (heard: T) => void;
+
+const resultListeners = new Set<Listener<RecordedEvent>>();
+const gapListeners = new Set<Listener<void>>();
+
+/** Calls back for each result that is recorded. Returns what ends it. */
+export const onResult = (listener: Listener<RecordedEvent>): (() => void) =>
+  subscribe(resultListeners, listener);
+
+/** Calls back when events may have been missed: read again what was patched. */
+export const onGap = (listener: Listener<void>): (() => void) => subscribe(gapListeners, listener);
+
+function subscribe<T>(listeners: Set<T>, listener: T): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+let source: EventSource | undefined;
+let lastId = "";
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+/** Listens for as long as somebody is signed in and the page is in view. */
+export function startEvents(): void {
+  const isInView = signal(!document.hidden);
+  document.addEventListener("visibilitychange", () => {
+    isInView.value = !document.hidden;
+  });
+  effect(() => {
+    if (session.value === null) lastId = "";
+    if (session.value && isInView.value) open();
+    else close();
+  });
+}
+
+function close(): void {
+  clearTimeout(retry);
+  source?.close();
+  source = undefined;
+  liveState.value = "off";
+}
+
+function open(): void {
+  close();
+  const opened = new EventSource(urlOf(withQuery("events/", { last_event_id: lastId })));
+  source = opened;
+  liveState.value = "reconnecting";
+  opened.addEventListener("open", () => {
+    liveState.value = "live";
+  });
+  opened.addEventListener("error", () => {
+    liveState.value = "reconnecting";
+    if (opened.readyState === EventSource.CLOSED) retry = setTimeout(open, TRY_AGAIN_AFTER_MS);
+  });
+  const hear = (event: MessageEvent<string>): void => {
+    lastId = event.lastEventId || lastId;
+    const recorded = JSON.parse(event.data) as RecordedEvent;
+    note(recorded);
+    for (const listener of resultListeners) listener(recorded);
+  };
+  opened.addEventListener("result", hear);
+  opened.addEventListener("workflow_result", hear);
+  opened.addEventListener("gap", () => {
+    void queries.invalidateQueries();
+    for (const listener of gapListeners) listener();
+  });
+}
+
+/** Ids of the calls, workflows and runs of which something was recorded. */
+let changed = new Set<unknown>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function note({ call_id, workflow_id, workflow_result_id }: RecordedEvent): void {
+  for (const id of [call_id, workflow_id, workflow_result_id]) if (id !== null) changed.add(id);
+  timer ??= setTimeout(readAgain, READ_AGAIN_EVERY_MS);
+}
+
+/** Keys such as `["calls", id, …]`. */
+function readAgain(): void {
+  const ids = changed;
+  changed = new Set();
+  timer = undefined;
+  void queries.invalidateQueries({ predicate: ({ queryKey }) => ids.has(queryKey[1]) });
+}
