@@ -15,6 +15,13 @@ interface Ranked {
   readonly results: readonly (readonly [string, number])[];
 }
 
+interface Explained {
+  readonly change: { readonly insights_id: string };
+  readonly parts: Readonly<
+    Record<"availability" | "outliers" | "consistency", { readonly points: number }>
+  >;
+}
+
 const WIDE = { viewport: { width: 1280, height: 800 } };
 
 let pages: Awaited<ReturnType<typeof startPages>>;
@@ -128,12 +135,12 @@ it(
     await lookAt(page, "insight");
 
     // What moved: the parts of both reports agree with it. The first one has none before it here.
-    const { change, parts } = await pages.client.send("GET", `/insights/${worst.insights_id}/`);
-    const before = await pages.client.send("GET", `/insights/${String(change?.["insights_id"])}/`);
+    const reportOf = (id: string) => pages.client.send<Explained>("GET", `/insights/${id}/`);
+    const { change, parts } = await reportOf(worst.insights_id);
+    const before = await reportOf(change.insights_id);
     const moved = await texts(page, ".score-parts .moved");
-    for (const [at, name] of ["availability", "outliers", "consistency"].entries()) {
-      const now = Number(parts?.[name]?.["points"]);
-      const then = Number(before["parts"]?.[name]?.["points"]);
+    for (const [at, name] of (["availability", "outliers", "consistency"] as const).entries()) {
+      const [now, then] = [parts[name].points, before.parts[name].points];
       const by = now === then ? "as in the week before" : `${Math.abs(now - then)} point`;
       expect(moved[at]).toContain(by);
     }
@@ -185,8 +192,9 @@ it(
     const groupName = page.getByLabel("Name of the group");
     await groupName.fill("=1+1");
     const addTo = async (group: string, call: string, location: number): Promise<void> => {
-      await page.getByLabel(`Location of new rows in ${group}`).selectOption({ index: location });
-      await page.getByRole("combobox", { name: `Add a call to ${group}` }).fill(call);
+      const fields = page.getByRole("group", { name: group, exact: true });
+      await fields.getByLabel("Location of new rows").selectOption({ index: location });
+      await fields.getByRole("combobox", { name: "Add a call" }).fill(call);
       await page.getByRole("option", { name: call }).click();
     };
     await addTo("=1+1", first.api_name, 2);
@@ -235,8 +243,10 @@ it(
     await page.getByText(/^\d{4}$/).waitFor();
 
     // A reader may look, and is offered no more.
-    const { api_key } = await client.send("POST", "/api_keys/", { access_level: "VIEWER" });
-    const reader = await pages.open(`/reports/${id}`, { key: String(api_key) });
+    const { api_key: key } = await client.send<{ api_key: string }>("POST", "/api_keys/", {
+      access_level: "VIEWER",
+    });
+    const reader = await pages.open(`/reports/${id}`, { key });
     await reader.page.locator(".side-by-side").first().waitFor();
     expect(await reader.page.getByRole("button", { name: "Delete" }).count()).toBe(0);
     expect(await reader.page.getByRole("link", { name: "Edit" }).count()).toBe(0);
@@ -252,9 +262,7 @@ it(
     await button(`Move ${MARKUP} up`).click();
     await button("Save").click();
     await page.getByText("Changed elsewhere").waitFor();
-    await expect
-      .poll(() => texts(page, ".report h2"))
-      .toEqual([MARKUP, "=1+1"].map((name) => name));
+    await expect.poll(() => texts(page, ".report h2")).toEqual([MARKUP, "=1+1"]);
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("heading", { name: "No reports yet" }).waitFor();

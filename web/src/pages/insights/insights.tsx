@@ -122,8 +122,8 @@ function NoScores({ kind }: { readonly kind: InsightKind }) {
       <p>
         For {unit}s that have closed already:{" "}
         <code>sonde insights compute --from DATE --to DATE</code>. The demo (
-        <code>npm start -- --demo</code>) brings eight weeks, which take a moment after its first
-        start; this page shows them by itself.
+        <code>npm start -- --demo</code>) brings eight weeks, about a minute after its first start;
+        this page shows them by itself.
       </p>
     </Empty>
   );

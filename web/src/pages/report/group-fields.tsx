@@ -55,7 +55,7 @@ export function GroupFields(props: GroupFieldsProps) {
           />
         ))}
       </ol>
-      <NewRow group={called} add={(row) => put([...rows, row])} />
+      <NewRow add={(row) => put([...rows, row])} />
     </fieldset>
   );
 }
@@ -98,24 +98,15 @@ function RowFields({ row, at, last, fault, change, move, remove }: RowFieldsProp
   );
 }
 
-interface NewRowProps {
-  readonly group: string;
-  readonly add: (row: DraftRow) => void;
-}
-
 /** The location stays for the next row: groups often hold many calls at one location. */
-function NewRow({ group, add }: NewRowProps) {
+function NewRow({ add }: { readonly add: (row: DraftRow) => void }) {
   const calls = useCallsById();
   const [location, setLocation] = useState("");
   return (
     <div class="fields new-row">
-      <LocationField
-        label={`Location of new rows in ${group}`}
-        value={location}
-        onChange={setLocation}
-      />
+      <LocationField label="Location of new rows" value={location} onChange={setLocation} />
       <Combobox
-        label={`Add a call to ${group}`}
+        label="Add a call"
         placeholder="Name or URL"
         hint="Choose a call to add it at the location."
         options={
