@@ -54,7 +54,7 @@ const RequestTable = ({
   readonly results: readonly Result[];
   readonly calls: CallNames;
 }) => (
-  <div class="scroll-x" role="region" aria-label="Requests and cookies" tabIndex={0}>
+  <div class="scroll-x">
     <table class="requests">
       <thead>
         <tr>

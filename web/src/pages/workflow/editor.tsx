@@ -1,5 +1,4 @@
 // Making and changing a workflow.
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { ApiError, sendVersioned } from "../../api.ts";
@@ -24,7 +23,8 @@ const FIELDS = ["meta.name", "meta.description", "meta.tags"];
 const CALL_AT = /^workflow\.call_ids\[(\d+)\]/;
 
 export function Editor({ stored, onSaved }: EditorProps) {
-  const { draft, change, discard, save, hasChanges, isBusy, fault } = useDraft(stored, onSaved);
+  const editing = useDraft(stored, onSaved);
+  const { draft, change, discard, reload, save, hasChanges, isBusy, fault } = editing;
   const path = fault ? placeFault(fault.message).path : undefined;
   const isAt = (field: string): boolean => path === field || path?.startsWith(`${field}[`) === true;
   const atCall = Number(CALL_AT.exec(path ?? "")?.[1] ?? -1);
@@ -65,45 +65,45 @@ export function Editor({ stored, onSaved }: EditorProps) {
         </section>
       </div>
       {(hasChanges || !stored) && (
-        <SaveBar isNew={!stored} isBusy={isBusy} onDiscard={discard}>
+        <div class="save-bar">
           {isConflict ? (
-            <Conflict onReload={discard} onOverwrite={() => void save({ overwrite: true })} />
+            <Conflict
+              onReload={() => void reload()}
+              onOverwrite={() => void save({ overwrite: true })}
+            />
           ) : (
-            !isPlaced && <Fault error={fault} />
+            <>
+              {!isPlaced && <Fault error={fault} />}
+              <SaveButtons isNew={!stored} isBusy={isBusy} onDiscard={discard} />
+            </>
           )}
-        </SaveBar>
+        </div>
       )}
     </form>
   );
 }
 
-const SaveBar = ({
+const SaveButtons = ({
   isNew,
   isBusy,
   onDiscard,
-  children,
 }: {
   readonly isNew: boolean;
   readonly isBusy: boolean;
   readonly onDiscard: () => void;
-  /** What went wrong. */
-  readonly children: ComponentChildren;
 }) => (
-  <div class="save-bar">
-    {children}
-    <div class="row">
-      {!isNew && (
-        <>
-          <span class="muted small">Unsaved: runs use the workflow as it was.</span>
-          <button class="button" type="button" onClick={onDiscard}>
-            Discard changes
-          </button>
-        </>
-      )}
-      <button class="button primary" type="submit" disabled={isBusy}>
-        {isNew ? "Create workflow" : "Save changes"}
-      </button>
-    </div>
+  <div class="row">
+    {!isNew && (
+      <>
+        <span class="muted small">Unsaved: runs use the workflow as it was.</span>
+        <button class="button" type="button" onClick={onDiscard}>
+          Discard changes
+        </button>
+      </>
+    )}
+    <button class="button primary" type="submit" disabled={isBusy}>
+      {isNew ? "Create workflow" : "Save changes"}
+    </button>
   </div>
 );
 
@@ -169,7 +169,17 @@ function useDraft(stored: Versioned<Workflow> | undefined, onSaved: EditorProps[
     hasChanges,
     save,
     change: (changed: Partial<Draft>) => setDraft((now) => ({ ...now, ...changed })),
-    discard: () => begin(stored),
+    discard: () => begin(base),
+    /** Takes over what is stored now. */
+    reload: async (): Promise<void> => {
+      if (!base) return;
+      try {
+        begin(await sendVersioned<Workflow>("GET", `workflows/${base.object.id}/`));
+        await invalidate(["workflows"]);
+      } catch (cause) {
+        setFault(cause as Error);
+      }
+    },
   };
 }
 

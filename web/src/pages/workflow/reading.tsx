@@ -48,7 +48,7 @@ const Facts = ({
 }: {
   readonly workflow: Omit<Workflow, "id">;
 }) => (
-  <dl class="facts">
+  <dl class="facts run-facts">
     <div>
       <dt>Stop on failure</dt>
       <dd>{workflow.stop_on_failure ? "Yes" : "No"}</dd>

@@ -1,0 +1,199 @@
+// Workflows in a real browser: made, put in order, run, and looked at.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { keepPicture } from "../support/browser.ts";
+import { MARKER, MARKUP } from "../support/hostile-text.ts";
+import { expectAccessible, startPages } from "../support/pages.ts";
+import { startTarget } from "../support/target-server.ts";
+import type { HttpTarget } from "../support/target-server.ts";
+
+let pages: Awaited<ReturnType<typeof startPages>>;
+let target: HttpTarget;
+
+/** Answers only those who have signed in. */
+beforeAll(async () => {
+  target = await startTarget(({ url, headers }, response) => {
+    if (url === "/sign-in") response.setHeader("set-cookie", "session=from-sign-in; Path=/");
+    const knows = headers.cookie === "session=from-sign-in";
+    if (url === "/basket") response.statusCode = knows ? 200 : 401;
+    if (url === "/broken") response.statusCode = 500;
+    response.end();
+  });
+  pages = await startPages({ env: { SONDE_EGRESS_ALLOW: target.authority } });
+}, 120_000);
+
+afterAll(async () => {
+  await pages?.[Symbol.asyncDispose]();
+  await target?.[Symbol.asyncDispose]();
+});
+
+async function makeCall(name: string, path: string): Promise<string> {
+  const url = `${target.url}${path}`;
+  const body = { meta: { name }, request: { method: "GET", url } };
+  return (await pages.client.send<{ id: string }>("POST", "/calls/", body)).id;
+}
+
+async function makeWorkflow(name: string, callIds: readonly string[]): Promise<string> {
+  const body = { meta: { name }, workflow: { call_ids: callIds } };
+  return (await pages.client.send<{ id: string }>("POST", "/workflows/", body)).id;
+}
+
+const callIdsOf = async (id: string): Promise<unknown> =>
+  (await pages.client.send("GET", `/workflows/${id}/`))["workflow"]?.["call_ids"];
+
+const steps = (page: Page): Locator => page.locator("ol.steps > li");
+
+/** The names of the calls, from first to last. */
+const order = (page: Page): Promise<string[]> => steps(page).locator(".what > a").allTextContents();
+
+async function addCall(page: Page, typed: string, name: string): Promise<void> {
+  const field = page.getByRole("combobox", { name: "Add a call" });
+  await field.fill(typed);
+  await page.getByRole("option", { name }).waitFor();
+  await field.press("Enter");
+  await steps(page).filter({ hasText: name }).last().waitFor();
+}
+
+/** Takes the row at one place by its handle, and lets it go below the row at another. */
+async function dragBelow(page: Page, from: number, to: number): Promise<void> {
+  const grip = await steps(page).nth(from).locator(".grip").boundingBox();
+  const row = await steps(page).nth(to).boundingBox();
+  if (!grip || !row) throw new Error("there is no such row");
+  const x = grip.x + grip.width / 2;
+  await page.mouse.move(x, grip.y + grip.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(x, row.y + row.height / 2, { steps: 5 });
+  await page.mouse.move(x, row.y + row.height - 2, { steps: 3 });
+  await expect.poll(() => page.locator(".drop-after, .drop-before").count()).toBe(1);
+  await keepPicture(page, "workflow-dragged");
+  await page.mouse.up();
+}
+
+async function expectGood(page: Page, picture: string): Promise<void> {
+  await expectAccessible(page);
+  await keepPicture(page, picture);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expectAccessible(page);
+  await keepPicture(page, `${picture}-dark`);
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+describe("workflows", { timeout: 180_000 }, () => {
+  it("are made, put in order by dragging and by keys, and run with their cookies", async () => {
+    const { page, faults, requested } = await pages.open("/workflows");
+    await page.getByRole("heading", { name: "No workflows yet" }).waitFor();
+    await expectGood(page, "workflows-empty");
+    const [search, basket, signIn] = [
+      await makeCall("Search", "/search"),
+      await makeCall("Basket", "/basket"),
+      await makeCall("Sign in", "/sign-in"),
+    ];
+    await page.getByRole("link", { name: "New workflow" }).first().click();
+    await page.getByLabel("Name").fill("Buy a book");
+    await addCall(page, "basket", "Basket");
+    await addCall(page, "get sear", "Search");
+    await addCall(page, "sign", "Sign in");
+    await page.getByLabel("Handle cookies").check();
+    expect(await order(page)).toEqual(["Basket", "Search", "Sign in"]);
+
+    const handle = steps(page).nth(2).locator(".grip");
+    await handle.focus();
+    await page.keyboard.press("ArrowUp");
+    await page.getByText("Sign in is now call 2 of 3").waitFor();
+    await page.keyboard.press("ArrowUp");
+    await expect.poll(() => order(page)).toEqual(["Sign in", "Basket", "Search"]);
+    const focused = "document.activeElement.getAttribute('aria-label')";
+    expect(await page.evaluate(focused)).toMatch(/^Move Sign in:/);
+
+    await dragBelow(page, 1, 2);
+    await expect.poll(() => order(page)).toEqual(["Sign in", "Search", "Basket"]);
+    await expectGood(page, "workflow-new");
+    await page.getByRole("button", { name: "Create workflow" }).click();
+    await page.getByRole("heading", { name: "Buy a book", level: 1 }).waitFor();
+    const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    expect(await callIdsOf(id)).toEqual([signIn, search, basket]);
+
+    await page.getByRole("button", { name: "Run now" }).click();
+    await page.getByRole("link", { name: "Open this run" }).click();
+    await page.getByRole("heading", { name: /^Run of 20/ }).waitFor();
+    const bars = page.getByRole("figure", { name: "Calls of the run" }).getByRole("listitem");
+    await expect
+      .poll(() => bars.locator(".label").allTextContents())
+      .toEqual(["1. Sign in", "2. Search", "3. Basket"]);
+    expect(await bars.locator(".state").allTextContents()).toEqual(Array(3).fill("200 Passed"));
+    const requests = page.getByRole("region", { name: "Requests and cookies" }).locator("tbody tr");
+    await expect
+      .poll(() => requests.locator("td:nth-child(n+3)").allTextContents())
+      .toEqual(["–", "1", "Yes", "–", "Yes", "–"]);
+    await expectGood(page, "workflow-run");
+
+    await page.getByRole("link", { name: "Workflows" }).click();
+    const row = page.getByRole("row", { name: /Buy a book/ });
+    await row.getByText("Passed").waitFor();
+    await expectGood(page, "workflows");
+    expect(faults).toEqual([]);
+    expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
+  });
+
+  it("say at the call what is wrong, and never overwrite unasked", async () => {
+    const [first, gone] = [await makeCall("First", "/"), await makeCall("Gone", "/")];
+    const id = await makeWorkflow("Shared work", [first]);
+    const { page } = await pages.open(`/workflows/${id}`);
+    await addCall(page, "gone", "Gone");
+    await pages.client.send("DELETE", `/calls/${gone}/`);
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await steps(page).nth(1).getByText("is not an API Call that you may run").waitFor();
+    await keepPicture(page, "workflow-fault");
+    await page.getByRole("button", { name: "Remove Gone" }).click();
+
+    await pages.client.send("PUT", `/workflows/${id}/`, { meta: { name: "Renamed elsewhere" } });
+    await page.getByLabel("Description").fill("Mine");
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await page.getByText("was changed elsewhere after you opened it").waitFor();
+    await expectAccessible(page);
+    await keepPicture(page, "workflow-conflict");
+    await page.getByRole("button", { name: "Discard mine and show the other version" }).click();
+    await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
+    expect(await page.getByLabel("Description").inputValue()).toBe("");
+
+    await page.getByRole("button", { name: /^Delete the workflow/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "Workflows", level: 1 }).waitFor();
+    await page.getByText("Deleted the workflow").waitFor();
+    await expect.poll(() => page.getByRole("link", { name: "Renamed elsewhere" }).count()).toBe(0);
+  });
+
+  it("show a run that a failing call has ended, and only reading to who only reads", async () => {
+    const [broken, never] = [
+      await makeCall(`Broken ${MARKUP}`, "/broken"),
+      await makeCall("Never reached", "/"),
+    ];
+    const id = await makeWorkflow(`Checkout ${MARKUP}`, [broken, never]);
+    const { workflow_result_id: runId } = await pages.client.send<{ workflow_result_id: string }>(
+      "POST",
+      `/workflows/${id}/run?wait=30`,
+      {},
+    );
+    const { api_key } = await pages.client.send<{ api_key: string }>("POST", "/api_keys/", {
+      access_level: "VIEWER",
+    });
+
+    const { page, faults } = await pages.open(`/workflows/${id}`, { key: api_key });
+    await page.getByRole("heading", { name: `Checkout ${MARKUP}` }).waitFor();
+    await steps(page).nth(1).getByText("Never reached").waitFor();
+    const buttons = await page.getByRole("main").getByRole("button").allTextContents();
+    expect(buttons).toEqual([]);
+    await expectGood(page, "workflow-read-only");
+
+    await page.goto(`${pages.api}/workflow-results/${runId}`);
+    const bars = page.getByRole("figure", { name: "Calls of the run" }).getByRole("listitem");
+    await expect
+      .poll(() => bars.locator(".state").allTextContents())
+      .toEqual(["500 Failed", "Skipped"]);
+    await bars.getByText("not_reached: call 1 of the workflow ended").waitFor();
+    await page.getByText("call 1 of 2 ended with HTTP_SERVER_ERROR").waitFor();
+    await expectGood(page, "workflow-run-failed");
+    expect(await page.evaluate(`typeof ${MARKER}`)).toBe("undefined");
+    expect(faults).toEqual([]);
+  });
+});
