@@ -1,5 +1,5 @@
 // Something on every page: one object of each kind, and the paths of the pages that show them.
-import type { Client, Json } from "./client.ts";
+import type { Client } from "./client.ts";
 
 export interface NamedPage {
   /** Of its pictures. */
@@ -7,8 +7,11 @@ export interface NamedPage {
   readonly path: string;
 }
 
-interface Named {
+interface Made {
   readonly id: string;
+}
+
+interface Named extends Made {
   readonly meta: { readonly name: string };
 }
 
@@ -27,70 +30,65 @@ export const PLAIN: Texts = {
   body: '{"item": 7}',
 };
 
-const idOf = async (making: Promise<Json>): Promise<string> => String((await making)["id"]);
-
 /**
  * Makes one object of each kind with these texts, runs what can be run, and resolves to their
  * pages. `url`: what the call calls.
  */
 export async function makeContent(
-  { send }: Client,
+  client: Client,
   url: string,
   { name, tag, header, body }: Texts,
 ): Promise<NamedPage[]> {
+  const make = async (path: string, body: object): Promise<string> =>
+    (await client.send<Made>("POST", path, body)).id;
   const meta = { name, description: name, tags: [tag] };
-  const auth = await idOf(
-    send("POST", "/auth/", {
-      meta: { ...meta, domain: "127.0.0.1" },
-      settings: { auth_type: "MANUAL", custom_variables: { tenant: body } },
-    }),
-  );
-  const token = await idOf(
-    send("POST", "/tokens/", {
-      meta: { name, auth_id: auth },
-      token: { headers: [{ key: "x-tenant", value: "{{tenant}}" }] },
-    }),
-  );
+  const auth = await make("/auth/", {
+    meta: { ...meta, domain: "127.0.0.1" },
+    settings: { auth_type: "MANUAL", custom_variables: { tenant: body } },
+  });
+  const token = await make("/tokens/", {
+    meta: { name, auth_id: auth },
+    token: { headers: [{ key: "x-tenant", value: "{{tenant}}" }] },
+  });
   const workspace = name.slice(0, 100);
-  await send("POST", `/environment/${encodeURIComponent(workspace)}/user`, { value: body });
-  const call = await idOf(
-    send("POST", "/calls/", {
-      meta,
-      request: {
-        method: "POST",
-        url,
-        headers: [{ key: "x-sent", value: header }],
-        parameters: [{ key: "q", value: body }],
-        body,
-        auth_id: auth,
-        token_id: token,
-      },
-    }),
-  );
-  await send("POST", "/deployments/", {
+  await client.send("POST", `/environment/${encodeURIComponent(workspace)}/user`, { value: body });
+  const call = await make("/calls/", {
+    meta,
+    request: {
+      method: "POST",
+      url,
+      headers: [{ key: "x-sent", value: header }],
+      parameters: [{ key: "q", value: body }],
+      body,
+      auth_id: auth,
+      token_id: token,
+    },
+  });
+  await client.send("POST", "/deployments/", {
     deployment: { target_id: call, location_id: "", frequency: 60 },
   });
-  const workflow = await idOf(
-    send("POST", "/workflows/", { meta, workflow: { call_ids: [call, call] } }),
-  );
-  const report = await idOf(
-    send("POST", "/reports/", {
-      meta,
-      groups: [{ name, rows: [{ call_id: call, location_id: "" }] }],
-    }),
-  );
+  const workflow = await make("/workflows/", { meta, workflow: { call_ids: [call, call] } });
+  const report = await make("/reports/", {
+    meta,
+    groups: [{ name, rows: [{ call_id: call, location_id: "" }] }],
+  });
   const context = { NOTE: body };
-  const run = await send("POST", `/calls/${call}/run?wait=30`, { context });
-  const workflowRun = await send("POST", `/workflows/${workflow}/run?wait=30`, { context });
+  const { result_id } = await client.send<{ result_id: string }>(
+    "POST",
+    `/calls/${call}/run?wait=30`,
+    { context },
+  );
+  const { workflow_result_id } = await client.send<{ workflow_result_id: string }>(
+    "POST",
+    `/workflows/${workflow}/run?wait=30`,
+    { context },
+  );
   return [
     { name: "call", path: `/calls/${call}` },
     { name: "call-edit", path: `/calls/${call}/edit` },
-    { name: "result", path: `/results/${String(run["result_id"])}` },
+    { name: "result", path: `/results/${result_id}` },
     { name: "workflow", path: `/workflows/${workflow}` },
-    {
-      name: "workflow-result",
-      path: `/workflow-results/${String(workflowRun["workflow_result_id"])}`,
-    },
+    { name: "workflow-result", path: `/workflow-results/${workflow_result_id}` },
     { name: "report", path: `/reports/${report}` },
     { name: "setting", path: `/settings/${auth}` },
     {
@@ -118,10 +116,10 @@ export const PAGES: readonly NamedPage[] = [
 ];
 
 /** The pages of the demo: its slow call, and an insight of its history. */
-export async function demoPages({ send }: Client): Promise<NamedPage[]> {
-  const calls = await send<{ results: Named[] }>("GET", "/calls/?limit=1000");
+export async function demoPages(client: Client): Promise<NamedPage[]> {
+  const calls = await client.send<{ results: Named[] }>("GET", "/calls/?limit=1000");
   const slow = calls.results.find(({ meta }) => meta.name === "Demo: slow");
-  const insights = await send<{ results: { id: string }[] }>("GET", "/insights/?limit=1000");
+  const insights = await client.send<{ results: { id: string }[] }>("GET", "/insights/?limit=1000");
   return [
     { name: "demo-slow", path: `/calls/${slow?.id}` },
     { name: "insight", path: `/insights/${insights.results[0]?.id}` },
