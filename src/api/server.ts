@@ -32,6 +32,7 @@ import type { Documentation } from "./openapi/documentation.ts";
 import { servePages } from "./pages.ts";
 import type { PagesConfig } from "./pages.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
+import { auditEndpoints } from "./routes/audit.ts";
 import { authSettingEndpoints } from "./routes/auth-settings.ts";
 import { callEndpoints } from "./routes/calls.ts";
 import { deploymentEndpoints } from "./routes/deployments.ts";
@@ -40,6 +41,7 @@ import { eventEndpoints } from "./routes/events.ts";
 import { exportEndpoints } from "./routes/exports.ts";
 import { histogramEndpoints } from "./routes/histogram.ts";
 import { insightEndpoints } from "./routes/insights.ts";
+import { locationHealthEndpoints } from "./routes/location-health.ts";
 import { locationEndpoints } from "./routes/locations.ts";
 import { reportStatEndpoints } from "./routes/report-stats.ts";
 import { reportEndpoints } from "./routes/reports.ts";
@@ -126,7 +128,9 @@ export function createApi(deps: ApiDeps): Api {
     eventEndpoints,
     insightEndpoints,
     locationEndpoints,
+    locationHealthEndpoints,
     apiKeyEndpoints,
+    auditEndpoints,
     sessionEndpoints,
   ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets, exports, events }));
   const stopping = new AbortController();

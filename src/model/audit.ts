@@ -1,7 +1,17 @@
 // The audit trail.
 
-export type AuditAction =
-  "create" | "read" | "update" | "delete" | "run" | "issue" | "revoke" | "rotate" | "reject";
+export const AUDIT_ACTIONS = [
+  "create",
+  "read",
+  "update",
+  "delete",
+  "run",
+  "issue",
+  "revoke",
+  "rotate",
+  "reject",
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** Who changed what, when and from where; never the values. */
 export interface AuditEntry {
@@ -25,4 +35,8 @@ export interface AuditEntry {
   readonly object_org?: string | null;
   /** The paths that an update changed. */
   readonly fields: readonly string[];
+}
+
+export interface StoredAuditEntry extends AuditEntry {
+  readonly id: string;
 }

@@ -1,11 +1,13 @@
 // The audit trail. Its rows are never changed.
+import { sql } from "kysely";
+import type { Selectable } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { isOf } from "./identity.ts";
 import { prepared } from "./prepared.ts";
-import type { AuditAction, AuditEntry } from "../model/audit.ts";
-import type { AuditQuery } from "./records.ts";
+import type { AuditAction, AuditEntry, StoredAuditEntry } from "../model/audit.ts";
+import type { Schema } from "./schema.ts";
 
 const COLUMNS = [
   "time",
@@ -24,6 +26,27 @@ const COLUMNS = [
 const insertEntry = prepared(["id", ...COLUMNS], (kysely, row) =>
   kysely.insertInto("audit").values(row),
 );
+
+export interface AuditQuery {
+  /** Inclusive. */
+  readonly since?: number | undefined;
+  /** On whose behalf, or to whose object. */
+  readonly of?: Actor | undefined;
+  readonly limit: number;
+}
+
+/** Entries on behalf of an owner, or about the owner's objects. */
+export interface AuditPage {
+  readonly of: Actor;
+  /** By time; newest first is desc. */
+  readonly order: "asc" | "desc";
+  /** Exclusive; undefined: from the start. */
+  readonly after: Pick<StoredAuditEntry, "time" | "id"> | undefined;
+  /** `from` inclusive, `to` exclusive. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly limit: number;
+}
 
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
@@ -46,10 +69,47 @@ export const createAuditStore = ({ kysely }: Database) => ({
       .orderBy("id", "desc")
       .limit(limit)
       .execute();
-    return rows.toReversed().map((row) => ({
-      ...row,
-      action: row.action as AuditAction,
-      fields: JSON.parse(row.fields) as string[],
-    }));
+    return rows.toReversed().map(toEntry);
   },
+  /** In the order of their times. */
+  async page(page: AuditPage): Promise<StoredAuditEntry[]> {
+    const sign = page.order === "asc" ? 1 : -1;
+    // One after the other: each has an index of its own.
+    const entries = [
+      ...(await pageBy(kysely, "org", page)),
+      ...(await pageBy(kysely, "object_org", page)),
+    ];
+    return entries
+      .toSorted((a, b) => sign * (a.time - b.time || (a.id < b.id ? -1 : 1)))
+      .slice(0, page.limit);
+  },
+});
+
+/** No entry has the same owner in both columns. */
+async function pageBy(
+  kysely: Database["kysely"],
+  column: "org" | "object_org",
+  { of, order, after, from = 0, to = Number.MAX_SAFE_INTEGER, limit }: AuditPage,
+): Promise<StoredAuditEntry[]> {
+  const beyond = sql.raw(order === "asc" ? ">" : "<");
+  const rows = await kysely
+    .selectFrom("audit")
+    .select(["id", ...COLUMNS])
+    .where(isOf(of, column))
+    .where("time", ">=", from)
+    .where("time", "<", to)
+    .$if(after !== undefined, (query) =>
+      query.where(sql<boolean>`(time, id) ${beyond} (${after?.time}, ${after?.id})`),
+    )
+    .orderBy("time", order)
+    .orderBy("id", order)
+    .limit(limit)
+    .execute();
+  return rows.map(toEntry);
+}
+
+const toEntry = <R extends Pick<Selectable<Schema["audit"]>, "action" | "fields">>(row: R) => ({
+  ...row,
+  action: row.action as AuditAction,
+  fields: JSON.parse(row.fields) as string[],
 });

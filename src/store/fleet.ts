@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE } from "../model/insight.ts";
 import { periodEnd } from "../model/periods.ts";
+import { encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { textAt } from "./database.ts";
 import { createMonitoredCallStore } from "./monitored-calls.ts";
@@ -20,6 +21,13 @@ export interface CountedDeployments {
 
 const STALE_LOOKED_AT = 50;
 
+/** Of a call that was made: milliseconds from due to started, and microseconds of doubt. */
+export interface RecentTiming {
+  readonly location_id: string;
+  readonly lateness: number;
+  readonly uncertainty: number | null;
+}
+
 export function createFleetStore(database: Database) {
   const { kysely } = database;
   return {
@@ -34,6 +42,9 @@ export function createFleetStore(database: Database) {
         .groupBy("location_id")
         .execute();
     },
+    /** Of the newest results, at most `limit`, whose runs were triggered since then. */
+    recentTimings: (since: number, limit: number): Promise<RecentTiming[]> =>
+      recentTimings(database, since, limit),
     /** Of the `limit` deployments after this one, by their ids. */
     countDeployments: (after: string, limit: number): Promise<CountedDeployments> =>
       countPage(database, after, limit),
@@ -58,6 +69,27 @@ export function createFleetStore(database: Database) {
       return row?.first ?? undefined;
     },
   };
+}
+
+/** Ids begin with the time of the trigger: one walk along the primary key, newest first. */
+async function recentTimings(
+  { kysely }: Database,
+  since: number,
+  limit: number,
+): Promise<RecentTiming[]> {
+  const newest = kysely
+    .selectFrom("results")
+    .select(["location", "started", "time", "due_time", "uncertainty"])
+    .where("id", ">=", encodeTime(since))
+    .orderBy("id", "desc")
+    .limit(limit);
+  return kysely
+    .selectFrom(newest.as("newest"))
+    .innerJoin("names", "names.id", "newest.location")
+    .select(["names.name as location_id", "uncertainty"])
+    .select((eb) => eb("time", "-", eb.ref("due_time")).as("lateness"))
+    .where("started", "=", 1)
+    .execute();
 }
 
 async function countPage(

@@ -1,5 +1,5 @@
 // What goes into the store and comes out of it. Times are epoch milliseconds.
-import type { Actor, Owned, Ownership, Principal } from "../model/access.ts";
+import type { Owned, Ownership, Principal } from "../model/access.ts";
 import type { Location } from "../model/location.ts";
 import type { KeyState } from "../model/location-key.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
@@ -200,14 +200,6 @@ export interface Session {
 export interface SessionBounds {
   readonly used: number;
   readonly created: number;
-}
-
-export interface AuditQuery {
-  /** Inclusive. */
-  readonly since?: number | undefined;
-  /** On whose behalf, or to whose object. */
-  readonly of?: Actor | undefined;
-  readonly limit: number;
 }
 
 /** The answer to a request, kept for its repetitions. */

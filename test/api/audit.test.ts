@@ -1,6 +1,6 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
-import type { TestApi } from "../support/api.ts";
+import type { Caller, List, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
 const api = sharedApi();
@@ -197,4 +197,86 @@ it("records the first failed sign-in of each minute, of so many addresses, witho
   await clock.advance(60_000);
   for (const key of [wrong, wrong]) await signIn(key, "192.0.2.1");
   expect(await api.store.audit.list({ limit: 100 })).toHaveLength(22);
+});
+
+interface Entry {
+  readonly id: string;
+  readonly time: string;
+  readonly actor: string | null;
+  readonly owner: string | null;
+  readonly address: string | null;
+  readonly object_id: string;
+}
+
+describe("the list of entries", () => {
+  it("has the caller's own, newest first, in pages and by time", async () => {
+    const clock = createManualClock(Date.UTC(2026, 9, 1));
+    await using api = await startApi({ clock });
+    const made: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      await clock.advance(n === 3 ? 0 : 60_000);
+      made.unshift((await createCall(api)).id);
+    }
+    const other = await api.caller("ann", "acme");
+    await createCall(api, {}, other);
+    const list = async (query = "") =>
+      (await api.send<List<Entry>>({ path: `/audit/${query}` })).body;
+    const idsIn = ({ results }: List<Entry>) => results.map(({ object_id }) => object_id);
+    const all = await list();
+    expect(idsIn(all)).toEqual(made);
+    expect(all.results[0]).toEqual({
+      id: expect.any(String),
+      time: "2026-10-01T00:04:00.000000Z",
+      actor: api.ann.key_id,
+      owner: "ann",
+      org: null,
+      address: "127.0.0.1",
+      action: "create",
+      kind: "call",
+      object_id: made[0],
+      object_owner: null,
+      object_org: null,
+      fields: [],
+    });
+    for (const [order, expected] of [
+      ["desc", made],
+      ["asc", made.toReversed()],
+    ] as const) {
+      let [cursor, found]: [string, string[]] = ["", []];
+      do {
+        const page: List<Entry> = await list(`?limit=2&order=${order}&cursor=${cursor}`);
+        found = [...found, ...idsIn(page)];
+        cursor = page.meta.next_cursor;
+      } while (cursor !== "");
+      expect(found).toEqual(expected);
+    }
+    const range = "?from=2026-10-01T00:02:00Z&to=2026-10-01T00:04:00Z";
+    expect(idsIn(await list(range))).toEqual(made.slice(1, 4));
+    const colleague = await api.send<List<Entry>>({ path: "/audit/", as: other });
+    expect(colleague.body.results).toHaveLength(1);
+  });
+
+  it("tells of another's deed on one's own object, but not by which key and from where", async () => {
+    await using api = await startApi();
+    const [ann, bob] = [await api.caller("ann", "acme"), await api.caller("bob", "acme")];
+    const { id } = await createCall(api, { access: { org: true } }, ann);
+    const deployment = await create(
+      api,
+      "/deployments/",
+      { deployment: { target_id: id, frequency: 5, location_id: "local" } },
+      bob,
+    );
+    await api.send({ method: "DELETE", path: `/calls/${id}/`, as: ann });
+    const seenBy = async (as: Caller) =>
+      (await api.send<List<Entry>>({ path: "/audit/", as })).body.results;
+    expect(await seenBy(bob)).toMatchObject([
+      { action: "delete", object_id: deployment.id, owner: "ann", actor: null, address: null },
+      { action: "create", object_id: deployment.id, owner: "bob", actor: bob.key_id },
+    ]);
+    expect(await seenBy(ann)).toMatchObject([
+      { action: "delete", object_id: id, actor: ann.key_id, address: "127.0.0.1" },
+      { action: "delete", object_id: deployment.id, object_owner: "bob", actor: ann.key_id },
+      { action: "create", object_id: id },
+    ]);
+  });
 });

@@ -17,6 +17,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Environment variables": "Values that calls use, by workspace",
   Locations: "Where agents run calls",
   "API keys": "Keys to this interface",
+  Audit: "Who changed what",
   Session: "Signing in to the web pages",
 };
 

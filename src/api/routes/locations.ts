@@ -8,6 +8,7 @@ import type { StoredLocation } from "../../store/records.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
+import type { ListRequest } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 
 const tag = "Locations";
@@ -48,7 +49,7 @@ const AgentSchema = named(
   }),
 );
 
-const LocationSchema = named(
+export const LocationSchema = named(
   "Location",
   Type.Object({
     id: LocationRef,
@@ -107,15 +108,7 @@ export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] 
     level: "VIEWER",
     query: LIST_PAGING,
     answer: listOf(LocationSchema),
-    async handle(request) {
-      const now = await store.now();
-      const agents = await store.agents.list();
-      return listPage(cursors, request, async ({ after, limit }) => {
-        const all = await store.locations.list();
-        const start = all.findIndex(({ id }) => id === after) + 1;
-        return all.slice(start, start + limit).map((location) => toLocation(location, agents, now));
-      });
-    },
+    handle: (request) => pageOfLocations({ store, cursors }, request),
   }),
   defineEndpoint({
     operationId: "getLocationInfo",
@@ -133,6 +126,20 @@ export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] 
     },
   }),
 ];
+
+/** Of both lists of locations. */
+export async function pageOfLocations(
+  { store, cursors }: Pick<EndpointDeps, "store" | "cursors">,
+  request: ListRequest,
+) {
+  const now = await store.now();
+  const agents = await store.agents.list();
+  return listPage(cursors, request, async ({ after, limit }) => {
+    const all = await store.locations.list();
+    const start = all.findIndex(({ id }) => id === after) + 1;
+    return all.slice(start, start + limit).map((location) => toLocation(location, agents, now));
+  });
+}
 
 const toInfo = (
   locations: readonly StoredLocation[],
@@ -182,7 +189,7 @@ const toListed = (agent: ListedAgent, labels: ReadonlyMap<string, string>, now: 
   };
 };
 
-const toLocation = (
+export const toLocation = (
   { id, label, region, created }: StoredLocation,
   agents: readonly ListedAgent[],
   now: number,

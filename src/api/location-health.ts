@@ -1,0 +1,70 @@
+// How the locations are: what waits for their agents, and how punctual and exact the latest calls
+// were. Measured for all callers together, and not for each request.
+import { percentilesOf } from "../model/percentiles.ts";
+import type { Percentiles } from "../model/percentiles.ts";
+import { fromMicros } from "../model/timing.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Store } from "../store/store.ts";
+
+const HOUR_MS = 3_600_000;
+/** How long a measurement serves. */
+const KEPT_MS = 5_000;
+/** Newest results, of all locations, that are looked at. */
+export const MOST_RESULTS = 5_000;
+export const MOST_PENDING = 50_000;
+
+export interface Load {
+  /** Runs without an outcome, those included that are under way or not due yet. */
+  readonly pending_runs: number;
+  /** Epoch milliseconds: when the first of them was due; null without any. */
+  readonly oldest_due: number | null;
+  /** Calls in the sample. */
+  readonly calls: number;
+  /** Milliseconds; null without a call. */
+  readonly lateness: Percentiles | null;
+  readonly uncertainty: Percentiles | null;
+}
+
+/** Of the location with this id. */
+export type LoadOf = (location_id: string) => Load;
+
+export function createLocationHealth({
+  store,
+  clock,
+}: {
+  readonly store: Store;
+  readonly clock: Clock;
+}): () => Promise<LoadOf> {
+  let latest: { readonly at: number; readonly read: Promise<LoadOf> } | undefined;
+  return () => {
+    const at = clock.monotonic();
+    if (latest && at - latest.at < KEPT_MS) return latest.read;
+    const read = measure(store);
+    latest = { at, read };
+    // A failure is the answer to those who wait for it, and to nobody else.
+    read.catch(() => {
+      latest = undefined;
+    });
+    return read;
+  };
+}
+
+async function measure(store: Store): Promise<LoadOf> {
+  const since = (await store.now()) - HOUR_MS;
+  const pending = await store.fleet.pendingRuns(MOST_PENDING);
+  const timings = await store.fleet.recentTimings(since, MOST_RESULTS);
+  const queued = new Map(pending.map((at) => [at.location_id, at]));
+  const timed = Map.groupBy(timings, ({ location_id }) => location_id);
+  return (location_id) => {
+    const { runs = 0, oldest_due = null } = queued.get(location_id) ?? {};
+    const calls = timed.get(location_id) ?? [];
+    const doubts = calls.flatMap(({ uncertainty }) => fromMicros(uncertainty) ?? []);
+    return {
+      pending_runs: runs,
+      oldest_due,
+      calls: calls.length,
+      lateness: percentilesOf(calls.map(({ lateness }) => lateness)),
+      uncertainty: percentilesOf(doubts),
+    };
+  };
+}

@@ -1,0 +1,91 @@
+// The audit trail of the caller's owner.
+import type { Actor } from "../../model/access.ts";
+import { EXAMPLE, Id, mark, nullable, Timestamp } from "../../model/fields.ts";
+import { formatInstant } from "../../model/instant.ts";
+import { AUDIT_ACTIONS } from "../../model/audit.ts";
+import type { StoredAuditEntry } from "../../model/audit.ts";
+import { Type } from "../../model/type.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { listOf, toPage } from "../http/paging.ts";
+import { assertRange, choice, instant, LIST_PAGING } from "../http/parameters.ts";
+
+const Name = nullable(Type.String({ examples: ["ann"] }));
+
+const Org = nullable(Type.String({ examples: ["shop"] }));
+
+const EntrySchema = named(
+  "AuditEntry",
+  Type.Object({
+    id: Id,
+    time: Timestamp,
+    actor: nullable(
+      Type.String({
+        description:
+          "id of the key that acted, or `command line`, `first start` or `demo`; null for another owner's",
+      }),
+    ),
+    owner: mark(Name, { description: "on whose behalf" }),
+    org: mark(Org, { description: "that owner's organization" }),
+    address: nullable(
+      Type.String({
+        description: "where the request came from; null without a request, and for another owner's",
+        examples: ["198.51.100.7"],
+      }),
+    ),
+    action: Type.Enum([...AUDIT_ACTIONS]),
+    kind: Type.String({ description: "what it was done to", examples: ["call"] }),
+    object_id: Type.String({ examples: [EXAMPLE.id] }),
+    object_owner: mark(Name, { description: "whose the object is, where that is somebody else" }),
+    object_org: mark(Org, { description: "that owner's organization" }),
+    fields: Type.Array(Type.String(), {
+      description: "paths that an update changed, never their values",
+      examples: [["meta.name"]],
+    }),
+  }),
+);
+
+export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "listAudit",
+    methods: ["GET"],
+    path: "/audit/",
+    tag: "Audit",
+    summary: "List who changed what of yours, when and from where",
+    description:
+      "Entries on behalf of the owner of the key, and about the owner's objects. Newest first, unlike other lists: one asks for what happened last. What commands do on nobody's behalf, and failed sign-ins, are in `sonde audit list`.",
+    level: "OWNER",
+    query: {
+      order: choice("newest (desc) or oldest (asc) first", ["desc", "asc"], "desc"),
+      from: instant("not before this time"),
+      to: instant("before this time"),
+      ...LIST_PAGING,
+    },
+    answer: listOf(EntrySchema),
+    async handle({ principal, query, scope }) {
+      const { cursor, limit, order, from, to } = query;
+      assertRange(query);
+      const [time, id] = cursor === undefined ? [] : cursors.decode(scope, cursor);
+      const after = time === undefined ? undefined : { time: Number(time), id: String(id) };
+      const page = { of: principal, order, after, from, to, limit: limit + 1 };
+      const { meta, items } = toPage(await store.audit.page(page), limit, (last) =>
+        cursors.encode(scope, [last.time, last.id]),
+      );
+      return { meta, results: items.map((entry) => toAnswer(entry, principal)) };
+    },
+  }),
+];
+
+/** Of what somebody else did, neither the key nor where it came from. */
+function toAnswer(entry: StoredAuditEntry, { owner, org }: Actor) {
+  const { object_owner = null, object_org = null } = entry;
+  const isOwn = entry.owner === owner && entry.org === org;
+  return {
+    ...entry,
+    time: formatInstant(entry.time),
+    actor: isOwn ? entry.actor : null,
+    address: isOwn ? entry.address : null,
+    object_owner,
+    object_org,
+  };
+}

@@ -1,0 +1,94 @@
+// How the locations are, on both databases.
+import { describe, expect, it } from "vitest";
+import { derivedId } from "../../src/runtime/ids.ts";
+import { startApi } from "../support/api.ts";
+import type { List, TestApi } from "../support/api.ts";
+import { aReport, aRun } from "../support/runs.ts";
+import { storeKinds } from "../support/stores.ts";
+
+interface Health {
+  readonly id: string;
+  readonly label: string;
+  readonly pending_runs: number;
+  readonly oldest_due: string | null;
+  readonly spool_reports: number;
+  readonly recent_calls: number;
+  readonly lateness: unknown;
+  readonly uncertainty: unknown;
+  readonly agents: readonly { readonly agent_id: string; readonly state: string }[];
+}
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+const NOTHING = {
+  pending_runs: 0,
+  oldest_due: null,
+  recent_calls: 0,
+  lateness: null,
+  uncertainty: null,
+};
+
+const healthOf = async ({ send, caller }: TestApi, query = ""): Promise<List<Health>> => {
+  const as = await caller("eve", "another", "VIEWER");
+  return (await send<List<Health>>({ path: `/agents/health/${query}`, as })).body;
+};
+
+describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
+  it("is what waits there, and how punctual and exact the calls of the last hour were", async () => {
+    await using api = await startApi({ storeKind });
+    const { store } = api;
+    const now = await store.now();
+    const call = (due_time: number, late: number, uncertainty: number) => {
+      const result_id = derivedId(due_time, "a run");
+      const run = aRun({ result_id, location_id: "far", due_time });
+      return { run, report: aReport(run, { start: due_time + late, timing: { uncertainty } }) };
+    };
+    const calls = [
+      ...Array.from({ length: 100 }, (_, n) => call(now - n * SECOND, n + 1, (n + 1) / 10)),
+      call(now - HOUR - SECOND, 10_000, 10_000),
+    ];
+    const missed = aRun({ location_id: "far", due_time: now - 60 * SECOND });
+    await store.pendingRuns.insert([missed, ...calls.map(({ run }) => run)]);
+    await store.results.record(calls.map(({ report }) => report));
+    await store.results.recordMissed([{ run: missed, result: "MISSED", message: "no_agent" }]);
+    const waiting = [
+      aRun({ location_id: "far", due_time: now + SECOND }),
+      aRun({ location_id: "far", due_time: now }),
+    ];
+    await store.pendingRuns.insert(waiting);
+    const heartbeat = {
+      agent_id: "agent",
+      location_id: "far",
+      version: "1.2.3",
+      in_flight: 0,
+      sent: now,
+    };
+    const seen = { now: await store.now() };
+    await store.agents.record({ ...heartbeat, spool: { reports: 7, bytes: 70 } }, seen);
+
+    const { meta, results } = await healthOf(api);
+    expect(meta).toEqual({ more: false, next_cursor: "" });
+    expect(results).toMatchObject([
+      { id: "local", label: "The local one", agents: [], spool_reports: 0, ...NOTHING },
+      {
+        id: "far",
+        agents: [{ agent_id: "agent", state: "ONLINE", version: "1.2.3" }],
+        spool_reports: 7,
+        pending_runs: 2,
+        oldest_due: new Date(now).toISOString().replace("Z", "000Z"),
+        recent_calls: 100,
+        lateness: { p50: 50, p95: 95, p99: 99 },
+        uncertainty: { p50: 5, p95: 9.5, p99: 9.9 },
+      },
+    ]);
+    const first = await healthOf(api, "?limit=1");
+    expect([first.results[0]?.id, first.meta.more]).toEqual(["local", true]);
+  });
+
+  it("is measured once for all who ask within seconds", async () => {
+    await using api = await startApi({ storeKind });
+    expect((await healthOf(api)).results[1]).toMatchObject(NOTHING);
+    await api.store.pendingRuns.insert([aRun({ location_id: "far" })]);
+    expect((await healthOf(api)).results[1]).toMatchObject(NOTHING);
+  });
+});
