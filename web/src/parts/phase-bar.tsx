@@ -1,4 +1,4 @@
-// Phases as one short bar on a scale that the caller gives, with the numbers where it is pointed at.
+// Phases as one short bar on a scale that the caller gives, with their numbers as its text.
 import type { Phase } from "../../../src/model/summary.ts";
 import "../styles/waterfall.css";
 import { formatMs } from "./number.ts";
