@@ -6,6 +6,8 @@ import { createApiKeyStore } from "./api-keys.ts";
 import type { ApiKeyStore } from "./api-keys.ts";
 import { createAuditStore } from "./audit.ts";
 import type { AuditStore } from "./audit.ts";
+import { createCallOverviewStore } from "./call-overview.ts";
+import type { CallOverviewStore } from "./call-overview.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import { createDocumentStore } from "./documents.ts";
@@ -54,6 +56,7 @@ export interface Store {
   readonly results: ResultStore;
   readonly workflowResults: WorkflowResultStore;
   readonly recorded: RecordedStore;
+  readonly callOverview: CallOverviewStore;
   readonly stats: StatStore;
   readonly statChecks: StatCheckStore;
   readonly insights: InsightStore;
@@ -115,6 +118,9 @@ const createParts = (database: Database, sealing: Sealing): Parts => ({
     return createWorkflowResultStore(database);
   },
   recorded: createRecordedStore(database),
+  get callOverview() {
+    return createCallOverviewStore(database);
+  },
   get stats() {
     return createStatStore(database);
   },

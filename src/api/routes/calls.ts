@@ -17,6 +17,7 @@ import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { text } from "../http/parameters.ts";
 import { follow } from "../owned-documents.ts";
 import type { Change } from "../owned-documents.ts";
+import { callOverviewEndpoints } from "./call-overview.ts";
 import { removeDeploymentsOf } from "./deployments.ts";
 import { callOrStat } from "./stats.ts";
 
@@ -35,6 +36,7 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
       "For its owner only. Deletes its Deployments and removes it from Workflows and Reports; the API no longer shows its results.",
   };
   return [
+    ...callOverviewEndpoints(deps),
     ...writeEndpoints(calls),
     callOrStat(deps, getEndpoint(calls)),
     filteredList(calls, {

@@ -1,0 +1,67 @@
+// The calls that a caller may read, each with its state and its last 24 hours.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { canRead, isOwner } from "../model/access.ts";
+import type { Actor } from "../model/access.ts";
+import { dayOf, firstHour } from "../model/call-overview.ts";
+import { formatInstant } from "../model/instant.ts";
+import { categoryOf } from "../model/result.ts";
+import type { Store } from "../store/store.ts";
+
+type ListedCall = Awaited<ReturnType<Store["callOverview"]["list"]>>[number];
+
+/** At a time: SQLite blocks the process meanwhile, and the scheduler's beat is in it. */
+const CALLS_AT_ONCE = 50;
+
+export async function overviewOf(
+  store: Store,
+  reader: Actor,
+  calls: readonly ListedCall[],
+): Promise<readonly unknown[]> {
+  const now = await store.now();
+  const shown: unknown[] = [];
+  for (let at = 0; at < calls.length; at += CALLS_AT_ONCE) {
+    shown.push(...(await overviewOfSome(store, reader, calls.slice(at, at + CALLS_AT_ONCE), now)));
+    await nextTurn();
+  }
+  return shown;
+}
+
+async function overviewOfSome(
+  { callOverview }: Store,
+  reader: Actor,
+  calls: readonly ListedCall[],
+  now: number,
+): Promise<readonly unknown[]> {
+  const from = firstHour(now);
+  const opens = (part: "results" | "stats") => (call: ListedCall) =>
+    canRead(reader, { ...call, community: call.opens[part] });
+  const idsOf = (some: readonly ListedCall[]) => some.map(({ id }) => id);
+  const states = await callOverview.latest(idsOf(calls.filter(opens("results"))), now);
+  await nextTurn();
+  const readable = calls.filter(opens("stats"));
+  const hours = await callOverview.hours(idsOf(readable), from);
+  await nextTurn();
+  const deployments = await callOverview.deployments(idsOf(calls));
+  const isReadable = new Set(idsOf(readable));
+  return calls.map((call) => {
+    const { id, name, tags, method, domain, owner } = call;
+    const state = states.get(id);
+    // As the lists of deployments: one's own, and those of one's own call.
+    const seen = (deployments.get(id) ?? []).filter(
+      (each) => isOwner(reader, each) || isOwner(reader, call),
+    );
+    const { counts = [], buckets = new Map<number, number>() } = hours.get(id) ?? {};
+    return {
+      ...{ id, name, tags, method, domain, owner },
+      locations: [...new Set(seen.map(({ location_id }) => location_id))].toSorted(),
+      state: state
+        ? {
+            ...state,
+            result_category: categoryOf(state.result),
+            time: formatInstant(state.time),
+          }
+        : null,
+      day: isReadable.has(id) ? dayOf(from, counts, buckets) : null,
+    };
+  });
+}

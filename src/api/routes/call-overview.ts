@@ -1,0 +1,86 @@
+// The calls at one look.
+import { HOURS } from "../../model/call-overview.ts";
+import { Hostname, Id, LocationRef, Name, Owner, Timestamp, nullable } from "../../model/fields.ts";
+import { RESULT_CODES } from "../../model/result.ts";
+import { Type } from "../../model/type.ts";
+import { overviewOf } from "../call-overview.ts";
+import { defineEndpoint, named } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { listOf, listPage } from "../http/paging.ts";
+import { LIST_PAGING } from "../http/parameters.ts";
+
+const Count = Type.Integer({ minimum: 0 });
+const Counts = Type.Array(Count, {
+  description: `of each of the ${HOURS} hours, oldest first`,
+  examples: [Array.from({ length: HOURS }, () => 0)],
+});
+const Latency = nullable(Type.Integer({ description: "milliseconds", examples: [120] }));
+
+const OverviewSchema = named(
+  "CallOverview",
+  Type.Object({
+    id: Id,
+    name: Name,
+    tags: Type.Array(Type.String()),
+    method: Type.String({ examples: ["GET"] }),
+    domain: Hostname,
+    owner: Owner,
+    locations: Type.Array(LocationRef, {
+      description: "where you have deployed it; where it is yours, also where others have",
+    }),
+    state: Type.Union([
+      Type.Object(
+        {
+          result_id: Id,
+          result: Type.Enum([...RESULT_CODES]),
+          result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
+          time: Timestamp,
+          latency: Latency,
+          location_id: LocationRef,
+        },
+        { description: "the result that started, or was due, last" },
+      ),
+      Type.Null(),
+    ]),
+    day: Type.Union([
+      Type.Object(
+        {
+          time: Type.String({
+            description: "start of the first hour",
+            examples: ["2026-11-21T15:00:00Z"],
+          }),
+          count: Count,
+          pass_percent: nullable(Type.Number({ examples: [99.5] })),
+          p50: Latency,
+          p95: Latency,
+          missed: Count,
+          hours: Type.Object({ pass: Counts, warning: Counts, fail: Counts, missed: Counts }),
+        },
+        { description: "the present hour and the 23 before it, of every call made" },
+      ),
+      Type.Null(),
+    ]),
+  }),
+);
+
+export const callOverviewEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => [
+  defineEndpoint({
+    operationId: "listCallOverviews",
+    methods: ["GET"],
+    path: "/calls/overview/",
+    tag: "API Calls",
+    summary: "List the API Calls that you may read, with their state and their last 24 hours",
+    description:
+      "In creation order. `state` is null for a call without results, and for one whose results you may not read; `day` for one whose statistics you may not read.",
+    level: "VIEWER",
+    query: LIST_PAGING,
+    answer: listOf(OverviewSchema),
+    async handle(request) {
+      const { principal } = request;
+      const { meta, results } = await listPage(cursors, request, (page) =>
+        store.callOverview.list(principal, page),
+      );
+      return { meta, results: await overviewOf(store, principal, results) };
+    },
+  }),
+];

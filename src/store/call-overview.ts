@@ -1,0 +1,179 @@
+// What a list of calls says of many at once: what they are, where they run, how they last ended, and
+// their last hours.
+import { sql } from "kysely";
+import type { RawBuilder } from "kysely";
+import type { Actor, Owned, Ownership } from "../model/access.ts";
+import type { HourCount } from "../model/call-overview.ts";
+import { latencyOf, MADE_CODES } from "../model/result.ts";
+import type { ResultCode } from "../model/result.ts";
+import type { Database } from "./database.ts";
+import { isAmong, textAt } from "./database.ts";
+import { listQuery } from "./documents.ts";
+import { numberOf } from "./names.ts";
+import { isTrue } from "./recorded.ts";
+import type { Page } from "./records.ts";
+import { growingRanges, nearStarts } from "./result-days.ts";
+
+export interface ListedCall extends Owned {
+  readonly id: string;
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly method: string;
+  readonly domain: string;
+  /** Whether its results, and its statistics, are open to everybody. */
+  readonly opens: { readonly results: boolean; readonly stats: boolean };
+}
+
+export interface LatestResult {
+  readonly result_id: string;
+  readonly location_id: string;
+  readonly result: ResultCode;
+  readonly time: number;
+  readonly latency: number | null;
+}
+
+export interface CallHours {
+  readonly counts: readonly HourCount[];
+  /** How many latencies of the calls made are in each bucket. */
+  readonly buckets: ReadonlyMap<number, number>;
+}
+
+/** Where something is deployed to, and by whom. */
+export interface DeployedAt extends Ownership {
+  readonly location_id: string;
+}
+
+export type CallOverviewStore = ReturnType<typeof createCallOverviewStore>;
+
+/** Each reads some dozens of calls in one or two statements, by their ids. */
+export const createCallOverviewStore = (database: Database) => ({
+  /** Those that `reader` may read. */
+  list: (reader: Actor, page: Page): Promise<ListedCall[]> => readCalls(database, reader, page),
+  /** The result that started, or was due, last. */
+  latest: (ids: readonly string[], now: number): Promise<ReadonlyMap<string, LatestResult>> =>
+    readLatest(database, ids, now),
+  /** From the hour that starts at `from` on. */
+  hours: (ids: readonly string[], from: number): Promise<ReadonlyMap<string, CallHours>> =>
+    readHours(database, ids, from),
+  async deployments(ids: readonly string[]): Promise<ReadonlyMap<string, readonly DeployedAt[]>> {
+    const rows = await database.kysely
+      .selectFrom("documents")
+      .select(["target_id", "owner", "owner_org"])
+      .select(textAt(database, "document", ["deployment", "location_id"]).as("location_id"))
+      .where("kind", "=", "deployment")
+      .where(isAmong(database, "target_id", ids))
+      .execute();
+    return grouped(rows, ({ target_id, location_id, ...owner }) => [
+      target_id ?? "",
+      { ...owner, location_id: location_id ?? "" },
+    ]);
+  },
+});
+
+async function readCalls(database: Database, reader: Actor, page: Page): Promise<ListedCall[]> {
+  const text = (...path: string[]) => textAt(database, "document", path);
+  const rows = await database.kysely
+    .selectFrom(listQuery(database, "call", reader, {}, page).as("page"))
+    .select(["id", "domain", "owner", "owner_org", "shared_org", "shared_community"])
+    .select([text("meta", "name").as("name"), text("meta", "tags").as("tags")])
+    .select([text("request", "method").as("method")])
+    .select([text("access", "results").as("results"), text("access", "stats").as("stats")])
+    .orderBy("id")
+    .execute();
+  return rows.map(({ id, name, tags, method, domain, owner, owner_org, ...flags }) => ({
+    ...{ id, owner, owner_org },
+    name: name ?? "",
+    tags: JSON.parse(tags ?? "[]") as string[],
+    method: method ?? "",
+    domain: domain ?? "",
+    org: flags.shared_org === 1,
+    community: flags.shared_community === 1,
+    opens: { results: isTrue(flags.results), stats: isTrue(flags.stats) },
+  }));
+}
+
+type LatestRow = Omit<LatestResult, "latency"> & {
+  readonly call_id: string;
+  readonly total: number | null;
+};
+
+async function readLatest(
+  database: Database,
+  ids: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, LatestResult>> {
+  const latest = new Map<string, LatestResult>();
+  const near = await nearStarts(database);
+  for (const range of growingRanges(database, now, "backwards")) {
+    const missing = ids.filter((id) => !latest.has(id));
+    if (missing.length === 0) break;
+    const { rows } = await sql<LatestRow>`
+      with latest as materialized (
+        select name as call_id, (
+          select results.id from results where call = names.id and ${near(range)}
+            and time >= ${range.start} and time < ${range.end}
+          order by time desc, results.id desc limit 1
+        ) as result_id
+        from names where ${isAmong(database, "name", missing)}
+      )
+      select call_id, result_id, locations.name as location_id, codes.name as result, time, total
+      from latest join results on results.id = latest.result_id
+      join names as locations on locations.id = results.location
+      join names as codes on codes.id = results.result
+      where ${near(range)}`.execute(database.kysely);
+    for (const { call_id, total, ...row } of rows)
+      latest.set(call_id, { ...row, latency: latencyOf(total) });
+  }
+  return latest;
+}
+
+async function readHours(
+  database: Database,
+  ids: readonly string[],
+  from: number,
+): Promise<ReadonlyMap<string, CallHours>> {
+  const ofHours = sql`
+    stats.call in (select id from names where ${isAmong(database, "name", ids)})
+      and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}`;
+  const made = sql.join(MADE_CODES.map((code) => sql`${numberOf(database, code)}`));
+  const { rows: counts } = await sql<HourCount & { readonly call_id: string }>`
+    select calls.name as call_id, period, codes.name as code, ${total("count")} as count, max(max) as max
+    from stats join names as calls on calls.id = stats.call
+    join names as codes on codes.id = stats.result
+    where ${ofHours} and count > 0
+    group by calls.name, period, codes.name`.execute(database.kysely);
+  const { rows: buckets } = await sql<
+    Record<"call_id", string> & Record<"bucket" | "count", number>
+  >`
+    select calls.name as call_id, counters.bucket, counters.count from (
+      select stats.call, bucket, ${total("stat_buckets.count")} as count
+      from stats join stat_buckets on stat_buckets.stat_id = stats.id
+      where ${ofHours} and stats.result in (${made})
+      group by stats.call, bucket
+    ) as counters join names as calls on calls.id = counters.call`.execute(database.kysely);
+  const bucketsOf = grouped(buckets, ({ call_id, bucket, count }) => [call_id, [bucket, count]]);
+  const countsOf = grouped(counts, ({ call_id, ...count }) => [call_id, count]);
+  return new Map(
+    [...countsOf].map(([id, each]) => [
+      id,
+      { counts: each, buckets: new Map(bucketsOf.get(id) as [number, number][] | undefined) },
+    ]),
+  );
+}
+
+/** PostgreSQL's sums are of a type without bounds. */
+const total = (column: string): RawBuilder<number> => sql.raw(`cast(sum(${column}) as bigint)`);
+
+function grouped<Row, T>(
+  rows: readonly Row[],
+  entryOf: (row: Row) => readonly [string, T],
+): ReadonlyMap<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) {
+    const [key, value] = entryOf(row);
+    const group = groups.get(key);
+    if (group) group.push(value);
+    else groups.set(key, [value]);
+  }
+  return groups;
+}
