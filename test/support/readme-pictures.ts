@@ -47,7 +47,7 @@ try {
   await page.getByRole("link", { name: "Demo: slow" }).click();
   await take(page, "slow-call");
   await page.getByRole("link", { name: "Insights", exact: true }).click();
-  await page.getByRole("link", { name: "Simulated: search suggestions" }).first().click();
+  await page.getByRole("link", { name: "Simulated: shopping cart" }).first().click();
   await take(page, "insight");
 } finally {
   child.kill();

@@ -58,11 +58,14 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
   );
 }
 
+/** A label further to the end would leave the figure. */
+const LABELLED = 0.92;
+
 const Scale = ({ end }: { readonly end: number }) => (
   <div class="line scale" aria-hidden="true">
     <span class="label" />
     <span class="track">
-      {ticksTo(end).map((ms) => (
+      {ticksTo(end * LABELLED).map((ms) => (
         <span class="tick" style={{ insetInlineStart: percent(ms, end) }}>
           {ms === 0 ? "0" : shortMs(ms)}
         </span>
