@@ -1,4 +1,4 @@
-// Creates and deploys the demo's calls through the API, like any other client.
+// Creates and deploys the demo's calls and workflow through the API, like any other client.
 
 const DEMO_TAG = "sonde-demo";
 
@@ -9,6 +9,12 @@ const DEMO_CALLS = [
   { path: "/failing", name: "Demo: failing" },
   { path: "/cookies", name: "Demo: sets a cookie" },
 ] as const;
+
+/** Its last call sends the cookie that its first one receives. */
+const DEMO_WORKFLOW = {
+  name: "Demo: visit",
+  paths: ["/cookies", "/slow", "/cookies"],
+} as const;
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -25,6 +31,10 @@ interface Made {
   readonly id: string;
 }
 
+interface Named extends Made {
+  readonly meta: { readonly name: string };
+}
+
 interface List<T> {
   readonly results: readonly T[];
 }
@@ -36,16 +46,17 @@ interface DemoCall extends Made {
 type Send = <T>(method: string, path: string, body?: object) => Promise<T>;
 
 /**
- * Creates a call and a one-minute deployment for each path of the demo target, and runs each new
- * call immediately. Leaves existing calls and deployments unchanged.
+ * Creates a call for each path of the demo target, and a workflow of some of them. Deploys each and
+ * runs it at once. Leaves existing calls, workflows and deployments unchanged.
  */
 export async function seedDemo(options: DemoOptions): Promise<void> {
-  const { target, locationId: location_id } = options;
+  const { target } = options;
   const send = clientOf(options);
   const known = await send<List<DemoCall>>(
     "GET",
     `calls/?limit=1000&domain=${target.split(":")[0]}`,
   );
+  const ids = new Map<string, string>();
   for (const { path, name } of DEMO_CALLS) {
     const url = `http://${target}${path}`;
     const { id } =
@@ -58,13 +69,46 @@ export async function seedDemo(options: DemoOptions): Promise<void> {
         },
         request: { method: "GET", url },
       }));
-    const deployed = await send<List<Made>>("GET", `deployments/call/${id}/`);
-    if (deployed.results.length > 0) continue;
-    await send("POST", "deployments/", {
-      deployment: { target_id: id, location_id, frequency: 1 },
-    });
-    await send("POST", `calls/${id}/run`, { location_id });
+    ids.set(path, id);
+    await deployOnce(send, options, { kind: "call", id, frequency: 1 });
   }
+  await seedWorkflow(send, options, ids);
+}
+
+/** `ids`: of the calls, by path. */
+async function seedWorkflow(
+  send: Send,
+  options: DemoOptions,
+  ids: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { name, paths } = DEMO_WORKFLOW;
+  const call_ids = paths.map((path) => ids.get(path));
+  const known = await send<List<Named>>("GET", `workflows/call/${call_ids[0]}/?limit=1000`);
+  const { id } =
+    known.results.find(({ meta }) => meta.name === name) ??
+    (await send<Made>("POST", "workflows/", {
+      meta: { name, tags: [DEMO_TAG], description: "Receives a cookie, and shows it again" },
+      workflow: { call_ids, handle_cookies: true },
+    }));
+  await deployOnce(send, options, { kind: "workflow", id, frequency: 5 });
+}
+
+interface DemoTarget extends Made {
+  readonly kind: "call" | "workflow";
+  /** Minutes between runs. */
+  readonly frequency: number;
+}
+
+/** Also runs it, unless it is deployed already. */
+async function deployOnce(
+  send: Send,
+  { locationId: location_id }: DemoOptions,
+  { kind, id, frequency }: DemoTarget,
+): Promise<void> {
+  const deployed = await send<List<Made>>("GET", `deployments/${kind}/${id}/`);
+  if (deployed.results.length > 0) return;
+  await send("POST", "deployments/", { deployment: { target_id: id, location_id, frequency } });
+  await send("POST", `${kind}s/${id}/run`, { location_id });
 }
 
 const clientOf =

@@ -206,7 +206,7 @@ async function makeDemoFolder(): Promise<TestFolder> {
   return folder;
 }
 
-/** Starts again and expects every call and deployment once, and no key but the first. */
+/** Starts again and expects each call, the workflow and their deployments once, and one key. */
 async function expectWholeDemo(folder: TestFolder): Promise<void> {
   const { path, dataDir } = folder;
   await using sonde = startSonde(["serve", "--demo"], { folder: path });
@@ -216,8 +216,10 @@ async function expectWholeDemo(folder: TestFolder): Promise<void> {
   const deployments = await client.send<{
     results: { deployment: { target_id: string } }[];
   }>("GET", "/deployments/");
+  const workflows = await client.send<{ results: { id: string }[] }>("GET", "/workflows/");
+  expect(workflows.results).toHaveLength(1);
   expect(deployments.results.map(({ deployment }) => deployment.target_id)).toEqual(
-    calls.map(({ id }) => id),
+    [...calls, ...workflows.results].map(({ id }) => id),
   );
   expect(new Set(calls.map(({ meta }) => meta.name)).size).toBe(5);
   expect(calls).toHaveLength(5);
