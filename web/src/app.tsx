@@ -7,6 +7,8 @@ import { SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
 
 const Calls = lazy(() => import("./pages/calls.tsx").then((page) => page.Calls));
+const Call = lazy(() => import("./pages/call.tsx").then((page) => page.Call));
+const Result = lazy(() => import("./pages/result.tsx").then((page) => page.Result));
 const Settings = lazy(() => import("./pages/settings/settings.tsx").then((page) => page.Settings));
 const Setting = lazy(() => import("./pages/settings/setting.tsx").then((page) => page.Setting));
 const Tokens = lazy(() => import("./pages/tokens/tokens.tsx").then((page) => page.Tokens));
@@ -41,6 +43,8 @@ export const App = () => (
           <Router>
             <Route path={base} component={Calls} />
             <Route path={`${base}calls`} component={Calls} />
+            <Route path={`${base}calls/:id`} component={Call} />
+            <Route path={`${base}results/:id`} component={Result} />
             <Route path={`${base}settings`} component={Settings} />
             <Route path={`${base}settings/:id`} component={Setting} />
             <Route path={`${base}tokens`} component={Tokens} />

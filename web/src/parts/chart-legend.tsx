@@ -1,4 +1,5 @@
 // The legend of a chart; while something is pointed at, with its values.
+import "../styles/phases.css";
 import { formatCount } from "./number.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { State } from "./state.tsx";

@@ -29,19 +29,24 @@ export function toneOf(
   return code === "MISSED" ? "missed" : "none";
 }
 
+/** Where the word stands elsewhere. */
+export const StateShape = ({ tone }: { readonly tone: Tone }) => (
+  <svg viewBox="0 0 16 16" aria-hidden="true">
+    <path
+      d={SHAPES[tone]}
+      fill="none"
+      stroke="currentColor"
+      stroke-width="2"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+    />
+  </svg>
+);
+
 /** `word`: that of the tone by default. */
 export const State = ({ tone, word }: { readonly tone: Tone; readonly word?: string }) => (
   <span class={`state ${tone}`}>
-    <svg viewBox="0 0 16 16" aria-hidden="true">
-      <path
-        d={SHAPES[tone]}
-        fill="none"
-        stroke="currentColor"
-        stroke-width="2"
-        stroke-linecap="round"
-        stroke-linejoin="round"
-      />
-    </svg>
+    <StateShape tone={tone} />
     {word ?? WORDS[tone]}
   </span>
 );

@@ -1,6 +1,7 @@
 // The phases of calls as bars on one scale of milliseconds: of the hops of a result, or of the
 // steps of a workflow's run.
 import type { Timing } from "../../../src/model/timing.ts";
+import "../styles/phases.css";
 import "../styles/waterfall.css";
 import { formatMs } from "./number.ts";
 import { lengthOf, PHASE_NAMES, PHASE_ORDER, spansOf, ticksTo, UNFINISHED } from "./phases.ts";

@@ -1,0 +1,76 @@
+// A call: how it is now, why it is slow, and everything that was measured of it.
+import type { Call as CallDocument } from "../../../src/model/call.ts";
+import { useAddress } from "../address.ts";
+import { useLocations } from "../locations.tsx";
+import type { Place } from "../locations.tsx";
+import { now } from "../now.ts";
+import type { Range } from "../parts/chart-spec.ts";
+import { Fault, Loading } from "../parts/notice.tsx";
+import { Deployments } from "../parts/deploy.tsx";
+import { RunNow } from "../parts/run-now.tsx";
+import { useRead } from "../queries.ts";
+import "../styles/call.css";
+import { AtAGlance } from "./call/at-a-glance.tsx";
+import { Calendar } from "./call/calendar.tsx";
+import { Controls } from "./call/controls.tsx";
+import { HistogramChart, ResultCodes } from "./call/distribution.tsx";
+import { CallHead } from "./call/head.tsx";
+import { LatencyChart, PhasesChart } from "./call/latency.tsx";
+import { useHistogram, useLatest, useSeries } from "./call/reads.ts";
+import { Results } from "./call/results.tsx";
+import { StatsTable } from "./call/stats-table.tsx";
+import { viewOf, zoomQuery } from "./call/view.ts";
+
+/** How often new results are looked for, in milliseconds. */
+const EVERY_MS = 10_000;
+
+export function Call({ params: { id } }: { readonly params: { readonly id: string } }) {
+  const { data: call, error, refetch } = useRead<CallDocument>(["calls", id], `calls/${id}/`);
+  const latest = useLatest(id, EVERY_MS);
+  const places = useLocations();
+  const [query] = useAddress();
+  if (!call) return error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />;
+  const target = { kind: "call", id, name: call.meta.name } as const;
+  return (
+    <>
+      <CallHead call={call} latest={latest.data?.results} />
+      <AtAGlance id={id} places={places} latest={latest.data?.results} />
+      <Charts id={id} places={places} />
+      <div class="columns">
+        <RunNow {...target} />
+        <Deployments {...target} />
+      </div>
+      <StatsTable id={id} location={query["location"]} />
+      <Results id={id} places={places} everyMs={EVERY_MS} />
+    </>
+  );
+}
+
+function Charts({ id, places }: { readonly id: string; readonly places: readonly Place[] }) {
+  const [query, change] = useAddress();
+  const view = viewOf(query, now());
+  const histogram = useHistogram(id, view);
+  const locations = histogram.data?.locations.map(({ location_id }) => location_id);
+  const series = useSeries(id, view, locations);
+  const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
+  return (
+    <>
+      <Controls view={view} places={places} onChange={change} />
+      <Fault error={histogram.error ?? series.error} retry={histogram.refetch} />
+      {!series.data && !series.error && !histogram.error && <Loading what="statistics" />}
+      {series.data && (
+        <>
+          <LatencyChart view={view} series={series.data} places={places} onZoom={zoom} />
+          <PhasesChart view={view} series={series.data} onZoom={zoom} />
+        </>
+      )}
+      <div class="columns">
+        {histogram.data && <HistogramChart histogram={histogram.data} places={places} />}
+        <div class="stack">
+          {histogram.data && <ResultCodes histogram={histogram.data} />}
+          <Calendar id={id} location={view.location} onDay={(from, to) => zoom([from, to])} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,136 @@
+// The one-look answer: which phase is slowest, and since when it takes as long as it does now.
+import type { Phase } from "../../../../src/model/summary.ts";
+
+/** The averages of a period, or of all of a day's calls. */
+export interface PhaseAverages {
+  /** Start, in epoch milliseconds. */
+  readonly time: number;
+  readonly count: number;
+  /** Milliseconds; null: not reached. */
+  readonly phases: Readonly<Record<Phase, number | null>>;
+}
+
+export interface Slowest {
+  readonly phase: Phase;
+  readonly ms: number;
+  /** Of all phases. */
+  readonly totalMs: number;
+}
+
+export interface Change {
+  readonly phase: Phase;
+  /** Start of the first period that is different, in epoch milliseconds. */
+  readonly since: number;
+  /** Medians of the periods before and since, in milliseconds. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Weighted by calls; undefined where no phase was reached. */
+export function slowestPhase(periods: readonly PhaseAverages[]): Slowest | undefined {
+  const averages = phaseAverages(periods);
+  const totalMs = averages.reduce((sum, [, ms]) => sum + ms, 0);
+  const [slowest] = averages.toSorted(([, a], [, b]) => b - a);
+  return slowest && totalMs > 0 ? { phase: slowest[0], ms: slowest[1], totalMs } : undefined;
+}
+
+function phaseAverages(periods: readonly PhaseAverages[]): [Phase, number][] {
+  const [first] = periods;
+  if (!first) return [];
+  return (Object.keys(first.phases) as Phase[]).flatMap((phase) => {
+    const reached = periods.filter(({ phases }) => phases[phase] !== null);
+    const calls = reached.reduce((sum, { count }) => sum + count, 0);
+    const ms = reached.reduce((sum, { count, phases }) => sum + count * (phases[phase] ?? 0), 0);
+    return calls === 0 ? [] : [[phase, ms / calls] satisfies [Phase, number]];
+  });
+}
+
+/** A change is clear from here on. */
+const LEAST_FACTOR = 1.5;
+const LEAST_MS = 5;
+/** Of the periods on each side, so many may lie on the other side of the middle. */
+const MOST_ASTRAY = 0.15;
+const FEWEST_BEFORE = 3;
+
+/**
+ * The one clear step of a phase in periods in ascending order: before and since, the medians differ
+ * by half or more and by 5 ms, and at least 85 % of the periods of each side are nearer to their own
+ * median (by ratio). Undefined where there is none: what grows slowly or varies has no such step.
+ */
+export function findChange(periods: readonly PhaseAverages[], phase: Phase): Change | undefined {
+  const known = periods.flatMap(({ time, phases }) => {
+    const ms = phases[phase];
+    return ms === null || ms <= 0 ? [] : [{ time, ms }];
+  });
+  const splits = known.slice(FEWEST_BEFORE).map(({ time }, at) => {
+    const [left, right] = [known.slice(0, at + FEWEST_BEFORE), known.slice(at + FEWEST_BEFORE)];
+    return splitOf(phase, time, left, right);
+  });
+  const [best] = splits.toSorted((a, b) => a.cost - b.cost);
+  return best && isClear(best) ? best.change : undefined;
+}
+
+interface Split {
+  readonly change: Change;
+  /** The times of each side. */
+  readonly left: readonly number[];
+  readonly right: readonly number[];
+  /** How far they are from the median of their side, together. */
+  readonly cost: number;
+}
+
+type Times = readonly { readonly ms: number }[];
+
+function splitOf(phase: Phase, since: number, earlier: Times, later: Times): Split {
+  const [left, right] = [earlier.map(({ ms }) => ms), later.map(({ ms }) => ms)];
+  const [before, after] = [medianOf(left), medianOf(right)];
+  const cost = distance(left, before) + distance(right, after);
+  return { change: { phase, since, before, after }, left, right, cost };
+}
+
+function isClear({ change: { before, after }, left, right }: Split): boolean {
+  const factor = Math.max(before, after) / Math.min(before, after);
+  if (factor < LEAST_FACTOR || Math.abs(after - before) < LEAST_MS) return false;
+  const middle = Math.sqrt(before * after);
+  const isAbove = after > before;
+  const astray = (side: readonly number[], above: boolean): boolean =>
+    side.filter((ms) => ms > middle !== above).length > side.length * MOST_ASTRAY;
+  return !astray(left, !isAbove) && !astray(right, isAbove);
+}
+
+/**
+ * The first of shorter periods around a change: that which leaves the fewest of them on the wrong
+ * side. `since` of the change where there are none.
+ */
+export function onsetOf(
+  { phase, since, before, after }: Change,
+  hours: readonly PhaseAverages[],
+): number {
+  const middle = Math.sqrt(before * after);
+  const isLikeAfter = hours.flatMap(({ time, phases }) => {
+    const ms = phases[phase];
+    return ms === null ? [] : [{ time, is: ms > middle === after > before }];
+  });
+  let [onset, fewest] = [since, Infinity];
+  for (const [at, { time }] of isLikeAfter.entries()) {
+    const wrong = isLikeAfter.filter(({ is }, place) => is !== place >= at).length;
+    if (wrong < fewest) [onset, fewest] = [time, wrong];
+  }
+  return onset;
+}
+
+const medianOf = (values: readonly number[]): number => {
+  const inOrder = values.toSorted((a, b) => a - b);
+  const half = (inOrder.length - 1) / 2;
+  return ((inOrder[Math.floor(half)] ?? 0) + (inOrder[Math.ceil(half)] ?? 0)) / 2;
+};
+
+/** By ratio: a few slow periods would outweigh all others otherwise. */
+const distance = (values: readonly number[], from: number): number =>
+  values.reduce((sum, value) => sum + Math.abs(Math.log(value / from)), 0);
+
+/** `3.1 times as long`, `0.4 times as long`. */
+export function factorText({ before, after }: Change): string {
+  const factor = after / before;
+  return `${factor >= 10 ? factor.toFixed(0) : factor.toFixed(1)} times as long`;
+}

@@ -1,0 +1,168 @@
+// The answer at one look: which phase is slowest, since when, where, and how sure that is.
+import { nameOfLocation } from "../../locations.tsx";
+import type { Place } from "../../locations.tsx";
+import { now } from "../../now.ts";
+import { shortTime } from "../../parts/chart-time.ts";
+import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { PHASE_NAMES } from "../../parts/phases.ts";
+import { Time } from "../../parts/time.tsx";
+import { factorText, findChange, onsetOf, slowestPhase } from "./answer.ts";
+import type { Change, PhaseAverages, Slowest } from "./answer.ts";
+import { statsPath, useHistogram, useStats } from "./reads.ts";
+import type { HistogramAnswer } from "./reads.ts";
+import type { ListedResult, StatEntry } from "./sample.ts";
+
+const [HOUR, DAY] = [3_600_000, 86_400_000];
+const DAYS_BEFORE = 57;
+
+interface AtAGlanceProps {
+  readonly id: string;
+  readonly places: readonly Place[];
+  /** The newest results; undefined: not read yet. */
+  readonly latest: readonly ListedResult[] | undefined;
+}
+
+const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
+  stats.flatMap(({ time, count, adv_stat }) =>
+    adv_stat ? [{ time: Date.parse(time), count, phases: adv_stat.phases }] : [],
+  );
+
+export function AtAGlance({ id, places, latest }: AtAGlanceProps) {
+  // The same for an hour, so that it is read once.
+  const end = (Math.floor(now() / HOUR) + 1) * HOUR;
+  const since = new Date(end - DAY).toISOString();
+  const hours = useStats(
+    id,
+    statsPath(id, "since", { kind: "HOUR", time: since, limit: 24 }),
+    "day",
+  );
+  const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
+  const spread = useHistogram(id, {
+    ...{ span: "day", grain: "HOUR", measure: "p50", type: "ALL", location: undefined },
+    range: [end - DAY, end],
+  });
+  const recent = averagesOf(hours.data?.stats);
+  const slowest = slowestPhase(recent);
+  const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
+  if (!hours.data) return null;
+  if (!slowest) return <NothingLately latest={latest} />;
+  const calls = recent.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <section class="card glance" aria-label="At a glance">
+      <p class="answer">
+        <Answer slowest={slowest} change={change} days={days.data?.stats.length} />
+      </p>
+      <dl class="facts">
+        <Fact name="Where">{whereText(spread.data, places)}</Fact>
+        <Fact name="How sure">{sureText(calls, latest)}</Fact>
+        <Fact name="Passed in 24 hours">{passedText(hours.data.stats)}</Fact>
+      </dl>
+    </section>
+  );
+}
+
+/** With the hour in which it began, read where there is a change. */
+function useChange(
+  id: string,
+  slowest: Slowest | undefined,
+  days: readonly PhaseAverages[],
+): Change | undefined {
+  const change = slowest && findChange(days, slowest.phase);
+  const from = new Date((change?.since ?? 0) - DAY).toISOString();
+  const around = useStats(
+    id,
+    statsPath(id, "since", { kind: "HOUR", time: from, limit: 48 }),
+    "around",
+    change !== undefined,
+  );
+  if (!change || !around.data) return change;
+  return { ...change, since: onsetOf(change, averagesOf(around.data.stats)) };
+}
+
+function Answer({
+  slowest: { phase, ms, totalMs },
+  change,
+  days,
+}: {
+  readonly slowest: Slowest;
+  readonly change: Change | undefined;
+  readonly days: number | undefined;
+}) {
+  const { name, meaning } = PHASE_NAMES[phase];
+  return (
+    <>
+      <strong title={meaning}>{name}</strong> takes <strong>{formatMs(ms)}</strong> of{" "}
+      {formatMs(totalMs)}
+      {change ? (
+        <>
+          ; since <strong>{shortTime(change.since, now())}</strong> it is {factorText(change)} (
+          {formatMs(change.before)} before).
+        </>
+      ) : (
+        `. ${historyText(days)}`
+      )}
+    </>
+  );
+}
+
+function historyText(days: number | undefined): string {
+  if (days === undefined) return "";
+  return days > 3 ? `No clear change in ${days} days.` : "There is no history to compare with yet.";
+}
+
+const Fact = ({ name, children }: { readonly name: string; readonly children: string }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+/** By the medians of the calls that passed at each location. */
+function whereText(spread: HistogramAnswer | undefined, places: readonly Place[]): string {
+  const known = (spread?.locations ?? [])
+    .flatMap(({ location_id, median }) => (median === null ? [] : [{ location_id, median }]))
+    .toSorted((a, b) => b.median - a.median);
+  const [worst, ...others] = known;
+  if (!worst) return "–";
+  const name = nameOfLocation(places, worst.location_id);
+  const best = others.at(-1);
+  if (!best) return `Called from ${name} only: median ${formatMs(worst.median)}`;
+  const from = `${name} (median ${formatMs(worst.median)})`;
+  if (worst.median < 1.3 * best.median + 2) return `Alike at all ${known.length} locations`;
+  const fastest = `${nameOfLocation(places, best.location_id)} (${formatMs(best.median)})`;
+  return `Slowest from ${from}, fastest from ${fastest}`;
+}
+
+function sureText(calls: number, latest: readonly ListedResult[] | undefined): string {
+  const measured = `${formatCount(calls)} ${calls === 1 ? "call" : "calls"} in 24 hours`;
+  const own = (latest ?? []).flatMap(({ timing }) => timing.uncertainty ?? []);
+  if (own.length === 0) return measured;
+  const most = formatMs(Math.max(...own));
+  return `${measured}; in the last ${own.length}, at most ${most} may be Sonde's own work`;
+}
+
+function passedText(stats: readonly StatEntry[]): string {
+  let [calls, passed, missed] = [0, 0, 0];
+  for (const { count, adv_stat } of stats) {
+    calls += count;
+    passed += (count * (adv_stat?.pass_percent ?? 0)) / 100;
+    missed += adv_stat?.missed ?? 0;
+  }
+  const share = formatPercent(calls === 0 ? null : (100 * Math.round(passed)) / calls);
+  return missed === 0 ? share : `${share}; ${formatCount(missed)} missed`;
+}
+
+function NothingLately({ latest }: Pick<AtAGlanceProps, "latest">) {
+  const [last] = latest ?? [];
+  return (
+    <section class="card glance" aria-label="At a glance">
+      <p class="answer">No call was made in the last 24 hours.</p>
+      {latest && !last && <p class="muted">Run it now, or deploy it to have it run by itself.</p>}
+      {last && (
+        <p class="muted">
+          The last run was at <Time at={last.meta.start_time ?? last.meta.due_time} />.
+        </p>
+      )}
+    </section>
+  );
+}

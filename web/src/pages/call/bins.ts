@@ -1,0 +1,40 @@
+// The buckets of a histogram as bars that can be told apart: fewer, and wider where calls are slow.
+import type { Bucket } from "../../../../src/model/histogram.ts";
+
+/** Above this ratio of the slowest to the fastest, bins grow by a ratio. */
+const LINEAR_UP_TO = 8;
+
+/** Edges are milliseconds; every bucket lies in the bin that its start does. */
+export function binsOf(buckets: readonly Bucket[], most = 40): Bucket[] {
+  const [first, last] = [buckets[0], buckets.at(-1)];
+  if (!first || !last) return [];
+  const edges = edgesOf(first.from, last.to, most);
+  const bins = edges.slice(1).map((to, at) => ({ from: edges[at] as number, to, count: 0 }));
+  for (const { from, count } of buckets) {
+    const at = bins.findIndex(({ to }) => from < to);
+    const bin = bins[at];
+    if (bin) bins[at] = { ...bin, count: bin.count + count };
+  }
+  return bins;
+}
+
+/** Whole milliseconds, each at least one above the one before. */
+function edgesOf(from: number, to: number, most: number): number[] {
+  const isLinear = to / Math.max(from, 1) <= LINEAR_UP_TO;
+  const start = isLinear ? from : Math.max(from, 1);
+  const edges = [from];
+  for (let n = 1; n <= most; n += 1) {
+    const share = n / most;
+    const edge = isLinear ? start + (to - start) * share : start * (to / start) ** share;
+    const whole = Math.ceil(edge);
+    if (whole > (edges.at(-1) as number)) edges.push(whole);
+  }
+  return edges;
+}
+
+/** Where a latency lies among the bins, as the place of a bar and a share of it. */
+export function placeOf(ms: number, bins: readonly Bucket[]): number {
+  const at = bins.findIndex(({ to }) => ms < to);
+  const bin = bins[at];
+  return bin ? at + Math.max(0, (ms - bin.from) / (bin.to - bin.from)) : bins.length;
+}

@@ -1,0 +1,162 @@
+// The days of the last weeks, as they passed: a cell for each, which leads to the day.
+import { useRef, useState } from "preact/hooks";
+import "../../styles/calendar.css";
+import "../../styles/phases.css";
+import { periodStart } from "../../../../src/model/periods.ts";
+import { now } from "../../now.ts";
+import { dayOf } from "../../parts/chart-time.ts";
+import { formatCount, formatPercent } from "../../parts/number.ts";
+import { StateShape } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/state.tsx";
+import { toneOfDay } from "./day-tone.ts";
+import type { Day } from "./day-tone.ts";
+import { statsPath, useStats } from "./reads.ts";
+
+const DAY = 86_400_000;
+const WEEKS = 13;
+const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
+
+const WORDS: Readonly<Record<Tone, string>> = {
+  pass: "all passed",
+  warn: "98 % or more passed",
+  fail: "less than 98 % passed",
+  missed: "runs missed",
+  none: "no calls",
+};
+
+interface CalendarProps {
+  readonly id: string;
+  readonly location: string | undefined;
+  readonly onDay: (from: number, to: number) => void;
+}
+
+export function Calendar({ id, location, onDay }: CalendarProps) {
+  const first = periodStart("WEEK", now()) - (WEEKS - 1) * 7 * DAY;
+  const query = { kind: "DAY", time: new Date(first).toISOString(), location_id: location };
+  const made = useStats(id, statsPath(id, "since", { ...query, limit: WEEKS * 7 }), "calendar");
+  const missed = useStats(
+    id,
+    statsPath(id, "since", { ...query, type: "MISSED", limit: WEEKS * 7 }),
+    "calendar",
+  );
+  const byDay = new Map(made.data?.stats.map((entry) => [Date.parse(entry.time), entry]));
+  const missedOn = new Map(missed.data?.stats.map(({ time, count }) => [Date.parse(time), count]));
+  const days = Array.from({ length: WEEKS * 7 }, (_, n): Day => {
+    const time = first + n * DAY;
+    const entry = byDay.get(time);
+    return {
+      time,
+      calls: entry?.count ?? 0,
+      passPercent: entry?.adv_stat?.pass_percent ?? null,
+      missed: missedOn.get(time) ?? 0,
+    };
+  });
+  return (
+    <section class="card">
+      <h2>Days</h2>
+      <Grid days={days.filter(({ time }) => time <= now())} onDay={onDay} />
+      <ul class="legend">
+        {(["pass", "warn", "fail", "missed", "none"] as const).map((tone) => (
+          <li key={tone}>
+            <span class={`cell ${tone}`} aria-hidden="true">
+              <StateShape tone={tone} />
+            </span>
+            {WORDS[tone]}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const KEYS: Readonly<Record<string, number>> = {
+  ArrowLeft: -7,
+  ArrowRight: 7,
+  ArrowUp: -1,
+  ArrowDown: 1,
+};
+
+function Grid({
+  days,
+  onDay,
+}: {
+  readonly days: readonly Day[];
+  readonly onDay: CalendarProps["onDay"];
+}) {
+  const table = useRef<HTMLTableElement>(null);
+  const [chosen, setChosen] = useState<number>();
+  const current = chosen ?? days.length - 1;
+  const press = (event: KeyboardEvent): void => {
+    const step = KEYS[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = Math.min(Math.max(current + step, 0), days.length - 1);
+    setChosen(next);
+    table.current?.querySelector<HTMLElement>(`[data-day="${next}"]`)?.focus();
+  };
+  const weeks = Math.ceil(days.length / 7);
+  return (
+    <div class="scroll-x">
+      <table class="calendar" ref={table} role="grid" aria-label="Days, by week" onKeyDown={press}>
+        <tbody>
+          {WEEKDAYS.map((weekday, row) => (
+            <tr key={weekday}>
+              <th scope="row">{weekday}</th>
+              {Array.from({ length: weeks }, (_, week) => {
+                const at = week * 7 + row;
+                const day = days[at];
+                return (
+                  <td key={week} role="gridcell">
+                    {day && (
+                      <DayCell
+                        day={day}
+                        at={at}
+                        isCurrent={at === current}
+                        onChoose={() => {
+                          setChosen(at);
+                          onDay(day.time, day.time + DAY);
+                        }}
+                      />
+                    )}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface DayCellProps {
+  readonly day: Day;
+  readonly at: number;
+  readonly isCurrent: boolean;
+  readonly onChoose: () => void;
+}
+
+function DayCell({ day, at, isCurrent, onChoose }: DayCellProps) {
+  const tone = toneOfDay(day);
+  const text = textOf(day);
+  return (
+    <button
+      class={`cell ${tone}`}
+      type="button"
+      data-day={at}
+      tabIndex={isCurrent ? 0 : -1}
+      aria-label={text}
+      title={text}
+      onClick={onChoose}
+    >
+      <StateShape tone={tone} />
+    </button>
+  );
+}
+
+function textOf({ time, calls, passPercent, missed }: Day): string {
+  const day = dayOf(time, false);
+  const lost = missed === 0 ? "" : `, ${formatCount(missed)} missed`;
+  if (calls === 0) return `${day}: no calls${lost}`;
+  return `${day}: ${formatPercent(passPercent)} of ${formatCount(calls)} calls passed${lost}`;
+}

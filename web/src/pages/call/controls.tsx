@@ -1,0 +1,59 @@
+// What the charts of a call show: range, measure, location, which calls.
+import type { Place } from "../../locations.tsx";
+import { SelectField } from "../../parts/field.tsx";
+import { Switch } from "../../parts/switch.tsx";
+import { formatTime } from "../../parts/time.tsx";
+import type { Range } from "../../parts/chart-spec.ts";
+import { MEASURES, SPANS } from "./view.ts";
+import type { View } from "./view.ts";
+
+type Change = Readonly<Record<string, string | undefined>>;
+
+interface ControlsProps {
+  readonly view: View;
+  readonly places: readonly Place[];
+  readonly onChange: (change: Change) => void;
+}
+
+const SPAN_CHOICES = Object.entries(SPANS).map(([value, { name }]) => ({ value, name }));
+const MEASURE_CHOICES = Object.entries(MEASURES).map(([value, name]) => ({ value, name }));
+const CALLS = [
+  { value: "", name: "Every call made" },
+  { value: "passed", name: "Calls that passed" },
+];
+
+export const Controls = ({ view, places, onChange }: ControlsProps) => (
+  <section class="controls no-print" aria-label="What the charts show">
+    <Switch
+      label="Range"
+      value={view.span ?? ""}
+      choices={SPAN_CHOICES}
+      onChange={(range) => onChange({ range, from: undefined, to: undefined })}
+    />
+    {!view.span && <span class="muted small zoomed">{rangeText(view.range)}</span>}
+    <SelectField
+      label="Latency"
+      value={view.measure}
+      choices={MEASURE_CHOICES}
+      onChange={(measure) => onChange({ measure })}
+    />
+    <SelectField
+      label="Location"
+      value={view.location ?? ""}
+      choices={[
+        { value: "", name: "All locations" },
+        ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
+      ]}
+      onChange={(location) => onChange({ location: location || undefined })}
+    />
+    <SelectField
+      label="Of"
+      value={view.type === "COMPLETE" ? "passed" : ""}
+      choices={CALLS}
+      onChange={(calls) => onChange({ calls: calls || undefined })}
+    />
+  </section>
+);
+
+export const rangeText = ([from, to]: Range): string =>
+  `${formatTime(from).slice(0, 16)} to ${formatTime(to)}`;

@@ -1,0 +1,21 @@
+// How a day went, for the calendar.
+import type { Tone } from "../../parts/state.tsx";
+
+/** A day that passed less is a bad one; with less than all, not a good one. */
+const FAIR_PERCENT = 98;
+
+export interface Day {
+  /** Start, in epoch milliseconds. */
+  readonly time: number;
+  readonly calls: number;
+  /** Of the calls that were made. */
+  readonly passPercent: number | null;
+  readonly missed: number;
+}
+
+export function toneOfDay({ calls, passPercent, missed }: Day): Tone {
+  if (calls === 0) return missed > 0 ? "missed" : "none";
+  if (passPercent !== null && passPercent < FAIR_PERCENT) return "fail";
+  if (passPercent !== null && passPercent < 100) return "warn";
+  return missed > 0 ? "missed" : "pass";
+}

@@ -1,0 +1,121 @@
+// How latencies are spread, with outliers, and how calls ended.
+import { nameOfLocation } from "../../locations.tsx";
+import type { Place } from "../../locations.tsx";
+import { Chart } from "../../parts/chart.tsx";
+import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { State, toneOf } from "../../parts/state.tsx";
+import { OUTCOMES } from "../result/outcomes.ts";
+import { binsOf, placeOf } from "./bins.ts";
+import { NoCalls } from "./latency.tsx";
+import type { HistogramAnswer } from "./reads.ts";
+
+interface DistributionProps {
+  readonly histogram: HistogramAnswer;
+  readonly places: readonly Place[];
+}
+
+export function HistogramChart({ histogram: { buckets, locations }, places }: DistributionProps) {
+  const fences = locations.flatMap(({ location_id, outlier_from, outliers }) =>
+    outlier_from === null ? [] : [{ location_id, outlier_from, outliers }],
+  );
+  const bins = binsOf(buckets ?? []);
+  const lowest = Math.min(...fences.map(({ outlier_from }) => outlier_from));
+  const edge = (place: number): string =>
+    formatMs(bins[Math.floor(place)]?.from ?? bins.at(-1)?.to ?? 0);
+  return (
+    <section class="card">
+      <h2>Distribution</h2>
+      {buckets === null && <p class="muted">The counters of this range have been removed.</p>}
+      {buckets?.length === 0 && <NoCalls />}
+      {bins.length > 0 && (
+        <Chart
+          title="Calls by latency"
+          caption="Calls at each latency. A triangle marks latencies that are outliers at a location."
+          x={bins.map((_, at) => at)}
+          isTime={false}
+          formatX={edge}
+          series={[
+            {
+              label: "Calls",
+              values: bins.map(({ count }) => count),
+              colour: "--accent",
+              draw: "bars",
+            },
+          ]}
+          marks={[
+            {
+              label: "Outliers",
+              tone: "warn",
+              counts: bins.map(({ to, count }) => (to > lowest ? count : 0)),
+            },
+          ]}
+          lines={
+            fences.length === 1
+              ? [{ x: placeOf(lowest, bins), label: `Outliers from ${formatMs(lowest)}` }]
+              : []
+          }
+          format={(count) => formatCount(count)}
+          range={[0, bins.length]}
+        />
+      )}
+      {fences.length > 0 && <Fences fences={fences} places={places} />}
+    </section>
+  );
+}
+
+interface FencesProps {
+  readonly fences: readonly {
+    readonly location_id: string;
+    readonly outlier_from: number;
+    readonly outliers: number;
+  }[];
+  readonly places: readonly Place[];
+}
+
+const Fences = ({ fences, places }: FencesProps) => (
+  <ul class="plain small muted">
+    {fences.map(({ location_id, outlier_from, outliers }) => (
+      <li key={location_id}>
+        {nameOfLocation(places, location_id)}: {formatCount(outliers)}{" "}
+        {outliers === 1 ? "outlier" : "outliers"} from {formatMs(outlier_from)} on
+      </li>
+    ))}
+  </ul>
+);
+
+export function ResultCodes({ histogram: { results } }: Pick<DistributionProps, "histogram">) {
+  const total = results.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <section class="card">
+      <h2>Results</h2>
+      {total === 0 ? (
+        <NoCalls />
+      ) : (
+        <table class="codes">
+          <thead>
+            <tr>
+              <th scope="col">Result</th>
+              <th scope="col" class="number">
+                Runs
+              </th>
+              <th scope="col" class="number">
+                Share
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {results.map(({ result, count }) => (
+              <tr key={result}>
+                <th scope="row">
+                  <State tone={toneOf(result, OUTCOMES[result].category)} word={result} />
+                </th>
+                <td class="number">{formatCount(count)}</td>
+                <td class="number">{formatPercent((100 * count) / total)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

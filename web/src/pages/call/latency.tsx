@@ -1,0 +1,119 @@
+// Latency over time, by location, and the phases that it is made of.
+import { nameOfLocation } from "../../locations.tsx";
+import type { Place } from "../../locations.tsx";
+import { DASHES, SERIES_COLOURS } from "../../parts/chart-spec.ts";
+import type { ChartMarks, ChartSeries, Range } from "../../parts/chart-spec.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { Empty } from "../../parts/notice.tsx";
+import { formatMs } from "../../parts/number.ts";
+import { PHASE_NAMES, PHASE_ORDER } from "../../parts/phases.ts";
+import type { Series } from "./reads.ts";
+import { alignTo } from "./sample.ts";
+import type { Sample } from "./sample.ts";
+import { MEASURES } from "./view.ts";
+import type { View } from "./view.ts";
+
+interface ChartsProps {
+  readonly view: View;
+  readonly series: Series;
+  readonly places: readonly Place[];
+  readonly onZoom: (range: Range | undefined) => void;
+}
+
+const EVERY: Readonly<Record<View["grain"], string>> = {
+  RAW: "Each point is one call",
+  HOUR: "Each point is an hour",
+  DAY: "Each point is a day (UTC)",
+  WEEK: "Each point is a week from Monday (UTC)",
+  MONTH: "Each point is a month (UTC)",
+  YEAR: "Each point is a year (UTC)",
+};
+
+/** More would not be told apart: choose a location instead. */
+const MOST_LINES = 5;
+
+export function LatencyChart({ view, series: { all, each }, places, onZoom }: ChartsProps) {
+  const times = all.map(({ time }) => time);
+  const isRaw = view.grain === "RAW";
+  const lineOf = (label: string, samples: readonly Sample[], at: number): ChartSeries => ({
+    label,
+    values: alignTo(times, samples, ({ latency }) => latency),
+    colour: SERIES_COLOURS[at % SERIES_COLOURS.length] as string,
+    draw: isRaw ? "points" : "line",
+    ...(!isRaw && { dash: DASHES[at % DASHES.length] as readonly number[] }),
+    ...(isRaw && { below: alignTo(times, samples, ({ uncertainty }) => uncertainty) }),
+  });
+  const of = view.location === undefined ? "All locations" : nameOfLocation(places, view.location);
+  const isApart = each.length > 1 && each.length <= MOST_LINES;
+  const lines = isApart
+    ? each.map(({ location, samples }, at) => lineOf(nameOfLocation(places, location), samples, at))
+    : [lineOf(of, all, 0)];
+  const sure = isRaw
+    ? "The bar below a point is how much of it may be Sonde's own work."
+    : "Percentiles are exact below 256 ms, and within 1 % above.";
+  return (
+    <section class="card">
+      <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
+      {times.length === 0 ? (
+        <NoCalls />
+      ) : (
+        <Chart
+          title="Latency over time"
+          caption={`${EVERY[view.grain]}. ${sure} Drag over a part to zoom in.`}
+          x={times}
+          series={lines}
+          marks={marksOf(all)}
+          format={formatMs}
+          range={view.range}
+          onZoom={onZoom}
+          isZoomed={view.span === undefined}
+        />
+      )}
+      {each.length > MOST_LINES && (
+        <p class="muted small">{each.length} locations together: choose one to see it alone.</p>
+      )}
+    </section>
+  );
+}
+
+const marksOf = (samples: readonly Sample[]): ChartMarks[] => [
+  { label: "Not passed", tone: "fail", counts: samples.map(({ failed }) => failed) },
+  { label: "Missed", tone: "missed", counts: samples.map(({ missed }) => missed) },
+];
+
+export function PhasesChart({ view, series: { all }, onZoom }: Omit<ChartsProps, "places">) {
+  const made = all.filter(({ count }) => count > 0);
+  const reached = PHASE_ORDER.filter((phase) => made.some(({ phases }) => phases[phase] !== null));
+  return (
+    <section class="card">
+      <h2>Phases</h2>
+      {reached.length === 0 ? (
+        <NoCalls />
+      ) : (
+        <Chart
+          title="Phases over time"
+          caption="Averages over the calls that reached a phase, one on the other."
+          x={made.map(({ time }) => time)}
+          series={reached.map((phase) => ({
+            label: PHASE_NAMES[phase].name,
+            values: made.map(({ phases }) => phases[phase]),
+            colour: `--${phase}`,
+            draw: "bars",
+            phase,
+          }))}
+          isStacked
+          format={formatMs}
+          range={view.range}
+          onZoom={onZoom}
+          isZoomed={view.span === undefined}
+        />
+      )}
+    </section>
+  );
+}
+
+export const NoCalls = () => (
+  <Empty title="No calls in this range">
+    <p>Choose a longer range, or run the call now.</p>
+  </Empty>
+);

@@ -1,0 +1,138 @@
+// What the page of a call reads, and how often: only what it shows.
+import type { Bucket, Spread } from "../../../../src/model/histogram.ts";
+import type { ResultCode } from "../../../../src/model/result.ts";
+import { send, withQuery } from "../../api.ts";
+import type { List } from "../../api.ts";
+import { useQuery, useRead } from "../../queries.ts";
+import { sampleOfResult, sampleOfStat, withMissed } from "./sample.ts";
+import type { ListedResult, Sample, StatEntry } from "./sample.ts";
+import { kindOf, periodsIn } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** Statistics that are still growing are read again so often. */
+export const STATS_EVERY_MS = 60_000;
+const MOST_RESULTS = 1000;
+const MOST_PERIODS = 1000;
+
+export interface HistogramAnswer {
+  readonly count: number;
+  readonly buckets: readonly Bucket[] | null;
+  readonly locations: readonly Spread[];
+  readonly results: readonly { readonly result: ResultCode; readonly count: number }[];
+}
+
+interface StatsAnswer {
+  readonly stats: readonly StatEntry[];
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+export const statsPath = (
+  id: string,
+  direction: "since" | "before",
+  query: Readonly<Record<string, string | number | undefined>>,
+): string => withQuery(`calls/${id}/stats/${direction}`, query);
+
+export function useHistogram(id: string, { grain, range, location, type }: View) {
+  const kind = kindOf(grain);
+  const [from, to] = range;
+  return useRead<HistogramAnswer>(
+    ["calls", id, "histogram", kind, from, to, location, type],
+    withQuery(`calls/${id}/histogram/`, {
+      kind,
+      time: iso(from),
+      until: iso(to - 1),
+      location_id: location,
+      type,
+    }),
+    { everyMs: STATS_EVERY_MS },
+  );
+}
+
+export const useStats = (id: string, path: string, name: string, enabled = true) =>
+  useRead<StatsAnswer>(["calls", id, "stats", name, path], path, {
+    enabled,
+    everyMs: STATS_EVERY_MS,
+  });
+
+/** The newest, for the state now. */
+export const useLatest = (id: string, everyMs: number) =>
+  useRead<List<ListedResult>>(
+    ["calls", id, "results", "latest"],
+    `calls/${id}/results/?order=desc&limit=50`,
+    { everyMs },
+  );
+
+export interface Series {
+  /** At the chosen location, or at all together. */
+  readonly all: readonly Sample[];
+  /** By location, where there are several and none is chosen. */
+  readonly each: readonly { readonly location: string; readonly samples: readonly Sample[] }[];
+}
+
+/** What the charts show; `locations` are those where calls were made. */
+export function useSeries(id: string, view: View, locations: readonly string[] | undefined) {
+  const { grain, range, location, type, measure } = view;
+  return useQuery<Series>(
+    ["calls", id, "series", grain, ...range, location, type, measure, locations],
+    ({ signal }) =>
+      grain === "RAW"
+        ? readResults(id, view, signal)
+        : readPeriods(id, view, locations ?? [], signal),
+    { enabled: locations !== undefined, everyMs: STATS_EVERY_MS },
+  );
+}
+
+async function readPeriods(
+  id: string,
+  { grain, range, location, type, measure }: View,
+  locations: readonly string[],
+  signal: AbortSignal,
+): Promise<Series> {
+  const kind = kindOf(grain);
+  const read = async (of: string, location_id: string | undefined): Promise<StatEntry[]> => {
+    const limit = Math.min(periodsIn(kind, range), MOST_PERIODS);
+    const query = { kind, time: iso(range[0]), type: of, location_id, limit };
+    const path = statsPath(id, "since", query);
+    const { stats } = await send<StatsAnswer>("GET", path, { signal });
+    return stats.filter(({ time }) => Date.parse(time) < range[1]);
+  };
+  const samplesOf = (stats: readonly StatEntry[]): Sample[] =>
+    stats.map((entry) => sampleOfStat(entry, measure));
+  const apart = location === undefined && locations.length > 1 ? locations : [];
+  const [all, missed, ...each] = await Promise.all([
+    read(type, location),
+    read("MISSED", location),
+    ...apart.map((one) => read(type, one)),
+  ]);
+  return {
+    all: withMissed(samplesOf(all ?? []), missed ?? []),
+    each: apart.map((one, at) => ({ location: one, samples: samplesOf(each[at] ?? []) })),
+  };
+}
+
+async function readResults(
+  id: string,
+  { range, location, type }: View,
+  signal: AbortSignal,
+): Promise<Series> {
+  const path = withQuery(`calls/${id}/results/`, {
+    from: iso(range[0]),
+    to: iso(range[1]),
+    location_id: location,
+    limit: MOST_RESULTS,
+    ...(type === "COMPLETE" && { type }),
+  });
+  const { results } = await send<List<ListedResult>>("GET", path, { signal });
+  const ended = results.filter(({ meta }) => !["QUEUED", "PROCESSING"].includes(meta.result));
+  const byPlace = Map.groupBy(ended, ({ meta }) => meta.location_id);
+  const samples = (some: readonly ListedResult[]): Sample[] =>
+    some.map(sampleOfResult).toSorted((a, b) => a.time - b.time);
+  return {
+    all: samples(ended),
+    each:
+      byPlace.size > 1
+        ? [...byPlace].map(([place, some]) => ({ location: place, samples: samples(some) }))
+        : [],
+  };
+}

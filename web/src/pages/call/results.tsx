@@ -1,0 +1,180 @@
+// The results of a call, newest first, with filters.
+import { useState } from "preact/hooks";
+import { urlOf, withQuery } from "../../api.ts";
+import { useList } from "../../lists.ts";
+import { nameOfLocation } from "../../locations.tsx";
+import type { Place } from "../../locations.tsx";
+import { SelectField, TextField } from "../../parts/field.tsx";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { formatMs } from "../../parts/number.ts";
+import { State, toneOf } from "../../parts/state.tsx";
+import { Time } from "../../parts/time.tsx";
+import { OUTCOMES } from "../result/outcomes.ts";
+import type { ListedResult } from "./sample.ts";
+
+const PAGE = 25;
+
+const CATEGORIES = [
+  { value: "", name: "Any" },
+  { value: "PASS", name: "PASS" },
+  { value: "WARNING", name: "WARNING" },
+  { value: "FAIL", name: "FAIL" },
+  { value: "NONE", name: "None: no call made" },
+];
+
+const TYPES = [
+  { value: "", name: "Any" },
+  ...Object.keys(OUTCOMES).map((value) => ({ value, name: value })),
+];
+
+interface Filters {
+  readonly category: string;
+  readonly type: string;
+  readonly location_id: string;
+  /** As date-time fields have them, in UTC: `2026-11-22T14:05`. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const ANY: Filters = { category: "", type: "", location_id: "", from: "", to: "" };
+
+interface ResultsProps {
+  readonly id: string;
+  readonly places: readonly Place[];
+  /** How often to look for new ones, in milliseconds. */
+  readonly everyMs: number;
+}
+
+export function Results({ id, places, everyMs }: ResultsProps) {
+  const [filters, setFilters] = useState(ANY);
+  const query = { order: "desc", ...filters, from: utc(filters.from), to: utc(filters.to) };
+  const list = useList<ListedResult>(
+    ["calls", id, "results", query],
+    withQuery(`calls/${id}/results/`, { ...query, limit: PAGE }),
+    { everyMs },
+  );
+  return (
+    <section class="card" aria-labelledby="results">
+      <header>
+        <h2 id="results">Runs</h2>
+        <a
+          class="button no-print"
+          href={urlOf(withQuery(`calls/${id}/results/export`, query))}
+          download
+        >
+          Download as CSV
+        </a>
+      </header>
+      <FilterFields filters={filters} places={places} onChange={setFilters} />
+      <Fault error={list.error} retry={list.refetch} />
+      {!list.rows && !list.error && <Loading what="results" />}
+      {list.rows?.length === 0 && (
+        <p class="muted">
+          {filters === ANY ? "It has not run yet." : "No result is like this. Change the filters."}
+        </p>
+      )}
+      {list.rows !== undefined && list.rows.length > 0 && (
+        <Rows results={list.rows} places={places} />
+      )}
+      <MoreButton list={list} />
+    </section>
+  );
+}
+
+const utc = (local: string): string => (local === "" ? "" : `${local}Z`);
+
+interface FilterFieldsProps {
+  readonly filters: Filters;
+  readonly places: readonly Place[];
+  readonly onChange: (filters: Filters) => void;
+}
+
+const FilterFields = ({ filters, places, onChange }: FilterFieldsProps) => (
+  <div class="fields narrow no-print">
+    <SelectField
+      label="Category"
+      value={filters.category}
+      choices={CATEGORIES}
+      onChange={(category) => onChange({ ...filters, category })}
+    />
+    <SelectField
+      label="Result"
+      value={filters.type}
+      choices={TYPES}
+      onChange={(type) => onChange({ ...filters, type })}
+    />
+    <SelectField
+      label="From location"
+      value={filters.location_id}
+      choices={[
+        { value: "", name: "Any" },
+        ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
+      ]}
+      onChange={(location_id) => onChange({ ...filters, location_id })}
+    />
+    <TextField
+      label="From (UTC)"
+      value={filters.from}
+      input={{ type: "datetime-local" }}
+      onInput={(from) => onChange({ ...filters, from })}
+    />
+    <TextField
+      label="Before (UTC)"
+      value={filters.to}
+      input={{ type: "datetime-local" }}
+      onInput={(to) => onChange({ ...filters, to })}
+    />
+  </div>
+);
+
+interface RowsProps {
+  readonly results: readonly ListedResult[];
+  readonly places: readonly Place[];
+}
+
+const Rows = ({ results, places }: RowsProps) => (
+  <div class="scroll-x" role="region" aria-label="Results" tabIndex={0}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Result</th>
+          <th scope="col" class="number">
+            Status
+          </th>
+          <th scope="col" class="number">
+            Latency
+          </th>
+          <th scope="col" class="number">
+            Uncertainty
+          </th>
+          <th scope="col">Location</th>
+          <th scope="col">Message</th>
+        </tr>
+      </thead>
+      <tbody>
+        {results.map(({ id, meta, timing }) => (
+          <tr key={id}>
+            <td class="nowrap">
+              <a href={`results/${id}`}>
+                <Time at={meta.start_time ?? meta.due_time} />
+              </a>
+            </td>
+            <td>
+              <State tone={toneOf(meta.result, meta.result_category)} word={meta.result} />
+            </td>
+            <td class="number">{meta.http_code ?? "–"}</td>
+            <td class="number">{formatMs(timing.total)}</td>
+            <td class="number">{formatMs(timing.uncertainty)}</td>
+            <td class="nowrap">{nameOfLocation(places, meta.location_id)}</td>
+            <td class="message">
+              {meta.message ?? "–"}
+              {meta.is_late && " (late)"}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

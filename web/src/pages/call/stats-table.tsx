@@ -1,0 +1,127 @@
+// The statistics of a call by period, of every kind and type.
+import { useState } from "preact/hooks";
+import { PERIOD_KINDS } from "../../../../src/model/periods.ts";
+import type { PeriodKind } from "../../../../src/model/periods.ts";
+import { urlOf, withQuery } from "../../api.ts";
+import { SelectField } from "../../parts/field.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { formatTime, isLocalTime } from "../../parts/time.tsx";
+import { OUTCOMES } from "../result/outcomes.ts";
+import { statsPath, useStats } from "./reads.ts";
+import type { StatEntry } from "./sample.ts";
+
+const SHOWN_AT_FIRST = 14;
+const MOST = 1000;
+
+const KINDS = PERIOD_KINDS.map((value) => ({ value, name: value }));
+const TYPES = ["ALL", ...Object.keys(OUTCOMES)].map((value) => ({ value, name: value }));
+
+/** As the interface names them. */
+const COLUMNS: readonly (readonly [name: string, of: (entry: StatEntry) => string])[] = [
+  ["count", ({ count }) => formatCount(count)],
+  ["pass_percent", ({ adv_stat }) => formatPercent(adv_stat?.pass_percent)],
+  ["missed", ({ adv_stat }) => formatCount(adv_stat?.missed)],
+  ["avg_latency", ({ avg_latency }) => formatMs(avg_latency)],
+  ["p50", ({ adv_stat }) => formatMs(adv_stat?.p50)],
+  ["p75", ({ adv_stat }) => formatMs(adv_stat?.p75)],
+  ["p90", ({ adv_stat }) => formatMs(adv_stat?.p90)],
+  ["p95", ({ adv_stat }) => formatMs(adv_stat?.p95)],
+  ["p99", ({ adv_stat }) => formatMs(adv_stat?.p99)],
+  ["max_latency", ({ max_latency }) => formatMs(max_latency)],
+];
+
+/** Of calls that passed only. */
+const OF_PASSED: typeof COLUMNS = [
+  ["min_latency", ({ min_latency }) => formatMs(min_latency)],
+  ["standard_deviation", ({ standard_deviation }) => formatMs(standard_deviation)],
+  ["skewness", ({ skewness }) => skewness?.toFixed(2) ?? "–"],
+];
+
+interface StatsTableProps {
+  readonly id: string;
+  readonly location: string | undefined;
+}
+
+export function StatsTable({ id, location }: StatsTableProps) {
+  const [kind, setKind] = useState<PeriodKind>("DAY");
+  const [type, setType] = useState("ALL");
+  const [limit, setLimit] = useState(SHOWN_AT_FIRST);
+  const of = { kind, type, location_id: location };
+  const { data, error, refetch } = useStats(id, statsPath(id, "before", { ...of, limit }), "table");
+  return (
+    <section class="card">
+      <header>
+        <h2>Statistics</h2>
+        <a class="button no-print" href={urlOf(withQuery(`calls/${id}/stats/export`, of))} download>
+          Download as CSV
+        </a>
+      </header>
+      <div class="fields no-print">
+        <SelectField label="Kind of period" value={kind} choices={KINDS} onChange={setKind} />
+        <SelectField label="Type" value={type} choices={TYPES} onChange={setType} />
+      </div>
+      <Fault error={error} retry={refetch} />
+      {!data && !error && <Loading what="statistics" />}
+      {data && <Periods stats={data.stats} isPassed={type === "COMPLETE"} kind={kind} />}
+      {data && data.stats.length === limit && limit < MOST && (
+        <button
+          class="button no-print"
+          type="button"
+          onClick={() => setLimit(Math.min(limit * 4, MOST))}
+        >
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
+
+interface PeriodsProps {
+  readonly stats: readonly StatEntry[];
+  readonly isPassed: boolean;
+  readonly kind: PeriodKind;
+}
+
+function Periods({ stats, isPassed, kind }: PeriodsProps) {
+  const columns = isPassed ? [...COLUMNS, ...OF_PASSED] : COLUMNS;
+  if (stats.length === 0) return <p class="muted">No such calls yet.</p>;
+  return (
+    <div class="scroll-x" role="region" aria-label="Statistics by period" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">time</th>
+            {columns.map(([name]) => (
+              <th scope="col" class="number">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {stats.map((entry) => (
+            <tr key={entry.time}>
+              <th scope="row" class="nowrap">
+                {periodText(entry.time, kind)}
+              </th>
+              {columns.map(([name, of]) => (
+                <td key={name} class="number">
+                  {of(entry)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Periods are those of UTC: only hours have a local time. */
+function periodText(time: string, kind: PeriodKind): string {
+  if (kind === "YEAR") return time.slice(0, 4);
+  if (kind === "MONTH") return time.slice(0, 7);
+  if (kind !== "HOUR") return time.slice(0, 10);
+  return formatTime(time, isLocalTime.value).replace(":00:00", ":00");
+}

@@ -1,0 +1,107 @@
+// What the page of a call is set to: a range of time, a measure, a location, the calls that count.
+import { periodEnd, periodStart } from "../../../../src/model/periods.ts";
+import type { PeriodKind } from "../../../../src/model/periods.ts";
+import type { Range } from "../../parts/chart-spec.ts";
+
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+
+/** Ranges that end now. */
+export const SPANS = {
+  hour: { name: "Hour", ms: HOUR },
+  day: { name: "Day", ms: DAY },
+  week: { name: "Week", ms: 7 * DAY },
+  month: { name: "Month", ms: 30 * DAY },
+  year: { name: "Year", ms: 365 * DAY },
+} as const;
+export type SpanName = keyof typeof SPANS;
+
+export const MEASURES = {
+  p50: "p50",
+  p75: "p75",
+  p90: "p90",
+  p95: "p95",
+  p99: "p99",
+  avg: "Average",
+  max: "Slowest",
+} as const;
+export type Measure = keyof typeof MEASURES;
+
+/** What charts are made of: RAW are single results. */
+export type Grain = PeriodKind | "RAW";
+
+export interface View {
+  /** Undefined where the range was zoomed to. */
+  readonly span: SpanName | undefined;
+  readonly range: Range;
+  readonly grain: Grain;
+  readonly measure: Measure;
+  /** Undefined: all locations. */
+  readonly location: string | undefined;
+  readonly type: "ALL" | "COMPLETE";
+}
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+const isNameIn = <T extends object>(names: T, name: string | undefined): name is keyof T & string =>
+  name !== undefined && Object.hasOwn(names, name);
+
+/** `now` in epoch milliseconds. What is wrong in the query is passed over. */
+export function viewOf(query: Query, now: number): View {
+  const zoomed = zoomedRange(query);
+  const span = zoomed ? undefined : isNameIn(SPANS, query["range"]) ? query["range"] : "day";
+  const range = zoomed ?? rangeOf(span ?? "day", now);
+  return {
+    span,
+    range,
+    grain: grainOf(range),
+    measure: isNameIn(MEASURES, query["measure"]) ? query["measure"] : "p50",
+    location: query["location"] || undefined,
+    type: query["calls"] === "passed" ? "COMPLETE" : "ALL",
+  };
+}
+
+function zoomedRange(query: Query): Range | undefined {
+  const [from, to] = [Date.parse(query["from"] ?? ""), Date.parse(query["to"] ?? "")];
+  return to - from >= MINUTE ? [from, to] : undefined;
+}
+
+/** Ends with the period that is under way, so that it stays the same for as long. */
+function rangeOf(span: SpanName, now: number): Range {
+  if (span === "hour") {
+    const end = Math.ceil(now / MINUTE) * MINUTE;
+    return [end - HOUR, end];
+  }
+  const grain = grainOf([now - SPANS[span].ms, now]);
+  const kind = grain === "RAW" ? "HOUR" : grain;
+  return [periodStart(kind, now - SPANS[span].ms), periodEnd(kind, now)];
+}
+
+/** Enough points for a line, and few enough to be read at once. */
+export function grainOf([from, to]: Range): Grain {
+  const ms = to - from;
+  if (ms <= 100 * MINUTE) return "RAW";
+  if (ms <= 9 * DAY) return "HOUR";
+  if (ms <= 100 * DAY) return "DAY";
+  return ms <= 800 * DAY ? "WEEK" : "MONTH";
+}
+
+/** Of statistics over a range: single results have none. */
+export const kindOf = (grain: Grain): PeriodKind => (grain === "RAW" ? "HOUR" : grain);
+
+/** What the address is to say for a range that was zoomed to: whole minutes, none in the future. */
+export function zoomQuery(range: Range | undefined, now: number): Query {
+  if (!range) return { from: undefined, to: undefined };
+  const latest = Math.ceil(now / MINUTE) * MINUTE;
+  const to = Math.min(Math.ceil(range[1] / MINUTE) * MINUTE, latest);
+  const from = Math.min(Math.floor(range[0] / MINUTE) * MINUTE, to - 5 * MINUTE);
+  return { range: undefined, from: isoMinute(from), to: isoMinute(to) };
+}
+
+const isoMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16)}Z`;
+
+/** How many periods of a kind a range may touch. */
+export function periodsIn(kind: PeriodKind, [from, to]: Range): number {
+  let periods = 0;
+  for (let at = periodStart(kind, from); at < to; at = periodEnd(kind, at)) periods += 1;
+  return periods;
+}

@@ -1,0 +1,156 @@
+// One result: where its time went, what was sent, what came back, and what to make of it.
+import type { ComponentChildren } from "preact";
+import type { Call } from "../../../src/model/call.ts";
+import type { Result as ResultDocument } from "../../../src/model/result.ts";
+import { withQuery } from "../api.ts";
+import type { List } from "../api.ts";
+import { nameOfLocation, useLocations } from "../locations.tsx";
+import { Fault, Loading } from "../parts/notice.tsx";
+import { formatMs } from "../parts/number.ts";
+import { rowsOfCall } from "../parts/outcome-rows.ts";
+import { PageHead } from "../parts/page-head.tsx";
+import { State, toneOf } from "../parts/state.tsx";
+import { Time } from "../parts/time.tsx";
+import { Waterfall } from "../parts/waterfall.tsx";
+import { useRead } from "../queries.ts";
+import "../styles/call.css";
+import { CertificateCard, RequestCard, ResponseCard } from "./result/exchange.tsx";
+import { adviceFor, OUTCOMES } from "./result/outcomes.ts";
+import { latenessOf, sureText } from "./result/words.ts";
+
+/** Until the run has ended. */
+const POLL_MS = 1000;
+
+export function Result({ params: { id } }: { readonly params: { readonly id: string } }) {
+  const path = `results/${id}/`;
+  const read = useRead<ResultDocument>(["results", id], path);
+  const isRunning = ["QUEUED", "PROCESSING"].includes(read.data?.meta.result ?? "");
+  useRead(["results", id], path, { enabled: isRunning, everyMs: POLL_MS });
+  const { data: result, error, refetch } = read;
+  if (!result)
+    return error ? <Fault error={error} retry={refetch} /> : <Loading what="the result" />;
+  return (
+    <>
+      <Head result={result} />
+      <Ending result={result} />
+      <section class="card">
+        <h2>Where the time went</h2>
+        <Waterfall title="Phases of the call" rows={rowsOfCall(result)} detailed />
+        <Sureness result={result} />
+      </section>
+      <Facts result={result} />
+      <div class="columns">
+        <RequestCard request={result.request} />
+        <ResponseCard result={result} />
+      </div>
+      {result.certificate && <CertificateCard certificate={result.certificate} />}
+    </>
+  );
+}
+
+function Head({ result: { id, meta } }: { readonly result: ResultDocument }) {
+  const { data: call } = useRead<Call>(["calls", meta.call_id], `calls/${meta.call_id}/`);
+  const at = meta.start_time ?? meta.due_time;
+  const list = `calls/${meta.call_id}/results/`;
+  const key = ["calls", meta.call_id, "results", "beside", id];
+  const { data: before } = useRead<List<ResultDocument>>(
+    [...key, "before"],
+    withQuery(list, { order: "desc", to: at, limit: 1 }),
+  );
+  const { data: after } = useRead<List<ResultDocument>>(
+    [...key, "after"],
+    withQuery(list, { order: "asc", from: at, limit: 2 }),
+  );
+  const previous = before?.results[0]?.id;
+  const next = after?.results.find((other) => other.id !== id)?.id;
+  return (
+    <PageHead
+      title={`Result of ${call?.meta.name ?? "a call"}`}
+      above={{ to: `calls/${meta.call_id}`, name: call?.meta.name ?? "The call" }}
+      note={<Time at={at} />}
+    >
+      {previous !== undefined && (
+        <a class="button" href={`results/${previous}`} rel="prev">
+          ← Previous
+        </a>
+      )}
+      {next !== undefined && (
+        <a class="button" href={`results/${next}`} rel="next">
+          Next →
+        </a>
+      )}
+    </PageHead>
+  );
+}
+
+function Ending({ result: { meta, response } }: { readonly result: ResultDocument }) {
+  const { meaning } = OUTCOMES[meta.result];
+  return (
+    <section class="card" aria-label="How it ended">
+      <div class="row">
+        <State tone={toneOf(meta.result, meta.result_category)} word={meta.result} />
+        {response && (
+          <strong>
+            {response.status_code} {response.status_string}
+          </strong>
+        )}
+        <span class="mono url">{meta.url}</span>
+      </div>
+      {meta.message !== null && <pre>{meta.message}</pre>}
+      <p>
+        {meaning} <span class="muted">{adviceFor(meta.result, meta.message)}</span>
+      </p>
+    </section>
+  );
+}
+
+function Sureness({ result: { timing, meta } }: { readonly result: ResultDocument }) {
+  const sure = sureText(timing);
+  const late = latenessOf(meta);
+  return (
+    <p class="muted">
+      {sure === undefined ? "How sure this is was not measured" : `How sure: ${sure}`}.
+      {late !== null && ` It began ${formatMs(Math.max(late, 0))} after it was due`}
+      {meta.is_late && ", late"}
+      {late !== null && "."}
+    </p>
+  );
+}
+
+const Fact = ({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+function Facts({ result: { meta } }: { readonly result: ResultDocument }) {
+  const places = useLocations();
+  return (
+    <section class="card" aria-label="Facts">
+      <dl class="facts">
+        <Fact name="Location">{nameOfLocation(places, meta.location_id)}</Fact>
+        <Fact name="Agent">{meta.agent_id ?? "–"}</Fact>
+        <Fact name="Ordered by">{meta.trigger === "SCHEDULE" ? "schedule" : "hand"}</Fact>
+        <Fact name="Due">
+          <Time at={meta.due_time} />
+        </Fact>
+        <Fact name="Started">{meta.start_time ? <Time at={meta.start_time} /> : "–"}</Fact>
+        <Fact name="Ended">{meta.end_time ? <Time at={meta.end_time} /> : "–"}</Fact>
+        <Fact name="Server's address">{meta.dest_ip ?? "–"}</Fact>
+        <Fact name="Redirects">{meta.redirects}</Fact>
+        {meta.workflow_result_id !== null && (
+          <Fact name="Workflow">
+            <a href={`workflow-results/${meta.workflow_result_id}`}>Open the run</a>
+          </Fact>
+        )}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,189 @@
+// What was sent and what came back. Everything is text: nothing of it is read as HTML.
+import { useState } from "preact/hooks";
+import type { Certificate } from "../../../../src/model/certificate.ts";
+import type { Content } from "../../../../src/model/content.ts";
+import type { KeyValue } from "../../../../src/model/fields.ts";
+import type { Result } from "../../../../src/model/result.ts";
+import { ApiError } from "../../api.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { formatBytes } from "../../parts/number.ts";
+import { Time } from "../../parts/time.tsx";
+import { useRead } from "../../queries.ts";
+import { curlOf, hasSecrets } from "./curl.ts";
+import { prettyJson } from "./words.ts";
+
+export const RequestCard = ({ request }: { readonly request: Result["request"] }) => (
+  <section class="card">
+    <header>
+      <h2>Request</h2>
+      {request && <CopyButton text={curlOf(request)} label="Copy as cURL" />}
+    </header>
+    {request ? (
+      <>
+        <p class="mono url">
+          {request.method} {request.url}
+        </p>
+        {hasSecrets(curlOf(request)) && (
+          <p class="muted small">Secrets are masked; in the cURL command they read SECRET.</p>
+        )}
+        <Headers headers={request.headers} of="request" />
+        {request.body !== null && <Body text={request.body} of="request" />}
+      </>
+    ) : (
+      <p class="muted">The details of this result are no longer kept.</p>
+    )}
+  </section>
+);
+
+export const ResponseCard = ({ result: { id, meta, response } }: { readonly result: Result }) => (
+  <section class="card">
+    <h2>Response</h2>
+    {response ? (
+      <>
+        <p>
+          <strong>
+            {response.status_code} {response.status_string}
+          </strong>{" "}
+          <span class="muted">{formatBytes(meta.response_size)} on the wire</span>
+        </p>
+        <Headers headers={response.headers} of="response" />
+        <ResponseBody id={id} />
+      </>
+    ) : (
+      <p class="muted">No response came, or it is no longer kept.</p>
+    )}
+  </section>
+);
+
+function Headers({ headers, of }: { readonly headers: readonly KeyValue[]; readonly of: string }) {
+  if (headers.length === 0) return <p class="muted">No headers.</p>;
+  return (
+    <details open={headers.length <= 12}>
+      <summary>
+        {headers.length} {headers.length === 1 ? "header" : "headers"} of the {of}
+      </summary>
+      <div class="scroll-x">
+        <table class="headers">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Value</th>
+            </tr>
+          </thead>
+          <tbody>
+            {headers.map(({ key, value }) => (
+              <tr>
+                <th scope="row" class="mono">
+                  {key}
+                </th>
+                <td class="mono">{value}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+function ResponseBody({ id }: { readonly id: string }) {
+  const { data, error } = useRead<Content>(["results", id, "content"], `results/${id}/content`);
+  if (error instanceof ApiError && error.status === 404)
+    return <p class="muted">No body was kept.</p>;
+  if (error) return <Fault error={error} />;
+  if (!data) return <Loading what="the body" />;
+  if (data.content === null) return <p class="muted">{ABSENT[data.reason ?? "binary"]}</p>;
+  return <Body text={data.content} of="response" type={data.content_type} />;
+}
+
+const ABSENT: Readonly<Record<NonNullable<Content["reason"]>, string>> = {
+  binary: "The body is no text, so it was not kept.",
+  too_large: "The body is longer than 32 KiB, so it was not kept.",
+  report_full: "The run's report was full, so the body was not kept.",
+};
+
+/** More lines or characters are folded at first. */
+const [MOST_LINES, MOST_CHARACTERS] = [40, 4000];
+
+interface BodyProps {
+  readonly text: string;
+  readonly of: string;
+  readonly type?: string | null;
+}
+
+function Body({ text, of, type }: BodyProps) {
+  const [isPretty, setPretty] = useState(true);
+  const [isWhole, setWhole] = useState(false);
+  const pretty = prettyJson(text);
+  const shown = isPretty ? (pretty ?? text) : text;
+  const folded = shown.slice(0, MOST_CHARACTERS).split("\n").slice(0, MOST_LINES).join("\n");
+  const isLong = folded.length < shown.length;
+  return (
+    <div class="stack">
+      <div class="row">
+        <h3>Body of the {of}</h3>
+        {type && <span class="muted small mono">{type}</span>}
+        {pretty !== undefined && (
+          <label class="row keep small">
+            <input
+              type="checkbox"
+              checked={isPretty}
+              onChange={({ currentTarget }) => setPretty(currentTarget.checked)}
+            />
+            Formatted
+          </label>
+        )}
+        <CopyButton text={text} label={`Copy the body of the ${of}`} />
+      </div>
+      <pre tabIndex={0} aria-label={`Body of the ${of}`}>
+        {text === "" ? "(empty)" : isLong && !isWhole ? `${folded}\n…` : shown}
+      </pre>
+      {isLong && (
+        <button
+          class="button no-print"
+          type="button"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? "Show less" : "Show all of it"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export const CertificateCard = ({ certificate }: { readonly certificate: Certificate }) => (
+  <section class="card">
+    <h2>Certificate</h2>
+    <dl class="facts">
+      <div>
+        <dt>Subject</dt>
+        <dd>{certificate.subject}</dd>
+      </div>
+      <div>
+        <dt>Issuer</dt>
+        <dd>{certificate.issuer}</dd>
+      </div>
+      <div>
+        <dt>Valid from</dt>
+        <dd>
+          <Time at={certificate.valid_from} />
+        </dd>
+      </div>
+      <div>
+        <dt>Expires</dt>
+        <dd>
+          <Time at={certificate.expiry} />
+        </dd>
+      </div>
+      <div>
+        <dt>Left at the call</dt>
+        <dd>{daysText(certificate.days)}</dd>
+      </div>
+    </dl>
+  </section>
+);
+
+const daysText = (days: number): string =>
+  days < 0 ? `expired ${-days} d before` : `${days} ${days === 1 ? "day" : "days"}`;

@@ -1,0 +1,125 @@
+// What each result means, and what to check: in words, for those who see it for the first time.
+import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
+
+export interface Outcome {
+  readonly category: ResultCategory | null;
+  /** What happened. */
+  readonly meaning: string;
+  /** What to look at next. */
+  readonly check: string;
+}
+
+export const OUTCOMES: Readonly<Record<ResultCode, Outcome>> = {
+  COMPLETE: {
+    category: "PASS",
+    meaning: "The server answered as it should.",
+    check: "Nothing to do. If it is slow, look at the longest phase.",
+  },
+  HTTP_REDIRECT_ERROR: {
+    category: "WARNING",
+    meaning: "The server sent the call elsewhere, and Sonde did not follow to the end.",
+    check:
+      "Call the final URL, or look at the redirects below: the tags noredirect and max-redirects decide how many are followed.",
+  },
+  HTTP_CLIENT_ERROR: {
+    category: "WARNING",
+    meaning: "The server refused the request (a status from 400 to 499).",
+    check:
+      "Compare the request below with what the server expects: path, headers, body, credentials. With 401 or 403, look at the token; with 429, call less often.",
+  },
+  HTTP_SERVER_ERROR: {
+    category: "FAIL",
+    meaning: "The server failed to answer the request (a status of 500 or more).",
+    check: "Look at the server's log at this time; the response below may name the cause.",
+  },
+  CONNECTION_ERROR: {
+    category: "FAIL",
+    meaning: "There was no whole answer: name, connection, TLS, time limit or response failed.",
+    check:
+      "The last phase in the waterfall is where it ended. The message says why: see whether other locations are affected too.",
+  },
+  QUEUED: {
+    category: null,
+    meaning: "The run is ordered and has not ended yet.",
+    check: "Wait a moment: this page follows.",
+  },
+  PROCESSING: {
+    category: null,
+    meaning: "The run is under way.",
+    check: "Wait a moment: this page follows.",
+  },
+  SKIPPED: {
+    category: null,
+    meaning:
+      "The call was not made: an earlier step ended its workflow, or a credential had expired.",
+    check: "Look at the steps before this one, or renew the token.",
+  },
+  UNABLE_TO_RUN: {
+    category: null,
+    meaning: "The call could not be turned into a request, or its target is not allowed.",
+    check:
+      "The message names what is wrong: correct the call's definition, its variables or rights, or let the agent's operator allow the target.",
+  },
+  AGENT_ERROR: {
+    category: null,
+    meaning: "The agent itself failed, or its own network did. This says nothing about the target.",
+    check: "Look at the location's agents and their logs.",
+  },
+  MISSED: {
+    category: null,
+    meaning: "The run was due, and no agent made it in time. This says nothing about the target.",
+    check: "The message says why. See whether the location has an agent that is online.",
+  },
+};
+
+/** By the code that a message begins with: what to do about it. */
+export const REMEDIES: Readonly<Record<string, string>> = {
+  dns_not_found: "Check the host's name, and that it is known where the agent runs.",
+  dns_timeout: "The name servers did not answer: see whether other calls fail there too.",
+  dns_failure: "The name servers failed: see whether other calls fail there too.",
+  connect_refused: "Nothing listens on this port: see whether the service runs.",
+  connect_timeout: "The address does not answer: check the firewall and the route.",
+  connect_unreachable: "The agent has no route there, for example to IPv6 without IPv6.",
+  tls_expired: "Renew the server's certificate.",
+  tls_not_yet_valid: "Check the certificate's dates, and the server's clock.",
+  tls_name_mismatch: "The certificate is for another host: check the URL, or the certificate.",
+  tls_self_signed: "Use a certificate of a known authority, or the tag insecure-tls.",
+  tls_untrusted: "The server may not send the certificates in between: check its chain.",
+  tls_client_certificate: "Set the client certificate in the authentication setting.",
+  tls_protocol: "Both sides share no version or cipher of TLS, or the port speaks no TLS.",
+  reset: "The server closed the connection early: look at its log at this time.",
+  timeout: "Nothing came in time. The tag timeout:<seconds> allows up to 120.",
+  malformed_response: "The server does not speak HTTP/1.1 as it should.",
+  too_large: "The response is larger than an agent reads: ask for less.",
+  redirect_not_followed: "Call the URL in the Location header, or remove the tag noredirect.",
+  too_many_redirects: "Look for a loop in the redirects, or raise max-redirects.",
+  redirect_invalid: "The Location header has no valid target.",
+  egress_refused: "The agent's operator must allow this address (SONDE_EGRESS_ALLOW).",
+  request_invalid: "Correct the port, or the client certificate of the setting.",
+  uplink_down: "The agent's own network was down: look there.",
+  agent_error: "Look at the agent's log.",
+  unknown_variable: "Set the variable, or correct its name in the call.",
+  credential_withheld: "Update the token, to let it follow where its setting leads now.",
+  credential_expired: "See the token: its last renewal says why it failed.",
+  credential_missing: "See the token: its last renewal says why it failed.",
+  not_reached: "An earlier call ended the workflow: look at that one.",
+  workflow_timeout: "Take fewer calls, or a shorter timeout for the slow ones.",
+  started_late: "The location has too few agents for what is due at once: start more.",
+  still_running: "Take a longer frequency, or a shorter workflow.",
+  deployed_late: "Nothing to do: the deployment was made too late for this run.",
+  scheduler_down: "Look at the scheduler's log.",
+  hub_unreachable: "Look at the log of the scheduler, and at NATS.",
+  bus_full: "Start agents, or raise SONDE_NATS_TICKS_MIB.",
+  no_agent: "Start an agent at this location.",
+  agent_offline: "Start an agent at this location, or see why its own stopped.",
+  agent_lost: "The agent stopped during the run: look at its log.",
+  agents_draining: "Start another agent, or end the draining.",
+  agents_incompatible: "Update the agents of this location.",
+};
+
+/** The most precise advice there is; a message is `code: what happened`. */
+export function adviceFor(result: ResultCode, message: string | null): string {
+  const code = /^[a-z_]+(?=:|$)/.exec(message ?? "")?.[0];
+  const remedy = code !== undefined && Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined;
+  return remedy ?? OUTCOMES[result].check;
+}
