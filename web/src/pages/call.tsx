@@ -1,4 +1,5 @@
 // A call: how it is now, why it is slow, and everything that was measured of it.
+import { useState } from "preact/hooks";
 import type { Call as CallDocument } from "../../../src/model/call.ts";
 import { useAddress } from "../address.ts";
 import { useLocations } from "../locations.tsx";
@@ -9,6 +10,7 @@ import { Fault, Loading } from "../parts/notice.tsx";
 import { Deployments } from "../parts/deploy.tsx";
 import { RunNow } from "../parts/run-now.tsx";
 import { useRead } from "../queries.ts";
+import { has } from "../session.ts";
 import "../styles/call.css";
 import { AtAGlance } from "./call/at-a-glance.tsx";
 import { Calendar } from "./call/calendar.tsx";
@@ -29,15 +31,20 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
   const latest = useLatest(id, EVERY_MS);
   const places = useLocations();
   const [query] = useAddress();
+  const [runs, setRuns] = useState<number>();
   if (!call) return error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />;
   const target = { kind: "call", id, name: call.meta.name } as const;
   return (
     <>
-      <CallHead call={call} latest={latest.data?.results} />
+      <CallHead
+        call={call}
+        latest={latest.data?.results}
+        onRun={has("EDITOR") ? () => setRuns((runs ?? 0) + 1) : undefined}
+      />
       <AtAGlance id={id} places={places} latest={latest.data?.results} />
       <Charts id={id} places={places} />
       <div class="columns">
-        <RunNow {...target} />
+        <RunNow {...target} start={runs} />
         <Deployments {...target} />
       </div>
       <StatsTable id={id} location={query["location"]} />

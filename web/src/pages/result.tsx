@@ -108,7 +108,7 @@ function Sureness({ result: { timing, meta } }: { readonly result: ResultDocumen
   const sure = sureText(timing);
   const late = latenessOf(meta);
   return (
-    <p class="muted">
+    <p class="muted sure">
       {sure === undefined ? "How sure this is was not measured" : `How sure: ${sure}`}.
       {late !== null && ` It began ${formatMs(Math.max(late, 0))} after it was due`}
       {meta.is_late && ", late"}

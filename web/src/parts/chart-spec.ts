@@ -1,6 +1,5 @@
 // What a chart shows: series over one x axis, and marks along it.
 import type { Phase } from "../../../src/model/summary.ts";
-import type { Tone } from "./state.tsx";
 
 /** From and to, in the unit of the x axis. */
 export type Range = readonly [from: number, to: number];
@@ -24,7 +23,7 @@ export interface ChartSeries {
 /** Counts along the x axis: a shape where there are some. */
 export interface ChartMarks {
   readonly label: string;
-  readonly tone: Extract<Tone, "fail" | "warn" | "missed">;
+  readonly tone: "fail" | "warn" | "missed";
   readonly counts: readonly (number | null)[];
 }
 

@@ -79,7 +79,7 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
     ...sizeOf(box),
     ms: 1,
     tzDate: (ms) => (isLocalTime.value ? new Date(ms) : UPlot.tzDate(new Date(ms), "Etc/UTC")),
-    padding: [8, 12, 0, 0],
+    padding: [8, 32, 0, 0],
     legend: { show: false },
     scales: {
       x: { time: spec().isTime !== false, range: () => [...range()] },

@@ -18,8 +18,8 @@ interface ControlsProps {
 const SPAN_CHOICES = Object.entries(SPANS).map(([value, { name }]) => ({ value, name }));
 const MEASURE_CHOICES = Object.entries(MEASURES).map(([value, name]) => ({ value, name }));
 const CALLS = [
-  { value: "", name: "Every call made" },
-  { value: "passed", name: "Calls that passed" },
+  { value: "", name: "Calls that passed" },
+  { value: "all", name: "Every call made" },
 ];
 
 export const Controls = ({ view, places, onChange }: ControlsProps) => (
@@ -48,7 +48,7 @@ export const Controls = ({ view, places, onChange }: ControlsProps) => (
     />
     <SelectField
       label="Of"
-      value={view.type === "COMPLETE" ? "passed" : ""}
+      value={view.type === "ALL" ? "all" : ""}
       choices={CALLS}
       onChange={(calls) => onChange({ calls: calls || undefined })}
     />

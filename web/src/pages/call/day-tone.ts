@@ -1,8 +1,9 @@
 // How a day went, for the calendar.
-import type { Tone } from "../../parts/state.tsx";
 
 /** A day that passed less is a bad one; with less than all, not a good one. */
 const FAIR_PERCENT = 98;
+
+export type DayTone = "pass" | "warn" | "fail" | "missed" | "none";
 
 export interface Day {
   /** Start, in epoch milliseconds. */
@@ -13,7 +14,7 @@ export interface Day {
   readonly missed: number;
 }
 
-export function toneOfDay({ calls, passPercent, missed }: Day): Tone {
+export function toneOfDay({ calls, passPercent, missed }: Day): DayTone {
   if (calls === 0) return missed > 0 ? "missed" : "none";
   if (passPercent !== null && passPercent < FAIR_PERCENT) return "fail";
   if (passPercent !== null && passPercent < 100) return "warn";

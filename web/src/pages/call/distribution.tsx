@@ -19,7 +19,8 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
     outlier_from === null ? [] : [{ location_id, outlier_from, outliers }],
   );
   const bins = binsOf(buckets ?? []);
-  const lowest = Math.min(...fences.map(({ outlier_from }) => outlier_from));
+  // What is one at the location of the slowest is one at all of them.
+  const highest = Math.max(...fences.map(({ outlier_from }) => outlier_from));
   const edge = (place: number): string =>
     formatMs(bins[Math.floor(place)]?.from ?? bins.at(-1)?.to ?? 0);
   return (
@@ -30,7 +31,7 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
       {bins.length > 0 && (
         <Chart
           title="Calls by latency"
-          caption="Calls at each latency. A triangle marks latencies that are outliers at a location."
+          caption="Calls at each latency. A triangle marks outliers."
           x={bins.map((_, at) => at)}
           isTime={false}
           formatX={edge}
@@ -46,12 +47,12 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
             {
               label: "Outliers",
               tone: "warn",
-              counts: bins.map(({ to, count }) => (to > lowest ? count : 0)),
+              counts: bins.map(({ from, count }) => (from >= highest ? count : 0)),
             },
           ]}
           lines={
             fences.length === 1
-              ? [{ x: placeOf(lowest, bins), label: `Outliers from ${formatMs(lowest)}` }]
+              ? [{ x: placeOf(highest, bins), label: `Outliers from ${formatMs(highest)}` }]
               : []
           }
           format={(count) => formatCount(count)}

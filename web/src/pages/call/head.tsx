@@ -13,9 +13,11 @@ interface CallHeadProps {
   readonly call: Call;
   /** The newest results; undefined: not read yet. */
   readonly latest: readonly ListedResult[] | undefined;
+  /** Undefined: whoever is signed in may not run it. */
+  readonly onRun?: (() => void) | undefined;
 }
 
-export function CallHead({ call, latest }: CallHeadProps) {
+export function CallHead({ call, latest, onRun }: CallHeadProps) {
   const { meta } = call;
   return (
     <PageHead
@@ -23,12 +25,17 @@ export function CallHead({ call, latest }: CallHeadProps) {
       above={{ to: "calls", name: "Calls" }}
       note={<Note call={call} latest={latest} />}
     >
+      {onRun && (
+        <button class="button primary" type="button" onClick={onRun}>
+          Run now
+        </button>
+      )}
       <Actions call={call} />
     </PageHead>
   );
 }
 
-function Note({ call: { meta, request }, latest }: CallHeadProps) {
+function Note({ call: { meta, request }, latest }: Omit<CallHeadProps, "onRun">) {
   const last = latest?.find(
     ({ meta: { end_time, result } }) => end_time !== null || result === "MISSED",
   );

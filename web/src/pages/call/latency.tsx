@@ -1,4 +1,5 @@
 // Latency over time, by location, and the phases that it is made of.
+import { useAddress } from "../../address.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { DASHES, SERIES_COLOURS } from "../../parts/chart-spec.ts";
@@ -44,6 +45,7 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
     ...(isRaw && { below: alignTo(times, samples, ({ uncertainty }) => uncertainty) }),
   });
   const of = view.location === undefined ? "All locations" : nameOfLocation(places, view.location);
+  const isTimed = all.some(({ latency }) => latency !== null);
   const isApart = each.length > 1 && each.length <= MOST_LINES;
   const lines = isApart
     ? each.map(({ location, samples }, at) => lineOf(nameOfLocation(places, location), samples, at))
@@ -54,6 +56,7 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
   return (
     <section class="card">
       <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
+      {!isTimed && times.length > 0 && <NonePassed view={view} />}
       {times.length === 0 ? (
         <NoCalls />
       ) : (
@@ -82,7 +85,7 @@ const marksOf = (samples: readonly Sample[]): ChartMarks[] => [
 ];
 
 export function PhasesChart({ view, series: { all }, onZoom }: Omit<ChartsProps, "places">) {
-  const made = all.filter(({ count }) => count > 0);
+  const made = all.filter(({ latency }) => latency !== null);
   const reached = PHASE_ORDER.filter((phase) => made.some(({ phases }) => phases[phase] !== null));
   return (
     <section class="card">
@@ -117,3 +120,17 @@ export const NoCalls = () => (
     <p>Choose a longer range, or run the call now.</p>
   </Empty>
 );
+
+/** Calls were made, and there is nothing to show of those that passed. */
+function NonePassed({ view }: Pick<ChartsProps, "view">) {
+  const [, change] = useAddress();
+  if (view.type === "ALL") return null;
+  return (
+    <div class="notice warn">
+      <span>No call passed in this range.</span>
+      <button class="button" type="button" onClick={() => change({ calls: "all" })}>
+        Show every call made
+      </button>
+    </div>
+  );
+}

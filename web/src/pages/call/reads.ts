@@ -4,7 +4,7 @@ import type { ResultCode } from "../../../../src/model/result.ts";
 import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import { useQuery, useRead } from "../../queries.ts";
-import { sampleOfResult, sampleOfStat, withMissed } from "./sample.ts";
+import { sampleOfResult, sampleOfStat, withMissed, withTimesOf } from "./sample.ts";
 import type { ListedResult, Sample, StatEntry } from "./sample.ts";
 import { kindOf, periodsIn } from "./view.ts";
 import type { View } from "./view.ts";
@@ -100,14 +100,15 @@ async function readPeriods(
   const samplesOf = (stats: readonly StatEntry[]): Sample[] =>
     stats.map((entry) => sampleOfStat(entry, measure));
   const apart = location === undefined && locations.length > 1 ? locations : [];
-  const [all, missed, ...each] = await Promise.all([
-    read(type, location),
+  const [every, missed, timed, each] = await Promise.all([
+    read("ALL", location).then(samplesOf),
     read("MISSED", location),
-    ...apart.map((one) => read(type, one)),
+    type === "ALL" ? undefined : read(type, location).then(samplesOf),
+    Promise.all(apart.map(async (one) => samplesOf(await read(type, one)))),
   ]);
   return {
-    all: withMissed(samplesOf(all ?? []), missed ?? []),
-    each: apart.map((one, at) => ({ location: one, samples: samplesOf(each[at] ?? []) })),
+    all: withMissed(timed ? withTimesOf(every, timed) : every, missed),
+    each: apart.map((one, at) => ({ location: one, samples: each[at] ?? [] })),
   };
 }
 
@@ -121,13 +122,14 @@ async function readResults(
     to: iso(range[1]),
     location_id: location,
     limit: MOST_RESULTS,
-    ...(type === "COMPLETE" && { type }),
   });
   const { results } = await send<List<ListedResult>>("GET", path, { signal });
   const ended = results.filter(({ meta }) => !["QUEUED", "PROCESSING"].includes(meta.result));
   const byPlace = Map.groupBy(ended, ({ meta }) => meta.location_id);
   const samples = (some: readonly ListedResult[]): Sample[] =>
-    some.map(sampleOfResult).toSorted((a, b) => a.time - b.time);
+    some
+      .map((result) => sampleOfResult(result, type === "ALL"))
+      .toSorted((a, b) => a.time - b.time);
   return {
     all: samples(ended),
     each:

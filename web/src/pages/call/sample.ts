@@ -56,19 +56,30 @@ function measured({ avg_latency, max_latency, adv_stat }: StatEntry, measure: Me
   return measure === "max" ? max_latency : (adv_stat?.[measure] ?? null);
 }
 
-export function sampleOfResult({ meta, timing }: ListedResult): Sample {
+/** `isTimed`: the times of a call that did not pass count too. */
+export function sampleOfResult({ meta, timing }: ListedResult, isTimed: boolean): Sample {
   const time = Date.parse(meta.start_time ?? meta.due_time);
   if (meta.result_category === null)
     return { ...NOTHING, time, missed: meta.result === "MISSED" ? 1 : 0, uncertainty: null };
+  const isPassed = meta.result_category === "PASS";
   return {
     time,
     count: 1,
-    latency: timing.total,
-    phases: timing,
-    failed: meta.result_category === "PASS" ? 0 : 1,
+    latency: isPassed || isTimed ? timing.total : null,
+    phases: isPassed || isTimed ? timing : NO_PHASES,
+    failed: isPassed ? 0 : 1,
     missed: 0,
     uncertainty: timing.uncertainty,
   };
+}
+
+/** The counts of every call, with the latencies and phases of those that passed. */
+export function withTimesOf(every: readonly Sample[], passed: readonly Sample[]): Sample[] {
+  const byTime = new Map(passed.map((sample) => [sample.time, sample]));
+  return every.map((sample) => {
+    const { latency = null, phases = NO_PHASES } = byTime.get(sample.time) ?? {};
+    return { ...sample, latency, phases };
+  });
 }
 
 /** With the periods in which every run was missed, which statistics of calls do not list. */

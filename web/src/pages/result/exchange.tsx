@@ -134,7 +134,7 @@ function Body({ text, of, type }: BodyProps) {
             Formatted
           </label>
         )}
-        <CopyButton text={text} label={`Copy the body of the ${of}`} />
+        <CopyButton text={text} label="Copy body" />
       </div>
       <pre tabIndex={0} aria-label={`Body of the ${of}`}>
         {text === "" ? "(empty)" : isLong && !isWhole ? `${folded}\n…` : shown}

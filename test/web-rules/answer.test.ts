@@ -1,0 +1,83 @@
+// The one-look answer of a call's page: which phase is slowest, and since when.
+import { describe, expect, it } from "vitest";
+import { findChange, onsetOf, slowestPhase } from "../../web/src/pages/call/answer.ts";
+import type { PhaseAverages } from "../../web/src/pages/call/answer.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NONE = { dns: null, tcp: null, handshake: null, upload: null, download: null };
+
+/** Periods of `step` with these averages of processing. */
+const series = (values: readonly (number | null)[], step = DAY): PhaseAverages[] =>
+  values.map((processing, at) => ({
+    time: at * step,
+    count: 100,
+    phases: { ...NONE, processing },
+  }));
+
+const repeat = (times: number, value: (at: number) => number): number[] =>
+  Array.from({ length: times }, (_, at) => value(at));
+
+/** Deterministic noise of ±10 %. */
+const noisy = (ms: number) => (at: number) => ms * (1 + 0.1 * Math.sin(at * 7));
+
+describe("the slowest phase", () => {
+  it("is the largest average by calls, of all that were reached", () => {
+    const phases = { ...NONE, dns: 2, tcp: 10, processing: 30 };
+    const few = { time: 0, count: 1, phases: { ...phases, tcp: 1000 } };
+    expect(slowestPhase([few, { time: HOUR, count: 99, phases }])).toEqual({
+      phase: "processing",
+      ms: 30,
+      totalMs: 2 + (1000 + 990) / 100 + 30,
+    });
+  });
+
+  it("counts a phase only over the calls that reached it", () => {
+    const failed = { time: 0, count: 900, phases: { ...NONE, dns: 5, processing: null } };
+    const passed = { time: HOUR, count: 100, phases: { ...NONE, dns: 5, processing: 40 } };
+    expect(slowestPhase([failed, passed])).toMatchObject({ phase: "processing", ms: 40 });
+  });
+
+  it.each([[[]], [series([null, null])]])("is none without measured calls", (periods) => {
+    expect(slowestPhase(periods)).toBeUndefined();
+  });
+});
+
+describe("the change of a phase", () => {
+  it.each<[what: string, values: readonly number[], at: number]>([
+    ["a step up", [...repeat(40, noisy(260)), ...repeat(8, noisy(812))], 40],
+    ["a step down", [...repeat(20, noisy(800)), ...repeat(20, noisy(200))], 20],
+    ["a step on the last day", [...repeat(50, noisy(100)), 320], 50],
+    ["a step with a stray day", [...repeat(30, noisy(100)), 300, 310, 90, 305, 300, 290, 310], 30],
+  ])("is found in %s", (_, values, at) => {
+    const change = findChange(series(values), "processing");
+    expect(change?.since).toBe(at * DAY);
+    expect(Math.abs((change?.after ?? 0) - (values[at] ?? 0))).toBeLessThan(
+      0.2 * (values[at] ?? 0),
+    );
+  });
+
+  it.each<[what: string, values: readonly (number | null)[]]>([
+    ["no days", []],
+    ["too few days before", [100, 100, 300]],
+    ["noise", repeat(57, noisy(300))],
+    ["a small step", [...repeat(20, noisy(100)), ...repeat(20, noisy(130))]],
+    ["a step below 5 ms", [...repeat(20, () => 1), ...repeat(20, () => 3)]],
+    ["days that swing", repeat(56, (at) => (at % 2 === 0 ? 100 : 400))],
+    ["a single slow day long ago", [...repeat(30, noisy(100)), 900, ...repeat(20, noisy(100))]],
+    ["a phase that was not reached", repeat(20, () => 0)],
+  ])("is none in %s", (_, values) => {
+    expect(findChange(series(values), "processing")).toBeUndefined();
+  });
+
+  it("begins in the hour from which times are like those since", () => {
+    const change = { phase: "processing", since: DAY, before: 100, after: 300 } as const;
+    const hours = series([...repeat(31, noisy(100)), ...repeat(17, noisy(300))], HOUR);
+    expect(onsetOf(change, hours)).toBe(31 * HOUR);
+    const stray = hours.map((hour) =>
+      hour.time === 10 * HOUR ? { ...hour, phases: { ...NONE, processing: 500 } } : hour,
+    );
+    expect(onsetOf(change, stray)).toBe(31 * HOUR);
+    expect(onsetOf(change, [])).toBe(DAY);
+  });
+});

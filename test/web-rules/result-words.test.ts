@@ -1,0 +1,103 @@
+// What the page of a result says: its cURL command, its advice, its phases.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { NO_TIMING } from "../../src/model/timing.ts";
+import { RESULT_CODES, categoryOf } from "../../src/model/result.ts";
+import { curlOf, hasSecrets } from "../../web/src/pages/result/curl.ts";
+import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/pages/result/outcomes.ts";
+import { prettyJson, sureText } from "../../web/src/pages/result/words.ts";
+import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
+
+/** What a shell hands to the program. */
+const argumentsOf = (command: string): string[] =>
+  execFileSync("bash", ["-c", command.replace(/^curl/, "printf '%s\\0'")], { encoding: "utf8" })
+    .split("\0")
+    .slice(0, -1);
+
+describe("the cURL command of a request", () => {
+  it("reaches a shell as it was sent, whatever is in it", () => {
+    const body = `{"a": "it's $(rm -rf /) \`x\` \\"q\\"",\n"b": "!\\\\ üñ😀"}`;
+    const url = "https://a.test/p?x=1&y='2'#$HOME";
+    const header = { key: "X-Odd", value: "a'b; $PATH" };
+    const command = curlOf({ url, method: "PATCH", headers: [header], body });
+    expect(argumentsOf(command)).toEqual([
+      ...[url, "--request", "PATCH", "--header", "X-Odd: a'b; $PATH"],
+      ...["--data-raw", body],
+    ]);
+  });
+
+  it("leaves out what cURL makes itself, and keeps a header without a value", () => {
+    const headers = ["Host", "Content-Length", "Empty"].map((key) => ({ key, value: "" }));
+    const command = curlOf({ url: "http://a.test/", method: "GET", headers, body: null });
+    expect(argumentsOf(command)).toEqual(["http://a.test/", "--header", "Empty;"]);
+  });
+
+  it("asks for the head of a HEAD request", () => {
+    const command = curlOf({ url: "http://a.test/", method: "HEAD", headers: [], body: null });
+    expect(argumentsOf(command)).toEqual(["--head", "http://a.test/"]);
+  });
+
+  it("has a placeholder for what is masked", () => {
+    const headers = [{ key: "Authorization", value: "Bearer ********" }];
+    const command = curlOf({ url: "http://a.test/", method: "GET", headers, body: null });
+    expect(argumentsOf(command)).toContain("Authorization: Bearer SECRET");
+    expect(hasSecrets(command)).toBe(true);
+  });
+});
+
+describe("advice", () => {
+  it("has the category of each result", () => {
+    for (const code of RESULT_CODES) expect(OUTCOMES[code].category, code).toBe(categoryOf(code));
+  });
+
+  it("knows every message that is documented, and no other", () => {
+    const [, messages = ""] = readFileSync("docs/agent.md", "utf8").split("## Messages");
+    const rows = messages.split("\n## ", 1)[0]?.matchAll(/^\| (`[^|]+) \|/gm) ?? [];
+    const codes = [...rows].flatMap(([, cell = ""]) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code),
+    );
+    expect(codes.length).toBeGreaterThan(30);
+    expect(Object.keys(REMEDIES).toSorted()).toEqual(codes.toSorted());
+  });
+
+  it.each([
+    ["reset: the connection was closed", REMEDIES["reset"]],
+    ["constructor: x", OUTCOMES.CONNECTION_ERROR.check],
+    [null, OUTCOMES.CONNECTION_ERROR.check],
+  ])("of %s", (message, advice) => {
+    expect(adviceFor("CONNECTION_ERROR", message)).toBe(advice);
+  });
+});
+
+describe("a result in words", () => {
+  it("says how sure its time is", () => {
+    expect(sureText({ ...NO_TIMING, total: 31, uncertainty: 0.4 })).toBe(
+      "at most 0.40 ms of 31.0 ms may be Sonde's own",
+    );
+    expect(sureText({ ...NO_TIMING, total: 31 })).toBeUndefined();
+  });
+
+  it("formats JSON only", () => {
+    expect(prettyJson('{"a":1}')).toBe('{\n  "a": 1\n}');
+    for (const text of ["<html>", "12", "", '"text"']) expect(prettyJson(text)).toBeUndefined();
+  });
+
+  it("lays phases end to end, and shows where a call ended", () => {
+    const timing = { ...NO_TIMING, dns: 2, tcp: 10, total: 30_000 };
+    expect(spansOf(timing).map(({ phase, from, ms }) => [phase, from, ms])).toEqual([
+      ["dns", 0, 2],
+      ["tcp", 2, 10],
+      ["unfinished", 12, 29_988],
+    ]);
+    expect(spansOf(NO_TIMING)).toEqual([]);
+  });
+
+  it.each([
+    [837, [0, 200, 400, 600, 800]],
+    [5, [0, 1, 2, 3, 4, 5]],
+    [0.03, [0, 0.01, 0.02, 0.03]],
+  ])("has round marks up to %d ms", (end, ticks) => {
+    expect(ticksTo(end)).toEqual(ticks.map((tick) => expect.closeTo(tick, 9) as unknown));
+  });
+});
