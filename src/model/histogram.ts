@@ -81,8 +81,8 @@ const bucketsOf = (buckets: ReadonlyMap<number, number>): Bucket[] =>
 const PASSED = MADE_CODES.filter((code) => categoryOf(code) === "PASS");
 
 /**
- * As `measureLocation` of the latencies that the buckets stand for: exact below 256 ms, above within
- * 1 %. Counters do not tell uncertain results, which are no outliers of a report.
+ * As `measureLocation` of the latencies that the buckets stand for: exact below 256 ms, above
+ * within 1 %. Counters do not tell uncertain results, which are no outliers of a report.
  */
 function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
   const made = select(summaries, MADE_CODES).count;

@@ -25,7 +25,11 @@ describe("the view of a call", () => {
   it("takes what the address says, and passes over what it does not know", () => {
     const query = { range: "year", measure: "p95", location: "far", calls: "all" };
     expect(viewOf(query, NOW)).toMatchObject({
-      ...{ span: "year", grain: "WEEK", measure: "p95", location: "far", type: "ALL" },
+      span: "year",
+      grain: "WEEK",
+      measure: "p95",
+      location: "far",
+      type: "ALL",
     });
     const wrong = { range: "constructor", measure: "p42", from: "x", to: "y", location: "" };
     expect(viewOf(wrong, NOW)).toEqual(viewOf({}, NOW));
@@ -71,7 +75,13 @@ const entry = (time: number, count: number, pass_percent: number | null): StatEn
   max_latency: 9,
   avg_latency: 5,
   adv_stat: {
-    ...{ p50: 4, p75: 5, p90: 6, p95: 7, p99: 8, missed: 0, pass_percent },
+    p50: 4,
+    p75: 5,
+    p90: 6,
+    p95: 7,
+    p99: 8,
+    missed: 0,
+    pass_percent,
     phases: { dns: 1, tcp: 1, handshake: null, upload: null, processing: 2, download: 0 },
   },
 });

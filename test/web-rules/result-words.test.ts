@@ -55,10 +55,10 @@ describe("advice", () => {
     const [, messages = ""] = readFileSync("docs/agent.md", "utf8").split("## Messages");
     const rows = messages.split("\n## ", 1)[0]?.matchAll(/^\| (`[^|]+) \|/gm) ?? [];
     const codes = [...rows].flatMap(([, cell = ""]) =>
-      [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code),
+      [...cell.matchAll(/`(\w+)`/g)].map(([, code = ""]) => code),
     );
     expect(codes.length).toBeGreaterThan(30);
-    expect(Object.keys(REMEDIES).toSorted()).toEqual(codes.toSorted());
+    expect(new Set(Object.keys(REMEDIES))).toEqual(new Set(codes));
   });
 
   it.each([

@@ -23,12 +23,9 @@ import { Results } from "./call/results.tsx";
 import { StatsTable } from "./call/stats-table.tsx";
 import { viewOf, zoomQuery } from "./call/view.ts";
 
-/** How often new results are looked for, in milliseconds. */
-const EVERY_MS = 10_000;
-
 export function Call({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { data: call, error, refetch } = useRead<CallDocument>(["calls", id], `calls/${id}/`);
-  const latest = useLatest(id, EVERY_MS);
+  const latest = useLatest(id);
   const places = useLocations();
   const [query] = useAddress();
   const [runs, setRuns] = useState<number>();
@@ -48,7 +45,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
         <Deployments {...target} />
       </div>
       <StatsTable id={id} location={query["location"]} />
-      <Results id={id} places={places} everyMs={EVERY_MS} />
+      <Results id={id} places={places} />
     </>
   );
 }

@@ -54,8 +54,8 @@ const FEWEST_BEFORE = 3;
 
 /**
  * The one clear step of a phase in periods in ascending order: before and since, the medians differ
- * by half or more and by 5 ms, and at least 85 % of the periods of each side are nearer to their own
- * median (by ratio). Undefined where there is none: what grows slowly or varies has no such step.
+ * by half or more and by 5 ms, and at least 85 % of the periods of each side are nearer to their
+ * own median (by ratio). Undefined where there is none: what grows slowly has no such step.
  */
 export function findChange(periods: readonly PhaseAverages[], phase: Phase): Change | undefined {
   const known = periods.flatMap(({ time, phases }) => {

@@ -38,7 +38,11 @@ export function AtAGlance({ id, places, latest }: AtAGlanceProps) {
   );
   const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
   const spread = useHistogram(id, {
-    ...{ span: "day", grain: "HOUR", measure: "p50", type: "ALL", location: undefined },
+    span: "day",
+    grain: "HOUR",
+    measure: "p50",
+    type: "ALL",
+    location: undefined,
     range: [end - DAY, end],
   });
   const recent = averagesOf(hours.data?.stats);

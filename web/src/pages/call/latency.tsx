@@ -41,7 +41,7 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
     values: alignTo(times, samples, ({ latency }) => latency),
     colour: SERIES_COLOURS[at % SERIES_COLOURS.length] as string,
     draw: isRaw ? "points" : "line",
-    ...(!isRaw && { dash: DASHES[at % DASHES.length] as readonly number[] }),
+    ...(!isRaw && { dash: DASHES[at % DASHES.length] }),
     ...(isRaw && { below: alignTo(times, samples, ({ uncertainty }) => uncertainty) }),
   });
   const of = view.location === undefined ? "All locations" : nameOfLocation(places, view.location);

@@ -1,4 +1,4 @@
-// What the page of a call reads, and how often: only what it shows.
+// What the page of a call reads: only what it shows. Events have it read again.
 import type { Bucket, Spread } from "../../../../src/model/histogram.ts";
 import type { ResultCode } from "../../../../src/model/result.ts";
 import { send, withQuery } from "../../api.ts";
@@ -9,8 +9,6 @@ import type { ListedResult, Sample, StatEntry } from "./sample.ts";
 import { kindOf, periodsIn } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** Statistics that are still growing are read again so often. */
-export const STATS_EVERY_MS = 60_000;
 const MOST_RESULTS = 1000;
 const MOST_PERIODS = 1000;
 
@@ -45,22 +43,19 @@ export function useHistogram(id: string, { grain, range, location, type }: View)
       location_id: location,
       type,
     }),
-    { everyMs: STATS_EVERY_MS },
   );
 }
 
 export const useStats = (id: string, path: string, name: string, enabled = true) =>
   useRead<StatsAnswer>(["calls", id, "stats", name, path], path, {
     enabled,
-    everyMs: STATS_EVERY_MS,
   });
 
 /** The newest, for the state now. */
-export const useLatest = (id: string, everyMs: number) =>
+export const useLatest = (id: string) =>
   useRead<List<ListedResult>>(
     ["calls", id, "results", "latest"],
     `calls/${id}/results/?order=desc&limit=50`,
-    { everyMs },
   );
 
 export interface Series {
@@ -79,7 +74,7 @@ export function useSeries(id: string, view: View, locations: readonly string[] |
       grain === "RAW"
         ? readResults(id, view, signal)
         : readPeriods(id, view, locations ?? [], signal),
-    { enabled: locations !== undefined, everyMs: STATS_EVERY_MS },
+    { enabled: locations !== undefined },
   );
 }
 

@@ -42,17 +42,14 @@ const ANY: Filters = { category: "", type: "", location_id: "", from: "", to: ""
 interface ResultsProps {
   readonly id: string;
   readonly places: readonly Place[];
-  /** How often to look for new ones, in milliseconds. */
-  readonly everyMs: number;
 }
 
-export function Results({ id, places, everyMs }: ResultsProps) {
+export function Results({ id, places }: ResultsProps) {
   const [filters, setFilters] = useState(ANY);
   const query = { order: "desc", ...filters, from: utc(filters.from), to: utc(filters.to) };
   const list = useList<ListedResult>(
     ["calls", id, "results", query],
     withQuery(`calls/${id}/results/`, { ...query, limit: PAGE }),
-    { everyMs },
   );
   return (
     <section class="card" aria-labelledby="results">
