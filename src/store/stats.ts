@@ -20,9 +20,7 @@ import type { SummaryRow } from "./summary-rows.ts";
 export type StatStore = ReturnType<typeof createStatStore>;
 
 export const createStatStore = (database: Database) => ({
-  async period(query: StatQuery, time: number): Promise<PeriodSummaries> {
-    return mergeRows(await rowsAt(database, query, partsOf(query.kind, time)).execute());
-  },
+  period: (query: StatQuery, time: number) => readPeriod(database, query, time),
   /**
    * Periods with calls of these codes: forwards from the one that starts at `from`, oldest first,
    * or backwards from it, newest first; both inclusive.
@@ -51,8 +49,7 @@ export const createStatStore = (database: Database) => ({
   periodsAt: (query: StatQuery, times: readonly number[]): Promise<PeriodRow[]> =>
     readPeriods(database, query, times),
   /** Those of the periods that start at these times together, by location. */
-  byLocation: (query: StatQuery, times: readonly number[]): Promise<LocationSummaries> =>
-    readLocations(database, query, times),
+  byLocation: (query: StatQuery, times: readonly number[]) => readLocations(database, query, times),
   /**
    * Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from`
    * up to that id.
@@ -193,6 +190,13 @@ async function readPeriods(
   }
   return periods;
 }
+
+const readPeriod = async (
+  database: Database,
+  query: StatQuery,
+  time: number,
+): Promise<PeriodSummaries> =>
+  mergeRows(await rowsAt(database, query, partsOf(query.kind, time)).execute());
 
 async function readLocations(
   database: Database,
