@@ -61,7 +61,7 @@ export function Change({ kind, report }: ChangeProps) {
     <section class="card">
       <header>
         <h2>What moved since the {period} before</h2>
-        {change && <a href={`insights/${change.insights_id}`}>Its report</a>}
+        {change && <a href={`insights/${change.insights_id}`}>Report of the {period} before</a>}
       </header>
       {change ? (
         <div class="scroll-x" role="region" aria-label="What moved" tabIndex={0}>

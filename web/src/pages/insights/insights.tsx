@@ -22,7 +22,7 @@ import { RankedCalls } from "./ranked-calls.tsx";
 
 /** Of the demo, whose history is still being made, they come one after another. */
 const EMPTY_EVERY_MS = 5000;
-const EVERY_MS = 60_000;
+const EVERY_MS = 30_000;
 
 interface View {
   readonly kind: InsightKind;

@@ -1,5 +1,6 @@
 // A report in one period: its groups side by side.
 import { useLocation } from "preact-iso";
+import { periodEnd } from "../../../../src/model/periods.ts";
 import type { Report } from "../../../../src/model/report.ts";
 import { pathOf, useAddress } from "../../address.ts";
 import { now } from "../../now.ts";
@@ -15,6 +16,9 @@ import { Export } from "./export.tsx";
 import { ReportControls } from "./report-controls.tsx";
 import { ReportGroup } from "./report-group.tsx";
 
+/** How often a period that is not over is read again. */
+const GROWING_EVERY_MS = 60_000;
+
 interface ReportViewProps {
   readonly report: Report;
   readonly mayChange: boolean;
@@ -28,6 +32,7 @@ export function ReportView({ report, mayChange }: ReportViewProps) {
   const { data, error, refetch } = useQuery<readonly StatGroup[]>(
     ["reports", id, "stats", kind, type, start],
     ({ signal }) => readGroups(id, period, signal),
+    periodEnd(kind, start) > now() ? { everyMs: GROWING_EVERY_MS } : {},
   );
   const hasRows = groups.some(({ rows }) => rows.length > 0);
   return (
