@@ -1,12 +1,18 @@
 // What holds for every page: accessible, its own size, its own requests, and nothing that users or
 // targets write runs.
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Page } from "playwright-core";
 import { keepPicture } from "../support/browser.ts";
+import { openFolder } from "../support/data-folder.ts";
 import { BIDI, MARKER, MARKUP, SCRIPT_URL, unbroken } from "../support/hostile-text.ts";
+import { seedCalls } from "../support/many-calls.ts";
 import { demoPages, makeContent, PAGES, PLAIN } from "../support/pages-content.ts";
 import type { NamedPage } from "../support/pages-content.ts";
 import { findingsOf, startPages } from "../support/pages.ts";
+import { makeFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
@@ -14,32 +20,10 @@ const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
 const HISTORY_IS_THERE = /weeks of simulated results/;
 
+const A_CALL = 'main a[href*="calls/0"]';
+
 let pages: Awaited<ReturnType<typeof startPages>>;
 let target: HttpTarget;
-
-beforeAll(async () => {
-  target = await startTarget((_, response) => {
-    const text = `${MARKUP} ${BIDI} ${SCRIPT_URL} ${unbroken(2000)}`;
-    response.writeHead(200, `OK ${MARKUP}`, {
-      "content-type": "text/html",
-      "x-markup": MARKUP,
-      "x-unbroken": unbroken(2000),
-      link: `<${SCRIPT_URL}>; rel=next`,
-      refresh: `0; url=${SCRIPT_URL}`,
-    });
-    response.end(text);
-  });
-  pages = await startPages({
-    args: ["serve", "--demo"],
-    env: { SONDE_EGRESS_ALLOW: target.authority },
-  });
-  await vi.waitFor(() => expect(pages.sonde.stdout()).toMatch(HISTORY_IS_THERE), 100_000);
-}, 150_000);
-
-afterAll(async () => {
-  await pages?.[Symbol.asyncDispose]();
-  await target?.[Symbol.asyncDispose]();
-});
 
 /** Waits until the page shows what it has read. */
 async function settled(page: Page): Promise<void> {
@@ -85,6 +69,30 @@ async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<strin
 }
 
 describe("the pages of a demo with history", { timeout: 180_000 }, () => {
+  beforeAll(async () => {
+    target = await startTarget((_, response) => {
+      const text = `${MARKUP} ${BIDI} ${SCRIPT_URL} ${unbroken(2000)}`;
+      response.writeHead(200, `OK ${MARKUP}`, {
+        "content-type": "text/html",
+        "x-markup": MARKUP,
+        "x-unbroken": unbroken(2000),
+        link: `<${SCRIPT_URL}>; rel=next`,
+        refresh: `0; url=${SCRIPT_URL}`,
+      });
+      response.end(text);
+    });
+    pages = await startPages({
+      args: ["serve", "--demo"],
+      env: { SONDE_EGRESS_ALLOW: target.authority },
+    });
+    await vi.waitFor(() => expect(pages.sonde.stdout()).toMatch(HISTORY_IS_THERE), 100_000);
+  }, 150_000);
+
+  afterAll(async () => {
+    await pages?.[Symbol.asyncDispose]();
+    await target?.[Symbol.asyncDispose]();
+  });
+
   it("are accessible in light and dark and at 360 px, and ask no other host", async () => {
     const content = await makeContent(pages.client, `${target.url}/checkout`, PLAIN);
     const all = [...PAGES, ...content, ...(await demoPages(pages.client))];
@@ -144,7 +152,7 @@ describe("the pages of a demo with history", { timeout: 180_000 }, () => {
 
   it("load at most 150 KB before the first rows are there, compressed", async () => {
     const { page } = await pages.open("/", { viewport: WIDE });
-    await page.locator('main a[href*="calls/"]').first().waitFor();
+    await page.locator(A_CALL).first().waitFor();
     const sizes: { name: string; bytes: number }[] = await page.evaluate(`
       performance.getEntriesByType("navigation")
         .concat(performance.getEntriesByType("resource"))
@@ -156,3 +164,37 @@ describe("the pages of a demo with history", { timeout: 180_000 }, () => {
     expect(total).toBeLessThan(150 * 1024);
   });
 });
+
+/** Notes when the first call is shown, since the navigation began. */
+const WATCH = `new MutationObserver((_, watch) => {
+  if (!document.querySelector(${JSON.stringify(A_CALL)})) return;
+  watch.disconnect();
+  requestAnimationFrame(() => (globalThis.shownAfter = performance.now()));
+}).observe(document, { childList: true, subtree: true })`;
+
+it(
+  "the first of 10,000 calls is shown within a second",
+  { timeout: 180_000 },
+  async ({ annotate }) => {
+    using folder = makeFolder();
+    const masterKey = randomBytes(32);
+    mkdirSync(folder.dataDir, { recursive: true });
+    writeFileSync(join(folder.dataDir, "master-key"), masterKey.toString("base64"));
+    const store = await openFolder(folder, masterKey);
+    await seedCalls(store, { count: 10_000, hours: 2, now: await store.now(), owner: "owner" });
+    await store.close();
+    await using many = await startPages({ env: { SONDE_DATA_DIR: folder.dataDir } });
+    const shown: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const { page } = await many.open("/api/2/session/");
+      await page.addInitScript(WATCH);
+      await page.goto(many.api);
+      const after = (): Promise<number> => page.evaluate("globalThis.shownAfter ?? 0");
+      await expect.poll(after).toBeGreaterThan(0);
+      shown.push(await after());
+      await page.context().close();
+    }
+    await annotate(`after ${shown.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+    expect(Math.min(...shown)).toBeLessThan(1000);
+  },
+);
