@@ -113,7 +113,7 @@ function BarLine(row: RowProps) {
           ))}
         </span>
       ) : (
-        <span class="muted small">{note}</span>
+        <span class="instead muted small">{note}</span>
       )}
       <span class="number">{isMade ? formatMs(lengthOf(timing)) : "–"}</span>
       {isMade && note && <span class="note muted small">{note}</span>}
