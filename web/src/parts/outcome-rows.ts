@@ -1,6 +1,8 @@
 // The rows of a waterfall: the hops of a call, the steps of a workflow's run.
 import type { Result } from "../../../src/model/result.ts";
-import type { WorkflowOutcome } from "../runs.ts";
+import type { CallNames } from "../call-names.ts";
+import type { Step } from "../steps.ts";
+import { wordOf } from "./run-state.tsx";
 import { toneOf } from "./state.tsx";
 import type { WaterfallRow } from "./waterfall.tsx";
 
@@ -18,19 +20,25 @@ export function rowsOfCall({ meta, timing, request, hops }: Result): WaterfallRo
   return [...before, { label, offsetMs, timing: { ...timing, total } }];
 }
 
-/** Each step from when it began; a step that was not made begins where the one before it did. */
-export function rowsOfWorkflow({ results }: Pick<WorkflowOutcome, "results">): WaterfallRow[] {
-  const first = Date.parse(results.find(({ meta }) => meta.start_time)?.meta.start_time ?? "");
-  let offsetMs = 0;
-  return results.map(({ id, meta, timing }) => {
-    if (meta.start_time !== null) offsetMs = Math.max(0, Date.parse(meta.start_time) - first);
+/** `isWhole`: no call is missing, so that places are those of the workflow. */
+export const rowsOfSteps = (
+  steps: readonly Step[],
+  calls: CallNames,
+  isWhole: boolean,
+): WaterfallRow[] =>
+  steps.map(({ result: { id, meta, timing }, place, offsetMs, pauseMs }) => {
+    const name = nameOfStep(calls, meta.call_id);
     return {
-      label: meta.url,
+      label: isWhole ? `${place}. ${name}` : name,
       href: `results/${id}`,
-      offsetMs,
+      offsetMs: offsetMs ?? 0,
+      pauseMs,
       timing,
       state: toneOf(meta.result, meta.result_category),
-      word: meta.result,
+      word: meta.http_code === null ? wordOf(meta) : `${meta.http_code} ${wordOf(meta)}`,
+      ...(meta.message !== null && { note: meta.message }),
     };
   });
-}
+
+export const nameOfStep = (calls: CallNames, id: string): string =>
+  calls === undefined ? "…" : (calls.get(id)?.meta.name ?? "A deleted call");

@@ -1,14 +1,16 @@
 // The outcome of a run that was ordered by hand: queued, then its result.
 import { useEffect, useState } from "preact/hooks";
 import type { Result } from "../../../src/model/result.ts";
+import { useCalls } from "../call-names.ts";
 import { nameOfLocation, useLocations } from "../locations.tsx";
 import { now } from "../now.ts";
 import { invalidate, useRead } from "../queries.ts";
+import { stepsOf } from "../steps.ts";
 import { isEnded, outcomeKey, outcomePage, outcomePath } from "../runs.ts";
 import type { Outcome, StartedRun, TargetKind, WorkflowOutcome } from "../runs.ts";
 import { Fault } from "./notice.tsx";
 import { formatMs } from "./number.ts";
-import { rowsOfCall, rowsOfWorkflow } from "./outcome-rows.ts";
+import { rowsOfCall, rowsOfSteps } from "./outcome-rows.ts";
 import { State, toneOf } from "./state.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
@@ -119,5 +121,12 @@ const Steps = ({ outcome }: { readonly outcome: Outcome }) =>
   isOfCall(outcome) ? (
     <Waterfall title="Phases of the call" rows={rowsOfCall(outcome)} detailed />
   ) : (
-    <Waterfall title="Calls of the workflow" rows={rowsOfWorkflow(outcome)} />
+    <WorkflowSteps outcome={outcome} />
   );
+
+function WorkflowSteps({ outcome: { counts, results } }: { readonly outcome: WorkflowOutcome }) {
+  const calls = useCalls(results.map(({ meta }) => meta.call_id));
+  const isWhole = counts.calls === results.length;
+  const rows = rowsOfSteps(stepsOf(results, true), calls, isWhole);
+  return <Waterfall title="Calls of the workflow" rows={rows} />;
+}

@@ -4,7 +4,7 @@ import type { List } from "../../api.ts";
 import { now } from "../../now.ts";
 import { formatAgo, formatTime } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
-import { isInFlight, RunState } from "./run-state.tsx";
+import { isInFlight, RunState } from "../../parts/run-state.tsx";
 
 /** The next runs of several deployments may be queued already. */
 const ENOUGH = 5;

@@ -4,9 +4,9 @@ import type { KeyValue } from "../../../../src/model/fields.ts";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { send } from "../../api.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
+import { nameOfStep } from "../../parts/outcome-rows.ts";
 import { useQuery } from "../../queries.ts";
-import type { CallNames } from "../workflow/call-names.ts";
-import { nameOfStep } from "./steps-card.tsx";
+import type { CallNames } from "../../call-names.ts";
 import type { WorkflowOutcome } from "../../runs.ts";
 
 interface PassedProps {

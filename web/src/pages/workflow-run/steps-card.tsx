@@ -2,14 +2,12 @@
 import { useState } from "preact/hooks";
 import { CheckField } from "../../parts/field.tsx";
 import { Waterfall } from "../../parts/waterfall.tsx";
-import type { WaterfallRow } from "../../parts/waterfall.tsx";
+import { rowsOfSteps } from "../../parts/outcome-rows.ts";
 import { formatMs } from "../../parts/number.ts";
-import { toneOf } from "../../parts/state.tsx";
-import type { CallNames } from "../workflow/call-names.ts";
+import type { CallNames } from "../../call-names.ts";
 import type { WorkflowOutcome } from "../../runs.ts";
-import { wordOf } from "./run-state.tsx";
-import { stepsOf, totalPause } from "./steps.ts";
-import type { Step } from "./steps.ts";
+import { stepsOf, totalPause } from "../../steps.ts";
+import type { Step } from "../../steps.ts";
 
 interface StepsCardProps {
   readonly run: WorkflowOutcome;
@@ -40,10 +38,7 @@ export function StepsCard({ run: { counts, results }, calls }: StepsCardProps) {
       {counts.calls === 0 ? (
         <p class="muted">No call was made.</p>
       ) : (
-        <Waterfall
-          title="Calls of the run"
-          rows={steps.map((step) => rowOf(step, calls, hidden === 0))}
-        />
+        <Waterfall title="Calls of the run" rows={rowsOfSteps(steps, calls, hidden === 0)} />
       )}
       {hidden > 0 && (
         <p class="muted">
@@ -59,22 +54,3 @@ function lengthOf(steps: readonly Step[]): number {
   const last = steps.findLast(({ offsetMs }) => offsetMs !== null);
   return last ? (last.offsetMs ?? 0) + (last.result.timing.total ?? 0) : 0;
 }
-
-/** `isWhole`: no call is missing, so that places are those of the workflow. */
-function rowOf(step: Step, calls: CallNames, isWhole: boolean): WaterfallRow {
-  const { meta, timing, id } = step.result;
-  const name = nameOfStep(calls, meta.call_id);
-  return {
-    label: isWhole ? `${step.place}. ${name}` : name,
-    href: `results/${id}`,
-    offsetMs: step.offsetMs ?? 0,
-    pauseMs: step.pauseMs,
-    timing,
-    state: toneOf(meta.result, meta.result_category),
-    word: meta.http_code === null ? wordOf(meta) : `${meta.http_code} ${wordOf(meta)}`,
-    ...(meta.message !== null && { note: meta.message }),
-  };
-}
-
-export const nameOfStep = (calls: CallNames, id: string): string =>
-  calls === undefined ? "…" : (calls.get(id)?.meta.name ?? "A deleted call");

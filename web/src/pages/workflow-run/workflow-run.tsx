@@ -9,11 +9,11 @@ import { formatTime, Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import "../../styles/workflow.css";
 import { CallText } from "../workflow/call-text.tsx";
-import { useCalls } from "../workflow/call-names.ts";
-import type { CallNames } from "../workflow/call-names.ts";
+import { useCalls } from "../../call-names.ts";
+import type { CallNames } from "../../call-names.ts";
 import { Passed } from "./passed.tsx";
 import { RunFacts } from "./run-facts.tsx";
-import { isInFlight, RunState, wordOf } from "./run-state.tsx";
+import { isInFlight, RunState, wordOf } from "../../parts/run-state.tsx";
 import type { WorkflowOutcome } from "../../runs.ts";
 import { StepsCard } from "./steps-card.tsx";
 

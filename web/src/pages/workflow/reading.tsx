@@ -2,7 +2,7 @@
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { Time } from "../../parts/time.tsx";
 import { isMine } from "../../session.ts";
-import { useCalls } from "./call-names.ts";
+import { useCalls } from "../../call-names.ts";
 import { CallText } from "./call-text.tsx";
 
 export function Reading({ workflow: { meta, access, workflow } }: { readonly workflow: Workflow }) {

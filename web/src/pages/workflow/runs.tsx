@@ -11,7 +11,7 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatMs } from "../../parts/number.ts";
 import { Time } from "../../parts/time.tsx";
 import { durationOf, formatCounts } from "../workflow-run/run.ts";
-import { RunState } from "../workflow-run/run-state.tsx";
+import { RunState } from "../../parts/run-state.tsx";
 
 const PAGE = 25;
 

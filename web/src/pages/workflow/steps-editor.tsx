@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { Combobox } from "../../parts/combobox.tsx";
-import { useCalls, useRunnableCalls } from "./call-names.ts";
+import { useCalls, useRunnableCalls } from "../../call-names.ts";
 import { dropEdge, useDragOrder } from "./drag-order.ts";
 import { withStep, withStepMoved } from "./draft.ts";
 import type { Step } from "./draft.ts";

@@ -1,6 +1,6 @@
 // How a run, or a step of it, ended.
-import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
-import { State, toneOf } from "../../parts/state.tsx";
+import type { ResultCategory, ResultCode } from "../../../src/model/result.ts";
+import { State, toneOf } from "./state.tsx";
 
 const WORDS: Readonly<Record<ResultCode, string>> = {
   COMPLETE: "Passed",

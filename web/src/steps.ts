@@ -1,5 +1,5 @@
 // The steps of a run on its own axis of time.
-import type { WorkflowOutcome } from "../../runs.ts";
+import type { WorkflowOutcome } from "./runs.ts";
 
 export interface Step {
   readonly result: WorkflowOutcome["results"][number];

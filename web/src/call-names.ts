@@ -1,9 +1,9 @@
 // The calls that workflows run, by id.
-import type { Call } from "../../../../src/model/call.ts";
-import { ApiError, send, withQuery } from "../../api.ts";
-import type { List } from "../../api.ts";
-import { useQuery } from "../../queries.ts";
-import { isMine, session } from "../../session.ts";
+import type { Call } from "../../src/model/call.ts";
+import { ApiError, send, withQuery } from "./api.ts";
+import type { List } from "./api.ts";
+import { useQuery } from "./queries.ts";
+import { isMine, session } from "./session.ts";
 
 /** The interface's longest page. */
 const PAGE = 1000;
