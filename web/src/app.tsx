@@ -30,6 +30,9 @@ const Workflow = lazy(() => import("./pages/workflow/workflow.tsx").then((page) 
 const WorkflowRun = lazy(() =>
   import("./pages/workflow-run/workflow-run.tsx").then((page) => page.WorkflowRun),
 );
+const Locations = lazy(() => import("./pages/locations.tsx").then((page) => page.Locations));
+const Keys = lazy(() => import("./pages/keys.tsx").then((page) => page.Keys));
+const Audit = lazy(() => import("./pages/audit.tsx").then((page) => page.Audit));
 
 const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */
@@ -58,6 +61,9 @@ export const App = () => (
             <Route path={`${base}workflows/new`} component={NewWorkflow} />
             <Route path={`${base}workflows/:id`} component={Workflow} />
             <Route path={`${base}workflow-results/:id`} component={WorkflowRun} />
+            <Route path={`${base}locations`} component={Locations} />
+            <Route path={`${base}keys`} component={Keys} />
+            <Route path={`${base}audit`} component={Audit} />
             <Route default component={NotFound} />
           </Router>
         </ErrorBoundary>

@@ -1,17 +1,20 @@
 // The frame of every page: where one is, where one can go, who one is.
 import type { ComponentChildren } from "preact";
+import type { AccessLevel } from "../../src/model/access.ts";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcement } from "./parts/announcement.tsx";
 import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
 import { isLocalTime } from "./parts/time.tsx";
-import { session, signOut } from "./session.ts";
+import { has, session, signOut } from "./session.ts";
 import { chooseTheme, THEMES, theme } from "./theme.ts";
 
 interface Place {
   readonly to: string;
   readonly name: string;
+  /** Who has less is not led there; VIEWER by default. */
+  readonly level?: AccessLevel;
 }
 
 const PLACES: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
@@ -31,8 +34,8 @@ const PLACES: readonly { readonly title: string; readonly places: readonly Place
       { to: "settings", name: "Authentication" },
       { to: "tokens", name: "Tokens" },
       { to: "environment", name: "Environment" },
-      { to: "keys", name: "API keys" },
-      { to: "audit", name: "Audit" },
+      { to: "keys", name: "API keys", level: "OWNER" },
+      { to: "audit", name: "Audit", level: "OWNER" },
     ],
   },
 ];
@@ -102,13 +105,15 @@ function Places({ path }: { readonly path: string }) {
         <>
           <h2>{title}</h2>
           <ul>
-            {places.map(({ to, name }) => (
-              <li>
-                <a href={to} aria-current={to === here ? "page" : undefined}>
-                  {name}
-                </a>
-              </li>
-            ))}
+            {places
+              .filter(({ level = "VIEWER" }) => has(level))
+              .map(({ to, name }) => (
+                <li>
+                  <a href={to} aria-current={to === here ? "page" : undefined}>
+                    {name}
+                  </a>
+                </li>
+              ))}
           </ul>
         </>
       ))}

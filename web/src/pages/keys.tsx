@@ -1,0 +1,188 @@
+// The API keys of the owner: issued, shown once, and revoked.
+import { useState } from "preact/hooks";
+import { ACCESS_LEVELS } from "../../../src/model/access.ts";
+import type { AccessLevel } from "../../../src/model/access.ts";
+import { send } from "../api.ts";
+import { useList } from "../lists.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { DeleteButton } from "../parts/delete-button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { SelectField } from "../parts/field.tsx";
+import { MoreButton } from "../parts/more-button.tsx";
+import { Fault, Loading } from "../parts/notice.tsx";
+import { OwnersOnly } from "../parts/owners-only.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Time } from "../parts/time.tsx";
+import { invalidate } from "../queries.ts";
+import { has, readSession, session } from "../session.ts";
+
+interface ApiKey {
+  readonly id: string;
+  readonly access_level: AccessLevel;
+  readonly created: string;
+}
+
+const MEANINGS: Readonly<Record<AccessLevel, string>> = {
+  VIEWER: "VIEWER: reads, and sees no secret",
+  EDITOR: "EDITOR: also writes and runs",
+  OWNER: "OWNER: also issues and revokes keys",
+};
+
+export function Keys() {
+  const [isIssuing, setIssuing] = useState(false);
+  if (!has("OWNER")) return <OwnersOnly title="API keys" what="sees, issues and revokes keys" />;
+  return (
+    <>
+      <PageHead
+        title="API keys"
+        note="Each key acts as its owner. Programs send one with each request."
+      >
+        <button class="button primary" type="button" onClick={() => setIssuing(true)}>
+          Issue a key
+        </button>
+      </PageHead>
+      <KeyTable />
+      {isIssuing && <IssueDialog onClose={() => setIssuing(false)} />}
+    </>
+  );
+}
+
+function KeyTable() {
+  const list = useList<ApiKey>(["keys"], "api_keys/");
+  return (
+    <section class="card" aria-label="Active keys">
+      <Fault error={list.error} retry={list.refetch} />
+      {!list.rows && !list.error && <Loading what="keys" />}
+      {list.rows && (
+        <div class="scroll-x">
+          <table class="middle">
+            <thead>
+              <tr>
+                <th scope="col">Id</th>
+                <th scope="col">Level</th>
+                <th scope="col">Issued</th>
+                <th scope="col">
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.rows.map((key) => (
+                <KeyRow key={key.id} apiKey={key} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <MoreButton list={list} />
+    </section>
+  );
+}
+
+function KeyRow({ apiKey: { id, access_level, created } }: { readonly apiKey: ApiKey }) {
+  const isOwn = id === session.value?.key_id;
+  const revoked = async (): Promise<void> => {
+    // Who revokes the own key is signed out with it.
+    await (isOwn ? readSession() : invalidate(["keys"]));
+  };
+  return (
+    <tr>
+      <th scope="row">
+        <code>{id}</code> {isOwn && <span class="tag">you are signed in with it</span>}
+      </th>
+      <td>{access_level}</td>
+      <td>
+        <Time at={created} />
+      </td>
+      <td class="number">
+        <DeleteButton
+          what={`the key ${id}`}
+          path={`api_keys/${encodeURIComponent(id)}/`}
+          verb="Revoke"
+          consequence={
+            isOwn
+              ? "You are signed in with this key: you will be signed out at once. Programs that use it are refused."
+              : "Programs that use it are refused from now on, and its sessions end. A revoked key does not come back."
+          }
+          onDeleted={revoked}
+        />
+      </td>
+    </tr>
+  );
+}
+
+function IssueDialog({ onClose }: { readonly onClose: () => void }) {
+  const [issued, setIssued] = useState<string>();
+  return (
+    <Dialog title={issued === undefined ? "Issue a key" : "The new key"} onClose={onClose}>
+      {issued === undefined ? (
+        <IssueForm onClose={onClose} onIssued={setIssued} />
+      ) : (
+        <NewKey apiKey={issued} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+interface IssueFormProps {
+  readonly onClose: () => void;
+  readonly onIssued: (apiKey: string) => void;
+}
+
+function IssueForm({ onClose, onIssued }: IssueFormProps) {
+  const [level, setLevel] = useState<AccessLevel>("VIEWER");
+  const [fault, setFault] = useState<Error | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const body = { access_level: level };
+      const { api_key } = await send<{ readonly api_key: string }>("POST", "api_keys/", { body });
+      onIssued(api_key);
+      await invalidate(["keys"]);
+    } catch (cause) {
+      setFault(cause as Error);
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void submit(event)}>
+      <SelectField
+        label="Level"
+        value={level}
+        choices={ACCESS_LEVELS.map((value) => ({ value, name: MEANINGS[value] }))}
+        onChange={setLevel}
+      />
+      <Fault error={fault} />
+      <footer>
+        <button class="button" type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button class="button primary" type="submit" disabled={isBusy}>
+          Issue the key
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+interface NewKeyProps {
+  readonly apiKey: string;
+  readonly onClose: () => void;
+}
+
+const NewKey = ({ apiKey, onClose }: NewKeyProps) => (
+  <>
+    <p>Copy it now: it is shown only once.</p>
+    <div class="row">
+      <code class="name">{apiKey}</code>
+      <CopyButton text={apiKey} label="Copy the key" />
+    </div>
+    <footer>
+      <button class="button primary" type="button" onClick={onClose}>
+        Done
+      </button>
+    </footer>
+  </>
+);

@@ -1,0 +1,231 @@
+// The locations: their agents, what waits there, and how punctual and exact their calls are.
+import type { AgentState } from "../../../src/model/agent.ts";
+import type { Percentiles } from "../../../src/model/percentiles.ts";
+import type { List } from "../api.ts";
+import { now } from "../now.ts";
+import { Empty, Fault, Loading } from "../parts/notice.tsx";
+import { formatBytes, formatCount, formatMs } from "../parts/number.ts";
+import { PageHead } from "../parts/page-head.tsx";
+import { State } from "../parts/state.tsx";
+import type { Tone } from "../parts/state.tsx";
+import { formatAgo, Time } from "../parts/time.tsx";
+import { useRead } from "../queries.ts";
+
+interface Agent {
+  readonly agent_id: string;
+  readonly state: AgentState;
+  readonly version: string;
+  readonly last_seen: string;
+  readonly in_flight: number;
+  readonly held: number;
+  readonly capacity: number | null;
+  readonly spool_reports: number;
+  readonly spool_bytes: number;
+  readonly clock_offset_ms: number | null;
+  readonly drain_ordered: boolean;
+}
+
+interface LocationHealth {
+  readonly id: string;
+  readonly label: string;
+  readonly region: string;
+  readonly agents: readonly Agent[];
+  readonly pending_runs: number;
+  readonly oldest_due: string | null;
+  readonly spool_reports: number;
+  readonly recent_calls: number;
+  readonly lateness: Percentiles | null;
+  readonly uncertainty: Percentiles | null;
+}
+
+const EVERY_MS = 10_000;
+
+export function Locations() {
+  const { data, error, refetch } = useRead<List<LocationHealth>>(
+    ["agents", "health"],
+    "agents/health/?limit=1000",
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <>
+      <PageHead title="Locations" note="Where agents make calls. Refreshed every 10 seconds." />
+      <Fault error={error} retry={refetch} />
+      {!data && !error && <Loading what="locations" />}
+      {data?.results.length === 0 && (
+        <Empty title="No locations yet">
+          <p>
+            On the machine of the hub, <code>sonde locations add ID</code> makes one and prints the
+            settings of its agents.
+          </p>
+        </Empty>
+      )}
+      {data?.results.map((location) => (
+        <Location key={location.id} location={location} />
+      ))}
+    </>
+  );
+}
+
+function Location({ location }: { readonly location: LocationHealth }) {
+  const { id, label, region, agents } = location;
+  const title = label || id;
+  return (
+    <section class="card" aria-labelledby={`location-${id}`}>
+      <header>
+        <h2 id={`location-${id}`} class="name">
+          {title}
+        </h2>
+        <span class="row">
+          {title !== id && <span class="tag">{id}</span>}
+          {region && <span class="tag">{region}</span>}
+          <LocationState agents={agents} />
+        </span>
+      </header>
+      <Load {...location} />
+      {agents.length === 0 ? (
+        <p class="muted">
+          No agent has reported from here. <code>sonde locations env {id}</code> prints the settings
+          of one.
+        </p>
+      ) : (
+        <Agents agents={agents} of={title} />
+      )}
+    </section>
+  );
+}
+
+const TONES: Readonly<Record<AgentState, Tone>> = {
+  ONLINE: "pass",
+  STALE: "warn",
+  DRAINING: "warn",
+  OFFLINE: "missed",
+  INCOMPATIBLE: "fail",
+};
+
+const WORDS: Readonly<Record<AgentState, string>> = {
+  ONLINE: "Online",
+  STALE: "Stale",
+  DRAINING: "Draining",
+  OFFLINE: "Offline",
+  INCOMPATIBLE: "Incompatible",
+};
+
+/** That of the best of its agents: one that takes runs is enough. */
+function LocationState({ agents }: Pick<LocationHealth, "agents">) {
+  const order: readonly AgentState[] = ["ONLINE", "STALE", "DRAINING", "INCOMPATIBLE", "OFFLINE"];
+  const best = order.find((state) => agents.some((agent) => agent.state === state));
+  if (best === undefined) return <State tone="missed" word="No agent" />;
+  return <State tone={TONES[best]} word={WORDS[best]} />;
+}
+
+function Load(location: LocationHealth) {
+  const { pending_runs, oldest_due, spool_reports, recent_calls } = location;
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Lateness of starts</dt>
+        <dd>
+          <Spread of={location.lateness} />
+        </dd>
+      </div>
+      <div>
+        <dt>Uncertainty of times</dt>
+        <dd>
+          <Spread of={location.uncertainty} />
+        </dd>
+      </div>
+      <div>
+        <dt>Calls measured, of the last hour</dt>
+        <dd>{formatCount(recent_calls)}</dd>
+      </div>
+      <div>
+        <dt>Waiting runs</dt>
+        <dd>
+          {formatCount(pending_runs)}
+          {oldest_due && <span class="muted"> · first due {formatAgo(oldest_due, now())}</span>}
+        </dd>
+      </div>
+      <div>
+        <dt>Spooled reports</dt>
+        <dd>{formatCount(spool_reports)}</dd>
+      </div>
+    </dl>
+  );
+}
+
+const NAMES = ["p50", "p95", "p99"] as const;
+
+const Spread = ({ of }: { readonly of: Percentiles | null }) =>
+  of ? (
+    <span class="row">
+      {NAMES.map((name) => (
+        <span key={name}>
+          <span class="muted">{name}</span>&nbsp;{formatMs(of[name]).replace(" ", "\u00a0")}
+        </span>
+      ))}
+    </span>
+  ) : (
+    <>–</>
+  );
+
+const Agents = ({ agents, of }: Pick<LocationHealth, "agents"> & { readonly of: string }) => (
+  <div class="scroll-x">
+    <table class="middle">
+      <caption class="visually-hidden">Agents of {of}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Agent</th>
+          <th scope="col">State</th>
+          <th scope="col">Version</th>
+          <th scope="col">Last seen</th>
+          <th scope="col" class="number">
+            Under way
+          </th>
+          <th scope="col" class="number">
+            Held
+          </th>
+          <th scope="col" class="number">
+            Spool
+          </th>
+          <th scope="col" class="number">
+            Clock offset
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {agents.map((agent) => (
+          <AgentRow key={agent.agent_id} agent={agent} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+function AgentRow({ agent }: { readonly agent: Agent }) {
+  const { state, drain_ordered, in_flight, capacity, spool_reports, spool_bytes } = agent;
+  return (
+    <tr>
+      <th scope="row">
+        <code>{agent.agent_id}</code>
+      </th>
+      <td>
+        <State tone={TONES[state]} word={WORDS[state]} />
+        {drain_ordered && <span class="muted"> ordered to drain</span>}
+      </td>
+      <td>{agent.version}</td>
+      <td>
+        <Time at={agent.last_seen} />
+      </td>
+      <td class="number">
+        {formatCount(in_flight)}
+        {capacity !== null && <span class="muted"> of {formatCount(capacity)}</span>}
+      </td>
+      <td class="number">{formatCount(agent.held)}</td>
+      <td class="number">
+        {formatCount(spool_reports)}
+        {spool_bytes > 0 && <span class="muted"> · {formatBytes(spool_bytes)}</span>}
+      </td>
+      <td class="number">{formatMs(agent.clock_offset_ms)}</td>
+    </tr>
+  );
+}
