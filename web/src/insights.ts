@@ -132,6 +132,10 @@ export function neighboursOf(id: string) {
   };
 }
 
+/** The page of a call with its charts on a range; epoch milliseconds. */
+export const callAt = (id: string, from: number, to: number): string =>
+  `calls/${id}?from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+
 /** A number as in a formula: `0.9983`; never 1 where it is less. */
 export function formatShare(value: number, digits = 4): string {
   const shown = value < 1 ? Math.min(value, 1 - 10 ** -digits) : value;

@@ -2,6 +2,7 @@
 import { useLocation } from "preact-iso";
 import type { Call } from "../../../../src/model/call.ts";
 import { pathOf } from "../../address.ts";
+import { CallScore } from "../../parts/call-score.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { State, toneOf } from "../../parts/state.tsx";
@@ -35,7 +36,7 @@ export function CallHead({ call, latest, onRun }: CallHeadProps) {
   );
 }
 
-function Note({ call: { meta, request }, latest }: Omit<CallHeadProps, "onRun">) {
+function Note({ call: { id, meta, request }, latest }: Omit<CallHeadProps, "onRun">) {
   const last = latest?.find(
     ({ meta: { end_time, result } }) => end_time !== null || result === "MISSED",
   );
@@ -58,6 +59,7 @@ function Note({ call: { meta, request }, latest }: Omit<CallHeadProps, "onRun">)
           <span class="tag">{tag}</span>
         ))}
         <span class="small">Owner: {meta.owner}</span>
+        <CallScore id={id} />
       </div>
     </div>
   );

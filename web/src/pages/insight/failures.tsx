@@ -3,12 +3,14 @@ import { useState } from "preact/hooks";
 import type { ResultCode } from "../../../../src/model/result.ts";
 import { ApiError, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
+import { callAt } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs } from "../../parts/number.ts";
 import { Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
+import { OUTCOMES } from "../result/outcomes.ts";
 
 interface ReportProps {
   readonly report: InsightReport;
@@ -35,7 +37,8 @@ function FailuresOf({ report, result, count }: FailuresOfProps) {
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
-        <strong>{formatCount(count)}</strong> {result}
+        <strong>{formatCount(count)}</strong> {result}{" "}
+        <span class="muted small">{OUTCOMES[result].meaning}</span>
       </summary>
       {isOpen && <Latest report={report} result={result} />}
     </details>
@@ -113,7 +116,9 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
   );
 }
 
-export const WorstHours = ({ report: { worst_hours } }: ReportProps) => (
+const HOUR_MS = 3_600_000;
+
+export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) => (
   <section class="card">
     <h2>Worst hours</h2>
     {worst_hours.length === 0 ? (
@@ -136,7 +141,9 @@ export const WorstHours = ({ report: { worst_hours } }: ReportProps) => (
             {worst_hours.map(({ time, made, passed, mean_test_length }) => (
               <tr key={time}>
                 <td>
-                  <Time at={time} />
+                  <a href={callAt(call_id, Date.parse(time), Date.parse(time) + HOUR_MS)}>
+                    <Time at={time} />
+                  </a>
                 </td>
                 <td class="number">
                   {formatCount(passed)} of {formatCount(made)}

@@ -1,9 +1,10 @@
 // One report: the score of a call over a closed week or month, and what explains it.
-import { neighboursOf } from "../../insights.ts";
+import { periodEnd } from "../../../../src/model/periods.ts";
+import { callAt, neighboursOf } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { nameOfPeriod } from "../../periods.ts";
+import { nameOfPeriod, wordOf } from "../../periods.ts";
 import { useRead } from "../../queries.ts";
 import "../../styles/insights.css";
 import { Change } from "./change.tsx";
@@ -37,8 +38,8 @@ export function Insight({ params }: { readonly params?: { readonly id: string } 
         above={{ to: kind === "WEEK" ? "insights" : "insights?kind=month", name: "Insights" }}
         note={`${nameOfPeriod(kind, start)}, in UTC`}
       >
-        <a class="button no-print" href={`calls/${data.call_id}`}>
-          Open the call
+        <a class="button no-print" href={callAt(data.call_id, start, periodEnd(kind, start))}>
+          The call in this {wordOf(kind)}
         </a>
         <button class="button no-print" type="button" onClick={() => print()}>
           Print

@@ -1,0 +1,21 @@
+// The score of a call in the last week that was scored, as a link to what explains it.
+import type { InsightEntry } from "../insights.ts";
+import { bandOfEntry } from "../insights.ts";
+import { useRead } from "../queries.ts";
+import { Band } from "./band.tsx";
+
+/** Nothing where no week has a report. */
+export function CallScore({ id }: { readonly id: string }) {
+  const { data } = useRead<Partial<InsightEntry>>(
+    ["insights", "latest", id],
+    `insights/call/${id}/?weekly=true`,
+  );
+  if (data?.id === undefined) return null;
+  const { score = 0, rank = -1 } = data;
+  return (
+    <span class="row">
+      <a href={`insights/${data.id}`}>{rank === -1 ? "Insights" : `Score ${score}`}</a>
+      <Band band={bandOfEntry({ score, rank })} />
+    </span>
+  );
+}
