@@ -1,8 +1,11 @@
 // The steps of a run on its own axis of time.
-import type { WorkflowOutcome } from "./runs.ts";
+import type { Result } from "../../src/model/result.ts";
+
+/** As the result of a workflow has it. */
+export type StepResult = Omit<Result, "request">;
 
 export interface Step {
-  readonly result: WorkflowOutcome["results"][number];
+  readonly result: StepResult;
   /** Its place in the workflow, from 1 on. */
   readonly place: number;
   /** Milliseconds from the start of the run; null of a call that was not made. */
@@ -21,7 +24,7 @@ function millis(iso: string): number {
 const SHORTEST_PAUSE_MS = 50;
 
 /** `withPauses`: false lets each call begin where the one before it ends. */
-export function stepsOf(results: WorkflowOutcome["results"], withPauses: boolean): readonly Step[] {
+export function stepsOf(results: readonly StepResult[], withPauses: boolean): readonly Step[] {
   let start: number | undefined;
   let end = 0;
   let leftOut = 0;

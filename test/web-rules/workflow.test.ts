@@ -1,0 +1,80 @@
+// What the pages of workflows reckon: the order of calls, and the time line of a run.
+import { describe, expect, it } from "vitest";
+import { NO_TIMING } from "../../src/model/timing.ts";
+import {
+  bodyOf,
+  draftOf,
+  isSame,
+  withStep,
+  withStepMoved,
+} from "../../web/src/pages/workflow/draft.ts";
+import type { Step as DraftStep } from "../../web/src/pages/workflow/draft.ts";
+import { stepsOf, totalPause } from "../../web/src/steps.ts";
+import type { StepResult } from "../../web/src/steps.ts";
+
+/** A call that began then, and took so many milliseconds; without an instant it was not made. */
+const call = (start_time: string | null, total: number | null): StepResult =>
+  ({
+    meta: { start_time, result_category: start_time === null ? null : "PASS" },
+    timing: { ...NO_TIMING, total },
+  }) as StepResult;
+
+const RUN = [
+  call("2026-11-22T10:00:00.000250Z", 100.5),
+  call(null, null),
+  call("2026-11-22T10:00:02.100750Z", 50),
+  call("2026-11-22T10:00:02.160750Z", 10),
+];
+
+const offsets = (withPauses: boolean): (number | null)[] =>
+  stepsOf(RUN, withPauses).map(({ offsetMs }) => offsetMs && Math.round(offsetMs * 1000) / 1000);
+
+describe("the time line of a run", () => {
+  it("has each call made where it began, to the microsecond, and the pauses between calls", () => {
+    expect(offsets(true)).toEqual([0, null, 2100.5, 2160.5]);
+    const pauses = stepsOf(RUN, true).map(({ pauseMs }) => Math.round(pauseMs));
+    // 10 ms between the last two are the agent's own work.
+    expect(pauses).toEqual([0, 0, 2000, 0]);
+    expect(Math.round(totalPause(stepsOf(RUN, true)))).toBe(2000);
+  });
+
+  it("joins the calls where pauses are left out", () => {
+    expect(offsets(false)).toEqual([0, null, 100.5, 160.5]);
+    expect(totalPause(stepsOf(RUN, false))).toBe(0);
+  });
+});
+
+describe("the calls of a draft", () => {
+  const steps: readonly DraftStep[] = ["a", "b", "a"].map((callId, key) => ({ key, callId }));
+
+  it.each([
+    [0, 2, "baa"],
+    [2, 0, "aab"],
+    [1, 1, "aba"],
+    [9, 0, "aba"],
+  ])("moved from %i to %i are %s", (from, to, order) => {
+    const moved = withStepMoved(steps, from, to);
+    expect(moved.map(({ callId }) => callId).join("")).toBe(order);
+  });
+
+  it("keep keys of their own, also those of a call that comes again", () => {
+    const keys = withStep(withStepMoved(steps, 2, 0), "a").map(({ key }) => key);
+    expect(new Set(keys).size).toBe(4);
+  });
+
+  it("are saved in their order, and nothing else counts as a change", () => {
+    const meta = {
+      name: "W",
+      description: null,
+      tags: [],
+      owner: "o",
+      created: "",
+      last_update: "",
+    };
+    const workflow = { call_ids: ["a", "b"], stop_on_failure: true, handle_cookies: false };
+    const draft = draftOf({ id: "w", meta, access: { public: false, org: false }, workflow });
+    expect(bodyOf(draft)).toMatchObject({ meta: { description: null }, workflow });
+    expect(isSame(draft, { ...draft, description: " " })).toBe(true);
+    expect(isSame(draft, { ...draft, steps: withStepMoved(draft.steps, 0, 1) })).toBe(false);
+  });
+});
