@@ -28,7 +28,7 @@ let target: HttpTarget;
 /** Waits until the page shows what it has read. */
 async function settled(page: Page): Promise<void> {
   await page.locator("main h1").first().waitFor();
-  await expect.poll(() => page.getByText(/^Loading .* …$/).count()).toBe(0);
+  await expect.poll(() => page.getByText(/^Loading .* …$/).count(), { timeout: 25_000 }).toBe(0);
 }
 
 /** What makes the page wider than its window. */
@@ -68,7 +68,7 @@ async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<strin
   return found;
 }
 
-describe("the pages of a demo with history", { timeout: 180_000 }, () => {
+describe("the pages of a demo with history", { timeout: 300_000 }, () => {
   beforeAll(async () => {
     target = await startTarget((_, response) => {
       const text = `${MARKUP} ${BIDI} ${SCRIPT_URL} ${unbroken(2000)}`;
