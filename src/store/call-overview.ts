@@ -132,25 +132,24 @@ async function readHours(
   ids: readonly string[],
   from: number,
 ): Promise<ReadonlyMap<string, CallHours>> {
-  const ofHours = sql`
-    stats.call in (select id from names where ${isAmong(database, "name", ids)})
-      and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}`;
-  const made = sql.join(MADE_CODES.map((code) => sql`${numberOf(database, code)}`));
+  // Call by call, in this order: SQLite would read the hours of all calls first.
+  const ofHours = sql`${isAmong(database, "calls.name", ids)} and stats.call = calls.id
+    and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}
+    and stats.count > 0`;
   const { rows: counts } = await sql<HourCount & { readonly call_id: string }>`
-    select calls.name as call_id, period, codes.name as code, ${total("count")} as count, max(max) as max
-    from stats join names as calls on calls.id = stats.call
-    join names as codes on codes.id = stats.result
-    where ${ofHours} and count > 0
-    group by calls.name, period, codes.name`.execute(database.kysely);
+    select hours.*, codes.name as code from (
+      select calls.name as call_id, period, result, ${total("count")} as count, max(max) as max
+      from names as calls cross join stats where ${ofHours}
+      group by calls.name, period, result
+    ) as hours join names as codes on codes.id = hours.result`.execute(database.kysely);
+  const made = sql.join(MADE_CODES.map((code) => sql`${numberOf(database, code)}`));
   const { rows: buckets } = await sql<
     Record<"call_id", string> & Record<"bucket" | "count", number>
   >`
-    select calls.name as call_id, counters.bucket, counters.count from (
-      select stats.call, bucket, ${total("stat_buckets.count")} as count
-      from stats join stat_buckets on stat_buckets.stat_id = stats.id
-      where ${ofHours} and stats.result in (${made})
-      group by stats.call, bucket
-    ) as counters join names as calls on calls.id = counters.call`.execute(database.kysely);
+    select calls.name as call_id, bucket, ${total("stat_buckets.count")} as count
+    from names as calls cross join stats cross join stat_buckets
+    where ${ofHours} and stats.result in (${made}) and stat_id = stats.id
+    group by calls.name, bucket`.execute(database.kysely);
   const bucketsOf = grouped(buckets, ({ call_id, bucket, count }) => [call_id, [bucket, count]]);
   const countsOf = grouped(counts, ({ call_id, ...count }) => [call_id, count]);
   return new Map(

@@ -6,7 +6,7 @@ import { NotFound } from "./pages/not-found.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
 
-const Calls = lazy(() => import("./pages/calls.tsx").then((page) => page.Calls));
+const Calls = lazy(() => import("./pages/calls/calls.tsx").then((page) => page.Calls));
 const Call = lazy(() => import("./pages/call.tsx").then((page) => page.Call));
 const Result = lazy(() => import("./pages/result.tsx").then((page) => page.Result));
 const Settings = lazy(() => import("./pages/settings/settings.tsx").then((page) => page.Settings));

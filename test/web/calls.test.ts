@@ -1,0 +1,88 @@
+// The calls at one look, in a real browser: live, searched, sorted, by keyboard, and many of them.
+import { expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { startApi } from "../support/api.ts";
+import { keepPicture, openPage, startBrowser } from "../support/browser.ts";
+import { seedCalls } from "../support/many-calls.ts";
+import { expectAccessible } from "../support/pages.ts";
+import { aReport, aRun } from "../support/runs.ts";
+
+const COUNT = 2000;
+
+it(
+  "many calls are found, sorted and walked through, and a result arrives by itself",
+  { timeout: 180_000 },
+  async () => {
+    await using api = await startApi();
+    await api.api.start();
+    const url = String(api.api.address());
+    await using browser = await startBrowser();
+    const { page, faults, requested } = await openPage(browser);
+    const headers = { authorization: `Bearer ${api.ann.key}` };
+    await page.context().request.post(`${url}/api/2/session/`, { headers });
+
+    await page.goto(`${url}/calls`);
+    await page.getByText("No calls yet").waitFor();
+    await expectAccessible(page);
+    await keepPicture(page, "calls-none");
+
+    const ids = await seedCalls(api.store, { count: COUNT, hours: 1, now: systemClock.now() });
+    await page.reload();
+    await page.getByText("2,000 calls").waitFor();
+    const rows = page.locator("[data-row]");
+    expect(await rows.count()).toBeLessThan(40);
+    const table = page.getByRole("table", { name: "Calls" });
+    expect(await table.getAttribute("aria-rowcount")).toBe(String(COUNT + 1));
+    await expectAccessible(page);
+    await keepPicture(page, "calls-many");
+
+    // A result arrives: the first call failed, as 0 is a multiple of 17.
+    const search = page.getByRole("searchbox", { name: "Search the calls" });
+    await search.fill("00000");
+    await page.getByText("1 of 2,000 calls").waitFor();
+    await rows.first().getByText("Failing").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    const run = aRun({ target_id: ids[0] as string, due_time: systemClock.now() });
+    await api.store.pendingRuns.insert([run]);
+    await api.store.results.record([aReport(run)]);
+    await rows.first().getByText("Passing").waitFor();
+
+    // Filters are kept in the address.
+    await search.fill("shop-3.example");
+    await page.getByLabel("Tag").selectOption("shop-3");
+    await page.getByRole("group", { name: "State" }).getByText("Warning").click();
+    await expect.poll(() => page.url()).toContain("q=shop-3.example&tag=shop-3&state=warn");
+    const found = await page.getByText(/^\d+ of 2,000 calls$/).textContent();
+    await page.reload();
+    await page.getByText(String(found)).waitFor();
+    await search.fill("");
+    await page.getByLabel("Tag").selectOption("");
+    await page.getByRole("group", { name: "State" }).getByText("Warning").click();
+
+    // Sorted by name, then walked through by keys.
+    await page.getByRole("button", { name: "Call", exact: true }).click();
+    await page
+      .getByRole("columnheader", { name: "Call" })
+      .and(page.locator("[aria-sort=ascending]"))
+      .waitFor();
+    await rows.first().getByText("call 00000 of").waitFor();
+    await rows.first().focus();
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => page.locator(":focus").textContent()).toContain("call 00001 of");
+    await page.keyboard.press("End");
+    await expect.poll(() => page.locator(":focus").textContent()).toContain("call 01999 of");
+    expect(await rows.count()).toBeLessThan(40);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.url()).toBe(`${url}/calls/${ids[1999]}`);
+
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.goto(`${url}/calls`);
+    await page.getByText("2,000 calls").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(360);
+    await expectAccessible(page);
+    await keepPicture(page, "calls-narrow");
+    expect(faults).toEqual([]);
+    expect(requested.filter((each) => !each.startsWith(url))).toEqual([]);
+  },
+);

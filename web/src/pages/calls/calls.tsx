@@ -1,0 +1,181 @@
+// The calls: how each is now, and how its day was.
+import { useLocation } from "preact-iso";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLocations } from "../../locations.tsx";
+import { now } from "../../now.ts";
+import { Empty, Fault } from "../../parts/notice.tsx";
+import { formatCount } from "../../parts/number.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { State } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/state.tsx";
+import { VirtualTable } from "../../parts/virtual-table.tsx";
+import { has } from "../../session.ts";
+import "../../styles/calls.css";
+import { columnsAt } from "./columns.tsx";
+import { calls, fault, isReading, readCalls, useCalls } from "./overview.ts";
+import type { CallOverview } from "./overview.ts";
+import { matching, searchOf, select, selectionOf, tagsOf, TONES, toneOfCall } from "./selection.ts";
+import type { Selection } from "./selection.ts";
+
+export function Calls() {
+  useCalls();
+  const known = calls.value;
+  return (
+    <>
+      <PageHead title="Calls">
+        {has("EDITOR") && (
+          <a class="button primary" href="calls/new">
+            New call
+          </a>
+        )}
+      </PageHead>
+      <Fault error={fault.value} retry={readCalls} />
+      {known?.length === 0 ? <NoCalls /> : <Table known={known} />}
+    </>
+  );
+}
+
+const NoCalls = () => (
+  <Empty title="No calls yet">
+    <p>
+      A call is an HTTP request that Sonde makes for you, from one or more locations, as often as
+      every minute, and measures phase by phase.
+    </p>
+    {has("EDITOR") ? (
+      <>
+        <a class="button primary" href="calls/new">
+          New call
+        </a>
+        <p>
+          Have one at hand? In the form, paste a cURL command: in a browser’s network panel, “Copy
+          as cURL” gives one for any request.
+        </p>
+      </>
+    ) : (
+      <p>Your key only reads: ask somebody with an EDITOR key for one.</p>
+    )}
+  </Empty>
+);
+
+const NARROW = matchMedia("(max-width: 60rem)");
+const [ROW, NARROW_ROW] = [56, 104];
+const AGO_EVERY_MS = 5000;
+
+/** Changes every few seconds. */
+function useNow(): number {
+  const [at, setAt] = useState(now);
+  useEffect(() => {
+    const timer = setInterval(() => setAt(now()), AGO_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return at;
+}
+
+function useRowHeight(): number {
+  const [isNarrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const follow = (): void => setNarrow(NARROW.matches);
+    NARROW.addEventListener("change", follow);
+    return () => NARROW.removeEventListener("change", follow);
+  }, []);
+  return isNarrow ? NARROW_ROW : ROW;
+}
+
+function Table({ known = [] }: { readonly known: readonly CallOverview[] | undefined }) {
+  const [selection, setSelection] = useState(() => selectionOf(location.search));
+  const { route } = useLocation();
+  const choose = (change: Partial<Selection>): void => {
+    const chosen = { ...selection, ...change };
+    setSelection(chosen);
+    history.replaceState(null, "", `${location.pathname}${searchOf(chosen)}`);
+  };
+  const rows = useMemo(() => select(known, selection), [known, selection]);
+  const { column, descending } = selection.sorting;
+  return (
+    <>
+      <Filters known={known} selection={selection} choose={choose} shown={rows.length} />
+      <VirtualTable
+        label="Calls"
+        kind="calls"
+        rows={rows}
+        keyOf={({ id }) => id}
+        columns={columnsAt(useNow(), useLocations())}
+        rowHeight={useRowHeight()}
+        sorting={selection.sorting}
+        onSort={(id) =>
+          choose({ sorting: { column: id, descending: id === column && !descending } })
+        }
+        onOpen={({ id }) => route(new URL(`calls/${id}`, document.baseURI).pathname)}
+      />
+    </>
+  );
+}
+
+interface FiltersProps {
+  readonly known: readonly CallOverview[];
+  readonly selection: Selection;
+  readonly choose: (change: Partial<Selection>) => void;
+  readonly shown: number;
+}
+
+function Filters({ known, selection, choose, shown }: FiltersProps) {
+  const { text, tag } = selection;
+  const tags = useMemo(() => tagsOf(known), [known]);
+  return (
+    <div class="call-filters">
+      <input
+        type="search"
+        aria-label="Search the calls"
+        placeholder="Search by name, host or tag"
+        value={text}
+        onInput={({ currentTarget }) => choose({ text: currentTarget.value })}
+      />
+      <select
+        aria-label="Tag"
+        value={tag}
+        onChange={({ currentTarget }) => choose({ tag: currentTarget.value })}
+      >
+        <option value="">All tags</option>
+        {[...new Set([...tags, ...(tag ? [tag] : [])])].map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </select>
+      <States known={known} selection={selection} choose={choose} />
+      <span class="muted small" role="status">
+        {calls.value === undefined ? "Loading calls …" : inWords(shown, known.length)}
+        {calls.value !== undefined && isReading.value && " …"}
+      </span>
+    </div>
+  );
+}
+
+const inWords = (shown: number, all: number): string => {
+  const calls = all === 1 ? "1 call" : `${formatCount(all)} calls`;
+  return shown === all ? calls : `${formatCount(shown)} of ${calls}`;
+};
+
+function States({ known, selection, choose }: Omit<FiltersProps, "shown">) {
+  const { text, tag, state } = selection;
+  const counts = useMemo(() => {
+    const found = Map.groupBy(matching(known, { text, tag }), toneOfCall);
+    return (tone: Tone): number => found.get(tone)?.length ?? 0;
+  }, [known, text, tag]);
+  return (
+    <div class="row" role="group" aria-label="State">
+      {TONES.map((tone) => (
+        <button
+          key={tone}
+          class="button quiet state-filter"
+          type="button"
+          aria-pressed={tone === state}
+          onClick={() => choose({ state: tone === state ? "" : tone })}
+        >
+          <State tone={tone} />
+          <span class="number">{formatCount(counts(tone))}</span>
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+// The columns of the table of calls.
+import { nameOfLocation } from "../../locations.tsx";
+import type { Place } from "../../locations.tsx";
+import { formatMs, formatPercent } from "../../parts/number.ts";
+import { State } from "../../parts/state.tsx";
+import { Strip } from "../../parts/strip.tsx";
+import { formatAgo, formatTime } from "../../parts/time.tsx";
+import type { Column } from "../../parts/virtual-table.tsx";
+import type { CallOverview } from "./overview.ts";
+import { toneOfCall } from "./selection.ts";
+
+/** Names of locations in a cell; beyond, how many. */
+const MOST_NAMED = 2;
+
+export const columnsAt = (
+  now: number,
+  places: readonly Place[],
+): readonly Column<CallOverview>[] => [
+  { id: "state", title: "State", sorts: true, cell: (call) => <State tone={toneOfCall(call)} /> },
+  { id: "name", title: "Call", sorts: true, cell: (call) => <Name call={call} /> },
+  {
+    id: "hours",
+    title: "24 hours",
+    cell: ({ day }) => (day ? <Strip {...day} /> : <span class="muted">–</span>),
+  },
+  { id: "pass", title: "Passed", sorts: true, cell: ({ day }) => formatPercent(day?.pass_percent) },
+  { id: "p50", title: "p50", sorts: true, cell: ({ day }) => formatMs(day?.p50) },
+  { id: "p95", title: "p95", sorts: true, cell: ({ day }) => formatMs(day?.p95) },
+  {
+    id: "locations",
+    title: "Locations",
+    sorts: true,
+    cell: ({ locations }) => {
+      const names = locations.map((id) => nameOfLocation(places, id));
+      const shown = names.length > MOST_NAMED ? `${names.length} locations` : names.join(", ");
+      return <span title={names.join(", ")}>{shown || "–"}</span>;
+    },
+  },
+  {
+    id: "last",
+    title: "Last run",
+    sorts: true,
+    cell: ({ state }) =>
+      state ? (
+        <time dateTime={state.time} title={formatTime(state.time)}>
+          {formatAgo(state.time, Math.max(now, Date.parse(state.time)))}
+        </time>
+      ) : (
+        "–"
+      ),
+  },
+];
+
+const Name = ({ call: { id, name, method, domain, tags } }: { readonly call: CallOverview }) => (
+  <>
+    <a href={`calls/${id}`} tabIndex={-1} title={name}>
+      {name}
+    </a>
+    <span class="small muted">
+      {method} {domain}
+      {tags.map((tag) => (
+        <span key={tag} class="tag">
+          {tag}
+        </span>
+      ))}
+    </span>
+  </>
+);

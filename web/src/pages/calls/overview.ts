@@ -1,0 +1,119 @@
+// The calls at one look: the first page at once, the others behind it, and what happens since.
+import { effect, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { CallDay } from "../../../../src/model/call-overview.ts";
+import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
+import { send, withQuery } from "../../api.ts";
+import type { List } from "../../api.ts";
+import { onGap, onResult } from "../../events.ts";
+import type { RecordedEvent } from "../../events.ts";
+import { session } from "../../session.ts";
+
+export interface CallOverview {
+  readonly id: string;
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly method: string;
+  readonly domain: string;
+  readonly owner: string;
+  readonly locations: readonly string[];
+  readonly state: {
+    readonly result_id: string;
+    readonly result: ResultCode;
+    readonly result_category: ResultCategory | null;
+    readonly time: string;
+    readonly latency: number | null;
+    readonly location_id: string;
+  } | null;
+  readonly day: CallDay | null;
+}
+
+/** Undefined: none is read yet. */
+export const calls = signal<readonly CallOverview[] | undefined>(undefined);
+export const fault = signal<Error | null>(null);
+/** Whether there are more to come. */
+export const isReading = signal(false);
+
+const [FIRST, MORE] = [100, 1000];
+const PATCH_EVERY_MS = 500;
+/** The numbers of the day; of many calls, they take the server seconds. */
+const refreshMs = (count: number): number => (count <= MORE ? 60_000 : 600_000);
+const NEW_CALL_AFTER_MS = 5000;
+
+let reading = new AbortController();
+
+/** Shows the pages as they come, the first time; later all at once. */
+export async function readCalls(): Promise<void> {
+  reading.abort();
+  reading = new AbortController();
+  const { signal: ended } = reading;
+  isReading.value = true;
+  const isFirst = calls.value === undefined;
+  try {
+    const read: CallOverview[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined;) {
+      const query = { limit: cursor === "" ? FIRST : MORE, cursor };
+      const path = withQuery("calls/overview/", query);
+      const page: List<CallOverview> = await send("GET", path, { signal: ended });
+      read.push(...page.results);
+      cursor = page.meta.more ? page.meta.next_cursor : undefined;
+      if (isFirst || cursor === undefined) calls.value = [...read];
+    }
+    fault.value = null;
+  } catch (cause) {
+    if (!ended.aborted) fault.value = cause as Error;
+  } finally {
+    if (!ended.aborted) isReading.value = false;
+  }
+}
+
+effect(() => {
+  if (session.value === null) calls.value = undefined; // the next reader sees other calls
+});
+
+/** Reads the calls while the page is shown, and follows what happens. */
+export function useCalls(): void {
+  useEffect(() => {
+    void readCalls();
+    let heard = new Map<string, RecordedEvent>();
+    let unknown: ReturnType<typeof setTimeout> | undefined;
+    let refresh = setTimeout(readAgain, refreshMs(0));
+    function readAgain(): void {
+      refresh = setTimeout(readAgain, refreshMs(calls.peek()?.length ?? 0));
+      if (!document.hidden) void readCalls();
+    }
+    const patching = setInterval(() => {
+      if (heard.size === 0 || !calls.peek()) return;
+      const isNew = patch(heard);
+      heard = new Map();
+      if (isNew)
+        unknown ??= setTimeout(() => {
+          unknown = undefined;
+          void readCalls();
+        }, NEW_CALL_AFTER_MS);
+    }, PATCH_EVERY_MS);
+    const endings = [
+      onResult((event) => event.call_id !== null && heard.set(event.call_id, event)),
+      onGap(() => void readCalls()),
+    ];
+    return () => {
+      clearTimeout(refresh);
+      clearTimeout(unknown);
+      clearInterval(patching);
+      for (const end of endings) end();
+      reading.abort();
+    };
+  }, []);
+}
+
+/** Returns whether there was something of a call that is not in the list. */
+function patch(heard: ReadonlyMap<string, RecordedEvent>): boolean {
+  let known = 0;
+  calls.value = calls.peek()?.map((call) => {
+    const event = heard.get(call.id);
+    if (!event) return call;
+    known += 1;
+    return event.time < (call.state?.time ?? "") ? call : { ...call, state: event };
+  });
+  return known < heard.size && !isReading.peek();
+}

@@ -1,0 +1,89 @@
+// Which calls are shown, and in which order: kept in the query of the page's address.
+import { toneOf } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/state.tsx";
+import type { Sorting } from "../../parts/virtual-table.tsx";
+import type { CallOverview } from "./overview.ts";
+
+export interface Selection {
+  readonly text: string;
+  readonly tag: string;
+  readonly state: Tone | "";
+  readonly sorting: Sorting;
+}
+
+export const TONES: readonly Tone[] = ["fail", "warn", "missed", "pass", "none"];
+
+export const toneOfCall = ({ state }: CallOverview): Tone =>
+  toneOf(state?.result, state?.result_category);
+
+export function selectionOf(search: string): Selection {
+  const query = new URLSearchParams(search);
+  const sort = query.get("sort") ?? "state";
+  return {
+    text: query.get("q") ?? "",
+    tag: query.get("tag") ?? "",
+    state: TONES.find((tone) => tone === query.get("state")) ?? "",
+    sorting: { column: sort.replace(/^-/, ""), descending: sort.startsWith("-") },
+  };
+}
+
+export function searchOf({ text, tag, state, sorting }: Selection): string {
+  const sort = `${sorting.descending ? "-" : ""}${sorting.column}`;
+  const given = Object.entries({ q: text, tag, state, sort: sort === "state" ? "" : sort });
+  const query = new URLSearchParams(given.filter(([, value]) => value !== "")).toString();
+  return query === "" ? "" : `?${query}`;
+}
+
+type Value = string | number;
+
+/** What a column is sorted by; null comes last in either order. */
+const VALUES: Readonly<Record<string, (call: CallOverview) => Value | null>> = {
+  state: (call) => TONES.indexOf(toneOfCall(call)),
+  name: ({ name }) => name.toLowerCase(),
+  pass: ({ day }) => day?.pass_percent ?? null,
+  p50: ({ day }) => day?.p50 ?? null,
+  p95: ({ day }) => day?.p95 ?? null,
+  locations: ({ locations }) => locations.length,
+  last: ({ state }) => state && -Date.parse(state.time),
+};
+
+export function select(calls: readonly CallOverview[], selection: Selection): CallOverview[] {
+  const { state, sorting } = selection;
+  const valueOf = VALUES[sorting.column] ?? (() => null);
+  const found = matching(calls, selection).filter((call) => !state || toneOfCall(call) === state);
+  const sign = sorting.descending ? -1 : 1;
+  return found
+    .map((call) => ({ call, value: valueOf(call) }))
+    .sort(({ call: a, value: x }, { call: b, value: y }) => {
+      if (x === y) return a.name < b.name ? -1 : 1;
+      if (x === null || y === null) return x === null ? 1 : -1;
+      return x < y ? -sign : sign;
+    })
+    .map(({ call }) => call);
+}
+
+/** Whatever their state. */
+export function matching(
+  calls: readonly CallOverview[],
+  { text, tag }: Pick<Selection, "text" | "tag">,
+): readonly CallOverview[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0 && tag === "") return calls;
+  return calls.filter((call) => {
+    if (tag !== "" && !call.tags.includes(tag)) return false;
+    const whole = textOf(call);
+    return words.every((word) => whole.includes(word));
+  });
+}
+
+const texts = new WeakMap<CallOverview, string>();
+
+function textOf(call: CallOverview): string {
+  const { name, domain, tags, method } = call;
+  const found = texts.get(call) ?? [name, domain, method, ...tags].join("\n").toLowerCase();
+  texts.set(call, found);
+  return found;
+}
+
+export const tagsOf = (calls: readonly CallOverview[]): string[] =>
+  [...new Set(calls.flatMap(({ tags }) => tags))].toSorted((a, b) => a.localeCompare(b));

@@ -1,0 +1,170 @@
+// A table of many rows, of which only those in view are in the document. Arrow keys, Home, End, Page
+// Up and Page Down move from row to row, Enter opens one.
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+} from "@tanstack/virtual-core";
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import "../styles/virtual-table.css";
+
+export interface Column<T> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** Undefined: it cannot be sorted by. */
+  readonly sorts?: boolean;
+}
+
+export interface Sorting {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+export interface VirtualTableProps<T> {
+  readonly label: string;
+  /** Of its rows and columns, in CSS. */
+  readonly kind: string;
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly columns: readonly Column<T>[];
+  /** Pixels. */
+  readonly rowHeight: number;
+  readonly sorting: Sorting;
+  readonly onSort: (column: string) => void;
+  readonly onOpen: (row: T) => void;
+}
+
+/** Before the first measurement. */
+const FIRST_VIEW = { width: 1000, height: 700 };
+
+function useVirtualizer(count: number, rowHeight: number) {
+  const view = useRef<HTMLDivElement>(null);
+  const [, renderAgain] = useState({});
+  const options = {
+    count,
+    estimateSize: () => rowHeight,
+    getScrollElement: () => view.current,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    overscan: 6,
+    initialRect: FIRST_VIEW,
+    onChange: () => renderAgain({}),
+  };
+  const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, HTMLElement>(options));
+  virtualizer.setOptions({ ...virtualizer.options, ...options });
+  // What its adapters for other libraries call.
+  useLayoutEffect(() => virtualizer["_didMount"](), [virtualizer]);
+  useLayoutEffect(() => virtualizer["_willUpdate"]());
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
+  return { view, virtualizer };
+}
+
+export function VirtualTable<T>(props: VirtualTableProps<T>) {
+  const { label, kind, rows, keyOf, columns, rowHeight, onOpen } = props;
+  const { view, virtualizer } = useVirtualizer(rows.length, rowHeight);
+  const [active, setActive] = useState(0);
+  const wantsFocus = useRef(false);
+  const items = virtualizer.getVirtualItems();
+  // One row can be reached by Tab.
+  const reached = items.some(({ index }) => index === active) ? active : items[0]?.index;
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return;
+    const row = view.current?.querySelector<HTMLElement>(`[data-row="${active}"]`);
+    if (!row) return;
+    row.focus({ preventScroll: true });
+    wantsFocus.current = false;
+  });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const row = (event.target as HTMLElement).dataset["row"];
+    if (row === undefined) return;
+    const page = Math.max(1, Math.floor((view.current?.clientHeight ?? 0) / rowHeight) - 1);
+    const next = moved(event.key, Number(row), page, rows.length - 1);
+    if (next !== undefined) {
+      event.preventDefault();
+      wantsFocus.current = true;
+      setActive(next);
+      virtualizer.scrollToIndex(next);
+    } else if (event.key === "Enter") onOpen(rows[Number(row)] as T);
+  };
+  return (
+    <div
+      ref={view}
+      class={`grid-table ${kind}`}
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      onKeyDown={onKeyDown}
+    >
+      <Head {...props} />
+      <div class="grid-body" role="rowgroup" style={{ height: `${virtualizer.getTotalSize()}px` }}>
+        {items.map(({ index, start }) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <div
+              key={keyOf(row)}
+              class="grid-row"
+              role="row"
+              aria-rowindex={index + 2}
+              data-row={index}
+              tabIndex={index === reached ? 0 : -1}
+              style={{ height: `${rowHeight}px`, transform: `translateY(${start}px)` }}
+              onFocus={() => setActive(index)}
+            >
+              {columns.map(({ id, cell }) => (
+                <div key={id} role="cell" class={`col-${id}`}>
+                  {cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Undefined: the key moves nothing. */
+function moved(key: string, from: number, page: number, last: number): number | undefined {
+  const to: Readonly<Record<string, number>> = {
+    ArrowDown: from + 1,
+    ArrowUp: from - 1,
+    PageDown: from + page,
+    PageUp: from - page,
+    Home: 0,
+    End: last,
+  };
+  const next = to[key];
+  return next === undefined ? undefined : Math.min(Math.max(next, 0), last);
+}
+
+const Head = <T,>({ columns, sorting, onSort }: VirtualTableProps<T>) => (
+  <div role="rowgroup" class="grid-head">
+    <div class="grid-row" role="row" aria-rowindex={1}>
+      {columns.map(({ id, title, sorts }) => {
+        const order = sorting.descending ? "descending" : "ascending";
+        const isSorted = sorting.column === id;
+        return (
+          <div
+            key={id}
+            role="columnheader"
+            class={`col-${id}`}
+            aria-sort={sorts ? (isSorted ? order : "none") : undefined}
+          >
+            {sorts ? (
+              <button class="sort" type="button" onClick={() => onSort(id)}>
+                {title}
+                <span aria-hidden="true">{isSorted ? (sorting.descending ? " ↓" : " ↑") : ""}</span>
+              </button>
+            ) : (
+              title
+            )}
+          </div>
+        );
+      })}
+    </div>
+  </div>
+);
