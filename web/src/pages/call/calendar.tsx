@@ -91,7 +91,6 @@ function Grid({
     if (step === undefined) return;
     event.preventDefault();
     const next = Math.min(Math.max(current + step, 0), days.length - 1);
-    setChosen(next);
     table.current?.querySelector<HTMLElement>(`[data-day="${next}"]`)?.focus();
   };
   const weeks = Math.ceil(days.length / 7);
@@ -112,10 +111,8 @@ function Grid({
                         day={day}
                         at={at}
                         isCurrent={at === current}
-                        onChoose={() => {
-                          setChosen(at);
-                          onDay(day.time, day.time + DAY);
-                        }}
+                        onFocus={() => setChosen(at)}
+                        onChoose={() => onDay(day.time, day.time + DAY)}
                       />
                     )}
                   </td>
@@ -133,10 +130,11 @@ interface DayCellProps {
   readonly day: Day;
   readonly at: number;
   readonly isCurrent: boolean;
+  readonly onFocus: () => void;
   readonly onChoose: () => void;
 }
 
-function DayCell({ day, at, isCurrent, onChoose }: DayCellProps) {
+function DayCell({ day, at, isCurrent, onFocus, onChoose }: DayCellProps) {
   const tone = toneOfDay(day);
   const text = textOf(day);
   return (
@@ -147,6 +145,7 @@ function DayCell({ day, at, isCurrent, onChoose }: DayCellProps) {
       tabIndex={isCurrent ? 0 : -1}
       aria-label={text}
       title={text}
+      onFocus={onFocus}
       onClick={onChoose}
     >
       <StateShape tone={tone} />

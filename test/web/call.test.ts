@@ -1,0 +1,195 @@
+// A call and its results in a real browser: the demo, and a history that is made beside it.
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { keepPicture } from "../support/browser.ts";
+import { expectAccessible, startPages } from "../support/pages.ts";
+
+const WIDE = { viewport: { width: 1280, height: 800 } };
+const NARROW = { viewport: { width: 360, height: 800 } };
+const TIMEOUT = { timeout: 180_000 };
+
+let pages: Awaited<ReturnType<typeof startPages>>;
+
+beforeAll(async () => {
+  pages = await startPages({ args: ["serve", "--demo"] });
+}, 120_000);
+
+afterAll(() => pages[Symbol.asyncDispose]());
+
+interface Named {
+  readonly id: string;
+  readonly meta: { readonly name: string };
+}
+
+async function callNamed(name: string): Promise<string> {
+  const list = async () =>
+    (await pages.client.send<{ results: Named[] }>("GET", "/calls/?limit=1000")).results;
+  await expect
+    .poll(async () => (await list()).map(({ meta }) => meta.name), { timeout: 90_000 })
+    .toContain(name);
+  return (await list()).find(({ meta }) => meta.name === name)?.id ?? "";
+}
+
+/** Waits until there is history: it is made while Sonde runs. */
+const haveHistory = async (id: string): Promise<void> =>
+  expect
+    .poll(
+      async () => {
+        const path = `/calls/${id}/stats/before?kind=DAY`;
+        return (await pages.client.send<{ stats: object[] }>("GET", path)).stats.length;
+      },
+      { timeout: 90_000 },
+    )
+    .toBeGreaterThan(30);
+
+const section = (page: Page, title: string): Locator =>
+  page.locator("section.card", { has: page.getByRole("heading", { name: title, exact: true }) });
+
+async function dragOver(page: Page, plot: Locator): Promise<void> {
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.locator(".u-over").boundingBox();
+  if (!box) throw new Error("the chart is not drawn");
+  await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2, { steps: 5 });
+  await page.mouse.up();
+}
+
+async function expectClean({ faults, requested }: Awaited<ReturnType<typeof pages.open>>) {
+  expect(faults).toEqual([]);
+  expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
+}
+
+it(
+  "names the slow phase of a call, and shows a result of it with its waterfall",
+  TIMEOUT,
+  async () => {
+    const id = await callNamed("Demo: slow");
+    const watched = await pages.open(`/calls/${id}`, {
+      ...WIDE,
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const { page } = watched;
+    await page.getByText(/Processing takes [\d.]+ m?s of [\d.]+ m?s/).waitFor();
+    await section(page, "Results").getByText("COMPLETE").waitFor();
+    await keepPicture(page, "call-slow");
+
+    await section(page, "Runs").getByRole("link").filter({ hasText: "UTC" }).first().click();
+    await page.getByRole("heading", { name: "Result of Demo: slow" }).waitFor();
+    const waterfall = page.getByRole("figure", { name: "Phases of the call" });
+    const line = waterfall.getByRole("listitem").filter({ hasText: /^Processing\d/ });
+    expect(await line.innerText()).toMatch(/Processing\s+8\d\d ms/);
+    await page.getByText(/How sure: at most .* ms of .* ms may be Sonde's own/).waitFor();
+    await page.getByText('"status": "ok"').waitFor();
+
+    await page.getByRole("button", { name: "Copy as cURL" }).click();
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    expect(copied).toMatch(/^curl http:\/\/127\.0\.0\.1:\d+\/slow \\\n {2}--header/);
+    await expectAccessible(page);
+    await keepPicture(page, "result");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expectAccessible(page);
+    await expectClean(watched);
+  },
+);
+
+it("zooms, and switches what the charts show, all of it in the address", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: shopping cart");
+  await haveHistory(id);
+  const watched = await pages.open(`/calls/${id}?range=week`, WIDE);
+  const { page } = watched;
+  const latency = section(page, "Latency: p50");
+  await latency.locator("canvas").waitFor();
+  await page.getByText("No clear change in").or(page.getByText("times as long")).waitFor();
+  expect(await latency.getByText("Simulated: Frankfurt").count()).toBeGreaterThan(0);
+
+  await dragOver(page, latency);
+  await expect.poll(() => page.url()).toMatch(/\?from=.*&to=/);
+  const { searchParams } = new URL(page.url());
+  const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
+  const days = ((to ?? 0) - (from ?? 0)) / 86_400_000;
+  expect(days).toBeGreaterThan(1);
+  expect(days).toBeLessThan(2.2);
+  await latency.getByRole("button", { name: "Zoom out" }).click();
+  await expect.poll(() => page.url()).not.toContain(`from=${searchParams.get("from")}`);
+  await latency.getByRole("button", { name: "Zoom in" }).focus();
+  await page.keyboard.press("0");
+  await expect.poll(() => page.url()).not.toContain("from=");
+
+  await page.getByRole("radio", { name: "Month" }).check({ force: true });
+  const controls = page.getByRole("region", { name: "What the charts show" });
+  await controls.getByLabel("Latency").selectOption("p95");
+  await controls.getByLabel("Location").selectOption("sim-singapore");
+  await section(page, "Latency: p95").getByText("Each point is a day").waitFor();
+  expect(page.url()).toMatch(/range=month.*measure=p95.*location=sim-singapore/);
+  await section(page, "Latency: p95").getByText("Show as a table").click();
+  const rows = section(page, "Latency: p95").locator("tbody tr");
+  await expect.poll(() => rows.count()).toBeGreaterThan(25);
+  await section(page, "Distribution")
+    .getByText(/outliers? from .* on/)
+    .waitFor();
+  await keepPicture(page, "call-month");
+  await expectClean(watched);
+});
+
+it("leads from a day of the calendar to its calls, and filters results", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: shopping cart");
+  const watched = await pages.open(`/calls/${id}`, WIDE);
+  const { page } = watched;
+  const days = section(page, "Days");
+  const bad = days.getByRole("button", { name: /9\d\.\d+ % of \d+ calls passed/ }).first();
+  await bad.focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.url()).toMatch(/from=.*T00%3A00Z&to=.*T00%3A00Z/);
+
+  const runs = section(page, "Runs");
+  await runs.getByLabel("Category").selectOption("FAIL");
+  await expect.poll(() => runs.locator("tbody tr .state.pass").count()).toBe(0);
+  await runs.locator("tbody tr .state.fail").first().waitFor();
+  await runs.getByLabel("From (UTC)").fill("2020-01-01T00:00");
+  await runs.getByLabel("Before (UTC)").fill("2020-01-02T00:00");
+  await runs.getByText("No result is like this").waitFor();
+  await runs.getByLabel("From (UTC)").fill("");
+  await runs.getByLabel("Before (UTC)").fill("");
+  await runs.getByRole("button", { name: "Show more" }).click();
+  await expect.poll(() => runs.locator("tbody tr").count()).toBeGreaterThan(25);
+  await runs.getByRole("link").filter({ hasText: "UTC" }).first().click();
+  await page.getByText("How sure:").waitFor();
+  await page.getByRole("link", { name: "← Previous" }).click();
+  await page.getByRole("link", { name: "Next →" }).waitFor();
+  await expectClean(watched);
+});
+
+it("can be read by everyone: light, dark, narrow, printed, without calls", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: shopping cart");
+  const watched = await pages.open(`/calls/${id}?range=year`, WIDE);
+  const { page } = watched;
+  await section(page, "Latency: p50").locator("canvas").waitFor();
+  await page.getByText("98 % or more passed").waitFor();
+  await section(page, "Runs").locator("tbody tr").first().waitFor();
+  await expectAccessible(page);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expectAccessible(page);
+  await keepPicture(page, "call-dark");
+  await page.emulateMedia({ colorScheme: "light", media: "print" });
+  await keepPicture(page, "call-print");
+  await expectClean(watched);
+
+  const made = await pages.client.send<Named>("POST", "/calls/", {
+    meta: { name: "<b>New</b> & never run" },
+    request: { method: "GET", url: "http://127.0.0.1:9/" },
+  });
+  const narrow = await pages.open(`/calls/${made.id}`, NARROW);
+  await narrow.page.getByText("Run it now, or deploy it").waitFor();
+  await narrow.page.getByText("It has not run yet.").waitFor();
+  await expectAccessible(narrow.page);
+  const overflow = "document.documentElement.scrollWidth - innerWidth";
+  expect(await narrow.page.evaluate(overflow)).toBe(0);
+  await keepPicture(narrow.page, "call-new-narrow");
+  await expectClean(narrow);
+
+  const gone = await pages.open(`/calls/${made.id}0`, WIDE);
+  await gone.page.getByRole("alert").waitFor();
+});
