@@ -68,7 +68,7 @@ export async function sendVersioned<T>(
   );
 }
 
-/** `path` with these parameters; those that are undefined are left out. */
+/** `path`, which may have a query, with these parameters too; those that are undefined are left out. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
@@ -77,7 +77,7 @@ export function withQuery(
     value === undefined || value === "" ? [] : [[name, String(value)] as const],
   );
   const text = new URLSearchParams(given.map(([name, value]) => [name, value])).toString();
-  return text === "" ? path : `${path}?${text}`;
+  return text === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${text}`;
 }
 
 /** A page of a list. */

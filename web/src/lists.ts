@@ -1,7 +1,7 @@
 // Lists that are read page by page.
 import { InfiniteQueryObserver } from "@tanstack/query-core";
 import type { InfiniteData, InfiniteQueryObserverOptions } from "@tanstack/query-core";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { send, withQuery } from "./api.ts";
 import type { List } from "./api.ts";
 import { queries } from "./queries.ts";
@@ -44,7 +44,7 @@ export function useList<T>(
   const [, renderAgain] = useState({});
   useEffect(() => observer.subscribe(renderAgain), [observer]);
   const asked = JSON.stringify([key, path]);
-  useEffect(() => observer.setOptions(options), [observer, asked]);
+  useLayoutEffect(() => observer.setOptions(options), [observer, asked]);
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } =
     observer.getOptimisticResult(queries.defaultQueryOptions(options) as never);
   return {
