@@ -134,6 +134,7 @@ it("zooms, and switches what the charts show, all of it in the address", TIMEOUT
 
 it("leads from a day of the calendar to its calls, and filters results", TIMEOUT, async () => {
   const id = await callNamed("Simulated: shopping cart");
+  await haveHistory(id);
   const watched = await pages.open(`/calls/${id}`, WIDE);
   const { page } = watched;
   const days = section(page, "Days");

@@ -17,7 +17,7 @@ import { Calendar } from "./call/calendar.tsx";
 import { Controls } from "./call/controls.tsx";
 import { HistogramChart, ResultCodes } from "./call/distribution.tsx";
 import { CallHead } from "./call/head.tsx";
-import { LatencyChart, PhasesChart } from "./call/latency.tsx";
+import { LatencyChart, NoCalls, PhasesChart } from "./call/latency.tsx";
 import { useHistogram, useLatest, useSeries } from "./call/reads.ts";
 import { Results } from "./call/results.tsx";
 import { StatsTable } from "./call/stats-table.tsx";
@@ -56,22 +56,26 @@ function Charts({ id, places }: { readonly id: string; readonly places: readonly
   const histogram = useHistogram(id, view);
   const locations = histogram.data?.locations.map(({ location_id }) => location_id);
   const series = useSeries(id, view, locations);
+  const hasNone = histogram.data?.results.length === 0;
   const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
   return (
     <>
       <Controls view={view} places={places} onChange={change} />
       <Fault error={histogram.error ?? series.error} retry={histogram.refetch} />
       {!series.data && !series.error && !histogram.error && <Loading what="statistics" />}
-      {series.data && (
+      {hasNone && <NoCalls />}
+      {!hasNone && series.data && (
         <>
           <LatencyChart view={view} series={series.data} places={places} onZoom={zoom} />
           <PhasesChart view={view} series={series.data} onZoom={zoom} />
         </>
       )}
       <div class="columns">
-        {histogram.data && <HistogramChart histogram={histogram.data} places={places} />}
+        {!hasNone && histogram.data && (
+          <HistogramChart histogram={histogram.data} places={places} />
+        )}
         <div class="stack">
-          {histogram.data && <ResultCodes histogram={histogram.data} />}
+          {!hasNone && histogram.data && <ResultCodes histogram={histogram.data} />}
           <Calendar id={id} location={view.location} onDay={(from, to) => zoom([from, to])} />
         </div>
       </div>
