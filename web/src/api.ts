@@ -68,7 +68,7 @@ export async function sendVersioned<T>(
   );
 }
 
-/** `path`, which may have a query, with these parameters too; those that are undefined are left out. */
+/** `path`, which may have a query, with these parameters too; the undefined ones are left out. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
