@@ -1,7 +1,8 @@
 // From a call's definition to its request on the wire, or why it cannot be sent.
 import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
-import { hasControlCharacter, isFramingHeader, isToken, repeatedName } from "../model/header.ts";
+import { isFramingHeader } from "../model/framing-headers.ts";
+import { hasControlCharacter, isToken, repeatedName } from "../model/header.ts";
 import type { TickCall } from "../model/tick.ts";
 import { MAX_URL_LENGTH } from "./http/http-request.ts";
 import type { BuiltRequest } from "./http/http-request.ts";

@@ -1,5 +1,6 @@
 // The headers that a call may set. Both the API, which refuses others, and the agent ask here: what
 // variables fill in is known to the agent only.
+import { isFramingHeader } from "./framing-headers.ts";
 import { LIMITS, withDefault } from "./fields.ts";
 import type { KeyValue } from "./fields.ts";
 import { Type } from "./type.ts";
@@ -14,21 +15,6 @@ export const isToken = (text: string): boolean => TOKEN.test(text);
 
 // RFC 9110 section 5.5: a field value may contain no control character but the tab.
 const CONTROL_CHARACTER = /[^\P{Cc}\t]/u;
-
-// Reserved for the agent: with these, a definition could smuggle a second request.
-const FRAMING_HEADERS = new Set([
-  "content-length",
-  "transfer-encoding",
-  "connection",
-  "upgrade",
-  "te",
-  "trailer",
-  "keep-alive",
-  "proxy-connection",
-  "expect",
-]);
-
-export const isFramingHeader = (name: string): boolean => FRAMING_HEADERS.has(name.toLowerCase());
 
 export const hasControlCharacter = (value: string): boolean => CONTROL_CHARACTER.test(value);
 

@@ -1,0 +1,209 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readCurl } from "../../web/src/curl.ts";
+import type { CurlRequest } from "../../web/src/curl.ts";
+
+const GET: CurlRequest = {
+  method: "GET",
+  url: "https://shop.example/",
+  parameters: [],
+  headers: [],
+  body: null,
+  tags: [],
+  basic: null,
+};
+const FORM = { key: "Content-Type", value: "application/x-www-form-urlencoded" };
+const JSON_TYPE = { key: "Content-Type", value: "application/json" };
+const POST = { ...GET, method: "POST", headers: [FORM] };
+const SHOP = "https://shop.example/";
+
+describe("a command of a browser", () => {
+  it("of Chrome, for bash, is the request that it made", () => {
+    const text = String.raw`curl 'https://shop.example/api/orders?page=1' \
+  -H 'accept: application/json' \
+  -H 'accept-language: de-DE,de;q=0.9' \
+  -b 'session=abc; theme=dark' \
+  -H 'content-type: application/json' \
+  -H 'sec-ch-ua: "Chromium";v="140", "Not=A?Brand";v="24"' \
+  -H 'user-agent: Mozilla/5.0 (X11; Linux x86_64)' \
+  --data-raw $'{"name":"it\'s \u0021","lines":"a\\nb"}'`;
+    expect(readCurl(text)).toEqual({
+      request: {
+        ...POST,
+        url: "https://shop.example/api/orders?page=1",
+        headers: [
+          { key: "accept", value: "application/json" },
+          { key: "accept-language", value: "de-DE,de;q=0.9" },
+          { key: "content-type", value: "application/json" },
+          { key: "sec-ch-ua", value: '"Chromium";v="140", "Not=A?Brand";v="24"' },
+          { key: "user-agent", value: "Mozilla/5.0 (X11; Linux x86_64)" },
+          { key: "Cookie", value: "session=abc; theme=dark" },
+        ],
+        body: String.raw`{"name":"it's !","lines":"a\nb"}`,
+      },
+      faults: [],
+      notes: [],
+    });
+  });
+
+  it("of Firefox, for POSIX, leaves out what the agent sets", () => {
+    const text = String.raw`curl 'https://shop.example/login' -X POST -H 'User-Agent: Mozilla/5.0' -H 'Accept-Encoding: gzip, deflate, br, zstd' -H 'Content-Type: application/x-www-form-urlencoded' -H 'Connection: keep-alive' -H 'TE: trailers' --compressed --data-raw $'user=ren\xe9&pw=a%26b'`;
+    expect(readCurl(text)).toEqual({
+      request: {
+        ...POST,
+        url: "https://shop.example/login",
+        headers: [
+          { key: "User-Agent", value: "Mozilla/5.0" },
+          { key: "Accept-Encoding", value: "gzip, deflate, br, zstd" },
+          { key: "Content-Type", value: "application/x-www-form-urlencoded" },
+        ],
+        body: "user=rené&pw=a%26b",
+      },
+      faults: [],
+      notes: ["Left out, since the agent sets them: Connection, TE."],
+    });
+  });
+
+  it.each([
+    ["cmd.exe", 'curl ^"https://shop.example/^" ^\r\n  -H ^"accept: */*^"', "cmd.exe"],
+    ["cmd.exe of Firefox", 'curl "https://shop.example/" ^\r\n  -H "accept: */*"', "cmd.exe"],
+    ["PowerShell", "Invoke-WebRequest -Uri https://shop.example/", "PowerShell"],
+  ])("for %s is refused, with what to choose", (_, text, word) => {
+    const { request, faults } = readCurl(text);
+    expect(request).toBeUndefined();
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`${word}.*Copy as cURL \\(bash\\)`))]);
+  });
+});
+
+describe("an option", () => {
+  it.each<[string, CurlRequest]>([
+    [`curl ${SHOP}`, GET],
+    [`$ curl -sSLv -o /dev/null --url ${SHOP}`, GET],
+    [`curl -XDELETE ${SHOP}`, { ...GET, method: "DELETE" }],
+    [`curl -I ${SHOP}`, { ...GET, method: "HEAD" }],
+    [`curl -d a=1 -d 'b=2 3' ${SHOP}`, { ...POST, body: "a=1&b=2 3" }],
+    [`curl --request PUT -d '' ${SHOP}`, { ...POST, method: "PUT", body: "" }],
+    [`curl --data-raw @kept ${SHOP}`, { ...POST, body: "@kept" }],
+    [`curl --data-urlencode 'q=a b&c' ${SHOP}`, { ...POST, body: "q=a%20b%26c" }],
+    [
+      `curl --json '{"a":1}' ${SHOP}`,
+      {
+        ...POST,
+        headers: [JSON_TYPE, { key: "Accept", value: "application/json" }],
+        body: '{"a":1}',
+      },
+    ],
+    [
+      `curl -G -d sort=up --data-urlencode 'q=a b' '${SHOP}?x=1'`,
+      { ...GET, url: `${SHOP}?x=1&sort=up`, parameters: [{ key: "q", value: "a b" }] },
+    ],
+    [
+      `curl -H 'X-Empty;' -H 'Accept:' -H "X-Time: 12:30" -A me -e https://a/ ${SHOP}`,
+      {
+        ...GET,
+        headers: [
+          { key: "X-Empty", value: "" },
+          { key: "X-Time", value: "12:30" },
+          { key: "User-Agent", value: "me" },
+          { key: "Referer", value: "https://a/" },
+        ],
+      },
+    ],
+    [`curl -u 'ann:pass:word' ${SHOP}`, { ...GET, basic: { user: "ann", password: "pass:word" } }],
+    ["curl https://ann:s%40fe@shop.example/", { ...GET, basic: { user: "ann", password: "s@fe" } }],
+    [
+      `curl -k -m 2.5 --max-redirs 3 ${SHOP}`,
+      { ...GET, tags: ["insecure-tls", "timeout:2.5", "max-redirects:3"] },
+    ],
+    [
+      `curl --compressed ${SHOP}`,
+      { ...GET, headers: [{ key: "Accept-Encoding", value: "gzip, deflate, br, zstd" }] },
+    ],
+  ])("%s", (text, request) => {
+    expect(readCurl(text)).toEqual({ request, faults: [], notes: [] });
+  });
+
+  it.each([
+    [`curl -d @order.json ${SHOP}`, "-d reads the file order.json"],
+    [`curl --data-urlencode q@order.txt ${SHOP}`, "--data-urlencode reads the file order.txt"],
+    [`curl -F 'file=@cat.png' ${SHOP}`, "-F sends a multipart form"],
+    [`curl -T cat.png ${SHOP}`, "-T sends the file cat.png"],
+    [`curl -b jar.txt ${SHOP}`, "-b reads cookies from the file jar.txt"],
+    ["curl -s", "has no URL"],
+    [`curl -d 'a ${SHOP}`, "not closed"],
+    ["wget https://shop.example/", "does not begin with curl"],
+  ])("%s is refused", (text, fault) => {
+    const { request, faults } = readCurl(text);
+    expect(request).toBeUndefined();
+    expect(faults).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it.each([
+    [`curl -x proxy:3128 --frobnicate ${SHOP}`, "-x, --frobnicate"],
+    [`curl ${SHOP} | jq .`, "What follows | is left out."],
+    [`curl -H "Authorization: Bearer $TOKEN" ${SHOP}`, "The shell would fill in $TOKEN"],
+    [`curl -m 600 ${SHOP}`, "-m 600 is lowered to 120 s"],
+    [`curl ${SHOP} ${SHOP}b`, "Of 2 URLs, the first one is taken."],
+    ["curl shop.example/", "The URL has no scheme"],
+  ])("%s is noted", (text, note) => {
+    const { request, notes } = readCurl(text);
+    expect(request).toBeDefined();
+    expect(notes).toEqual([expect.stringContaining(note)]);
+  });
+});
+
+/** As Chrome quotes an argument for bash. */
+const quotedByChrome = (text: string): string =>
+  /[\p{Cc}!']/u.test(text)
+    ? `$'${text
+        .replaceAll("\\", "\\\\")
+        .replaceAll("'", "\\'")
+        .replaceAll("\n", "\\n")
+        .replaceAll("\r", "\\r")
+        .replaceAll(
+          /[\p{Cc}!]/gu,
+          (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+        )}'`
+    : `'${text}'`;
+
+describe("any command", () => {
+  it("that Chrome writes is the request that it made", () => {
+    const text = fc.string({ unit: "binary" });
+    const header = fc.record({
+      key: fc.stringMatching(/^X-[a-z]{1,8}$/),
+      value: fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/),
+    });
+    fc.assert(
+      fc.property(
+        fc.webUrl({ withQueryParameters: true }),
+        fc.array(header),
+        text,
+        (url, headers, body) => {
+          const given = [...headers, JSON_TYPE];
+          const lines = [
+            `curl ${quotedByChrome(url)}`,
+            ...given.map(({ key, value }) => `-H ${quotedByChrome(`${key}: ${value}`)}`),
+            `--data-raw ${quotedByChrome(body)}`,
+          ];
+          const { request, faults } = readCurl(lines.join(" \\\n  "));
+          expect(faults).toEqual([]);
+          expect(request).toEqual({ ...POST, url, headers: given, body });
+        },
+      ),
+    );
+  });
+
+  it("is read or refused, and never throws", () => {
+    const word = fc.oneof(
+      fc.constantFrom("-H", "-d", "-G", "-u", "--json", "'", '"', "$'", "\\", "|", "@x", "^\n"),
+      fc.string({ unit: "binary" }),
+    );
+    fc.assert(
+      fc.property(fc.array(word), (words) => {
+        const { request, faults } = readCurl(`curl ${words.join(" ")}`);
+        expect(request === undefined).toBe(faults.length > 0);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

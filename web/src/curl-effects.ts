@@ -1,0 +1,153 @@
+// What each option of curl does to the request.
+import type { KeyValue } from "../../src/model/fields.ts";
+import type { Option } from "./curl-options.ts";
+
+export interface BasicCredentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+interface Data {
+  /** As it is sent in a body. */
+  readonly text: string;
+  /** The same before it was encoded. */
+  readonly pair?: KeyValue;
+}
+
+/** What a command says, option by option. */
+export interface Command {
+  method?: string;
+  isHead?: boolean;
+  isGet?: boolean;
+  isJson?: boolean;
+  isCompressed?: boolean;
+  basic?: BasicCredentials;
+  readonly urls: string[];
+  readonly headers: KeyValue[];
+  readonly cookies: string[];
+  readonly data: Data[];
+  /** Added to the query as it stands. */
+  readonly query: string[];
+  readonly tags: string[];
+  readonly faults: string[];
+  readonly notes: string[];
+  readonly leftOut: string[];
+}
+
+type Effect = (command: Command, value: string, written: string) => void;
+
+const addData: Effect = (command, text, written) => {
+  if (text.startsWith("@")) command.faults.push(readsFile(written, text.slice(1)));
+  else command.data.push({ text });
+};
+
+const readsFile = (written: string, file: string): string =>
+  `${written} reads the file ${file}: write its contents in place of @${file}, with --data-raw.`;
+
+const refuseForm: Effect = ({ faults }, _value, written) =>
+  void faults.push(
+    `${written} sends a multipart form, which is not taken over: make it a form with --data-urlencode, or fill in the body and its Content-Type by hand.`,
+  );
+
+const EFFECTS: Readonly<Record<string, Effect>> = {
+  url: ({ urls }, value) => void urls.push(value),
+  "url-query": ({ query }, value) => void query.push(urlEncoded(value).text),
+  request: (command, value) => void (command.method = value),
+  head: (command) => void (command.isHead = true),
+  get: (command) => void (command.isGet = true),
+  header: addHeader,
+  "user-agent": ({ headers }, value) => void headers.push({ key: "User-Agent", value }),
+  referer: ({ headers }, value) =>
+    void headers.push({ key: "Referer", value: value.replace(/;auto$/, "") }),
+  "oauth2-bearer": ({ headers }, value) =>
+    void headers.push({ key: "Authorization", value: `Bearer ${value}` }),
+  cookie: ({ cookies, faults }, value, written) =>
+    void (value.includes("=")
+      ? cookies.push(value)
+      : faults.push(`${written} reads cookies from the file ${value}: write them as name=value.`)),
+  data: addData,
+  "data-ascii": addData,
+  "data-binary": addData,
+  "data-raw": ({ data }, text) => void data.push({ text }),
+  "data-urlencode": addEncoded,
+  json(command, value, written) {
+    command.isJson = true;
+    addData(command, value, written);
+  },
+  form: refuseForm,
+  "form-string": refuseForm,
+  "upload-file": ({ faults }, file, written) =>
+    void faults.push(`${written} sends the file ${file}: write its contents into the body.`),
+  config: ({ faults }, file, written) =>
+    void faults.push(`${written} reads options from the file ${file}: write them out.`),
+  user(command, value) {
+    const [, user = "", password = ""] = /^([^:]*):?(.*)$/s.exec(value) ?? [];
+    command.basic = { user, password };
+  },
+  insecure: ({ tags }) => void tags.push("insecure-tls"),
+  "max-time": addTimeout,
+  "max-redirs": addRedirects,
+  compressed: (command) => void (command.isCompressed = true),
+};
+
+/** They change what curl shows or keeps, or ask for what Sonde does anyway. */
+const WITHOUT_EFFECT = new Set(
+  `silent show-error verbose include fail fail-with-body fail-early output output-dir remote-name
+  remote-name-all remote-header-name remote-time write-out dump-header stderr trace trace-ascii
+  trace-time progress-bar location globoff no-buffer styled-output disable cookie-jar basic http1.1
+  path-as-is keepalive-time create-dirs next`.split(/\s+/),
+);
+
+export function applyOption(command: Command, { name, value, written }: Option): void {
+  const effect = Object.hasOwn(EFFECTS, name) ? EFFECTS[name] : undefined;
+  if (effect) effect(command, value, written);
+  else if (!WITHOUT_EFFECT.has(name) && !name.startsWith("no-")) command.leftOut.push(written);
+}
+
+/** As curl has it: `Name:` removes a header, `Name;` sends one without a value. */
+function addHeader({ headers, faults }: Command, line: string, written: string): void {
+  if (line.startsWith("@")) return void faults.push(readsFile(written, line.slice(1)));
+  const [, key = "", mark, value = ""] = /^(:?[^:;]*)([:;])(.*)$/s.exec(line) ?? [];
+  // HTTP/2 has the method, the path and the like as headers that begin with a colon.
+  if (key.trim() === "" || key.startsWith(":")) return;
+  if (mark === ":" ? value.trim() !== "" : value.trim() === "")
+    headers.push({ key: key.trim(), value: value.trim() });
+}
+
+function addEncoded({ data, faults }: Command, value: string, written: string): void {
+  const [, file] = /^[^=@]*@(.*)$/s.exec(value) ?? [];
+  if (file === undefined) data.push(urlEncoded(value));
+  else faults.push(readsFile(written, file));
+}
+
+/** `content`, `=content` or `name=content`, of which the content is encoded. */
+function urlEncoded(written: string): Data {
+  const [, key = "", value = written] = /^([^=]*)=(.*)$/s.exec(written) ?? [];
+  if (key === "") return { text: percentEncoded(value) };
+  return { text: `${key}=${percentEncoded(value)}`, pair: { key, value } };
+}
+
+/** All but the unreserved characters of RFC 3986. */
+const percentEncoded = (text: string): string =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+const LONGEST_S = 120;
+const MOST_REDIRECTS = 50;
+
+function addTimeout({ tags, notes }: Command, value: string, written: string): void {
+  const seconds = Number(value);
+  if (!(seconds > 0)) return;
+  tags.push(`timeout:${Math.min(seconds, LONGEST_S)}`);
+  if (seconds > LONGEST_S)
+    notes.push(`${written} ${value} is lowered to ${LONGEST_S} s, the maximum.`);
+}
+
+/** -1 is without a limit. */
+function addRedirects({ tags }: Command, value: string): void {
+  const count = Number(value);
+  if (!Number.isInteger(count)) return;
+  tags.push(`max-redirects:${count < 0 ? MOST_REDIRECTS : Math.min(count, MOST_REDIRECTS)}`);
+}

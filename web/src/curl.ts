@@ -1,0 +1,151 @@
+// Reads a cURL command, as browsers and documentation have them, into the request of a call.
+import { split } from "shlex";
+import type { KeyValue } from "../../src/model/fields.ts";
+import { isFramingHeader } from "../../src/model/framing-headers.ts";
+import { applyOption } from "./curl-effects.ts";
+import type { BasicCredentials, Command } from "./curl-effects.ts";
+import { readOptions } from "./curl-options.ts";
+
+export interface CurlRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly parameters: readonly KeyValue[];
+  readonly headers: readonly KeyValue[];
+  readonly body: string | null;
+  /** Those that make the call as curl would. */
+  readonly tags: readonly string[];
+  readonly basic: BasicCredentials | null;
+}
+
+export interface CurlReading {
+  /** Undefined where there are faults. */
+  readonly request: CurlRequest | undefined;
+  readonly faults: readonly string[];
+  /** What was left out, or is to be looked at. */
+  readonly notes: readonly string[];
+}
+
+export const isCurl = (text: string): boolean => /^\s*(?:\$\s+)?curl(?:\.exe)?\s/i.test(text);
+
+const refuse = (fault: string): CurlReading => ({ request: undefined, faults: [fault], notes: [] });
+
+/** Never throws. */
+export function readCurl(text: string): CurlReading {
+  if (/^\s*(?:Invoke-WebRequest|\$session\b)/i.test(text))
+    return refuse('This is a command for PowerShell. Choose "Copy as cURL (bash)" in the browser.');
+  if (!isCurl(text)) return refuse("The command does not begin with curl.");
+  if (isForCmd(text))
+    return refuse(
+      'This command is for cmd.exe of Windows, with ^ before quotes and line ends. Choose "Copy as cURL (bash)" in the browser.',
+    );
+  let words: string[];
+  try {
+    words = split(text.replaceAll("\r\n", "\n").replace(/^\s*\$\s+/, ""));
+  } catch {
+    return refuse(
+      "A quotation mark or a backslash at the end is not closed: copy the whole command.",
+    );
+  }
+  const { options, end } = readOptions(words.slice(1));
+  const command: Command = newCommand();
+  for (const option of options) applyOption(command, option);
+  if (end !== undefined) command.notes.push(`What follows ${end} is left out.`);
+  command.notes.push(...notesOnShell(text));
+  return readingOf(command);
+}
+
+/** Windows' cmd.exe escapes with ^; in bash, arguments of this form do not occur. */
+const isForCmd = (text: string): boolean => /\s\^(?:"|\r?\n)/.test(text) && !/\s\$?'/.test(text);
+
+const newCommand = (): Command => ({
+  urls: [],
+  headers: [],
+  cookies: [],
+  data: [],
+  query: [],
+  tags: [],
+  faults: [],
+  notes: [],
+  leftOut: [],
+});
+
+/** Outside of single quotes the shell fills in variables and the output of commands. */
+function notesOnShell(text: string): string[] {
+  const [found] =
+    /(?<!\\)\$(?:[A-Za-z_]\w*|\{\w+\}|\()/.exec(text.replace(/\$?'[^']*'/g, "")) ?? [];
+  return found === undefined
+    ? []
+    : [
+        `The shell would fill in ${found}${found.endsWith("(") ? "…)" : ""}: write the value, or a variable such as {{name}}.`,
+      ];
+}
+
+function readingOf(command: Command): CurlReading {
+  const { faults, notes, leftOut, urls, tags } = command;
+  const [first] = urls;
+  if (first === undefined) faults.push("The command has no URL.");
+  if (urls.length > 1) notes.push(`Of ${urls.length} URLs, the first one is taken.`);
+  if (faults.length > 0 || first === undefined) return { request: undefined, faults, notes };
+  const { url, basic } = readUrl(first, notes);
+  const text = command.data.map((part) => part.text).join(command.isJson ? "" : "&");
+  const sendsBody = command.data.length > 0 && !command.isGet;
+  const headers = headersOf(command, sendsBody);
+  const framing = headers.filter(({ key }) => isFramingHeader(key)).map(({ key }) => key);
+  if (framing.length > 0) notes.push(`Left out, since the agent sets them: ${framing.join(", ")}.`);
+  if (leftOut.length > 0) notes.push(`Left out, without a counterpart: ${leftOut.join(", ")}.`);
+  const raw = [...command.query, ...(command.isGet ? rawOf(command) : [])];
+  const request = {
+    method: command.method ?? (command.isHead ? "HEAD" : sendsBody ? "POST" : "GET"),
+    url: raw.length === 0 ? url : `${url}${url.includes("?") ? "&" : "?"}${raw.join("&")}`,
+    parameters: command.isGet ? command.data.flatMap(({ pair }) => pair ?? []) : [],
+    headers: headers.filter(({ key }) => !isFramingHeader(key)),
+    body: sendsBody ? text : null,
+    tags,
+    basic: command.basic ?? basic,
+  };
+  return { request, faults, notes };
+}
+
+/** Data that `-G` moves to the query as it stands. */
+const rawOf = ({ data }: Command): string[] =>
+  data
+    .filter(({ pair, text }) => !pair && text !== "")
+    .map(({ text }) => text.replaceAll(" ", "%20"));
+
+/** Also those that curl adds by itself. */
+function headersOf(command: Command, sendsBody: boolean): readonly KeyValue[] {
+  const { headers, cookies, isJson = false, isCompressed = false } = command;
+  const given = new Set(headers.map(({ key }) => key.toLowerCase()));
+  const own = [
+    { key: "Cookie", value: cookies.join("; "), isSent: cookies.length > 0 },
+    {
+      key: "Content-Type",
+      value: isJson ? "application/json" : "application/x-www-form-urlencoded",
+      isSent: sendsBody,
+    },
+    { key: "Accept", value: "application/json", isSent: isJson },
+    { key: "Accept-Encoding", value: "gzip, deflate, br, zstd", isSent: isCompressed },
+  ];
+  const added = own.filter(({ key, isSent }) => isSent && !given.has(key.toLowerCase()));
+  return [...headers, ...added.map(({ key, value }) => ({ key, value }))];
+}
+
+function readUrl(written: string, notes: string[]): Pick<CurlRequest, "url" | "basic"> {
+  const isWhole = /^(?:[a-z][a-z0-9+.-]*:\/\/|\{\{|%%)/i.test(written);
+  if (!isWhole)
+    notes.push("The URL has no scheme: curl takes http. Write https:// where you mean it.");
+  const url = (isWhole ? written : `http://${written}`).replace(/#.*$/s, "");
+  const [, scheme = "", userinfo = "", rest = ""] =
+    /^([a-z]+:\/\/)([^/?#@]*)@(.*)$/is.exec(url) ?? [];
+  if (scheme === "") return { url, basic: null };
+  const [, user = "", password = ""] = /^([^:]*):?(.*)$/s.exec(userinfo) ?? [];
+  return { url: scheme + rest, basic: { user: decoded(user), password: decoded(password) } };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
