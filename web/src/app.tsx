@@ -1,5 +1,6 @@
 // The pages and their paths. Each page is loaded when it is first opened. Links are relative to the
 // document's <base>, which a proxy may have below a path.
+import "./history-guard.ts";
 import { ErrorBoundary, lazy, LocationProvider, Route, Router } from "preact-iso";
 import { Layout } from "./layout.tsx";
 import { NotFound } from "./pages/not-found.tsx";
@@ -34,6 +35,10 @@ const Locations = lazy(() => import("./pages/locations.tsx").then((page) => page
 const Keys = lazy(() => import("./pages/keys.tsx").then((page) => page.Keys));
 const Audit = lazy(() => import("./pages/audit.tsx").then((page) => page.Audit));
 
+const CallForms = () => import("./pages/call-form/call-form.tsx");
+const NewCall = lazy(() => CallForms().then((page) => page.NewCall));
+const EditCall = lazy(() => CallForms().then((page) => page.EditCall));
+
 const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */
 const OURS = /^(?!docs\b|api\/|\/)/;
@@ -46,7 +51,9 @@ export const App = () => (
           <Router>
             <Route path={base} component={Calls} />
             <Route path={`${base}calls`} component={Calls} />
+            <Route path={`${base}calls/new`} component={NewCall} />
             <Route path={`${base}calls/:id`} component={Call} />
+            <Route path={`${base}calls/:id/edit`} component={EditCall} />
             <Route path={`${base}results/:id`} component={Result} />
             <Route path={`${base}settings`} component={Settings} />
             <Route path={`${base}settings/:id`} component={Setting} />

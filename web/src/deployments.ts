@@ -19,7 +19,7 @@ export const useDeployments = ({ kind, id }: Pick<Target, "kind" | "id">) =>
 
 /** Those of whoever is signed in, for proposals: at most a thousand. */
 export const useOwnDeployments = (): readonly Deployment[] =>
-  useRead<List<Deployment>>(["deployments"], "deployments/?limit=1000").data?.results ?? [];
+  useRead<List<Deployment>>(["deployments", "own"], "deployments/?limit=1000").data?.results ?? [];
 
 /** A second in which few of `others` are due at these locations. */
 export const proposalAt = (

@@ -42,10 +42,11 @@ function RunPanel({ start, ...target }: RunNowProps) {
   useEffect(() => {
     if (start === undefined) return;
     panel.current?.scrollIntoView({ block: "nearest" });
+    panel.current?.focus({ preventScroll: true });
     void begin();
   }, [start]);
   return (
-    <section class="card" ref={panel} aria-labelledby="run-now">
+    <section class="card" ref={panel} tabIndex={-1} aria-labelledby="run-now">
       <header>
         <h2 id="run-now">Run now</h2>
       </header>

@@ -1,0 +1,128 @@
+// How a call signs in: an Authentication Setting that fits its host, and one of its tokens.
+import type { AuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { Token } from "../../../../src/model/token.ts";
+import { send, ApiError } from "../../api.ts";
+import type { List } from "../../api.ts";
+import { SelectField } from "../../parts/field.tsx";
+import { invalidate, useRead } from "../../queries.ts";
+import { newRow } from "../../rows.ts";
+import { fixedHostOf } from "./call-draft.ts";
+import type { CallDraft } from "./call-draft.ts";
+import type { PartProps } from "./request-fields.tsx";
+
+const NONE = { value: "", name: "None" };
+
+export function AuthFields({ draft, onChange, faultAt }: PartProps) {
+  const settings = useRead<List<AuthSetting>>(["settings", "all"], "auth/?limit=1000");
+  const host = fixedHostOf(draft.url);
+  const fitting = (settings.data?.results ?? []).filter(
+    ({ id, meta }) => id === draft.auth_id || isWithin(host, meta.domain),
+  );
+  return (
+    <section class="card" aria-labelledby="authentication">
+      <h2 id="authentication">Authentication</h2>
+      <BasicNotice draft={draft} onChange={onChange} />
+      <div class="fields">
+        <SelectField
+          label="Authentication setting"
+          value={draft.auth_id ?? ""}
+          choices={[NONE, ...fitting.map((one) => ({ value: one.id, name: nameOf(one, host) }))]}
+          fault={faultAt("request.auth_id")}
+          hint={
+            host === undefined
+              ? "Its credentials go to its own domain only."
+              : `Those whose domain ${host} belongs to.`
+          }
+          onChange={(id) => onChange({ auth_id: id || null, token_id: null })}
+        />
+        {draft.auth_id !== null && (
+          <TokenField draft={draft} onChange={onChange} faultAt={faultAt} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** A host that is not known yet may be any. */
+const isWithin = (host: string | undefined, domain: string): boolean =>
+  host === undefined || host === domain || host.endsWith(`.${domain}`);
+
+const nameOf = ({ meta, settings }: AuthSetting, host: string | undefined): string =>
+  `${meta.name} (${settings.auth_type}, ${meta.domain})${isWithin(host, meta.domain) ? "" : ": not for this host"}`;
+
+function TokenField({ draft, onChange, faultAt }: PartProps) {
+  const id = draft.auth_id ?? "";
+  const tokens = useRead<List<Token>>(
+    ["tokens", "auth", id],
+    `tokens/auth/${encodeURIComponent(id)}/?limit=1000`,
+  );
+  const choices = (tokens.data?.results ?? []).map((token) => ({
+    value: token.id,
+    name: token.meta.name,
+  }));
+  return (
+    <SelectField
+      label="Token"
+      value={draft.token_id ?? ""}
+      choices={[NONE, ...choices]}
+      fault={faultAt("request.token_id")}
+      hint={choices.length === 0 ? "This setting has no token of yours." : undefined}
+      onChange={(token_id) => onChange({ token_id: token_id || null })}
+    />
+  );
+}
+
+/** The user and the password of a cURL command. */
+function BasicNotice({ draft, onChange }: Pick<PartProps, "draft" | "onChange">) {
+  const { basic } = draft;
+  if (!basic) return null;
+  const asHeader = (): void =>
+    onChange({
+      basic: null,
+      headers: [
+        ...draft.headers,
+        newRow("Authorization", `Basic ${base64(`${basic.user}:${basic.password}`)}`),
+      ],
+    });
+  return (
+    <div class="notice">
+      <p>
+        The command signs in as <strong>{basic.user}</strong>. Saving makes an Authentication
+        Setting of type BASIC for <strong>{fixedHostOf(draft.url) ?? "the host"}</strong>, which
+        keeps the password encrypted.
+      </p>
+      <div class="row">
+        <button class="button" type="button" onClick={asHeader}>
+          Send a header instead
+        </button>
+        <button class="button" type="button" onClick={() => onChange({ basic: null })}>
+          Leave it out
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Of the text in UTF-8. */
+const base64 = (text: string): string =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+
+/** The draft with a new setting that keeps the credentials of a cURL command, if it has any. */
+export async function withSetting(draft: CallDraft): Promise<CallDraft> {
+  const { basic } = draft;
+  if (!basic) return draft;
+  const domain = fixedHostOf(draft.url) ?? "";
+  const body = {
+    meta: { name: `${domain} as ${basic.user}`.slice(0, 200), domain },
+    settings: { auth_type: "BASIC" },
+    keys: { client_id: basic.user, client_secret: basic.password },
+  };
+  try {
+    const { id } = await send<AuthSetting>("POST", "auth/", { body });
+    await invalidate(["settings"]);
+    return { ...draft, basic: null, auth_id: id, token_id: null };
+  } catch (cause) {
+    const { status, message } = cause as ApiError;
+    throw new ApiError(status, `The authentication setting was not made. ${message}`);
+  }
+}

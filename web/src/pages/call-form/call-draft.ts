@@ -1,0 +1,112 @@
+// A call as the form has it, and the bodies that it is sent as.
+import type { Call } from "../../../../src/model/call.ts";
+import type { CurlRequest } from "../../curl.ts";
+import { toPairs, toRows } from "../../rows.ts";
+import type { Row } from "../../rows.ts";
+
+export interface CallDraft {
+  readonly name: string;
+  readonly description: string | null;
+  readonly tags: readonly string[];
+  readonly access: Call["access"];
+  readonly method: string;
+  readonly url: string;
+  readonly parameters: readonly Row[];
+  readonly headers: readonly Row[];
+  readonly body: string | null;
+  readonly auth_id: string | null;
+  readonly token_id: string | null;
+  /** Of a cURL command: kept in a new Authentication Setting when the call is saved. */
+  readonly basic: CurlRequest["basic"];
+}
+
+export const NEW_DRAFT: CallDraft = {
+  name: "",
+  description: null,
+  tags: [],
+  access: { settings: false, results: false, stats: false, org: false },
+  method: "GET",
+  url: "",
+  parameters: [],
+  headers: [],
+  body: null,
+  auth_id: null,
+  token_id: null,
+  basic: null,
+};
+
+export const draftOf = ({ meta, access, request }: Call): CallDraft => ({
+  name: meta.name,
+  description: meta.description,
+  tags: meta.tags,
+  access,
+  method: request.method,
+  url: request.url,
+  parameters: toRows(request.parameters),
+  headers: toRows(request.headers),
+  body: request.body,
+  auth_id: request.auth_id,
+  token_id: request.token_id,
+  basic: null,
+});
+
+/** A new call like `call`. */
+export const copyOf = (call: Call): CallDraft => ({
+  ...draftOf(call),
+  name: `Copy of ${call.meta.name}`,
+});
+
+type Body = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+export const bodyOf = (draft: CallDraft): Body => ({
+  meta: { name: draft.name, description: draft.description, tags: draft.tags },
+  access: draft.access,
+  request: {
+    method: draft.method,
+    url: draft.url,
+    parameters: toPairs(draft.parameters),
+    headers: toPairs(draft.headers),
+    body: draft.body,
+    auth_id: draft.auth_id,
+    token_id: draft.auth_id === null ? null : draft.token_id,
+  },
+});
+
+/** What is to change: the properties that differ. What others changed meanwhile can stay. */
+export function changesOf(before: CallDraft, after: CallDraft): Body {
+  const was = bodyOf(before);
+  const changed = Object.entries(bodyOf(after)).map(([part, properties]) => {
+    const differing = Object.entries(properties).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(was[part]?.[name]),
+    );
+    return [part, Object.fromEntries(differing)] as const;
+  });
+  return Object.fromEntries(changed.filter(([, properties]) => Object.keys(properties).length > 0));
+}
+
+export const isChanged = (before: CallDraft, after: CallDraft): boolean =>
+  after.basic !== null || Object.keys(changesOf(before, after)).length > 0;
+
+/** With the request of a cURL command; a call without a name gets that of its request. */
+export const withCurl = (draft: CallDraft, { tags, ...request }: CurlRequest): CallDraft => ({
+  ...draft,
+  ...request,
+  name: draft.name || nameOf(request),
+  parameters: toRows(request.parameters),
+  headers: toRows(request.headers),
+  tags: [...new Set([...draft.tags, ...tags])],
+});
+
+const nameOf = ({ method, url }: Pick<CurlRequest, "method" | "url">): string =>
+  `${method} ${url.replace(/^https?:\/\//i, "").replace(/[?#].*$/s, "")}`.slice(0, 200);
+
+/** The host of a URL, without its port; undefined while a variable may fill it in. */
+export function fixedHostOf(url: string): string | undefined {
+  const [, authority = ""] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
+  const host = authority.replace(/:\d*$/, "").toLowerCase();
+  return host === "" || /[{}%]|__/.test(host) ? undefined : host;
+}
+
+/** Browsers make every line end of a text area a line feed: those of the text are kept. */
+export const withLineEnds = (text: string, before: string | null): string =>
+  before?.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;

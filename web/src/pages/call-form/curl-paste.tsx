@@ -1,0 +1,45 @@
+// A cURL command, pasted, that fills in the form.
+import { useState } from "preact/hooks";
+import type { CurlReading } from "../../curl.ts";
+import { TextField } from "../../parts/field.tsx";
+
+interface CurlPasteProps {
+  /** What was read at last; undefined: nothing. */
+  readonly reading: CurlReading | undefined;
+  readonly onCurl: (text: string) => void;
+}
+
+export function CurlPaste({ reading, onCurl }: CurlPasteProps) {
+  const [text, setText] = useState("");
+  const refused = reading?.faults.join(" ");
+  return (
+    <section class="card" aria-labelledby="curl">
+      <h2 id="curl">From a cURL command</h2>
+      <TextField
+        label="cURL command"
+        lines={3}
+        value={text}
+        fault={refused === "" ? undefined : refused}
+        hint={'As documentation has it, or as a browser gives it with "Copy as cURL (bash)".'}
+        onInput={setText}
+      />
+      <button
+        class="button"
+        type="button"
+        disabled={text.trim() === ""}
+        onClick={() => onCurl(text)}
+      >
+        Fill in the form
+      </button>
+      {reading && reading.notes.length > 0 && (
+        <div class="notice warn">
+          <ul>
+            {reading.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,125 @@
+// The name of a call, its tags, and who sees it.
+import { useState } from "preact/hooks";
+import { announce } from "../../parts/announcement.tsx";
+import { CheckField, Field, TextField } from "../../parts/field.tsx";
+import type { PartProps } from "./request-fields.tsx";
+
+export const NameFields = ({ draft, onChange, faultAt }: PartProps) => (
+  <section class="card" aria-labelledby="about">
+    <h2 id="about">About</h2>
+    <TextField
+      label="Name"
+      value={draft.name}
+      fault={faultAt("meta.name")}
+      onInput={(name) => onChange({ name })}
+    />
+    <TextField
+      label="Description"
+      lines={2}
+      value={draft.description ?? ""}
+      fault={faultAt("meta.description")}
+      onInput={(text) => onChange({ description: text === "" ? null : text })}
+    />
+    <TagField draft={draft} onChange={onChange} faultAt={faultAt} />
+  </section>
+);
+
+/** Tags that change how a call is made, with an example of each. */
+const BEHAVIOUR = [
+  ["timeout:10", "ends the call after 10 seconds; 30 without it, at most 120"],
+  ["noredirect", "follows no redirect: 3xx is the result"],
+  ["max-redirects:3", "follows at most 3 redirects; 10 without it, at most 50"],
+  ["insecure-tls", "accepts any certificate, expired or of another host"],
+  ["nometrics", "keeps the call's own numbers out of /metrics"],
+] as const;
+
+function TagField({ draft, onChange, faultAt }: PartProps) {
+  const [text, setText] = useState("");
+  const add = (tag: string): void => {
+    setText("");
+    if (tag === "" || draft.tags.includes(tag)) return;
+    onChange({ tags: [...draft.tags, tag] });
+    announce(`Added the tag ${tag}`);
+  };
+  const remove = (tag: string): void => {
+    onChange({ tags: draft.tags.filter((one) => one !== tag) });
+    announce(`Removed the tag ${tag}`);
+    document.querySelector<HTMLElement>(".tag-input input")?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || text.trim() === "") return;
+    event.preventDefault();
+    add(text.trim());
+  };
+  return (
+    <div class="tag-input stack">
+      <Field label="Tags" hint="Enter adds a tag." fault={faultAt("meta.tags")}>
+        {(control) => (
+          <input
+            type="text"
+            autocomplete="off"
+            {...control}
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+            onKeyDown={onKeyDown}
+            onBlur={() => add(text.trim())}
+          />
+        )}
+      </Field>
+      {draft.tags.length > 0 && (
+        <ul class="row tags" aria-label="Tags of this call">
+          {draft.tags.map((tag) => (
+            <li key={tag} class="tag">
+              {tag}{" "}
+              <button class="link" type="button" onClick={() => remove(tag)}>
+                <span aria-hidden="true">×</span>
+                <span class="visually-hidden">Remove the tag {tag}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <BehaviourTags onAdd={add} />
+    </div>
+  );
+}
+
+const BehaviourTags = ({ onAdd }: { readonly onAdd: (tag: string) => void }) => (
+  <details>
+    <summary>Tags that change how the call is made</summary>
+    <dl class="behaviour">
+      {BEHAVIOUR.map(([tag, effect]) => (
+        <div key={tag}>
+          <dt>
+            <button class="link mono" type="button" onClick={() => onAdd(tag)}>
+              <span class="visually-hidden">Add the tag </span>
+              {tag}
+            </button>
+          </dt>
+          <dd>{effect}</dd>
+        </div>
+      ))}
+    </dl>
+  </details>
+);
+
+const ACCESS = [
+  ["org", "Your organization sees the call, its results and statistics, and may run and deploy it"],
+  ["settings", "Everyone with a key sees the call"],
+  ["results", "Everyone with a key sees its results"],
+  ["stats", "Everyone with a key sees its statistics and insights"],
+] as const;
+
+export const AccessFields = ({ draft, onChange }: PartProps) => (
+  <section class="card" aria-labelledby="sharing">
+    <h2 id="sharing">Sharing</h2>
+    {ACCESS.map(([flag, label]) => (
+      <CheckField
+        key={flag}
+        label={label}
+        value={draft.access[flag]}
+        onChange={(value) => onChange({ access: { ...draft.access, [flag]: value } })}
+      />
+    ))}
+  </section>
+);
