@@ -1,0 +1,216 @@
+// A call is made from a cURL command, run, changed, deployed and deleted, in a real browser.
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { keepPicture } from "../support/browser.ts";
+import { MARKER, MARKUP } from "../support/hostile-text.ts";
+import { expectAccessible, startPages } from "../support/pages.ts";
+import { startTarget } from "../support/target-server.ts";
+
+type Try = Awaited<ReturnType<typeof startTry>>;
+
+async function startTry() {
+  await using stack = new AsyncDisposableStack();
+  const target = stack.use(await startTarget());
+  const pages = stack.use(
+    await startPages({
+      env: { SONDE_EGRESS_ALLOW: target.authority },
+    }),
+  );
+  const ours = stack.move();
+  return { target, pages, [Symbol.asyncDispose]: () => ours.disposeAsync() };
+}
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+const said = (page: Page, text: string) => page.getByRole("status").getByText(text).waitFor();
+
+/** Goes on with the tab key until the element of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let at = 0; at < 80; at += 1) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(
+      "(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()",
+    );
+    if (focused === name) return;
+  }
+  throw new Error(`the tab key does not reach ${name}`);
+}
+
+/** A cURL command becomes a call, which runs, with the keyboard alone. */
+async function makesWithKeyboard({ target, pages }: Try): Promise<void> {
+  const { page, faults, requested } = await pages.open("/calls/new");
+  await page.getByRole("heading", { name: "New call" }).waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "try-new");
+
+  await tabTo(page, "cURL command");
+  await page.keyboard.insertText(
+    `curl '${target.url}/orders?page=1' -H 'X-Markup: ${MARKUP.replaceAll("'", "'\\''")}' --json '{"book": "{{title}}"}' -m 5 --frob`,
+  );
+  await tabTo(page, "Fill in the form");
+  await page.keyboard.press("Enter");
+  await page.getByText("Left out, without a counterpart: --frob.").waitFor();
+  const valueOf = (label: string) => page.getByLabel(label, { exact: true }).inputValue();
+  expect(await valueOf("URL")).toBe(`${target.url}/orders?page=1`);
+  expect(await valueOf("Method")).toBe("POST");
+  expect(await valueOf("Value of header 1")).toBe(MARKUP);
+  expect(await valueOf("Body")).toBe('{"book": "{{title}}"}');
+  expect(await valueOf("Name")).toBe(`POST ${target.authority}/orders`);
+  await keepPicture(page, "try-curl");
+
+  await tabTo(page, "Add a header");
+  await page.keyboard.press("Enter");
+  await said(page, "Added header 4");
+  await page.keyboard.type("X-Empty");
+  await tabTo(page, "Save and run");
+  await page.keyboard.press("Enter");
+
+  await page.getByText("COMPLETE", { exact: true }).waitFor();
+  await page.getByRole("figure", { name: "Phases of the call" }).waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/calls\/\w+\/edit$/);
+  const received = target.requests.at(-1);
+  expect(received).toMatchObject({ method: "POST", url: "/orders?page=1" });
+  expect(received?.headers["x-markup"]).toBe(MARKUP);
+  await expectAccessible(page);
+  await keepPicture(page, "try-run");
+  expect(await page.evaluate(`globalThis.${MARKER}`)).toBeUndefined();
+  expect(faults).toEqual([]);
+  expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
+}
+
+/** A call is changed, deployed and deleted; what is refused is shown at its field. */
+async function changesAndDeploys({ target, pages }: Try): Promise<void> {
+  const { client } = pages;
+  const id = await client.createCall(target.url);
+  const { page, faults } = await pages.open(`/calls/${id}/edit`);
+  const field = (label: string) => page.getByLabel(label, { exact: true });
+  await page.getByRole("link", { name: "Workflows", exact: true }).click();
+  await page.getByRole("heading", { name: "Workflows", level: 1 }).waitFor();
+  await page.goBack();
+
+  // Two faults: the first is at its field, which has the focus, in the interface's words.
+  await field("URL").fill("ftp://shop.example/");
+  await button(page, "Add a header").click();
+  await field("Name of header 1").fill("Connection");
+  await button(page, "Save").click();
+  const fault = "request.url: 'ftp://shop.example/' is not a valid http or https URL";
+  await page.locator(".field .fault", { hasText: fault }).waitFor();
+  await page.locator(".notice.fail", { hasText: "(and 1 other fault)" }).waitFor();
+  await expect
+    .poll(() => page.evaluate("document.activeElement.value"))
+    .toBe("ftp://shop.example/");
+  await expectAccessible(page);
+  await keepPicture(page, "try-fault");
+
+  // Leaving asks first, by a link and through the history.
+  await page.getByRole("link", { name: "Workflows", exact: true }).click();
+  await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();
+  await button(page, "Stay").click();
+  await page.goForward();
+  await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();
+  await button(page, "Stay").click();
+  expect(await field("Name of header 1").inputValue()).toBe("Connection");
+
+  // Meanwhile somebody else saves it: what was not touched here stays theirs.
+  await client.send("PUT", `/calls/${id}/`, { meta: { name: MARKUP } });
+  await field("URL").fill(`${target.url}/changed`);
+  await button(page, "Remove header 1").click();
+  await button(page, "Save and run").click();
+  await page.getByRole("heading", { name: "The call was changed meanwhile" }).waitFor();
+  await keepPicture(page, "try-conflict");
+  await button(page, "Save my changes").click();
+  await page.getByText("COMPLETE", { exact: true }).waitFor();
+  await page.getByRole("heading", { name: `Edit ${MARKUP}` }).waitFor();
+  expect(target.requests.at(-1)?.url).toBe("/changed");
+
+  await deploys(page);
+  await button(page, `Delete the call "${MARKUP}"`).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+  await expect(client.send("GET", `/calls/${id}/`)).rejects.toThrow("404");
+  expect(await page.evaluate(`globalThis.${MARKER}`)).toBeUndefined();
+  expect(faults).toEqual([]);
+}
+
+/** Deploys every minute, then every six hours, and deletes the deployment. */
+async function deploys(page: Page): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  await button(page, "Deploy").click();
+  await dialog.getByLabel("Runs").selectOption("every minute");
+  await dialog.getByText("None of your deployments there is due in second 0.").waitFor();
+  const runs = await Promise.all(
+    (await dialog.locator("ol time").all()).map((time) => time.getAttribute("datetime")),
+  );
+  const [first = 0, ...later] = runs.map((time) => Date.parse(time ?? ""));
+  expect(later.map((ms) => ms - first)).toEqual([1, 2, 3, 4].map((minutes) => minutes * 60_000));
+  await dialog.getByLabel("Delay, in seconds").fill("soon");
+  await button(page, "Deploy").last().click();
+  await dialog.getByText("deployment.run_delay: 'soon' is not of type integer").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "try-deploy");
+  await dialog.getByRole("button", { name: "Use 0 s" }).click();
+  await button(page, "Deploy").last().click();
+  const row = page.getByRole("row", { name: "local" });
+  await row.getByText("every minute").waitFor();
+
+  await row.getByRole("button", { name: "Edit" }).click();
+  await dialog.getByLabel("Runs").selectOption("every 6 hours");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await row.getByText("every 6 hours").waitFor();
+  await keepPicture(page, "try-deployed");
+  await row.getByRole("button", { name: "Delete" }).click();
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("It runs on no schedule yet.").waitFor();
+}
+
+/** Who only reads is offered none of it. */
+async function offersViewerNothing({ target, pages: { client, ...pages } }: Try): Promise<void> {
+  const id = await client.createCall(target.url);
+  const { api_key } = await client.send<{ api_key: string }>("POST", "/api_keys/", {
+    access_level: "VIEWER",
+  });
+  const viewer = await pages.open(`/calls/${id}/edit`, { key: api_key });
+  await viewer.page.getByRole("heading", { name: "Your key only reads" }).waitFor();
+  expect(await viewer.page.locator("main button, main form").count()).toBe(0);
+  await viewer.page.goto(`${pages.api}/calls/new`);
+  await viewer.page.getByRole("heading", { name: "Your key only reads" }).waitFor();
+}
+
+/** The password of a pasted command goes into a setting; on a narrow, dark screen. */
+async function keepsPassword({ target, pages }: Try): Promise<void> {
+  const { client } = pages;
+  const { page, faults } = await pages.open("/calls/new", {
+    viewport: { width: 360, height: 800 },
+    colorScheme: "dark",
+  });
+  await page.getByLabel("URL", { exact: true }).focus();
+  await paste(page, `curl -u 'ann:first-password' '${target.url}/private'`);
+  await page.getByText("The command signs in as ann.").waitFor();
+  await page.getByText("Tags that change how the call is made").click();
+  await expectAccessible(page);
+  await keepPicture(page, "try-narrow");
+  await button(page, "Save and run").click();
+  await page.getByText("COMPLETE", { exact: true }).waitFor();
+  const request = target.requests.at(-1);
+  expect(request?.headers.authorization).toBe(`Basic ${btoa("ann:first-password")}`);
+  const calls = await client.send("GET", "/calls/");
+  expect(JSON.stringify(calls)).not.toContain("first-password");
+  await keepPicture(page, "try-narrow-run");
+  expect(faults).toEqual([]);
+}
+
+/** Pastes into the field that has the focus. */
+const paste = (page: Page, text: string): Promise<unknown> =>
+  page.evaluate(`{
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text", ${JSON.stringify(text)});
+    const event = new ClipboardEvent("paste", { clipboardData, cancelable: true, bubbles: true });
+    document.activeElement.dispatchEvent(event);
+  }`);
+
+it("a call is made, run, changed, deployed and deleted", { timeout: 240_000 }, async () => {
+  await using sonde = await startTry();
+  await makesWithKeyboard(sonde);
+  await changesAndDeploys(sonde);
+  await keepsPassword(sonde);
+  await offersViewerNothing(sonde);
+});
