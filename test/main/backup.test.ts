@@ -287,7 +287,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     alter(
       older,
       `delete from kysely_migration where name = '${NEWEST}';
-       ${["key_version", "key_changed", "removed"].map((name) => `alter table locations drop column ${name};`).join("")}`,
+       drop table recorded;`,
     );
     const { code, stdout } = await run(folder, "restore", older);
     expect([code, stdout]).toEqual([
