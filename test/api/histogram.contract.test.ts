@@ -81,7 +81,12 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
       locations.map(({ location_id, passed: those, q1, median, q3, outlier_from, outliers }) => ({
         location_id,
         made: SAMPLES.length / LOCATIONS.length,
-        ...{ passed: those, q1, median, q3, outlier_from, outliers },
+        passed: those,
+        q1,
+        median,
+        q3,
+        outlier_from,
+        outliers,
       })),
     );
     expect(body.locations.some(({ outliers }) => outliers > 0)).toBe(true);

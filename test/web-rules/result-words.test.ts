@@ -22,8 +22,13 @@ describe("the cURL command of a request", () => {
     const header = { key: "X-Odd", value: "a'b; $PATH" };
     const command = curlOf({ url, method: "PATCH", headers: [header], body });
     expect(argumentsOf(command)).toEqual([
-      ...[url, "--request", "PATCH", "--header", "X-Odd: a'b; $PATH"],
-      ...["--data-raw", body],
+      url,
+      "--request",
+      "PATCH",
+      "--header",
+      "X-Odd: a'b; $PATH",
+      "--data-raw",
+      body,
     ]);
   });
 
