@@ -29,29 +29,9 @@ import { endUnused } from "./http/unused-connections.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
+import { createEndpoints } from "./endpoints.ts";
 import { servePages } from "./pages.ts";
 import type { PagesConfig } from "./pages.ts";
-import { apiKeyEndpoints } from "./routes/api-keys.ts";
-import { auditEndpoints } from "./routes/audit.ts";
-import { authSettingEndpoints } from "./routes/auth-settings.ts";
-import { callEndpoints } from "./routes/calls.ts";
-import { deploymentEndpoints } from "./routes/deployments.ts";
-import { environmentEndpoints } from "./routes/environment.ts";
-import { eventEndpoints } from "./routes/events.ts";
-import { exportEndpoints } from "./routes/exports.ts";
-import { histogramEndpoints } from "./routes/histogram.ts";
-import { insightEndpoints } from "./routes/insights.ts";
-import { locationHealthEndpoints } from "./routes/location-health.ts";
-import { locationEndpoints } from "./routes/locations.ts";
-import { reportStatEndpoints } from "./routes/report-stats.ts";
-import { reportEndpoints } from "./routes/reports.ts";
-import { resultEndpoints } from "./routes/results.ts";
-import { callRunEndpoints } from "./routes/runs.ts";
-import { sessionEndpoints } from "./routes/session.ts";
-import { statEndpoints } from "./routes/stats.ts";
-import { tokenEndpoints } from "./routes/tokens.ts";
-import { workflowEndpoints } from "./routes/workflows.ts";
-import { workflowResultEndpoints } from "./routes/workflow-results.ts";
 import { DOCUMENTATION, OPENAPI, serveStart } from "./start.ts";
 
 export interface ApiConfig extends PagesConfig {
@@ -110,29 +90,15 @@ export function createApi(deps: ApiDeps): Api {
   const budgets = createBudgets(config.limits);
   const exports = createExports();
   const events = createEvents({ ...config, store, clock, log });
-  const endpoints = [
-    callEndpoints,
-    callRunEndpoints,
-    statEndpoints,
-    histogramEndpoints,
-    resultEndpoints,
-    workflowEndpoints,
-    workflowResultEndpoints,
-    deploymentEndpoints,
-    authSettingEndpoints,
-    tokenEndpoints,
-    environmentEndpoints,
-    reportEndpoints,
-    reportStatEndpoints,
-    exportEndpoints,
-    eventEndpoints,
-    insightEndpoints,
-    locationEndpoints,
-    locationHealthEndpoints,
-    apiKeyEndpoints,
-    auditEndpoints,
-    sessionEndpoints,
-  ].flatMap((make) => make({ store, dispatcher, clock, cursors, budgets, exports, events }));
+  const endpoints = createEndpoints({
+    store,
+    dispatcher,
+    clock,
+    cursors,
+    budgets,
+    exports,
+    events,
+  });
   const stopping = new AbortController();
   const app = createServer(deps, endpoints, stopping.signal);
   let address: string | undefined;

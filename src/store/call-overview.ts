@@ -1,5 +1,5 @@
-// What a list of calls says of many at once: what they are, where they run, how they last ended, and
-// their last hours.
+// What a list of calls says of many at once: what they are, where they run, how they last ended,
+// and their last hours.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Actor, Owned, Ownership } from "../model/access.ts";

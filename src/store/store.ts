@@ -144,12 +144,8 @@ const createParts = (database: Database, sealing: Sealing): Parts => ({
     return createAgentStore(database);
   },
   leases: createLeaseStore(database),
-  get renewals() {
-    return createRenewalStore(database);
-  },
-  get usage() {
-    return createUsageStore(database);
-  },
+  renewals: createRenewalStore(database),
+  usage: createUsageStore(database),
   fleet: createFleetStore(database),
   get audit() {
     return createAuditStore(database);
