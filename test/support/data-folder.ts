@@ -77,7 +77,9 @@ export const openFolder = (folder: TestFolder, key: Buffer): Promise<Store> =>
 async function leaveWork(store: Store, stopped: number): Promise<string> {
   const lease = await store.leases.acquire(SCHEDULER_LEASE, "data folder", stopped, 7000);
   if (lease) await store.leases.advance(lease, stopped);
-  const { key } = await insertKey(store, stopped);
+  const { key, key_id } = await insertKey(store, stopped);
+  await store.sessions.open("hash of a session", key_id, stopped);
+  await store.sessions.addCode("hash of a code", key_id, stopped);
   const [done, waiting] = [aRun({ due_time: stopped }), aRun({ due_time: stopped })];
   const workflow = aRun({ target_kind: "workflow", target_id: "workflow", due_time: stopped });
   await store.pendingRuns.insert([done, waiting, workflow]);
