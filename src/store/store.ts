@@ -118,9 +118,7 @@ const createParts = (database: Database, sealing: Sealing): Parts => ({
     return createWorkflowResultStore(database);
   },
   recorded: createRecordedStore(database),
-  get callOverview() {
-    return createCallOverviewStore(database);
-  },
+  callOverview: createCallOverviewStore(database),
   get stats() {
     return createStatStore(database);
   },
@@ -147,9 +145,7 @@ const createParts = (database: Database, sealing: Sealing): Parts => ({
   renewals: createRenewalStore(database),
   usage: createUsageStore(database),
   fleet: createFleetStore(database),
-  get audit() {
-    return createAuditStore(database);
-  },
+  audit: createAuditStore(database),
   get answers() {
     return createAnswerStore(database, sealing.sealer);
   },

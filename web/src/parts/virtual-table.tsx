@@ -1,5 +1,5 @@
-// A table of many rows, of which only those in view are in the document. Arrow keys, Home, End, Page
-// Up and Page Down move from row to row, Enter opens one.
+// A table of many rows, of which only those in view are in the document. Arrow keys, Home, End,
+// Page Up and Page Down move from row to row, Enter opens one.
 import {
   elementScroll,
   observeElementOffset,
@@ -69,7 +69,6 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
   const [active, setActive] = useState(0);
   const wantsFocus = useRef(false);
   const items = virtualizer.getVirtualItems();
-  // One row can be reached by Tab.
   const reached = items.some(({ index }) => index === active) ? active : items[0]?.index;
   useLayoutEffect(() => {
     if (!wantsFocus.current) return;
@@ -79,16 +78,16 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     wantsFocus.current = false;
   });
   const onKeyDown = (event: KeyboardEvent): void => {
-    const row = (event.target as HTMLElement).dataset["row"];
-    if (row === undefined) return;
+    const from = Number((event.target as HTMLElement).dataset["row"]);
+    if (Number.isNaN(from)) return;
     const page = Math.max(1, Math.floor((view.current?.clientHeight ?? 0) / rowHeight) - 1);
-    const next = moved(event.key, Number(row), page, rows.length - 1);
-    if (next !== undefined) {
-      event.preventDefault();
-      wantsFocus.current = true;
-      setActive(next);
-      virtualizer.scrollToIndex(next);
-    } else if (event.key === "Enter") onOpen(rows[Number(row)] as T);
+    const next = moved(event.key, from, page, rows.length - 1);
+    if (event.key === "Enter") onOpen(rows[from] as T);
+    if (next === undefined) return;
+    event.preventDefault();
+    wantsFocus.current = true;
+    setActive(next);
+    virtualizer.scrollToIndex(next);
   };
   return (
     <div
@@ -103,29 +102,43 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
       <div class="grid-body" role="rowgroup" style={{ height: `${virtualizer.getTotalSize()}px` }}>
         {items.map(({ index, start }) => {
           const row = rows[index];
-          return row === undefined ? null : (
-            <div
-              key={keyOf(row)}
-              class="grid-row"
-              role="row"
-              aria-rowindex={index + 2}
-              data-row={index}
-              tabIndex={index === reached ? 0 : -1}
-              style={{ height: `${rowHeight}px`, transform: `translateY(${start}px)` }}
-              onFocus={() => setActive(index)}
-            >
-              {columns.map(({ id, cell }) => (
-                <div key={id} role="cell" class={`col-${id}`}>
-                  {cell(row)}
-                </div>
-              ))}
-            </div>
+          return (
+            row !== undefined && (
+              <div
+                key={keyOf(row)}
+                class="grid-row"
+                role="row"
+                aria-rowindex={index + 2}
+                data-row={index}
+                tabIndex={index === reached ? 0 : -1}
+                style={{ height: `${rowHeight}px`, transform: `translateY(${start}px)` }}
+                onFocus={() => setActive(index)}
+              >
+                <Cells columns={columns} row={row} />
+              </div>
+            )
           );
         })}
       </div>
     </div>
   );
 }
+
+const Cells = <T,>({
+  columns,
+  row,
+}: {
+  readonly columns: readonly Column<T>[];
+  readonly row: T;
+}) => (
+  <>
+    {columns.map(({ id, cell }) => (
+      <div key={id} role="cell" class={`col-${id}`}>
+        {cell(row)}
+      </div>
+    ))}
+  </>
+);
 
 /** Undefined: the key moves nothing. */
 function moved(key: string, from: number, page: number, last: number): number | undefined {
