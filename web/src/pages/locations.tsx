@@ -169,7 +169,7 @@ const Spread = ({ of }: { readonly of: Percentiles | null }) =>
   );
 
 const Agents = ({ agents, of }: Pick<LocationHealth, "agents"> & { readonly of: string }) => (
-  <div class="scroll-x">
+  <div class="scroll-x" role="region" aria-label={`Agents of ${of}`} tabIndex={0}>
     <table class="middle">
       <caption class="visually-hidden">Agents of {of}</caption>
       <thead>
