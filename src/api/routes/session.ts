@@ -3,12 +3,16 @@ import { ACCESS_LEVELS } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { Id, Owner, nullable } from "../../model/fields.ts";
 import { Type } from "../../model/type.ts";
+import { createValidator } from "../../model/validate.ts";
 import { StatusSchema } from "../crud.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, Reply } from "../http/endpoint.ts";
 import { closeSession, openSession } from "../sessions.ts";
 
 const common = { path: "/session/", tag: "Session", level: "VIEWER" } as const;
+
+const SignInBody = Type.Object({}, { additionalProperties: false });
+const signInBody = createValidator(SignInBody);
 
 const SessionSchema = named(
   "Session",
@@ -30,14 +34,17 @@ export const sessionEndpoints = (): Endpoint[] => [
     description:
       "The answer sets a cookie, HttpOnly and SameSite=Strict, that stands for the key in further requests. A one-time code, as `serve --demo` prints it in a link, may take the place of the key. The session ends when it is idle for too long (`SONDE_SESSION_IDLE`), after 30 days, or with the key.",
     acceptsCode: true,
+    body: SignInBody,
     status: "of the answer",
     answer: SessionSchema,
-    handle: ({ principal, change }) =>
-      change(async (store, audit): Promise<Reply> => {
+    handle({ principal, body, change }) {
+      signInBody.parse(body);
+      return change(async (store, audit): Promise<Reply> => {
         await audit("issue", "session", principal.key_id);
         const session = await openSession(store, principal.key_id);
         return { status: 201, answer: toAnswer(principal, true), session };
-      }),
+      });
+    },
   }),
   defineEndpoint({
     ...common,
