@@ -193,6 +193,12 @@ describe("any command", () => {
     );
   });
 
+  it("is read at once, however many options it has", { timeout: 20_000 }, () => {
+    const { request } = readCurl(`curl ${SHOP} ${"-H 'a: b' ".repeat(50_000)}`);
+    expect(request?.headers).toHaveLength(50_000);
+    expect(readCurl(`curl ${SHOP} -${"s".repeat(200_000)}`).request).toEqual(GET);
+  });
+
   it("is read or refused, and never throws", () => {
     const word = fc.oneof(
       fc.constantFrom("-H", "-d", "-G", "-u", "--json", "'", '"', "$'", "\\", "|", "@x", "^\n"),

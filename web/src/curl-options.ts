@@ -84,34 +84,33 @@ const OPERATOR = /^(?:\|\|?|&&?|;|\d?[<>]{1,2}.*)$/;
 /** Reads the words that follow `curl`, up to an operator of the shell. */
 export function readOptions(words: readonly string[]): CommandLine {
   const options: Option[] = [];
-  const left = [...words];
-  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+  const left = words.toReversed(); // taking the first of a long list is slow
+  for (let word = left.pop(); word !== undefined; word = left.pop()) {
     if (OPERATOR.test(word)) return { options, end: word };
     if (word.startsWith("--")) {
       const name = word.slice(2);
       options.push({
         name,
-        value: TAKES_VALUE.has(name) ? (left.shift() ?? "") : "",
+        value: TAKES_VALUE.has(name) ? (left.pop() ?? "") : "",
         written: word,
       });
-    } else if (word.startsWith("-") && word !== "-") options.push(...readLetters(word, left));
+    } else if (word.startsWith("-") && word !== "-") readLetters(word, left, options);
     else options.push({ name: "url", value: word, written: word });
   }
   return { options };
 }
 
-/** As in `-sSXPOST`: the rest of the word, or else the next one, is the value. */
-function readLetters(word: string, left: string[]): Option[] {
-  const options: Option[] = [];
+/** As in `-sSXPOST`: the rest of the word, or else the next one of those left, is the value. */
+function readLetters(word: string, left: string[], options: Option[]): void {
   for (let at = 1; at < word.length; at += 1) {
     const letter = word.charAt(at);
     const name = LETTERS[letter] ?? letter;
     const written = `-${letter}`;
     if (TAKES_VALUE.has(name)) {
       const rest = word.slice(at + 1);
-      return [...options, { name, value: rest === "" ? (left.shift() ?? "") : rest, written }];
+      options.push({ name, value: rest === "" ? (left.pop() ?? "") : rest, written });
+      return;
     }
     options.push({ name, value: "", written });
   }
-  return options;
 }
