@@ -11,7 +11,10 @@ import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
 
 /** What a shell hands to the program. */
 const argumentsOf = (command: string): string[] =>
-  execFileSync("bash", ["-c", command.replace(/^curl/, "printf '%s\\0'")], { encoding: "utf8" })
+  execFileSync("bash", ["-c", command.replace(/^curl/, "printf '%s\\0'")], {
+    encoding: "utf8",
+    env: { LC_ALL: "C.UTF-8" },
+  })
     .split("\0")
     .slice(0, -1);
 
@@ -30,6 +33,20 @@ describe("the cURL command of a request", () => {
       "--data-raw",
       body,
     ]);
+  });
+
+  it("has no character that a terminal obeys, or that hides what a shell runs", () => {
+    const body = "it's \\ a\u0003\u001b[201~\nrm -rf /\u0015\t\u009b\u202e\u{e0041}";
+    const request = { url: "http://a.test/", method: "POST", headers: [], body };
+    const command = curlOf(request);
+    expect(command).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+    expect(argumentsOf(command).at(-1)).toBe(body);
+  });
+
+  it("asks for one URL, also with brackets and braces", () => {
+    const url = "http://[::1]/?id[]=1&all={a,b}[1-9]";
+    const command = curlOf({ url, method: "GET", headers: [], body: null });
+    expect(argumentsOf(command)).toEqual(["--globoff", url]);
   });
 
   it("leaves out what cURL makes itself, and keeps a header without a value", () => {

@@ -16,12 +16,31 @@ export function curlOf({ url, method, headers, body }: NonNullable<Result["reque
   const isHead = method === "HEAD";
   const sent = headers.filter(({ key }) => !FRAMING.includes(key.toLowerCase()));
   const parts = [
-    ["curl", ...(isHead ? ["--head"] : []), quote(plain(url))].join(" "),
+    ["curl", ...optionsOf(url, isHead), quoted(plain(url))].join(" "),
     ...(isHead || (method === "GET" && body === null) ? [] : [`--request ${quote(method)}`]),
-    ...sent.map(({ key, value }) => `--header ${quote(plain(headerOf(key, value)))}`),
-    ...(body === null ? [] : [`--data-raw ${quote(plain(body))}`]),
+    ...sent.map(({ key, value }) => `--header ${quoted(plain(headerOf(key, value)))}`),
+    ...(body === null ? [] : [`--data-raw ${quoted(plain(body))}`]),
   ];
   return parts.join(" \\\n  ");
+}
+
+/** cURL takes brackets and braces in a URL for a list of URLs. */
+const optionsOf = (url: string, isHead: boolean): string[] => [
+  ...(isHead ? ["--head"] : []),
+  ...(/[[\]{}]/.test(url) ? ["--globoff"] : []),
+];
+
+/** Terminals obey control characters that are pasted, also within quotes; others hide text. */
+const UNSEEN = /[^\P{Cc}\n]|\p{Cf}/gu;
+
+const quoted = (text: string): string =>
+  text.search(UNSEEN) === -1
+    ? quote(text)
+    : `$'${text.replaceAll(/[\\']/g, "\\$&").replaceAll(UNSEEN, escaped)}'`;
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0)?.toString(16) ?? "";
+  return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
 }
 
 /** cURL leaves out a header that ends with a colon, and sends one that ends with a semicolon. */
