@@ -1,7 +1,7 @@
 // Signing in to the pages and out again, in a real browser.
 import { expect, it } from "vitest";
 import { openPage, startBrowser } from "../support/browser.ts";
-import { startSonde } from "../support/process.ts";
+import { runSonde, startSonde } from "../support/process.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
 
@@ -36,5 +36,43 @@ it(
     expect(again.status).toBe(401);
     expect(faults).toEqual([]);
     expect(requested.filter((url) => !url.startsWith(api))).toEqual([]);
+  },
+);
+
+it(
+  "who signs in next sees nothing of the reader before, and no link signs in with a key",
+  { timeout: 120_000 },
+  async () => {
+    await using sonde = startSonde(["serve"], { env: { SONDE_BOOTSTRAP_KEY: KEY } });
+    await sonde.ready();
+    const api = await sonde.api();
+    const made = await fetch(`${api}/api/2/auth/`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        meta: { name: "Secret shop", domain: "shop.test" },
+        settings: { auth_type: "OAUTH2" },
+      }),
+    });
+    expect(made.status).toBe(201);
+    const env = { SONDE_DATA_DIR: sonde.dataDir };
+    const { stdout } = await runSonde(["keys", "create", "--owner", "bob"], { env });
+    const { api_key } = JSON.parse(stdout) as { readonly api_key: string };
+    await using browser = await startBrowser();
+    const { page, faults } = await openPage(browser);
+    const signIn = async (key: string) => {
+      await page.getByLabel("API key").fill(key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+    };
+
+    await page.goto(`${api}/settings#${KEY}`);
+    await page.getByText("This link was used, is not whole, or is older").waitFor();
+    expect(page.url()).toBe(`${api}/settings`);
+    await signIn(KEY);
+    await page.getByText("Secret shop").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signIn(api_key);
+    await page.getByText("No authentication settings yet").waitFor();
+    expect(faults).toEqual([]);
   },
 );

@@ -4,6 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import { Logo } from "../parts/logo.tsx";
 import { signIn } from "../session.ts";
 
+const LINK_FAULT =
+  "This link was used, is not whole, or is older than an hour. Sign in with a key instead.";
+
+const isCode = (text: string): boolean => /^[\w-]{43}$/.test(text);
+
 export function SignIn() {
   const [key, setKey] = useState("");
   const [fault, setFault] = useState<string>();
@@ -24,7 +29,9 @@ export function SignIn() {
     const code = location.hash.slice(1);
     if (code === "") return;
     history.replaceState(null, "", location.pathname);
-    void attempt(code, "This link was used, or is older than an hour. Sign in with a key instead.");
+    // Not a key: its owner's link would have others write their secrets as that owner.
+    if (isCode(code)) void attempt(code, LINK_FAULT);
+    else setFault(LINK_FAULT);
   }, []);
   const submit = (event: Event): void => {
     event.preventDefault();
