@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { ApiError, onSignedOut, send } from "./api.ts";
+import { queries } from "./queries.ts";
 
 export interface SignedIn {
   readonly key_id: string;
@@ -13,9 +14,13 @@ export interface SignedIn {
 /** Undefined until it is known; null: nobody. */
 export const session = signal<SignedIn | null | undefined>(undefined);
 
-onSignedOut(() => {
+/** Whoever signs in next must not see what was read. */
+function forget(): void {
+  queries.clear();
   session.value = null;
-});
+}
+
+onSignedOut(forget);
 
 /** Rejects where Sonde does not answer. */
 export async function readSession(): Promise<void> {
@@ -36,7 +41,7 @@ export async function signIn(credential: string): Promise<void> {
 
 export async function signOut(): Promise<void> {
   await send("DELETE", "session/");
-  session.value = null;
+  forget();
 }
 
 const LEVELS: readonly AccessLevel[] = ["VIEWER", "EDITOR", "OWNER"];
