@@ -52,7 +52,12 @@ async function overviewOfSome(
     );
     const { counts = [], buckets = new Map<number, number>() } = hours.get(id) ?? {};
     return {
-      ...{ id, name, tags, method, domain, owner },
+      id,
+      name,
+      tags,
+      method,
+      domain,
+      owner,
       locations: [...new Set(seen.map(({ location_id }) => location_id))].toSorted(),
       state: state
         ? {

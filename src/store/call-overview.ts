@@ -81,7 +81,9 @@ async function readCalls(database: Database, reader: Actor, page: Page): Promise
     .orderBy("id")
     .execute();
   return rows.map(({ id, name, tags, method, domain, owner, owner_org, ...flags }) => ({
-    ...{ id, owner, owner_org },
+    id,
+    owner,
+    owner_org,
     name: name ?? "",
     tags: JSON.parse(tags ?? "[]") as string[],
     method: method ?? "",
