@@ -40,10 +40,12 @@ export function createFeed(options: FeedOptions) {
     /** Returns what leaves again. */
     async enter(): Promise<() => void> {
       listeners += 1;
+      const opening = (opened ??= open());
       try {
-        await (opened ??= open());
+        await opening;
       } catch (error) {
-        opened = undefined;
+        // Another listener may have begun anew.
+        if (opened === opening) opened = undefined;
         leave();
         throw error;
       }
