@@ -1,8 +1,10 @@
 // Reads of the interface, shared and kept fresh by query-core.
 import { QueryClient, QueryObserver } from "@tanstack/query-core";
 import type { QueryObserverOptions, QueryObserverResult } from "@tanstack/query-core";
+import { effect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, send } from "./api.ts";
+import { session } from "./session.ts";
 
 const FRESH_MS = 30_000;
 
@@ -14,6 +16,13 @@ export const queries = new QueryClient({
         failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
     },
   },
+});
+
+// It reads again what is stale when the page comes back into view, and goes on with what failed then.
+queries.mount();
+
+effect(() => {
+  if (session.value === null) queries.clear(); // the next reader may see other things
 });
 
 /** Keys are paths in steps, so that a prefix names everything below: `["calls", id, "results"]`. */
