@@ -47,6 +47,8 @@ function subscribe<T>(listeners: Set<T>, listener: T): () => void {
 
 let source: EventSource | undefined;
 let lastId = "";
+/** Whether there was a stream before, of whoever is signed in. */
+let wasOpen = false;
 let retry: ReturnType<typeof setTimeout> | undefined;
 
 /** Listens for as long as somebody is signed in and the page is in view. */
@@ -56,7 +58,7 @@ export function startEvents(): void {
     isInView.value = !document.hidden;
   });
   effect(() => {
-    if (session.value === null) lastId = "";
+    if (session.value === null) [lastId, wasOpen] = ["", false];
     if (session.value && isInView.value) open();
     else close();
   });
@@ -74,8 +76,12 @@ function open(): void {
   const opened = new EventSource(urlOf(withQuery("events/", { last_event_id: lastId })));
   source = opened;
   liveState.value = "reconnecting";
+  const isResumed = lastId !== "";
   opened.addEventListener("open", () => {
     liveState.value = "live";
+    // Nothing was heard on the stream before, so that there was no place to go on from.
+    if (wasOpen && !isResumed) readEverythingAgain();
+    wasOpen = true;
   });
   opened.addEventListener("error", () => {
     liveState.value = "reconnecting";
@@ -89,10 +95,12 @@ function open(): void {
   };
   opened.addEventListener("result", hear);
   opened.addEventListener("workflow_result", hear);
-  opened.addEventListener("gap", () => {
-    void queries.invalidateQueries();
-    for (const listener of gapListeners) listener();
-  });
+  opened.addEventListener("gap", readEverythingAgain);
+}
+
+function readEverythingAgain(): void {
+  void queries.invalidateQueries();
+  for (const listener of gapListeners) listener();
 }
 
 /** Ids of the calls, workflows and runs of which something was recorded. */
