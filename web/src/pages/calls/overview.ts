@@ -85,6 +85,8 @@ export function useCalls(): void {
     const patching = setInterval(() => {
       if (heard.size === 0 || !calls.peek()) return;
       const isNew = patch(heard);
+      // What is read may be older than what was heard meanwhile.
+      if (isReading.peek()) return;
       heard = new Map();
       if (isNew)
         unknown ??= setTimeout(() => {
@@ -93,7 +95,10 @@ export function useCalls(): void {
         }, NEW_CALL_AFTER_MS);
     }, PATCH_EVERY_MS);
     const endings = [
-      onResult((event) => event.call_id !== null && heard.set(event.call_id, event)),
+      onResult((event) => {
+        const { call_id, time } = event;
+        if (call_id !== null && time >= (heard.get(call_id)?.time ?? "")) heard.set(call_id, event);
+      }),
       onGap(() => void readCalls()),
     ];
     return () => {
@@ -115,5 +120,5 @@ function patch(heard: ReadonlyMap<string, RecordedEvent>): boolean {
     known += 1;
     return event.time < (call.state?.time ?? "") ? call : { ...call, state: event };
   });
-  return known < heard.size && !isReading.peek();
+  return known < heard.size;
 }
