@@ -9,7 +9,7 @@ import { Empty } from "../../parts/notice.tsx";
 import { formatMs } from "../../parts/number.ts";
 import { PHASE_NAMES, PHASE_ORDER } from "../../parts/phases.ts";
 import type { Series } from "./reads.ts";
-import { alignTo } from "./sample.ts";
+import { alignTo, MOST_LINES } from "./sample.ts";
 import type { Sample } from "./sample.ts";
 import { MEASURES } from "./view.ts";
 import type { View } from "./view.ts";
@@ -29,9 +29,6 @@ const EVERY: Readonly<Record<View["grain"], string>> = {
   MONTH: "Each point is a month (UTC)",
   YEAR: "Each point is a year (UTC)",
 };
-
-/** More would not be told apart: choose a location instead. */
-const MOST_LINES = 5;
 
 export function LatencyChart({ view, series: { all, each }, places, onZoom }: ChartsProps) {
   const times = all.map(({ time }) => time);

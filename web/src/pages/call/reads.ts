@@ -4,7 +4,7 @@ import type { ResultCode } from "../../../../src/model/result.ts";
 import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import { useQuery, useRead } from "../../queries.ts";
-import { sampleOfResult, sampleOfStat, withMissed, withTimesOf } from "./sample.ts";
+import { MOST_LINES, sampleOfResult, sampleOfStat, withMissed, withTimesOf } from "./sample.ts";
 import type { ListedResult, Sample, StatEntry } from "./sample.ts";
 import { kindOf, periodsIn } from "./view.ts";
 import type { View } from "./view.ts";
@@ -61,7 +61,7 @@ export const useLatest = (id: string) =>
 export interface Series {
   /** At the chosen location, or at all together. */
   readonly all: readonly Sample[];
-  /** By location, where there are several and none is chosen. */
+  /** By location, where there are several and none is chosen; empty where these are too many. */
   readonly each: readonly { readonly location: string; readonly samples: readonly Sample[] }[];
 }
 
@@ -95,11 +95,12 @@ async function readPeriods(
   const samplesOf = (stats: readonly StatEntry[]): Sample[] =>
     stats.map((entry) => sampleOfStat(entry, measure));
   const apart = location === undefined && locations.length > 1 ? locations : [];
+  const shown = apart.length > MOST_LINES ? [] : apart;
   const [every, missed, timed, each] = await Promise.all([
     read("ALL", location).then(samplesOf),
     read("MISSED", location),
     type === "ALL" ? undefined : read(type, location).then(samplesOf),
-    Promise.all(apart.map(async (one) => samplesOf(await read(type, one)))),
+    Promise.all(shown.map(async (one) => samplesOf(await read(type, one)))),
   ]);
   return {
     all: withMissed(timed ? withTimesOf(every, timed) : every, missed),

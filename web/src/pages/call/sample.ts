@@ -4,6 +4,9 @@ import type { AdvancedStat, Stat } from "../../../../src/model/stat.ts";
 import type { Phase } from "../../../../src/model/summary.ts";
 import type { Measure } from "./view.ts";
 
+/** More would not be told apart: choose a location instead. */
+export const MOST_LINES = 5;
+
 /** A period in a list of statistics. */
 export type StatEntry = Stat & { readonly adv_stat: AdvancedStat | null };
 
