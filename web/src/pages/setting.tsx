@@ -1,8 +1,10 @@
 // One Authentication Setting: its form for its owner, what it is for others.
 import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../src/model/auth-setting.ts";
 import type { Call } from "../../../src/model/call.ts";
 import type { Token } from "../../../src/model/token.ts";
+import { pathOf } from "../address.ts";
 import type { List } from "../api.ts";
 import { announce } from "../parts/announcement.tsx";
 import { DeleteButton } from "../parts/delete-button.tsx";
@@ -25,7 +27,7 @@ function NewSetting() {
   const saved = async ({ id, meta }: ShownAuthSetting): Promise<void> => {
     await invalidate(["settings"]);
     announce(`Created the setting "${meta.name}"`);
-    route(new URL(`settings/${id}`, document.baseURI).pathname, true);
+    route(pathOf(`settings/${id}`), true);
   };
   return (
     <>
@@ -45,17 +47,19 @@ function StoredSetting({ id }: { readonly id: string }) {
     `auth/${encodeURIComponent(id)}/`,
   );
   const { route } = useLocation();
+  const [saves, setSaves] = useState(0);
   if (!data)
     return error ? <Fault error={error} retry={refetch} /> : <Loading what="the setting" />;
   const { meta } = data;
   const isWritable = has("EDITOR") && isMine(meta);
   const deleted = async (): Promise<void> => {
-    route(new URL("settings", document.baseURI).pathname, true);
+    route(pathOf("settings"), true);
     await invalidate(["settings"]);
   };
   const saved = async (): Promise<void> => {
     announce("Saved");
     await invalidate(["settings"], ["tokens"]);
+    setSaves(saves + 1);
   };
   return (
     <>
@@ -76,7 +80,7 @@ function StoredSetting({ id }: { readonly id: string }) {
       )}
       <UsesOf id={id} />
       {isWritable ? (
-        <SettingForm key={meta.last_update} stored={data} onSaved={saved} />
+        <SettingForm key={saves} stored={data} onSaved={saved} />
       ) : (
         <SettingFacts setting={data} />
       )}
