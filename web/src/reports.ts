@@ -46,7 +46,7 @@ export type MeasureName = keyof typeof MEASURES;
 export const MEASURE_NAMES = Object.keys(MEASURES) as readonly MeasureName[];
 
 /** Null: nothing is measured. */
-export function measureOf({ stat, adv_stat }: ReportEntry, name: MeasureName): number | null {
+function measureOf({ stat, adv_stat }: ReportEntry, name: MeasureName): number | null {
   if (name === "avg_latency") return stat?.avg_latency ?? null;
   return adv_stat?.[name] ?? null;
 }

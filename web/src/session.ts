@@ -1,18 +1,12 @@
 // Who is signed in.
 import { signal } from "@preact/signals";
-import type { AccessLevel } from "../../src/model/access.ts";
+import { hasLevel } from "../../src/model/access.ts";
+import type { AccessLevel, Principal } from "../../src/model/access.ts";
 import { ApiError, onSignedOut, send } from "./api.ts";
 import { queries } from "./queries.ts";
 
-export interface SignedIn {
-  readonly key_id: string;
-  readonly owner: string;
-  readonly org: string | null;
-  readonly access_level: AccessLevel;
-}
-
 /** Undefined until it is known; null: nobody. */
-export const session = signal<SignedIn | null | undefined>(undefined);
+export const session = signal<Principal | null | undefined>(undefined);
 
 /** Whoever signs in next must not see what was read. */
 function forget(): void {
@@ -25,7 +19,7 @@ onSignedOut(forget);
 /** Rejects where Sonde does not answer. */
 export async function readSession(): Promise<void> {
   try {
-    session.value = await send<SignedIn>("GET", "session/");
+    session.value = await send<Principal>("GET", "session/");
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.status === 401)) throw cause;
     session.value = null;
@@ -34,7 +28,7 @@ export async function readSession(): Promise<void> {
 
 /** With a key, or with a code that works once. */
 export async function signIn(credential: string): Promise<void> {
-  session.value = await send<SignedIn>("POST", "session/", {
+  session.value = await send<Principal>("POST", "session/", {
     headers: { authorization: `Bearer ${credential}` },
   });
 }
@@ -44,12 +38,10 @@ export async function signOut(): Promise<void> {
   forget();
 }
 
-const LEVELS: readonly AccessLevel[] = ["VIEWER", "EDITOR", "OWNER"];
-
 /** Whether whoever is signed in has at least this level. */
 export const has = (level: AccessLevel): boolean =>
-  LEVELS.indexOf(session.value?.access_level ?? "VIEWER") >= LEVELS.indexOf(level);
+  session.value != null && hasLevel(session.value, level);
 
 /** Whether an object is of whoever is signed in. */
-export const isMine = (meta: { readonly owner: string; readonly org?: string | null }): boolean =>
+export const isMine = (meta: { readonly owner: string }): boolean =>
   session.value?.owner === meta.owner;

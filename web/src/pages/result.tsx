@@ -1,10 +1,10 @@
 // One result: where its time went, what was sent, what came back, and what to make of it.
-import type { ComponentChildren } from "preact";
 import type { Call } from "../../../src/model/call.ts";
 import type { Result as ResultDocument } from "../../../src/model/result.ts";
 import { withQuery } from "../api.ts";
 import type { List } from "../api.ts";
 import { nameOfLocation, useLocations } from "../locations.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { Fault, Loading } from "../parts/notice.tsx";
 import { formatMs } from "../parts/number.ts";
 import { rowsOfCall } from "../parts/outcome-rows.ts";
@@ -116,19 +116,6 @@ function Sureness({ result: { timing, meta } }: { readonly result: ResultDocumen
     </p>
   );
 }
-
-const Fact = ({
-  name,
-  children,
-}: {
-  readonly name: string;
-  readonly children: ComponentChildren;
-}) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 function Facts({ result: { meta } }: { readonly result: ResultDocument }) {
   const places = useLocations();

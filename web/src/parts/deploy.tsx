@@ -1,10 +1,10 @@
 // The deployments of a call or a workflow: where, how often, when next; to add, change and delete.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { nextRunOf, useDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
 import { inWords } from "../frequency.ts";
 import { nameOfLocation, useLocations } from "../locations.tsx";
-import { now } from "../now.ts";
+import { useNow } from "../now.ts";
 import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
 import { has, isMine } from "../session.ts";
@@ -122,16 +122,6 @@ const NextRun = ({ at, time }: { readonly at: number; readonly time: number }) =
     <Time at={new Date(at).toISOString()} /> <span class="muted">({formatAgo(at, time)})</span>
   </>
 );
-
-/** The time, again and again. */
-function useNow(everyMs: number): number {
-  const [time, setTime] = useState(now);
-  useEffect(() => {
-    const timer = setInterval(() => setTime(now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return time;
-}
 
 interface ActionsProps {
   readonly target: Target;

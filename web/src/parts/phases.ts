@@ -30,7 +30,7 @@ export interface Span {
   readonly ms: number;
 }
 
-export const nameOfPhase = (phase: Span["phase"]): string =>
+const nameOfPhase = (phase: Span["phase"]): string =>
   phase === UNFINISHED ? "Not completed" : PHASE_NAMES[phase].name;
 
 /** What was reached of one exchange, each phase after the one before it. */

@@ -2,6 +2,7 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
+import { pathOf } from "../../address.ts";
 import { sendVersioned } from "../../api.ts";
 import type { Versioned } from "../../api.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
@@ -16,8 +17,6 @@ import { CallEditor } from "./call-editor.tsx";
 import type { SavedCall } from "./call-editor.tsx";
 import { copyOf, draftOf, NEW_DRAFT } from "./call-draft.ts";
 
-const pathTo = (page: string): string => new URL(page, document.baseURI).pathname;
-
 /** The call that was made to be run: its page runs it when it opens. */
 let runsOnArrival: string | undefined;
 
@@ -30,7 +29,7 @@ export function NewCall() {
   if (!has("EDITOR")) return <ReadsOnly title={title} />;
   const saved = ({ object, isToRun }: SavedCall): void => {
     if (isToRun) runsOnArrival = object.id;
-    route(pathTo(isToRun ? `calls/${object.id}/edit` : `calls/${object.id}`), isToRun);
+    route(pathOf(isToRun ? `calls/${object.id}/edit` : `calls/${object.id}`), isToRun);
   };
   return (
     <>
@@ -62,7 +61,7 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
   const { object: call, version } = read;
   if (!isMine(call.meta)) return <NotMine call={call} />;
   const saved = ({ isToRun, ...now }: SavedCall): void => {
-    if (!isToRun) return route(pathTo(`calls/${id}`));
+    if (!isToRun) return route(pathOf(`calls/${id}`));
     setRead(now);
     setRuns((runs ?? 0) + 1);
   };
@@ -81,7 +80,7 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
           path={`calls/${id}/`}
           consequence="Its deployments go with it, and it leaves its workflows and reports. Its results are no longer shown."
           onDeleted={async () => {
-            route(pathTo("calls"));
+            route(pathOf("calls"));
             await invalidate(["calls"]);
           }}
         />

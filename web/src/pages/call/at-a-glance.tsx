@@ -3,6 +3,7 @@ import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
 import { shortTime } from "../../parts/chart-time.ts";
+import { Fact } from "../../parts/fact.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { PHASE_NAMES } from "../../parts/phases.ts";
 import { Time } from "../../parts/time.tsx";
@@ -113,13 +114,6 @@ function historyText(days: number | undefined): string {
   if (days === undefined) return "";
   return days > 3 ? `No clear change in ${days} days.` : "There is no history to compare with yet.";
 }
-
-const Fact = ({ name, children }: { readonly name: string; readonly children: string }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 /** By the medians of the calls that passed at each location. */
 function whereText(spread: HistogramAnswer | undefined, places: readonly Place[]): string {

@@ -55,5 +55,5 @@ export const Controls = ({ view, places, onChange }: ControlsProps) => (
   </section>
 );
 
-export const rangeText = ([from, to]: Range): string =>
+const rangeText = ([from, to]: Range): string =>
   `${formatTime(from).slice(0, 16)} to ${formatTime(to)}`;

@@ -1,8 +1,9 @@
 // The calls: how each is now, and how its day was.
 import { useLocation } from "preact-iso";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { pathOf } from "../../address.ts";
 import { useLocations } from "../../locations.tsx";
-import { now } from "../../now.ts";
+import { useNow } from "../../now.ts";
 import { Empty, Fault } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -61,16 +62,6 @@ const NARROW = matchMedia("(max-width: 60rem)");
 const [ROW, NARROW_ROW] = [56, 104];
 const AGO_EVERY_MS = 5000;
 
-/** Changes every few seconds. */
-function useNow(): number {
-  const [at, setAt] = useState(now);
-  useEffect(() => {
-    const timer = setInterval(() => setAt(now()), AGO_EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
-  return at;
-}
-
 function useRowHeight(): number {
   const [isNarrow, setNarrow] = useState(NARROW.matches);
   useEffect(() => {
@@ -99,13 +90,13 @@ function Table({ known = [] }: { readonly known: readonly CallOverview[] | undef
         kind="calls"
         rows={rows}
         keyOf={({ id }) => id}
-        columns={columnsAt(useNow(), useLocations())}
+        columns={columnsAt(useNow(AGO_EVERY_MS), useLocations())}
         rowHeight={useRowHeight()}
         sorting={selection.sorting}
         onSort={(id) =>
           choose({ sorting: { column: id, descending: id === column && !descending } })
         }
-        onOpen={({ id }) => route(new URL(`calls/${id}`, document.baseURI).pathname)}
+        onOpen={({ id }) => route(pathOf(`calls/${id}`))}
       />
     </>
   );

@@ -1,6 +1,6 @@
 // An Authentication Setting for those who may only read it.
-import type { ComponentChildren } from "preact";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import { Fact } from "../../parts/fact.tsx";
 import { isMine } from "../../session.ts";
 import { AUTH_TYPES, SWITCHES, TEXTS } from "./auth-types.ts";
 import { sharedWith } from "../settings.tsx";
@@ -50,18 +50,5 @@ const namesOf = (variables: object): string =>
   Object.keys(variables)
     .map((name) => `{{${name}}}`)
     .join(", ") || "–";
-
-const Fact = ({
-  name,
-  children,
-}: {
-  readonly name: string;
-  readonly children: ComponentChildren;
-}) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 const Hidden = () => <span class="muted">hidden</span>;

@@ -22,7 +22,7 @@ export interface TokenState {
 const RENEWED = ["client_credentials", "refresh_token", "password"];
 
 /** Whether Sonde obtains and renews it: as in `src/model/token-renewal.ts`. */
-export function isRenewed(
+function isRenewed(
   { meta, token }: Pick<ShownToken, "meta" | "token">,
   setting: ShownAuthSetting | undefined,
 ): boolean {

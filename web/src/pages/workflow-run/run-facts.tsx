@@ -1,8 +1,8 @@
 // When, where and by whom a run was made.
-import type { ComponentChildren } from "preact";
 import type { Deployment } from "../../../../src/model/deployment.ts";
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { Fact } from "../../parts/fact.tsx";
 import { formatMs } from "../../parts/number.ts";
 import { Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
@@ -35,19 +35,6 @@ export function RunFacts({ run: { meta, counts } }: { readonly run: WorkflowResu
     </section>
   );
 }
-
-const Fact = ({
-  name,
-  children,
-}: {
-  readonly name: string;
-  readonly children: ComponentChildren;
-}) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 /** Only its owner reads a deployment, and only while there is one. */
 function Schedule({ deploymentId }: { readonly deploymentId: string }) {

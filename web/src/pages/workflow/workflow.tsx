@@ -1,6 +1,7 @@
 // A workflow: its calls in order, its settings, and its runs. Its owner changes it here.
 import { useLocation } from "preact-iso";
 import type { Workflow as StoredWorkflow } from "../../../../src/model/workflow.ts";
+import { pathOf } from "../../address.ts";
 import { sendVersioned } from "../../api.ts";
 import type { Versioned } from "../../api.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
@@ -16,8 +17,6 @@ import { Reading } from "./reading.tsx";
 import { Runs } from "./runs.tsx";
 
 const ABOVE = { to: "workflows", name: "Workflows" };
-
-const pathOf = (page: string): string => new URL(page, document.baseURI).pathname;
 
 export function NewWorkflow() {
   const { route } = useLocation();
