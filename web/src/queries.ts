@@ -18,7 +18,7 @@ export const queries = new QueryClient({
   },
 });
 
-// It reads again what is stale when the page comes back into view, and goes on with what failed then.
+// Reads again what is stale when the page is back in view, and goes on with what waited for that.
 queries.mount();
 
 effect(() => {
