@@ -8,12 +8,12 @@ import { SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
 
 const Calls = lazy(() => import("./pages/calls/calls.tsx").then((page) => page.Calls));
-const Call = lazy(() => import("./pages/call.tsx").then((page) => page.Call));
-const Result = lazy(() => import("./pages/result.tsx").then((page) => page.Result));
-const Settings = lazy(() => import("./pages/settings.tsx").then((page) => page.Settings));
-const Setting = lazy(() => import("./pages/setting.tsx").then((page) => page.Setting));
-const Tokens = lazy(() => import("./pages/tokens.tsx").then((page) => page.Tokens));
-const Environment = lazy(() => import("./pages/environment.tsx").then((page) => page.Environment));
+const Call = lazy(() => import("./pages/call/call.tsx").then((page) => page.Call));
+const Result = lazy(() => import("./pages/result/result.tsx").then((page) => page.Result));
+const Settings = lazy(() => import("./pages/settings/settings.tsx").then((page) => page.Settings));
+const Setting = lazy(() => import("./pages/settings/setting.tsx").then((page) => page.Setting));
+const Tokens = lazy(() => import("./pages/tokens/tokens.tsx").then((page) => page.Tokens));
+const Environment = lazy(() => import("./pages/environment/environment.tsx").then((page) => page.Environment));
 const Insights = lazy(() => import("./pages/insights/insights.tsx").then((page) => page.Insights));
 const Insight = lazy(() => import("./pages/insight/insight.tsx").then((page) => page.Insight));
 const Reports = lazy(() => import("./pages/reports/reports.tsx").then((page) => page.Reports));

@@ -1,22 +1,22 @@
 // One result: where its time went, what was sent, what came back, and what to make of it.
-import type { Call } from "../../../src/model/call.ts";
-import type { Result as ResultDocument } from "../../../src/model/result.ts";
-import { withQuery } from "../api.ts";
-import type { List } from "../api.ts";
-import { nameOfLocation, useLocations } from "../locations.tsx";
-import { Fact } from "../parts/fact.tsx";
-import { Fault, Loading } from "../parts/notice.tsx";
-import { formatMs } from "../parts/number.ts";
-import { rowsOfCall } from "../parts/outcome-rows.ts";
-import { PageHead } from "../parts/page-head.tsx";
-import { State, toneOf } from "../parts/state.tsx";
-import { Time } from "../parts/time.tsx";
-import { Waterfall } from "../parts/waterfall.tsx";
-import { useRead } from "../queries.ts";
-import "../styles/call.css";
-import { CertificateCard, RequestCard, ResponseCard } from "./result/exchange.tsx";
-import { adviceFor, OUTCOMES } from "./result/outcomes.ts";
-import { latenessOf, sureText } from "./result/words.ts";
+import type { Call } from "../../../../src/model/call.ts";
+import type { Result as ResultDocument } from "../../../../src/model/result.ts";
+import { withQuery } from "../../api.ts";
+import type { List } from "../../api.ts";
+import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { Fact } from "../../parts/fact.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { formatMs } from "../../parts/number.ts";
+import { rowsOfCall } from "../../parts/outcome-rows.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { State, toneOf } from "../../parts/state.tsx";
+import { Time } from "../../parts/time.tsx";
+import { Waterfall } from "../../parts/waterfall.tsx";
+import { useRead } from "../../queries.ts";
+import "../../styles/call.css";
+import { CertificateCard, RequestCard, ResponseCard } from "./exchange.tsx";
+import { adviceFor, OUTCOMES } from "./outcomes.ts";
+import { latenessOf, sureText } from "./words.ts";
 
 /** Until the run has ended. */
 const POLL_MS = 1000;

@@ -1,15 +1,15 @@
 // The Authentication Settings.
-import type { ShownAuthSetting } from "../../../src/model/auth-setting.ts";
-import type { Token } from "../../../src/model/token.ts";
-import type { List } from "../api.ts";
-import { useList } from "../lists.ts";
-import { MoreButton } from "../parts/more-button.tsx";
-import { Empty, Fault, Loading } from "../parts/notice.tsx";
-import { formatCount } from "../parts/number.ts";
-import { PageHead } from "../parts/page-head.tsx";
-import { useRead } from "../queries.ts";
-import { has, isMine } from "../session.ts";
-import { AUTH_TYPES } from "./settings/auth-types.ts";
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { Token } from "../../../../src/model/token.ts";
+import type { List } from "../../api.ts";
+import { useList } from "../../lists.ts";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { formatCount } from "../../parts/number.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { useRead } from "../../queries.ts";
+import { has, isMine } from "../../session.ts";
+import { AUTH_TYPES } from "./auth-types.ts";
 
 export function Settings() {
   const list = useList<ShownAuthSetting>(["settings"], "auth/");

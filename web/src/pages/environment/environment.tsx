@@ -1,20 +1,20 @@
 // Environment variables: workspaces, and the values of one of them. Values are never shown.
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
-import { useList } from "../lists.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
-import { DeleteButton } from "../parts/delete-button.tsx";
-import { MoreButton } from "../parts/more-button.tsx";
-import { Empty, Fault, Loading } from "../parts/notice.tsx";
-import { formatCount } from "../parts/number.ts";
-import { PageHead } from "../parts/page-head.tsx";
-import { Time } from "../parts/time.tsx";
-import { invalidate } from "../queries.ts";
-import { has, session } from "../session.ts";
-import "../styles/environment.css";
-import { VariableForm } from "./environment/variable-form.tsx";
-import { pathOf } from "./environment/variable.ts";
-import type { ShownVariable } from "./environment/variable.ts";
+import { useList } from "../../lists.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { DeleteButton } from "../../parts/delete-button.tsx";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { formatCount } from "../../parts/number.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Time } from "../../parts/time.tsx";
+import { invalidate } from "../../queries.ts";
+import { has, session } from "../../session.ts";
+import "../../styles/environment.css";
+import { VariableForm } from "./variable-form.tsx";
+import { pathOf } from "./variable.ts";
+import type { ShownVariable } from "./variable.ts";
 
 /** Runs look here where they name no workspace, or where theirs has no such variable. */
 const GLOBAL = "global";

@@ -1,20 +1,20 @@
 // One Authentication Setting: its form for its owner, what it is for others.
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
-import type { ShownAuthSetting } from "../../../src/model/auth-setting.ts";
-import type { Call } from "../../../src/model/call.ts";
-import type { Token } from "../../../src/model/token.ts";
-import { pathOf } from "../address.ts";
-import type { List } from "../api.ts";
-import { announce } from "../parts/announcement.tsx";
-import { DeleteButton } from "../parts/delete-button.tsx";
-import { Fault, Loading } from "../parts/notice.tsx";
-import { PageHead } from "../parts/page-head.tsx";
-import { invalidate, useRead } from "../queries.ts";
-import { has, isMine } from "../session.ts";
-import "../styles/settings.css";
-import { SettingFacts } from "./settings/setting-facts.tsx";
-import { SettingForm } from "./settings/setting-form.tsx";
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { Call } from "../../../../src/model/call.ts";
+import type { Token } from "../../../../src/model/token.ts";
+import { pathOf } from "../../address.ts";
+import type { List } from "../../api.ts";
+import { announce } from "../../parts/announcement.tsx";
+import { DeleteButton } from "../../parts/delete-button.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { invalidate, useRead } from "../../queries.ts";
+import { has, isMine } from "../../session.ts";
+import "../../styles/settings.css";
+import { SettingFacts } from "./setting-facts.tsx";
+import { SettingForm } from "./setting-form.tsx";
 
 const ABOVE = { to: "settings", name: "Authentication" };
 

@@ -1,23 +1,23 @@
 // The tokens of whoever is signed in.
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
-import type { ShownAuthSetting } from "../../../src/model/auth-setting.ts";
-import type { List } from "../api.ts";
-import { useList } from "../lists.ts";
-import { now } from "../now.ts";
-import { DeleteButton } from "../parts/delete-button.tsx";
-import { MoreButton } from "../parts/more-button.tsx";
-import { Empty, Fault, Loading } from "../parts/notice.tsx";
-import { PageHead } from "../parts/page-head.tsx";
-import { State } from "../parts/state.tsx";
-import { Time } from "../parts/time.tsx";
-import { invalidate, useRead } from "../queries.ts";
-import { has } from "../session.ts";
-import "../styles/settings.css";
-import { AUTH_TYPES } from "./settings/auth-types.ts";
-import { TokenForm } from "./tokens/token-form.tsx";
-import { stateOf } from "./tokens/token-state.ts";
-import type { ShownToken } from "./tokens/token-state.ts";
+import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { List } from "../../api.ts";
+import { useList } from "../../lists.ts";
+import { now } from "../../now.ts";
+import { DeleteButton } from "../../parts/delete-button.tsx";
+import { MoreButton } from "../../parts/more-button.tsx";
+import { Empty, Fault, Loading } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { State } from "../../parts/state.tsx";
+import { Time } from "../../parts/time.tsx";
+import { invalidate, useRead } from "../../queries.ts";
+import { has } from "../../session.ts";
+import "../../styles/settings.css";
+import { AUTH_TYPES } from "../settings/auth-types.ts";
+import { TokenForm } from "./token-form.tsx";
+import { stateOf } from "./token-state.ts";
+import type { ShownToken } from "./token-state.ts";
 
 /** A token renews itself within a minute of its creation. */
 const READ_EVERY_MS = 30_000;
