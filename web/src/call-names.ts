@@ -1,12 +1,9 @@
 // The calls that workflows run, by id.
 import type { Call } from "../../src/model/call.ts";
-import { ApiError, send, withQuery } from "./api.ts";
-import type { List } from "./api.ts";
+import { ApiError, send } from "./api.ts";
+import { readAll } from "./lists.ts";
 import { useQuery } from "./queries.ts";
 import { isMine, session } from "./session.ts";
-
-/** The interface's longest page. */
-const PAGE = 1000;
 
 /** Null: a call that the reader may not see. Undefined while they are read. */
 export type CallNames = ReadonlyMap<string, Call | null> | undefined;
@@ -36,15 +33,8 @@ export const useRunnableCalls = (enabled: boolean): readonly Call[] | undefined 
   }).data;
 
 async function readRunnable(signal: AbortSignal): Promise<readonly Call[]> {
-  const calls: Call[] = [];
-  let cursor: string | undefined;
-  do {
-    const path = withQuery("calls/", { limit: PAGE, cursor });
-    const { meta, results } = await send<List<Call>>("GET", path, { signal });
-    calls.push(...results.filter(mayRun));
-    cursor = meta.more ? meta.next_cursor : undefined;
-  } while (cursor !== undefined);
-  return calls.toSorted((a, b) => a.meta.name.localeCompare(b.meta.name));
+  const calls = await readAll<Call>("calls/", signal);
+  return calls.filter(mayRun).toSorted((a, b) => a.meta.name.localeCompare(b.meta.name));
 }
 
 const mayRun = ({ meta, access }: Call): boolean =>

@@ -56,3 +56,19 @@ export function useList<T>(
     refetch,
   };
 }
+
+/** The interface's longest page. */
+const LONGEST_PAGE = 1000;
+
+/** All that the interface lists at `path`, page after page. */
+export async function readAll<T>(path: string, signal: AbortSignal): Promise<readonly T[]> {
+  const all: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = withQuery(path, { limit: LONGEST_PAGE, cursor });
+    const { meta, results } = await send<List<T>>("GET", page, { signal });
+    all.push(...results);
+    cursor = meta.more ? meta.next_cursor : undefined;
+  } while (cursor !== undefined);
+  return all;
+}
