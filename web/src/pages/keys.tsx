@@ -3,10 +3,11 @@ import { useState } from "preact/hooks";
 import { ACCESS_LEVELS } from "../../../src/model/access.ts";
 import type { AccessLevel } from "../../../src/model/access.ts";
 import { send } from "../api.ts";
+import { useSending } from "../form.ts";
 import { useList } from "../lists.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { DeleteButton } from "../parts/delete-button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { Dialog, DialogButtons } from "../parts/dialog.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { Fault, Loading } from "../parts/notice.tsx";
@@ -131,38 +132,22 @@ interface IssueFormProps {
 
 function IssueForm({ onClose, onIssued }: IssueFormProps) {
   const [level, setLevel] = useState<AccessLevel>("VIEWER");
-  const [fault, setFault] = useState<Error | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const body = { access_level: level };
-      const { api_key } = await send<{ readonly api_key: string }>("POST", "api_keys/", { body });
-      onIssued(api_key);
-      await invalidate(["keys"]);
-    } catch (cause) {
-      setFault(cause as Error);
-      setBusy(false);
-    }
-  };
+  const { isBusy, submit, faultBeside } = useSending(async () => {
+    const body = { access_level: level };
+    const { api_key } = await send<{ readonly api_key: string }>("POST", "api_keys/", { body });
+    onIssued(api_key);
+    await invalidate(["keys"]);
+  });
   return (
-    <form class="stack" onSubmit={(event) => void submit(event)}>
+    <form class="stack" onSubmit={submit}>
       <SelectField
         label="Level"
         value={level}
         choices={ACCESS_LEVELS.map((value) => ({ value, name: MEANINGS[value] }))}
         onChange={setLevel}
       />
-      <Fault error={fault} />
-      <footer>
-        <button class="button" type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button class="button primary" type="submit" disabled={isBusy}>
-          Issue the key
-        </button>
-      </footer>
+      <Fault error={faultBeside()} />
+      <DialogButtons verb="Issue the key" isBusy={isBusy} onCancel={onClose} />
     </form>
   );
 }
