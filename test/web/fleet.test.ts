@@ -32,7 +32,9 @@ it(
     expect(page.url()).not.toContain("#");
     const second = await openPage(browser);
     await second.page.goto(link);
-    await second.page.getByText("This link was used, is not whole, or is older than an hour").waitFor();
+    await second.page
+      .getByText("This link was used, is not whole, or is older than an hour")
+      .waitFor();
     await second.page.context().close();
 
     await page.getByRole("link", { name: "Locations" }).click();
