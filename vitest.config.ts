@@ -6,8 +6,8 @@ import type { TestSpecification } from "vitest/node";
 // "embedded" needs no server: SQLite and the in-process bus. "contracts" runs the contract suites
 // again, on PostgreSQL and NATS: STORES and BUSES select the adapters. In both, files share
 // processes, since loading the program for each would take as long as its tests. "servers" starts
-// servers and child processes; each of its files has a process of its own. "faults" holds the
-// tests that take minutes, most of them of faults: `npm run test:faults`.
+// servers and child processes; each of its files has a process of its own. "speed" runs after them,
+// alone. "faults" holds the tests that take minutes, most of them of faults: `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
@@ -18,6 +18,7 @@ const shared = {
   maxWorkers: 4,
 };
 const LONG = "test/**/*.long.test.ts";
+const SPEED = "test/web/speed.test.ts";
 const ownProcess = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
@@ -82,10 +83,11 @@ export default defineConfig({
           name: "servers",
           globalSetup: ["test/support/servers.ts"],
           include: ownProcess,
-          exclude: [LONG],
+          exclude: [LONG, SPEED],
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },
+      { test: { ...shared, name: "speed", include: [SPEED] } },
       {
         test: {
           ...shared,

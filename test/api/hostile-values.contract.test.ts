@@ -29,7 +29,9 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     ["a number beyond all", "1e400"],
     ["a line break", "a%0d%0ab"],
   ])("no path fails on %s", async (_what, value) => {
-    for (const { path, methods, query = {} } of api.api.endpoints)
+    // A stream has no end.
+    const ending = api.api.endpoints.filter(({ lasting }) => !lasting);
+    for (const { path, methods, query = {} } of ending)
       for (const method of methods) {
         const body = method === "POST" || method === "PUT" ? { body: "{}" } : {};
         const paths = [

@@ -1,18 +1,12 @@
 // What holds for every page: accessible, its own size, its own requests, and nothing that users or
 // targets write runs.
-import { randomBytes } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Page } from "playwright-core";
 import { keepPicture } from "../support/browser.ts";
-import { openFolder } from "../support/data-folder.ts";
 import { BIDI, MARKER, MARKUP, SCRIPT_URL, unbroken } from "../support/hostile-text.ts";
-import { seedCalls } from "../support/many-calls.ts";
 import { demoPages, makeContent, PAGES, PLAIN } from "../support/pages-content.ts";
 import type { NamedPage } from "../support/pages-content.ts";
 import { findingsOf, startPages } from "../support/pages.ts";
-import { makeFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
@@ -164,38 +158,3 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     expect(total).toBeLessThan(150 * 1024);
   });
 });
-
-/** Notes when the first call is shown, since the navigation began. */
-const WATCH = `new MutationObserver((_, watch) => {
-  if (!document.querySelector(${JSON.stringify(A_CALL)})) return;
-  watch.disconnect();
-  requestAnimationFrame(() => (globalThis.shownAfter = performance.now()));
-}).observe(document, { childList: true, subtree: true })`;
-
-it(
-  "the first of 10,000 calls is shown within a second",
-  { timeout: 180_000 },
-  async ({ annotate }) => {
-    using folder = makeFolder();
-    const masterKey = randomBytes(32);
-    mkdirSync(folder.dataDir, { recursive: true });
-    writeFileSync(join(folder.dataDir, "master-key"), masterKey.toString("base64"));
-    const store = await openFolder(folder, masterKey);
-    await seedCalls(store, { count: 10_000, hours: 2, now: await store.now(), owner: "owner" });
-    await store.close();
-    await using many = await startPages({ env: { SONDE_DATA_DIR: folder.dataDir } });
-    const shown: number[] = [];
-    // The best of three; of more where other work kept the machine busy.
-    while (shown.length < 3 || (Math.min(...shown) >= 1000 && shown.length < 10)) {
-      const { page } = await many.open("/api/2/session/");
-      await page.addInitScript(WATCH);
-      await page.goto(many.api);
-      const after = (): Promise<number> => page.evaluate("globalThis.shownAfter ?? 0");
-      await expect.poll(after).toBeGreaterThan(0);
-      shown.push(await after());
-      await page.context().close();
-    }
-    await annotate(`after ${shown.map((ms) => ms.toFixed(0)).join(", ")} ms`);
-    expect(Math.min(...shown)).toBeLessThan(1000);
-  },
-);
