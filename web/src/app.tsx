@@ -13,7 +13,9 @@ const Result = lazy(() => import("./pages/result/result.tsx").then((page) => pag
 const Settings = lazy(() => import("./pages/settings/settings.tsx").then((page) => page.Settings));
 const Setting = lazy(() => import("./pages/settings/setting.tsx").then((page) => page.Setting));
 const Tokens = lazy(() => import("./pages/tokens/tokens.tsx").then((page) => page.Tokens));
-const Environment = lazy(() => import("./pages/environment/environment.tsx").then((page) => page.Environment));
+const Environment = lazy(() =>
+  import("./pages/environment/environment.tsx").then((page) => page.Environment),
+);
 const Insights = lazy(() => import("./pages/insights/insights.tsx").then((page) => page.Insights));
 const Insight = lazy(() => import("./pages/insight/insight.tsx").then((page) => page.Insight));
 const Reports = lazy(() => import("./pages/reports/reports.tsx").then((page) => page.Reports));
