@@ -3,18 +3,13 @@ import { signal } from "@preact/signals";
 import { hasLevel } from "../../src/model/access.ts";
 import type { AccessLevel, Principal } from "../../src/model/access.ts";
 import { ApiError, onSignedOut, send } from "./api.ts";
-import { queries } from "./queries.ts";
 
 /** Undefined until it is known; null: nobody. */
 export const session = signal<Principal | null | undefined>(undefined);
 
-/** Whoever signs in next must not see what was read. */
-function forget(): void {
-  queries.clear();
+onSignedOut(() => {
   session.value = null;
-}
-
-onSignedOut(forget);
+});
 
 /** Rejects where Sonde does not answer. */
 export async function readSession(): Promise<void> {
@@ -35,7 +30,7 @@ export async function signIn(credential: string): Promise<void> {
 
 export async function signOut(): Promise<void> {
   await send("DELETE", "session/");
-  forget();
+  session.value = null;
 }
 
 /** Whether whoever is signed in has at least this level. */

@@ -1,6 +1,7 @@
 // Signing in: with a key, or by a link that works once and carries its code in the fragment.
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
+import { TextField } from "../parts/field.tsx";
 import { Logo } from "../parts/logo.tsx";
 import { signIn } from "../session.ts";
 
@@ -44,26 +45,19 @@ export function SignIn() {
           <Logo />
           Sonde
         </h1>
-        <div class="field">
-          <label for="key">API key</label>
-          <input
-            id="key"
-            type="password"
-            autocomplete="current-password"
-            required
-            autofocus
-            value={key}
-            aria-invalid={fault !== undefined}
-            aria-describedby="key-hint key-fault"
-            onInput={({ currentTarget }) => setKey(currentTarget.value)}
-          />
-          <span id="key-hint" class="hint">
-            32 letters and digits. The first one is in the file owner-key of the data folder.
-          </span>
-          <span id="key-fault" class="fault" role="alert">
-            {fault}
-          </span>
-        </div>
+        <TextField
+          label="API key"
+          hint="32 letters and digits. The first one is in the file owner-key of the data folder."
+          fault={fault}
+          value={key}
+          onInput={setKey}
+          input={{
+            type: "password",
+            autocomplete: "current-password",
+            required: true,
+            autofocus: true,
+          }}
+        />
         <button class="button primary" type="submit" disabled={isBusy}>
           Sign in
         </button>
