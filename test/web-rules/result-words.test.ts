@@ -95,7 +95,7 @@ describe("advice", () => {
 describe("a result in words", () => {
   it("says how sure its time is", () => {
     expect(sureText({ ...NO_TIMING, total: 31, uncertainty: 0.4 })).toBe(
-      "at most 0.40 ms of 31.0 ms may be Sonde's own",
+      "at most 0.40 ms of 31 ms may be Sonde's own",
     );
     expect(sureText({ ...NO_TIMING, total: 31 })).toBeUndefined();
   });
