@@ -70,6 +70,15 @@ describe("the change of a phase", () => {
     expect(findChange(series(values), "processing")).toBeUndefined();
   });
 
+  it("is not told by the few calls of a day that has only begun", () => {
+    const days = series([...repeat(50, noisy(100)), 900]);
+    const begun = (count: number) => days.map((day, at) => (at === 50 ? { ...day, count } : day));
+    expect(findChange(begun(3), "processing")).toBeUndefined();
+    expect(findChange(begun(20), "processing")?.since).toBe(50 * DAY);
+    const rare = begun(2).map((day, at) => ({ ...day, count: at < 50 ? 4 : 2 }));
+    expect(findChange(rare, "processing")?.since).toBe(50 * DAY);
+  });
+
   it("begins in the hour from which times are like those since", () => {
     const change = { phase: "processing", since: DAY, before: 100, after: 300 } as const;
     const hours = series([...repeat(31, noisy(100)), ...repeat(17, noisy(300))], HOUR);

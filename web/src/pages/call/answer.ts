@@ -51,14 +51,17 @@ const LEAST_MS = 5;
 /** Of the periods on each side, so many may lie on the other side of the middle. */
 const MOST_ASTRAY = 0.15;
 const FEWEST_BEFORE = 3;
+/** One slow call decides the average of fewer. */
+const FEWEST_CALLS = 20;
 
 /**
  * The one clear step of a phase in periods in ascending order: before and since, the medians differ
  * by half or more and by 5 ms, and at least 85 % of the periods of each side are nearer to their
- * own median (by ratio). Undefined where there is none: what grows slowly has no such step.
+ * own median (by ratio). Undefined where there is none: what grows slowly has no such step. A last
+ * period that has only begun says nothing yet.
  */
 export function findChange(periods: readonly PhaseAverages[], phase: Phase): Change | undefined {
-  const known = periods.flatMap(({ time, phases }) => {
+  const known = withoutBarelyBegun(periods).flatMap(({ time, phases }) => {
     const ms = phases[phase];
     return ms === null || ms <= 0 ? [] : [{ time, ms }];
   });
@@ -68,6 +71,12 @@ export function findChange(periods: readonly PhaseAverages[], phase: Phase): Cha
   });
   const [best] = splits.toSorted((a, b) => a.cost - b.cost);
   return best && isClear(best) ? best.change : undefined;
+}
+
+function withoutBarelyBegun(periods: readonly PhaseAverages[]): readonly PhaseAverages[] {
+  const [before, last] = periods.slice(-2);
+  const isFull = !before || !last || last.count >= Math.min(FEWEST_CALLS, before.count / 2);
+  return isFull ? periods : periods.slice(0, -1);
 }
 
 interface Split {
