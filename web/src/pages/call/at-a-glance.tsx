@@ -4,6 +4,7 @@ import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
 import { shortTime } from "../../parts/chart-time.ts";
 import { Fact } from "../../parts/fact.tsx";
+import { Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { PHASE_NAMES } from "../../parts/phases.ts";
 import { Time } from "../../parts/time.tsx";
@@ -49,7 +50,7 @@ export function AtAGlance({ id, places, latest }: AtAGlanceProps) {
   const recent = averagesOf(hours.data?.stats);
   const slowest = slowestPhase(recent);
   const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
-  if (!hours.data) return null;
+  if (!hours.data) return hours.error ? null : <ReadingYet />;
   if (!slowest) return <NothingLately latest={latest} />;
   const calls = recent.reduce((sum, { count }) => sum + count, 0);
   return (
@@ -65,6 +66,12 @@ export function AtAGlance({ id, places, latest }: AtAGlanceProps) {
     </section>
   );
 }
+
+const ReadingYet = () => (
+  <section class="card glance" aria-label="At a glance">
+    <Loading what="the last 24 hours" />
+  </section>
+);
 
 /** With the hour in which it began, read where there is a change. */
 function useChange(

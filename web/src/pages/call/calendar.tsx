@@ -5,6 +5,7 @@ import "../../styles/phases.css";
 import { periodStart } from "../../../../src/model/periods.ts";
 import { now } from "../../now.ts";
 import { dayOf } from "../../parts/chart-time.ts";
+import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatPercent } from "../../parts/number.ts";
 import { StateShape } from "../../parts/state.tsx";
 import type { Tone } from "../../parts/state.tsx";
@@ -51,10 +52,16 @@ export function Calendar({ id, location, onDay }: CalendarProps) {
       missed: missedOn.get(time) ?? 0,
     };
   });
+  const isRead = made.data && missed.data;
+  const error = made.error ?? missed.error;
   return (
     <section class="card">
       <h2>Days</h2>
-      <Grid days={days.filter(({ time }) => time <= now())} onDay={onDay} />
+      <Fault error={error} retry={() => Promise.all([made.refetch(), missed.refetch()])} />
+      <div class="calendar-place">
+        {isRead && <Grid days={days.filter(({ time }) => time <= now())} onDay={onDay} />}
+        {!isRead && !error && <Loading what="days" />}
+      </div>
       <ul class="legend">
         {(["pass", "warn", "fail", "missed", "none"] as const).map((tone) => (
           <li key={tone}>

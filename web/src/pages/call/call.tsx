@@ -62,7 +62,11 @@ function Charts({ id, places }: { readonly id: string; readonly places: readonly
     <>
       <Controls view={view} places={places} onChange={change} />
       <Fault error={histogram.error ?? series.error} retry={histogram.refetch} />
-      {!series.data && !series.error && !histogram.error && <Loading what="statistics" />}
+      {!series.data && !series.error && !histogram.error && (
+        <div class="charts-place">
+          <Loading what="statistics" />
+        </div>
+      )}
       {hasNone && <NoCalls />}
       {!hasNone && series.data && (
         <>
