@@ -40,10 +40,8 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
       />
       <AtAGlance id={id} places={places} latest={latest.data?.results} />
       <Charts id={id} places={places} />
-      <div class="columns">
-        <RunNow {...target} start={runs} />
-        <Deployments {...target} />
-      </div>
+      <RunNow {...target} start={runs} />
+      <Deployments {...target} />
       <StatsTable id={id} location={query["location"]} />
       <Results id={id} places={places} />
     </>
