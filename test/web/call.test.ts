@@ -79,7 +79,7 @@ it(
     const waterfall = page.getByRole("figure", { name: "Phases of the call" });
     const line = waterfall.getByRole("listitem").filter({ hasText: /^Processing\d/ });
     expect(await line.innerText()).toMatch(/Processing\s+(?:[89]\d\d ms|\d+\.\d+ s)/);
-    await page.getByText(/How sure: at most .* ms of .* ms may be Sonde's own/).waitFor();
+    await page.getByText(/How sure: at most .* m?s of .* m?s may be Sonde's own/).waitFor();
     await page.getByText('"status": "ok"').waitFor();
 
     await page.getByRole("button", { name: "Copy as cURL" }).click();
