@@ -6,8 +6,10 @@ import type { TestSpecification } from "vitest/node";
 // "embedded" needs no server: SQLite and the in-process bus. "contracts" runs the contract suites
 // again, on PostgreSQL and NATS: STORES and BUSES select the adapters. In both, files share
 // processes, since loading the program for each would take as long as its tests. "servers" starts
-// servers and child processes; each of its files has a process of its own. "speed" runs after them,
-// alone. "faults" holds the tests that take minutes, most of them of faults: `npm run test:faults`.
+// servers and child processes; each of its files has a process of its own. "pages" opens the pages
+// in a browser, which needs both processors, and "speed" measures them afterwards, alone:
+// `npm run test:pages`. "faults" holds the tests that take minutes, most of them of faults:
+// `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
@@ -18,12 +20,12 @@ const shared = {
   maxWorkers: 4,
 };
 const LONG = "test/**/*.long.test.ts";
+const PAGES = "test/web/**/*.test.ts";
 const SPEED = "test/web/speed.test.ts";
 const ownProcess = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
-  "test/web/**/*.test.ts",
   "test/deploy/**/*.test.ts",
   "test/docs/**/*.test.ts",
   "test/bench/smoke.test.ts",
@@ -31,8 +33,9 @@ const ownProcess = [
   "test/agent/http/self-connection.test.ts",
 ];
 
-// They wait for real minutes, or start the program dozens of times.
+// They wait for real minutes, start the program dozens of times, or open each page.
 const LONGEST = [
+  "test/web/pages.test.ts",
   "test/faults/rolling-upgrade.long.test.ts",
   "test/main/serve.test.ts",
   "test/main/command-line.test.ts",
@@ -62,7 +65,7 @@ export default defineConfig({
           ...shared,
           name: "embedded",
           include: ["test/**/*.test.ts"],
-          exclude: ownProcess,
+          exclude: [...ownProcess, PAGES],
           isolate: false,
           env: { STORES: "sqlite", BUSES: "in-process,bridged" },
         },
@@ -83,11 +86,28 @@ export default defineConfig({
           name: "servers",
           globalSetup: ["test/support/servers.ts"],
           include: ownProcess,
-          exclude: [LONG, SPEED],
+          exclude: [LONG],
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },
-      { test: { ...shared, name: "speed", include: [SPEED] } },
+      {
+        test: {
+          ...shared,
+          name: "pages",
+          include: [PAGES],
+          exclude: [SPEED],
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "speed",
+          include: [SPEED],
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
       {
         test: {
           ...shared,
