@@ -12,12 +12,15 @@ import type { Store } from "../store/store.ts";
 import { FIRST_OWNER } from "./first-start.ts";
 import { simulationOn, weeksUpTo } from "./simulation.ts";
 
+const WEEK_MS = 7 * 86_400_000;
 /** Eight of them are whole. */
 const WEEKS = 9;
-/** Of a steady, a busy, a flaky and a recovering call; an hour apart, in whole milliseconds. */
-const SIZE = { seed: 1, calls: 4, locations: 3, frequency: 60 };
+/** Of a steady, a busy, a flaky, a recovering and a slow call, an hour apart. */
+const SIZE = { seed: 1, calls: 5, locations: 3, frequency: 60 };
 /** Of the whole weeks, so that the recovering call has time to recover. */
 const TROUBLED_WEEK = 5;
+/** Of the whole weeks too: 12 to 19 days before the history ends. */
+const SLOW_RELEASE = 7;
 /** A few milliseconds of work each, with half as long for everything else in between. */
 const [BATCH, PAUSE] = [24, 0.5];
 
@@ -40,22 +43,23 @@ export const historyStart = (now: number): number => weeksUpTo(now, WEEKS).from;
  */
 export async function fillHistory(options: HistoryOptions): Promise<void> {
   const { store, log, holder, from, signal } = options;
-  await fillStore({
-    ...simulationOn({ log }),
-    store,
-    plan: planOf({
-      ...SIZE,
-      owner: FIRST_OWNER,
-      owner_org: null,
-      troubledWeek: weekOf(from) + TROUBLED_WEEK,
-    }),
-    from,
-    until: weeksUpTo(await store.now(), 0).until,
-    actor: "demo",
-    batch: BATCH,
-    pause: PAUSE,
-    signal,
+  const plan = planOf({
+    ...SIZE,
+    owner: FIRST_OWNER,
+    owner_org: null,
+    troubledWeek: weekOf(from) + TROUBLED_WEEK,
+    slowRelease: weekOf(from) + SLOW_RELEASE,
   });
+  const fill = { ...simulationOn({ log }), store, plan, actor: "demo", signal };
+  // The last week first: that is what a newcomer looks at meanwhile.
+  for (let { until } = weeksUpTo(await store.now(), 0); until > from; until -= WEEK_MS)
+    await fillStore({
+      ...fill,
+      from: Math.max(from, until - WEEK_MS),
+      until,
+      batch: BATCH,
+      pause: PAUSE,
+    });
   // The service would, within a minute.
   const metrics = createInsightMetrics(new Registry());
   await createInsights({ store, log, holder, metrics, clock: systemClock }).run(signal);

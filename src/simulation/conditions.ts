@@ -1,7 +1,7 @@
 // What a run meets: the load of the hour, slow drift, incidents, and an agent that is away.
 import { periodStart } from "../model/periods.ts";
 import { MINUTE_MS } from "../model/slots.ts";
-import { TROUBLED_EVERY } from "./plan.ts";
+import { SLOW_RELEASE_EVERY, TROUBLED_EVERY } from "./plan.ts";
 import type { Series, SimulatedCall } from "./plan.ts";
 import { createRandom, partOfKey } from "./random.ts";
 
@@ -30,7 +30,10 @@ export function conditionsAt(series: Series, time: number): Conditions {
     ({ from, until }) => intoWeek >= from && intoWeek < until,
   );
   return {
-    slowness: incidents.reduce((product, { slowness }) => product * slowness, daily * drift),
+    slowness: incidents.reduce(
+      (product, { slowness }) => product * slowness,
+      daily * drift * slownessOfRelease(series, week, intoWeek),
+    ),
     failing: Math.max(call.service.failing, ...incidents.map(({ failing }) => failing)),
     unattended: isUnattended(series, week, intoWeek),
   };
@@ -48,6 +51,22 @@ function loadAt(time: number, intoWeek: number): number {
 
 const weeksSinceRelease = ({ key }: SimulatedCall, time: number): number =>
   (time / WEEK_MS + (key % 1000) / 100) % RELEASE_WEEKS;
+
+/** On a Tuesday at 14:00 UTC. It is slow everywhere, and slowest where its data is farthest. */
+const SLOW_RELEASE = {
+  intoWeek: DAY_MS + 14 * HOUR_MS,
+  slowness: 2.2,
+  slowest: { location: "sim-virginia", slowness: 3.4 },
+};
+
+function slownessOfRelease({ call, location }: Series, week: number, intoWeek: number): number {
+  if (!call.service.slowReleases) return 1;
+  const { slowness, slowest } = SLOW_RELEASE;
+  const weeks = week - call.slowRelease + (intoWeek - SLOW_RELEASE.intoWeek) / WEEK_MS;
+  const sinceRelease = (weeks + SLOW_RELEASE_EVERY) % SLOW_RELEASE_EVERY;
+  if (sinceRelease >= SLOW_RELEASE_EVERY / 2) return 1;
+  return location.id === slowest.location ? slowest.slowness : slowness;
+}
 
 interface Incident {
   /** Milliseconds since the week began. */

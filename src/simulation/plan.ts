@@ -13,6 +13,9 @@ export const SIMULATED_TAG = "sonde-simulated";
 /** The weeks from one troubled week of a call to the next. */
 export const TROUBLED_EVERY = 8;
 
+/** The weeks from one slow release of a call to the next. The first half of them are slow. */
+export const SLOW_RELEASE_EVERY = 16;
+
 export interface PlanOptions extends Ownership {
   readonly seed: number;
   readonly calls: number;
@@ -21,6 +24,8 @@ export interface PlanOptions extends Ownership {
   readonly frequency: number;
   /** A troubled week, by `weekOf`; by default, each call has its own. */
   readonly troubledWeek?: number;
+  /** The week of a slow release, by `weekOf`; by default, each call has its own. */
+  readonly slowRelease?: number;
 }
 
 export interface SimulatedCall {
@@ -31,6 +36,8 @@ export interface SimulatedCall {
   readonly service: Service;
   /** The remainder of its troubled weeks, divided by how often they come. */
   readonly troubledWeek: number;
+  /** The remainder of the weeks of its slow releases, divided by how often they come. */
+  readonly slowRelease: number;
 }
 
 export interface Plan extends Ownership {
@@ -83,6 +90,7 @@ function plannedCall(options: PlanOptions, n: number): SimulatedCall {
     url: `https://${service.host}${service.path}`,
     service,
     troubledWeek: (options.troubledWeek ?? key) % TROUBLED_EVERY,
+    slowRelease: (options.slowRelease ?? key) % SLOW_RELEASE_EVERY,
   };
 }
 

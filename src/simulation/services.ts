@@ -21,6 +21,8 @@ export interface Behaviour {
   readonly incidents: number;
   /** Whether one week in eight has three bad days. */
   readonly troubled: boolean;
+  /** Whether a release makes answers slower, until another one, eight weeks later, mends them. */
+  readonly slowReleases: boolean;
 }
 
 export interface Service extends Behaviour {
@@ -40,6 +42,7 @@ const ORDINARY: Behaviour = {
   failures: ["unavailable", "timeout", "reset"],
   incidents: 0.3,
   troubled: false,
+  slowReleases: false,
 };
 
 type Named = readonly [
@@ -61,7 +64,13 @@ const SERVICES: readonly Named[] = [
   ],
   ["payment", "POST", "payments", "/v1/authorizations", { failing: 0.08, tail: 0.01 }],
   ["checkout", "POST", "checkout", "/v1/orders", { work: 80, incidents: 0.1, troubled: true }],
-  ["sales report", "GET", "reports", "/v1/sales", { work: 1400, spread: 0.35, failing: 0.004 }],
+  [
+    "sales report",
+    "GET",
+    "reports",
+    "/v1/sales",
+    { work: 1400, spread: 0.35, failing: 0.004, slowReleases: true },
+  ],
   ["recommendations", "GET", "recommendations", "/v3/for-you", { drift: 0.09 }],
   ["inventory", "GET", "inventory", "/v1/stock", { daily: 0.6, incidents: 0.6 }],
   ["fax gateway", "POST", "fax", "/send", { failing: 0.7, failures: ["broken", "refused"] }],

@@ -137,7 +137,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     const { pending, results, counted, weeks } = historyIn(folder);
     expect([pending, counted]).toEqual([0, results]);
     expect(weeks).toBeGreaterThanOrEqual(4);
-    const series = 4 * 3;
+    const series = 5 * 3;
     expect(results).toBeGreaterThanOrEqual(series * 2 * 168);
     expect(results).toBeLessThanOrEqual(series * (2 * 168 + 1));
     expect(again.log().filter(({ level }) => level !== "info")).toEqual([]);

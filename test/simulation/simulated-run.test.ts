@@ -5,6 +5,7 @@ import { runReportValidator } from "../../src/model/result.ts";
 import type { ReportedResult } from "../../src/model/result.ts";
 import { scoreOf } from "../../src/model/score.ts";
 import { isUncertain } from "../../src/model/timing.ts";
+import { weekOf } from "../../src/simulation/conditions.ts";
 import { planOf, seriesOf } from "../../src/simulation/plan.ts";
 import type { Plan, PlanOptions } from "../../src/simulation/plan.ts";
 import { simulatedRun, triggersOf } from "../../src/simulation/simulated-run.ts";
@@ -15,6 +16,9 @@ const WEEK = 7 * DAY;
 /** A Monday. */
 const MONDAY = Date.UTC(2026, 8, 7);
 const WEEKS = Array.from({ length: 8 }, (_, week) => MONDAY + week * WEEK);
+
+/** From (inclusive) until before. */
+type Range = readonly [from: number, until: number];
 
 const plan = (change: Partial<PlanOptions> = {}): Plan =>
   planOf({
@@ -39,10 +43,11 @@ const resultsOf = (name: string, from: number, until: number, of = made): Report
 const passedOf = (results: readonly ReportedResult[]): ReportedResult[] =>
   results.filter(({ meta }) => meta.result === "COMPLETE");
 
-const medianOf = (results: readonly ReportedResult[]): number => {
-  const totals = passedOf(results).map(({ timing }) => timing.total ?? 0);
-  return totals.toSorted((a, b) => a - b)[Math.floor(totals.length / 2)] ?? 0;
-};
+const medianOf = (results: readonly ReportedResult[]): number =>
+  middleOf(passedOf(results).map(({ timing }) => timing.total ?? 0));
+
+const middleOf = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 
 function scoreOfWeek(name: string, start: number, of = made): number {
   const results = resultsOf(name, start, start + WEEK, of);
@@ -144,6 +149,39 @@ describe("a simulation", () => {
     const scores = WEEKS.map((week) => scoreOfWeek("checkout", week, other));
     expect(scores.filter((score) => score < 600)).toHaveLength(1);
     expect(scores.filter((score) => score >= 800)).toHaveLength(7);
+  });
+
+  it("has a call that a release makes slower, in its processing alone, at one location most", () => {
+    const release = MONDAY + 5 * WEEK + DAY + 14 * HOUR;
+    const released = plan({ slowRelease: weekOf(release) });
+    const results = resultsOf("sales report", MONDAY, MONDAY + 8 * WEEK, released);
+    const timesOf = (place: string, phase: "processing" | "handshake", [from, until]: Range) => {
+      const made = passedOf(results).filter(({ meta }) => meta.location_id === place);
+      const within = made.filter(({ meta }) => {
+        const at = Date.parse(meta.due_time);
+        return at >= from && at < until;
+      });
+      return middleOf(within.map(({ timing }) => timing[phase] ?? 0));
+    };
+    const [before, after]: [Range, Range] = [
+      [release - 2 * WEEK, release],
+      [release, release + 2 * WEEK],
+    ];
+    const factorOf = (place: string, phase: "processing" | "handshake") =>
+      timesOf(place, phase, after) / timesOf(place, phase, before);
+    for (const [place, factor] of [
+      ["sim-frankfurt", 2.2],
+      ["sim-virginia", 3.3],
+      ["sim-singapore", 2.1],
+    ] as const) {
+      expect(Math.abs(factorOf(place, "processing") - factor)).toBeLessThan(0.25);
+      expect(factorOf(place, "handshake")).toBeCloseTo(1, 1);
+    }
+    // The next hours tell the release from those before.
+    const around = (range: Range) => timesOf("sim-virginia", "processing", range);
+    expect(around([release, release + 6 * HOUR])).toBeGreaterThan(
+      2 * around([release - 6 * HOUR, release]),
+    );
   });
 
   it("has days and weekends", () => {
