@@ -21,6 +21,8 @@ export interface Run {
   readonly steps: readonly Step[];
   /** Default: each call has its own. */
   readonly cookies?: Cookies;
+  /** What its calls have sent in confidence so far. */
+  readonly secrets: Set<string>;
 }
 
 export interface Step {
@@ -38,6 +40,7 @@ export interface Fault {
 export const prepareRun = (settings: PrepareSettings, tick: Tick): Run => ({
   tick,
   steps: tick.calls.map((call) => stepOf(settings, call)),
+  secrets: new Set(),
   ...(tick.workflow?.handle_cookies && { cookies: createCookies(settings.clock) }),
 });
 

@@ -67,9 +67,13 @@ export interface MadeCall {
   /** Epoch milliseconds. */
   readonly start: number;
   readonly isLate: boolean;
-  /** To be masked, beside the credentials that the requests show. */
+  /** To be masked: those of the call, and the credentials that it sent. */
   readonly secrets: readonly string[];
 }
+
+/** Servers echo requests: any credential that was sent may come back anywhere. */
+export const credentialsOf = ({ hops, last }: CallOutcome): string[] =>
+  [...hops, last].flatMap(({ request }) => credentialsIn(request));
 
 /** A result, with the body of its response. */
 type MadeResult = Result & Pick<ReportedResult, "content">;
@@ -83,9 +87,7 @@ export function resultOfCall(
 ): MadeResult {
   const { result, message, hops, last } = outcome;
   const [first = last] = hops;
-  // Servers echo requests: any credential that was sent may come back anywhere.
-  const sent = [...hops, last].flatMap(({ request }) => credentialsIn(request));
-  const mask = createMask([...secrets, ...sent]);
+  const mask = createMask(secrets);
   const category = categoryOf(result);
   return {
     id: call.result_id,

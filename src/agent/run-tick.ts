@@ -1,7 +1,9 @@
 // From a prepared run to its report: its calls one after another. A single call is a run of one
 // step; a workflow also has a result of its own, and limits the time of its calls.
+import { keptContext } from "../model/context.ts";
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
+import { createMask } from "../model/mask.ts";
 import type { Result, RunReport } from "../model/result.ts";
 import { isLate } from "../model/tick.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
@@ -14,7 +16,7 @@ import { agentFault } from "./prepare-run.ts";
 import type { Fault, Run, Step } from "./prepare-run.ts";
 import { createRenewedCredentials } from "./renewed-credentials.ts";
 import type { CredentialsSettings } from "./renewed-credentials.ts";
-import { reportOf, resultOfCall, resultOfWorkflow } from "./report.ts";
+import { credentialsOf, reportOf, resultOfCall, resultOfWorkflow } from "./report.ts";
 import type { Reporter, WorkflowTick } from "./report.ts";
 
 export interface RunSettings extends CredentialsSettings {
@@ -57,7 +59,10 @@ export async function makeRun(
     end_time: formatInstant(start + clock.monotonic() - began),
     is_late,
   });
-  return reportOf(reporter, tick, results, whole);
+  const report = reportOf(reporter, tick, results, whole);
+  if (Object.keys(tick.context).length === 0) return report;
+  await control.chore();
+  return { ...report, context: keptContext(tick.context, createMask(run.secrets)) };
 }
 
 /** The time limit of a workflow runs during its calls only, not while it waits between them. */
@@ -140,7 +145,7 @@ function withPrevious(tick: Tick, previous: Result | undefined): Tick {
 /** Rejects with the reason of `control.cancel` only. */
 async function makeCall(
   settings: RunSettings,
-  { tick, cookies }: Run,
+  { tick, cookies, secrets: ofRun }: Run,
   { call, behaviour, fault }: Step,
   late: boolean,
   { cancel, chore }: RunControl,
@@ -156,7 +161,9 @@ async function makeCall(
     await chore();
     const message = [made.message, note].filter(Boolean).join("; ") || null;
     const outcome = { ...made, message };
-    return resultOfCall(reporter, tick, call, { outcome, start, isLate: late, secrets });
+    const sent = [...secrets, ...credentialsOf(outcome)];
+    for (const secret of sent) ofRun.add(secret);
+    return resultOfCall(reporter, tick, call, { outcome, start, isLate: late, secrets: sent });
   } catch (cause) {
     cancel?.throwIfAborted();
     return unmade(settings, tick, call, agentFault(settings, call, cause));

@@ -171,6 +171,8 @@ export const RunReportSchema = Type.Refine(
     /** One per call, in order; none where a whole workflow was MISSED. */
     results: Type.Array(ReportedResultSchema),
     workflow: Type.Optional(Type.Union([WorkflowResultSchema, Type.Null()])),
+    /** Of a workflow's run that was given one: as its result keeps it. */
+    context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   }),
   ({ results, workflow }) => workflow != null || results.length > 0,
 );

@@ -2,6 +2,7 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { missedReport } from "../../src/agent/run-tick.ts";
 import type { RunControl, RunSettings } from "../../src/agent/run-tick.ts";
+import { MASK } from "../../src/model/mask.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
@@ -167,6 +168,23 @@ describe("a workflow's run", () => {
     expect(target.requests.map((request) => request.url)).toEqual(
       Array(2).fill("/404?code=299&was=given"),
     );
+  });
+
+  it("reports the context that it was given, without what its calls sent as credentials", async () => {
+    await using target = await startTarget();
+    const call = stepOf(target.url, 0);
+    const headers = [{ key: "Authorization", value: "Bearer %%BADGE%%" }];
+    const tick = workflowTick([{ ...call, request: { ...call.request, headers } }]);
+    const context = { USER: "ann", BADGE: "s3same-open", NOTE: "badge s3same-open", PASSWORD: "x" };
+    const report = await run({ ...tick, context });
+    expect(target.requests[0]?.headers.authorization).toBe("Bearer s3same-open");
+    expect(report.context).toEqual({
+      USER: "ann",
+      BADGE: MASK,
+      NOTE: `badge ${MASK}`,
+      PASSWORD: MASK,
+    });
+    expect(await run(tick)).not.toHaveProperty("context");
   });
 
   it("makes each next call when it may, after the delay", async () => {

@@ -74,7 +74,7 @@ async function publish(
 }
 
 /** Outcomes and times only, for a bus whose messages are smaller. */
-export const bareReport = (report: RunReport): RunReport => ({
+export const bareReport = ({ context: _context, ...report }: RunReport): RunReport => ({
   ...report,
   results: report.results.map((result) => withoutDetails(withoutContent(result))),
 });
