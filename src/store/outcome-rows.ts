@@ -1,4 +1,5 @@
 // The rows of outcomes: results with their details, and results of workflows.
+import type { Context } from "../model/context.ts";
 import { parseInstant } from "../model/instant.ts";
 import { KEPT_KINDS } from "../model/periods.ts";
 import { countedResult } from "../model/result.ts";
@@ -18,6 +19,7 @@ import {
   INSERT_DETAILS,
   INSERT_RESULTS,
   namesOfResult,
+  toContextRow,
   toDetailsRow,
   toRow,
 } from "./result-row.ts";
@@ -38,6 +40,8 @@ export interface Outcome {
   readonly results: readonly ReportedResult[];
   /** Null for the run of a call. */
   readonly workflow: WorkflowResult | null;
+  /** Of a workflow's run that was given one, credentials masked. */
+  readonly context?: Context | undefined;
   /** Where the MISSED result that it replaces was counted. */
   readonly replaced: CountedPlace | undefined;
 }
@@ -145,7 +149,7 @@ export async function storeOutcomes(
   await insertRows(database, INSERT_RESULTS, rows);
   await noteSpans(database, rows);
   const details = results.flatMap((result) => toDetailsRow(result) ?? []);
-  await insertRows(database, INSERT_DETAILS, details);
+  await insertRows(database, INSERT_DETAILS, [...details, ...outcomes.flatMap(contextRows)]);
   await insertRows(database, INSERT_WORKFLOW_RESULTS, outcomes.flatMap(toWorkflowRow));
   const counted = results.map(countedResult);
   await foldResults(database, counted, replaced, numberOf);
@@ -155,6 +159,9 @@ export async function storeOutcomes(
   const { onStored } = database;
   if (onStored && results.length > 0) database.afterCommit(() => onStored(results));
 }
+
+const contextRows = ({ workflow, context }: Outcome) =>
+  workflow && context ? [toContextRow(workflow.id, context)] : [];
 
 const WORKFLOW_COLUMNS = {
   id: "text",

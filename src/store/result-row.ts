@@ -1,6 +1,7 @@
 // A result as the rows that hold it: columns for what lists, statistics and the ledger ask for, the
 // rest packed beside them.
 import type { Selectable } from "kysely";
+import type { Context } from "../model/context.ts";
 import type { Content } from "../model/content.ts";
 import { formatInstant, parseInstant } from "../model/instant.ts";
 import { categoryOf } from "../model/result.ts";
@@ -125,6 +126,16 @@ export function toDetailsRow(
   };
 }
 
+/** Beside the details of the calls of a workflow's run, and as long as these. */
+export const toContextRow = (
+  workflowResultId: string,
+  context: Context,
+): BulkRow<"result_id" | "details" | "content"> => ({
+  result_id: workflowResultId,
+  details: pack({ context }),
+  content: null,
+});
+
 export async function toResult(
   row: ResultRow & { readonly details: Uint8Array | null },
   nameOf: (number: number) => string,
@@ -178,6 +189,9 @@ export async function toResult(
 }
 
 const unpackDetails = (packed: Uint8Array): Promise<Details> => unpack(packed) as Promise<Details>;
+
+export const toContext = async (packed: Uint8Array): Promise<Context> =>
+  ((await unpack(packed)) as { readonly context: Context }).context;
 
 export const toContent = (packed: Uint8Array): Promise<Content> =>
   unpack(packed) as Promise<Content>;

@@ -1,5 +1,6 @@
 // The outcomes of runs: recorded once each, and read.
 import { sql } from "kysely";
+import type { Context } from "../model/context.ts";
 import type { Content } from "../model/content.ts";
 import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
 import { stepIds } from "../runtime/ids.ts";
@@ -12,7 +13,7 @@ import { removePending } from "./pending-runs.ts";
 import { recordMissed } from "./missed-runs.ts";
 import type { MissedRun, Recorded, ResultPage } from "./records.ts";
 import { idsOnPage, placeOnPage } from "./result-pages.ts";
-import { numbersIn, toContent, toResult } from "./result-row.ts";
+import { numbersIn, toContent, toContext, toResult } from "./result-row.ts";
 
 export type ResultStore = ReturnType<typeof createResultStore>;
 
@@ -78,6 +79,12 @@ export function createWorkflowResultStore(database: Database) {
       const row = await documents().where("id", "=", id).executeTakeFirst();
       return row && workflowResultOf(row);
     },
+    /** What its run was given; undefined where nothing was, or is kept no longer. */
+    async context(id: string): Promise<Context | undefined> {
+      const kept = database.kysely.selectFrom("result_details").select("details");
+      const row = await kept.where("result_id", "=", id).executeTakeFirst();
+      return row && toContext(row.details);
+    },
     /** Without pending runs. */
     async listOfWorkflow(workflowId: string, page: ResultPage): Promise<WorkflowResult[]> {
       const { order, limit, codes, location_id } = page;
@@ -126,8 +133,8 @@ async function recordReports(
     if (!order || !fits(report, order)) unknown += 1;
     else if (before && (!before.isMissed || isMissed(report))) duplicate += 1;
     else {
-      const { results, workflow = null } = report;
-      accepted.push({ order, results, workflow, replaced: before?.counted });
+      const { results, workflow = null, context } = report;
+      accepted.push({ order, results, workflow, context, replaced: before?.counted });
       ended.push(runId);
       if (before) late += 1;
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Context } from "../../src/model/context.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
@@ -18,6 +19,7 @@ interface RunResult {
   readonly id: string;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly counts: Readonly<Record<string, number>>;
+  readonly context: Readonly<Record<string, unknown>> | null;
   readonly results: readonly {
     readonly id: string;
     readonly meta: Readonly<Record<string, unknown>>;
@@ -64,10 +66,11 @@ async function ticksOf({ bus }: TestApi, location: string): Promise<Tick[]> {
 }
 
 /** What an agent would say of the run. */
-async function report({ store }: TestApi, runId: string): Promise<void> {
+async function report({ store }: TestApi, runId: string, context?: Context): Promise<void> {
   const pending = await store.pendingRuns.get(runId);
   if (!pending) throw new Error(`no pending run ${runId}`);
-  await store.results.record([aWorkflowReport(pending)]);
+  const said = aWorkflowReport(pending);
+  await store.results.record([context ? { ...said, context } : said]);
 }
 
 describe.each(["/run", "/"])("POST workflows/<id>%s", (path) => {
@@ -245,6 +248,32 @@ describe("the result of a workflow", () => {
     expect(body.counts).toMatchObject({ calls: 2 });
     expect(body.results.map(({ meta }) => meta["call_id"])).toEqual([open.id]);
     expect((await resultOf(api, ofShared)).body.results).toHaveLength(2);
+  });
+
+  it("shows the context of the run to those who may run the workflow", async () => {
+    const colleague = await api.caller("carl", "shop");
+    const owner = await api.caller("olga", "shop");
+    const reader = await api.caller("olga", "shop", "VIEWER");
+    const stranger = await api.caller("bob");
+    const access = { public: true, org: true };
+    const id = await createWorkflow(api, { access }, owner);
+    const { id: call } = await createCall(api, {}, owner);
+    const contextFor = async (runId: string, as: Caller) =>
+      (await resultOf(api, runId, as)).body.context;
+    await api.send({
+      method: "PUT",
+      path: `/workflows/${id}/`,
+      body: { workflow: { call_ids: [call] } },
+      as: owner,
+    });
+    const { body } = await run(api, id, { context: { user: "ann" } }, { as: owner });
+    const runId = body.workflow_result_id;
+    expect(await contextFor(runId, owner)).toBeNull();
+    await report(api, runId, { USER: "ann" });
+    expect(await contextFor(runId, owner)).toEqual({ USER: "ann" });
+    expect(await contextFor(runId, reader)).toEqual({ USER: "ann" });
+    expect(await contextFor(runId, colleague)).toEqual({ USER: "ann" });
+    expect(await contextFor(runId, stranger)).toBeNull();
   });
 
   it("is not found as the result of a call, nor the other way round", async () => {

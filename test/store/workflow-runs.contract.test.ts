@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
+import { keptFrom } from "../../src/model/retention.ts";
 import { summarizeResults } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import { newId, stepIds } from "../../src/runtime/ids.ts";
@@ -119,6 +120,24 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await store.workflowResults.get(run.result_id)).toEqual(late.workflow);
     expect(await stepsOf(run)).toEqual(late.results);
     for (const call of run.call_ids ?? []) expect(await countOf(call)).toEqual([["COMPLETE", 1]]);
+  });
+
+  it("keep their context with the details of results, and as long", async () => {
+    const [run, without] = [await planned(), await planned()];
+    const contextOf = (each: PendingRun) => store.workflowResults.context(each.result_id);
+    const context = { USER: "ann \0 <b>", DEEP: { list: [1, null] } };
+    await store.results.recordMissed([missed(run)]);
+    expect(await contextOf(run)).toBeUndefined();
+    await store.results.record([{ ...aWorkflowReport(run), context }, aWorkflowReport(without)]);
+    expect(await contextOf(run)).toEqual(context);
+    expect(await contextOf(without)).toBeUndefined();
+
+    const now = T0 + 10 * 24 * HOUR;
+    const days = { details: 1, raw: 90, hours: 90, audit: 90 };
+    const kept = keptFrom(days, now, now);
+    await store.retention.remove("details", { kept, after: undefined, limit: 10_000 });
+    expect(await contextOf(run)).toBeUndefined();
+    expect(await store.workflowResults.get(run.result_id)).toBeDefined();
   });
 
   it("keep their outcome when they are then reported missed", async () => {

@@ -1,8 +1,9 @@
 // Results of workflows.
 import type { Static } from "typebox";
-import { canRead, isOwner } from "../../model/access.ts";
+import { canRead, canRun, isOwner } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
+import { nullable } from "../../model/fields.ts";
 import { parseInstant } from "../../model/instant.ts";
 import { WorkflowResultSchema } from "../../model/result.ts";
 import type { WorkflowResult } from "../../model/result.ts";
@@ -29,6 +30,11 @@ const WithSteps = named(
     results: Type.Array(ListedResultSchema, {
       description:
         "of its calls, in order; anyone but the owner of the Workflow sees those of calls whose results they may read",
+    }),
+    context: nullable(Type.Record(Type.String(), Type.Unknown()), {
+      description:
+        "of the run, as it was given, credentials masked; null where none was given, it is no longer kept, the run has not ended, or the reader may not run the Workflow",
+      examples: [{ WORKSPACE: "staging" }],
     }),
   }),
 );
@@ -82,9 +88,11 @@ async function resultOf(
     recorded?.meta.workflow_id ?? pending?.target_id ?? "",
   );
   if (!workflow || !canRead(principal, workflow)) throw notFound("Workflow result");
-  if (!recorded) return { ...queuedResult(pending as PendingRun, workflow), results: [] };
+  if (!recorded)
+    return { ...queuedResult(pending as PendingRun, workflow), results: [], context: null };
   const results = await stepsOf(store, principal, workflow, recorded);
-  return { ...recorded, results };
+  const context = canRun(principal, workflow) && (await store.workflowResults.context(id));
+  return { ...recorded, results, context: context || null };
 }
 
 /** Filtered, since a workflow may be shared more widely than its calls. */
