@@ -113,6 +113,15 @@ describe("workflows", { timeout: 180_000 }, () => {
     const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
     expect(await callIdsOf(id)).toEqual([signIn, search, basket]);
 
+    await page.getByText("Context values", { exact: true }).click();
+    for (const [at, [name, value]] of [
+      ["shop", MARKUP],
+      ["password", "open sesame"],
+    ].entries()) {
+      await page.getByRole("button", { name: "Add a value" }).click();
+      await page.getByLabel(`Name of value ${at + 1}`).fill(name ?? "");
+      await page.getByLabel(`Value of value ${at + 1}`).fill(value ?? "");
+    }
     await page.getByRole("button", { name: "Run now" }).click();
     await page.getByRole("link", { name: "Open this run" }).click();
     await page.getByRole("heading", { name: /^Run of 20/ }).waitFor();
@@ -124,7 +133,11 @@ describe("workflows", { timeout: 180_000 }, () => {
     const requests = page.getByRole("region", { name: "Requests and cookies" }).locator("tbody tr");
     await expect
       .poll(() => requests.locator("td:nth-child(n+3)").allTextContents())
-      .toEqual(["–", "1", "Yes", "–", "Yes", "–"]);
+      .toEqual(["–", "1", "–", "Yes", "–", "COMPLETE, 200", "Yes", "–", "COMPLETE, 200"]);
+    const context = page.getByRole("region", { name: "Context" }).locator("tbody tr");
+    expect(await context.locator("th").allTextContents()).toEqual(["SHOP", "PASSWORD"]);
+    expect(await context.locator("td").allTextContents()).toEqual([MARKUP, "********"]);
+    expect(await page.evaluate(`typeof ${MARKER}`)).toBe("undefined");
     await expectGood(page, "workflow-run");
 
     await page.getByRole("link", { name: "Workflows" }).click();

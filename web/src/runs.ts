@@ -1,4 +1,5 @@
 // Runs ordered by hand, of calls and of workflows.
+import type { Context } from "../../src/model/context.ts";
 import type { Result, WorkflowResult } from "../../src/model/result.ts";
 import { send } from "./api.ts";
 
@@ -24,6 +25,8 @@ export interface StartedRun {
 
 export type WorkflowOutcome = WorkflowResult & {
   readonly results: readonly Omit<Result, "request">[];
+  /** Absent from answers of an API process of an earlier version. */
+  readonly context?: Context | null;
 };
 export type Outcome = Result | WorkflowOutcome;
 

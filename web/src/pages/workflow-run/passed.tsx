@@ -1,4 +1,5 @@
-// What passed between the calls of a run: the requests, with the variables filled in, and cookies.
+// What passed between the calls of a run: the requests, with the variables filled in, cookies, and
+// how the call before had ended.
 import type { Result } from "../../../../src/model/result.ts";
 import type { KeyValue } from "../../../../src/model/fields.ts";
 import type { Workflow } from "../../../../src/model/workflow.ts";
@@ -10,12 +11,13 @@ import type { CallNames } from "../../call-names.ts";
 import type { WorkflowOutcome } from "../../runs.ts";
 
 interface PassedProps {
-  readonly results: WorkflowOutcome["results"];
+  readonly run: WorkflowOutcome;
   readonly calls: CallNames;
   readonly workflow: Workflow | undefined;
 }
 
-export function Passed({ results, calls, workflow }: PassedProps) {
+export function Passed({ run, calls, workflow }: PassedProps) {
+  const { results } = run;
   const made = results.filter(({ meta }) => meta.result_category !== null);
   const ids = made.map(({ id }) => id);
   const { data, error, refetch } = useQuery<readonly Result[]>(
@@ -38,22 +40,39 @@ export function Passed({ results, calls, workflow }: PassedProps) {
           need them, turn on “Handle cookies” in the workflow.
         </p>
       )}
-      {data && <RequestTable results={data} calls={calls} />}
+      {data && <RequestTable results={data} calls={calls} given={inheritedBy(run)} />}
       <p class="muted small">
-        The values of cookies are masked. The run’s context is not kept: its values show in the
-        requests that use them.
+        The values of cookies are masked. A call knows how the one before it ended as{" "}
+        <code>%%RESULT%%</code> and <code>%%HTTP_CODE%%</code>, unless the run’s context sets these.
       </p>
     </section>
   );
 }
 
-const RequestTable = ({
-  results,
-  calls,
-}: {
+/**
+ * By result: the outcome of the call before, as far as the context of the run leaves it. None where
+ * a call between is hidden.
+ */
+function inheritedBy({ counts, results, context }: WorkflowOutcome): ReadonlyMap<string, string> {
+  if (results.length < counts.calls) return new Map();
+  const names = ["RESULT", "HTTP_CODE"].filter((name) => !Object.hasOwn(context ?? {}, name));
+  return new Map(
+    results.slice(1).map(({ id }, at) => {
+      const { result: RESULT = "", http_code = null } = results[at]?.meta ?? {};
+      const values: Readonly<Record<string, string>> = { RESULT, HTTP_CODE: `${http_code ?? ""}` };
+      return [id, names.flatMap((name) => values[name] || []).join(", ")];
+    }),
+  );
+}
+
+interface RequestTableProps {
   readonly results: readonly Result[];
   readonly calls: CallNames;
-}) => (
+  /** By result. */
+  readonly given: ReadonlyMap<string, string>;
+}
+
+const RequestTable = ({ results, calls, given }: RequestTableProps) => (
   <div class="scroll-x">
     <table class="requests">
       <thead>
@@ -62,6 +81,7 @@ const RequestTable = ({
           <th scope="col">Request</th>
           <th scope="col">Cookies sent</th>
           <th scope="col">Cookies received</th>
+          <th scope="col">Previous outcome</th>
         </tr>
       </thead>
       <tbody>
@@ -75,6 +95,7 @@ const RequestTable = ({
             </td>
             <td>{cookiesIn(request?.headers, "cookie") > 0 ? "Yes" : "–"}</td>
             <td>{cookiesIn(response?.headers, "set-cookie") || "–"}</td>
+            <td>{given.get(id) || "–"}</td>
           </tr>
         ))}
       </tbody>

@@ -11,6 +11,7 @@ import "../../styles/workflow.css";
 import { CallText } from "../workflow/call-text.tsx";
 import { useCalls } from "../../call-names.ts";
 import type { CallNames } from "../../call-names.ts";
+import { ContextCard } from "./context.tsx";
 import { Passed } from "./passed.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { isInFlight, RunState, wordOf } from "../../parts/run-state.tsx";
@@ -86,7 +87,8 @@ function Run({ run }: { readonly run: WorkflowOutcome }) {
       ) : (
         <>
           <StepsCard run={run} calls={calls} />
-          <Passed results={results} calls={calls} workflow={workflow} />
+          <ContextCard run={run} />
+          <Passed run={run} calls={calls} workflow={workflow} />
         </>
       )}
     </>

@@ -1,0 +1,59 @@
+// The context that a run was given, as its result keeps it.
+import type { Context } from "../../../../src/model/context.ts";
+import type { WorkflowOutcome } from "../../runs.ts";
+
+export function ContextCard({ run: { meta, context } }: { readonly run: WorkflowOutcome }) {
+  const values = Object.entries(context ?? {});
+  return (
+    <section class="card" aria-labelledby="context">
+      <h2 id="context">Context</h2>
+      {values.length > 0 ? <ContextTable context={values} /> : <NoContext trigger={meta.trigger} />}
+    </section>
+  );
+}
+
+const NoContext = ({ trigger }: { readonly trigger: WorkflowOutcome["meta"]["trigger"] }) => (
+  <>
+    <p class="muted">
+      {trigger === "SCHEDULE"
+        ? "A run by a schedule is given no context."
+        : "The result has no context. Either the run was given none, or it is no longer kept, or you may not run the workflow."}
+    </p>
+    <p class="muted small">
+      To give a run values of its own, add them under “Context values” when you run the workflow, or
+      as <code>context</code> in the request that runs it. Its calls use them as{" "}
+      <code>%%NAME%%</code>.
+    </p>
+  </>
+);
+
+const ContextTable = ({ context }: { readonly context: readonly [string, unknown][] }) => (
+  <>
+    <div class="scroll-x">
+      <table class="context">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Value</th>
+          </tr>
+        </thead>
+        <tbody>
+          {context.map(([name, value]) => (
+            <tr key={name}>
+              <th scope="row">
+                <span class="mono">{name}</span>
+              </th>
+              <td class="mono">{textOf(value) || <span class="muted">empty</span>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+    <p class="muted small">
+      Every call of the run could use these as <code>%%NAME%%</code>. Credentials are masked.
+    </p>
+  </>
+);
+
+const textOf = (value: Context[string]): string =>
+  typeof value === "string" ? value : JSON.stringify(value);
