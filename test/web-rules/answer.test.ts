@@ -1,7 +1,8 @@
-// The one-look answer of a call's page: which phase is slowest, and since when.
+// The one-look answer of a call's page: which phase is slowest, and since when and where.
 import { describe, expect, it } from "vitest";
 import { findChange, onsetOf, slowestPhase } from "../../web/src/pages/call/answer.ts";
-import type { PhaseAverages } from "../../web/src/pages/call/answer.ts";
+import type { Change, PhaseAverages } from "../../web/src/pages/call/answer.ts";
+import { whereChanged } from "../../web/src/pages/call/where.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -20,6 +21,14 @@ const repeat = (times: number, value: (at: number) => number): number[] =>
 
 /** Deterministic noise of ±10 %. */
 const noisy = (ms: number) => (at: number) => ms * (1 + 0.1 * Math.sin(at * 7));
+
+const CHANGE: Change = {
+  phase: "processing",
+  since: 31 * DAY,
+  before: 100,
+  after: 300,
+  periods: { before: 31, since: 17 },
+};
 
 describe("the slowest phase", () => {
   it("is the largest average by calls, of all that were reached", () => {
@@ -80,7 +89,7 @@ describe("the change of a phase", () => {
   });
 
   it("begins in the hour from which times are like those since", () => {
-    const change = { phase: "processing", since: DAY, before: 100, after: 300 } as const;
+    const change = { ...CHANGE, since: DAY };
     const hours = series([...repeat(31, noisy(100)), ...repeat(17, noisy(300))], HOUR);
     expect(onsetOf(change, hours)).toBe(31 * HOUR);
     const stray = hours.map((hour) =>
@@ -88,5 +97,38 @@ describe("the change of a phase", () => {
     );
     expect(onsetOf(change, stray)).toBe(31 * HOUR);
     expect(onsetOf(change, [])).toBe(DAY);
+  });
+});
+
+describe("where a phase has changed", () => {
+  it.each<[places: Readonly<Record<string, number>>, said: string | undefined]>([
+    [
+      { Rome: 2, Oslo: 2, Bern: 4 },
+      "From all 3 locations, most from Bern, 4.0 times as long (400 ms)",
+    ],
+    [{ Rome: 3, Oslo: 2.9 }, "Alike from both locations"],
+    [{ Rome: 1, Oslo: 3 }, "Only from Oslo, 3.0 times as long (300 ms)"],
+    [{ Rome: 1, Oslo: 3, Bern: 3.1 }, "Only from Bern, Oslo"],
+    [{ Rome: 1, A: 2, B: 2, C: 2, D: 2 }, "From 4 of 5 locations"],
+    [{ Rome: 3 }, undefined],
+  ])("is said of %j: %s", (factors, said) => {
+    const places = Object.entries(factors).map(([location, factor]) => ({
+      location,
+      days: series([...repeat(31, () => 100), ...repeat(17, () => 100 * factor)]),
+    }));
+    expect(whereChanged(CHANGE, places, (location) => location)).toBe(said);
+  });
+
+  it("is said of a change for the better by what became fastest, without what is not known", () => {
+    const faster = { ...CHANGE, before: 400, after: 100 };
+    const days = (after: number) => series([...repeat(31, () => 400), ...repeat(17, () => after)]);
+    const places = [
+      { location: "Rome", days: days(200) },
+      { location: "Oslo", days: days(100) },
+      { location: "Bern", days: days(100).slice(40) },
+    ];
+    expect(whereChanged(faster, places, (location) => location)).toBe(
+      "From both locations, most from Oslo, 0.3 times as long (100 ms)",
+    );
   });
 });

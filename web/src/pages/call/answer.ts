@@ -24,6 +24,8 @@ export interface Change {
   /** Medians of the periods before and since, in milliseconds. */
   readonly before: number;
   readonly after: number;
+  /** How many periods that is by. */
+  readonly periods: { readonly before: number; readonly since: number };
 }
 
 /** Weighted by calls; undefined where no phase was reached. */
@@ -94,7 +96,8 @@ function splitOf(phase: Phase, since: number, earlier: Times, later: Times): Spl
   const [left, right] = [earlier.map(({ ms }) => ms), later.map(({ ms }) => ms)];
   const [before, after] = [medianOf(left), medianOf(right)];
   const cost = distance(left, before) + distance(right, after);
-  return { change: { phase, since, before, after }, left, right, cost };
+  const periods = { before: left.length, since: right.length };
+  return { change: { phase, since, before, after, periods }, left, right, cost };
 }
 
 function isClear({ change: { before, after }, left, right }: Split): boolean {
@@ -128,7 +131,7 @@ export function onsetOf(
   return onset;
 }
 
-const medianOf = (values: readonly number[]): number => {
+export const medianOf = (values: readonly number[]): number => {
   const inOrder = values.toSorted((a, b) => a - b);
   const half = (inOrder.length - 1) / 2;
   return ((inOrder[Math.floor(half)] ?? 0) + (inOrder[Math.ceil(half)] ?? 0)) / 2;
@@ -139,7 +142,7 @@ const distance = (values: readonly number[], from: number): number =>
   values.reduce((sum, value) => sum + Math.abs(Math.log(value / from)), 0);
 
 /** `3.1 times as long`, `0.4 times as long`. */
-export function factorText({ before, after }: Change): string {
+export function factorText({ before, after }: Pick<Change, "before" | "after">): string {
   const factor = after / before;
   return `${factor >= 10 ? factor.toFixed(0) : factor.toFixed(1)} times as long`;
 }

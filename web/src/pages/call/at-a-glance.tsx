@@ -1,4 +1,5 @@
 // The answer at one look: which phase is slowest, since when, where, and how sure that is.
+import { withQuery } from "../../api.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
@@ -10,9 +11,11 @@ import { PHASE_NAMES } from "../../parts/phases.ts";
 import { Time } from "../../parts/time.tsx";
 import { factorText, findChange, onsetOf, slowestPhase } from "./answer.ts";
 import type { Change, PhaseAverages, Slowest } from "./answer.ts";
-import { statsPath, useHistogram, useStats } from "./reads.ts";
-import type { HistogramAnswer } from "./reads.ts";
+import { statsPath, useDaysAt, useHistogram, useStats } from "./reads.ts";
+import { MOST_LINES } from "./sample.ts";
 import type { ListedResult, StatEntry } from "./sample.ts";
+import { zoomQuery } from "./view.ts";
+import { whereChanged, whereSlow } from "./where.ts";
 
 const [HOUR, DAY] = [3_600_000, 86_400_000];
 const DAYS_BEFORE = 57;
@@ -50,17 +53,26 @@ export function AtAGlance({ id, places, latest }: AtAGlanceProps) {
   const recent = averagesOf(hours.data?.stats);
   const slowest = slowestPhase(recent);
   const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
+  const measured = spread.data?.locations.map(({ location_id }) => location_id) ?? [];
+  const isCompared = change !== undefined && measured.length > 1 && measured.length <= MOST_LINES;
+  const daysAt = useDaysAt(id, isCompared ? measured : [], DAYS_BEFORE).map((place) => ({
+    location: place.location,
+    days: averagesOf(place.stats).toReversed(),
+  }));
+  const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
   if (!slowest) return <NothingLately latest={latest} />;
   const calls = recent.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card glance" aria-label="At a glance">
       <p class="answer">
-        <Answer slowest={slowest} change={change} days={days.data?.stats.length} />
+        <Answer id={id} slowest={slowest} change={change} days={days.data?.stats.length} />
       </p>
       <dl class="facts">
-        <Fact name="Where">{whereText(spread.data, places)}</Fact>
-        <Fact name="How sure">{sureText(calls, latest)}</Fact>
+        <Fact name="Where">
+          {(change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf)}
+        </Fact>
+        <Fact name="How sure">{sureText(calls, latest, change)}</Fact>
         <Fact name="Passed in 24 hours">{passedText(hours.data.stats)}</Fact>
       </dl>
     </section>
@@ -92,10 +104,12 @@ function useChange(
 }
 
 function Answer({
+  id,
   slowest: { phase, ms, totalMs },
   change,
   days,
 }: {
+  readonly id: string;
   readonly slowest: Slowest;
   readonly change: Change | undefined;
   readonly days: number | undefined;
@@ -107,8 +121,11 @@ function Answer({
       {formatMs(totalMs)}
       {change ? (
         <>
-          ; since <strong>{shortTime(change.since, now())}</strong> it is {factorText(change)} (
-          {formatMs(change.before)} before).
+          ; since{" "}
+          <a href={aroundPath(id, change)} title="Show the two weeks before and since">
+            {shortTime(change.since, now())}
+          </a>{" "}
+          it is {factorText(change)} ({formatMs(change.before)} before).
         </>
       ) : (
         `. ${historyText(days)}`
@@ -117,29 +134,23 @@ function Answer({
   );
 }
 
+const aroundPath = (id: string, { since }: Change): string =>
+  withQuery(`calls/${id}`, zoomQuery([since - 14 * DAY, since + 14 * DAY], now()));
+
 function historyText(days: number | undefined): string {
   if (days === undefined) return "";
   return days > 3 ? `No clear change in ${days} days.` : "There is no history to compare with yet.";
 }
 
-/** By the medians of the calls that passed at each location. */
-function whereText(spread: HistogramAnswer | undefined, places: readonly Place[]): string {
-  const known = (spread?.locations ?? [])
-    .flatMap(({ location_id, median }) => (median === null ? [] : [{ location_id, median }]))
-    .toSorted((a, b) => b.median - a.median);
-  const [worst, ...others] = known;
-  if (!worst) return "–";
-  const name = nameOfLocation(places, worst.location_id);
-  const best = others.at(-1);
-  if (!best) return `Called from ${name} only: median ${formatMs(worst.median)}`;
-  const from = `${name} (median ${formatMs(worst.median)})`;
-  if (worst.median < 1.3 * best.median + 2) return `Alike at all ${known.length} locations`;
-  const fastest = `${nameOfLocation(places, best.location_id)} (${formatMs(best.median)})`;
-  return `Slowest from ${from}, fastest from ${fastest}`;
-}
-
-function sureText(calls: number, latest: readonly ListedResult[] | undefined): string {
-  const measured = `${formatCount(calls)} ${calls === 1 ? "call" : "calls"} in 24 hours`;
+function sureText(
+  calls: number,
+  latest: readonly ListedResult[] | undefined,
+  change: Change | undefined,
+): string {
+  const lately = `${formatCount(calls)} ${calls === 1 ? "call" : "calls"} in 24 hours`;
+  const days =
+    change && `${change.periods.before} days before the change, ${change.periods.since} since`;
+  const measured = days ? `${lately}; ${days}` : lately;
   const own = (latest ?? []).flatMap(({ timing }) => timing.uncertainty ?? []);
   if (own.length === 0) return measured;
   const most = formatMs(Math.max(...own));

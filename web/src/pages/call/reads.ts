@@ -51,6 +51,21 @@ export const useStats = (id: string, path: string, name: string, enabled = true)
     enabled,
   });
 
+/** The days before now at each location, newest first; empty: not read yet. */
+export const useDaysAt = (id: string, locations: readonly string[], limit: number) =>
+  useQuery<readonly { readonly location: string; readonly stats: readonly StatEntry[] }[]>(
+    ["calls", id, "stats", "days-at", locations, limit],
+    ({ signal }) =>
+      Promise.all(
+        locations.map(async (location) => {
+          const path = statsPath(id, "before", { kind: "DAY", limit, location_id: location });
+          const { stats } = await send<StatsAnswer>("GET", path, { signal });
+          return { location, stats };
+        }),
+      ),
+    { enabled: locations.length > 0 },
+  ).data ?? [];
+
 /** The newest, for the state now. */
 export const useLatest = (id: string) =>
   useRead<List<ListedResult>>(

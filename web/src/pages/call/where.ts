@@ -1,0 +1,85 @@
+// Where a call is slow: at which locations its change is, or which is slowest now.
+import { formatMs } from "../../parts/number.ts";
+import { factorText, medianOf } from "./answer.ts";
+import type { Change, PhaseAverages } from "./answer.ts";
+import type { HistogramAnswer } from "./reads.ts";
+
+/** The days at a location, in ascending order. */
+export interface PlaceDays {
+  readonly location: string;
+  readonly days: readonly PhaseAverages[];
+}
+
+interface PlaceChange {
+  readonly location: string;
+  /** Medians of the days before and since, in milliseconds. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Weaker than this, a location has not changed, or has not changed more than another. */
+const LEAST_FACTOR = 1.25;
+const MOST_NAMED = 3;
+
+/**
+ * `From all 3 locations, most from Paris, 3.0 times as long (5.44 s)`. Undefined where too little is
+ * known of the locations apart: without two that have times both before and since.
+ */
+export function whereChanged(
+  change: Change,
+  places: readonly PlaceDays[],
+  nameOf: (location: string) => string,
+): string | undefined {
+  const all = places.flatMap((place) => changeAt(place, change));
+  const rises = change.after > change.before;
+  const factorOf = ({ before, after }: PlaceChange) => (rises ? after / before : before / after);
+  const changed = all
+    .filter((place) => factorOf(place) >= LEAST_FACTOR)
+    .toSorted((a, b) => factorOf(b) - factorOf(a));
+  const [most, least] = [changed[0], changed.at(-1)];
+  if (all.length < 2 || !most || !least) return undefined;
+  const there = `${factorText(most)} (${formatMs(most.after)})`;
+  const names = changed.map(({ location }) => nameOf(location));
+  const isEverywhere = changed.length === all.length;
+  const where = isEverywhere
+    ? allOf(all.length)
+    : names.length > MOST_NAMED
+      ? `${names.length} of ${all.length} locations`
+      : names.join(", ");
+  if (changed.length === 1) return `Only from ${where}, ${there}`;
+  const from = isEverywhere || names.length > MOST_NAMED ? "From" : "Only from";
+  if (factorOf(most) < LEAST_FACTOR * factorOf(least))
+    return isEverywhere ? `Alike from ${where}` : `${from} ${where}`;
+  return `${from} ${where}, most from ${names[0]}, ${there}`;
+}
+
+const allOf = (count: number): string =>
+  count === 2 ? "both locations" : `all ${count} locations`;
+
+/** By the medians of the calls that passed at each location. */
+export function whereSlow(
+  spread: Pick<HistogramAnswer, "locations"> | undefined,
+  nameOf: (location: string) => string,
+): string {
+  const known = (spread?.locations ?? [])
+    .flatMap(({ location_id, median }) => (median === null ? [] : [{ location_id, median }]))
+    .toSorted((a, b) => b.median - a.median);
+  const [worst, ...others] = known;
+  if (!worst) return "–";
+  const name = nameOf(worst.location_id);
+  const best = others.at(-1);
+  if (!best) return `Called from ${name} only: median ${formatMs(worst.median)}`;
+  const from = `${name} (median ${formatMs(worst.median)})`;
+  if (worst.median < 1.3 * best.median + 2) return `Alike from ${allOf(known.length)}`;
+  return `Slowest from ${from}, fastest from ${nameOf(best.location_id)} (${formatMs(best.median)})`;
+}
+
+function changeAt({ location, days }: PlaceDays, { phase, since }: Change): PlaceChange[] {
+  const timesOf = (some: readonly PhaseAverages[]) =>
+    some.flatMap(({ phases }) => phases[phase] ?? []);
+  const earlier = timesOf(days.filter(({ time }) => time < since));
+  const later = timesOf(days.filter(({ time }) => time >= since));
+  if (earlier.length === 0 || later.length === 0) return [];
+  const [before, after] = [medianOf(earlier), medianOf(later)];
+  return before > 0 && after > 0 ? [{ location, before, after }] : [];
+}
