@@ -41,15 +41,11 @@ async function overviewOfSome(
   const readable = calls.filter(opens("stats"));
   const hours = await callOverview.hours(idsOf(readable), from);
   await nextTurn();
-  const deployments = await callOverview.deployments(idsOf(calls));
+  const locationsOf = await readLocations(callOverview, reader, { calls, readable, from });
   const isReadable = new Set(idsOf(readable));
   return calls.map((call) => {
     const { id, name, tags, method, domain, owner } = call;
     const state = states.get(id);
-    // As the lists of deployments: one's own, and those of one's own call.
-    const seen = (deployments.get(id) ?? []).filter(
-      (each) => isOwner(reader, each) || isOwner(reader, call),
-    );
     const { counts = [], buckets = new Map<number, number>() } = hours.get(id) ?? {};
     return {
       id,
@@ -58,7 +54,7 @@ async function overviewOfSome(
       method,
       domain,
       owner,
-      locations: [...new Set(seen.map(({ location_id }) => location_id))].toSorted(),
+      locations: [...new Set(locationsOf(call))].toSorted(),
       state: state
         ? {
             ...state,
@@ -69,4 +65,28 @@ async function overviewOfSome(
       day: isReadable.has(id) ? dayOf(from, counts, buckets) : null,
     };
   });
+}
+
+interface Located {
+  readonly calls: readonly ListedCall[];
+  /** Those whose statistics `reader` may read. */
+  readonly readable: readonly ListedCall[];
+  readonly from: number;
+}
+
+/** Of its deployments; of a call without any, where it ran. */
+async function readLocations(
+  callOverview: Store["callOverview"],
+  reader: Actor,
+  { calls, readable, from }: Located,
+): Promise<(call: ListedCall) => readonly string[]> {
+  const all = await callOverview.deployments(calls.map(({ id }) => id));
+  // As the lists of deployments: one's own, and those of one's own call.
+  const deployed = (call: ListedCall) =>
+    (all.get(call.id) ?? [])
+      .filter((each) => isOwner(reader, each) || isOwner(reader, call))
+      .map(({ location_id }) => location_id);
+  const others = readable.filter((call) => deployed(call).length === 0).map(({ id }) => id);
+  const ran = others.length > 0 ? await callOverview.locations(others, from) : undefined;
+  return (call) => ran?.get(call.id) ?? deployed(call);
 }

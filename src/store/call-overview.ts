@@ -55,6 +55,11 @@ export const createCallOverviewStore = (database: Database) => ({
   /** From the hour that starts at `from` on. */
   hours: (ids: readonly string[], from: number): Promise<ReadonlyMap<string, CallHours>> =>
     readHours(database, ids, from),
+  /** Where they ran, or were to run, from the hour that starts at `from` on. */
+  locations: (
+    ids: readonly string[],
+    from: number,
+  ): Promise<ReadonlyMap<string, readonly string[]>> => readLocations(database, ids, from),
   async deployments(ids: readonly string[]): Promise<ReadonlyMap<string, readonly DeployedAt[]>> {
     const rows = await database.kysely
       .selectFrom("documents")
@@ -134,10 +139,7 @@ async function readHours(
   ids: readonly string[],
   from: number,
 ): Promise<ReadonlyMap<string, CallHours>> {
-  // Call by call, in this order: SQLite would read the hours of all calls first.
-  const ofHours = sql`${isAmong(database, "calls.name", ids)} and stats.call = calls.id
-    and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}
-    and stats.count > 0`;
+  const ofHours = hoursOf(database, ids, from);
   const { rows: counts } = await sql<HourCount & { readonly call_id: string }>`
     select hours.*, codes.name as code from (
       select calls.name as call_id, period, result, ${total("count")} as count, max(max) as max
@@ -161,6 +163,26 @@ async function readHours(
     ]),
   );
 }
+
+async function readLocations(
+  database: Database,
+  ids: readonly string[],
+  from: number,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await sql<Record<"call_id" | "location_id", string>>`
+    select distinct calls.name as call_id, locations.name as location_id
+    from names as calls cross join stats cross join names as locations
+    where ${hoursOf(database, ids, from)} and locations.id = stats.location`.execute(
+    database.kysely,
+  );
+  return grouped(rows, ({ call_id, location_id }) => [call_id, location_id]);
+}
+
+/** Of `calls cross join stats`, in this order: SQLite would read the hours of all calls first. */
+const hoursOf = (database: Database, ids: readonly string[], from: number): RawBuilder<boolean> =>
+  sql`${isAmong(database, "calls.name", ids)} and stats.call = calls.id
+    and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}
+    and stats.count > 0`;
 
 /** PostgreSQL's sums are of a type without bounds. */
 const total = (column: string): RawBuilder<number> => sql.raw(`cast(sum(${column}) as bigint)`);

@@ -162,6 +162,21 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     expect((await overview(api, colleague))[0]?.locations).toEqual(["far"]);
   });
 
+  it("have the locations where they ran, for readers of statistics, unless deployed", async () => {
+    await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
+    const { id } = await createCall(api, { access: { settings: true } });
+    await record(api, id, { start: NOW - 25 * HOUR, location_id: "past" });
+    await record(api, id, { start: NOW - HOUR, location_id: "near" });
+    await record(api, id, { start: NOW, location_id: "far", result: "MISSED" });
+    await record(api, id, { start: NOW, location_id: "near" });
+    expect((await overview(api, api.ann))[0]?.locations).toEqual(["far", "near"]);
+    expect((await overview(api, await api.caller("bob")))[0]?.locations).toEqual([]);
+    await create(api, "/deployments/", {
+      deployment: { target_id: id, location_id: "local", frequency: 60 },
+    });
+    expect((await overview(api, api.ann))[0]?.locations).toEqual(["local"]);
+  });
+
   it("come in pages, in creation order, each call once", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const ids = await seedCalls(api.store, { count: 120, hours: 1, now: NOW });

@@ -26,7 +26,8 @@ const OverviewSchema = named(
     domain: Hostname,
     owner: Owner,
     locations: Type.Array(LocationRef, {
-      description: "where you have deployed it; where it is yours, also where others have",
+      description:
+        "where you have deployed it; where it is yours, also where others have; without any, where it ran in the last 24 hours",
     }),
     state: Type.Union([
       Type.Object(
