@@ -62,8 +62,8 @@ const SERVICES: readonly Named[] = [
     "/v2/carts/current",
     { spread: 0.45, daily: 0.9, tail: 0.012, failing: 0.025, incidents: 0.6 },
   ],
-  ["payment", "POST", "payments", "/v1/authorizations", { failing: 0.08, tail: 0.01 }],
-  ["checkout", "POST", "checkout", "/v1/orders", { work: 80, incidents: 0.1, troubled: true }],
+  ["payment", "POST", "pay", "/v1/authorizations", { failing: 0.08, tail: 0.01 }],
+  ["checkout", "POST", "shop", "/v1/orders", { work: 80, incidents: 0.1, troubled: true }],
   [
     "sales report",
     "GET",
@@ -76,7 +76,7 @@ const SERVICES: readonly Named[] = [
   ["fax gateway", "POST", "fax", "/send", { failing: 0.7, failures: ["broken", "refused"] }],
 ];
 
-/** Beyond those that there are, the same again with a number: "payment 2" at payments-2.example. */
+/** Beyond those that there are, the same again with a number: "payment 2" at pay-2.example. */
 export function simulatedService(index: number): Service {
   const [name, method, host, path, change] = SERVICES[index % SERVICES.length] as Named;
   const round = Math.floor(index / SERVICES.length) + 1;
