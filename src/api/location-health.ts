@@ -1,5 +1,7 @@
-// How the locations are: what waits for their agents, and how punctual and exact the latest calls
-// were. Measured for all callers together, and not for each request.
+// How the locations are: what of a reader waits for their agents, and how punctual and exact the
+// latest calls of all owners were. Measured for all callers together, and not for each request.
+import { identityOf, ownedBy } from "../model/access.ts";
+import type { Actor, Ownership } from "../model/access.ts";
 import { percentilesOf } from "../model/percentiles.ts";
 import type { Percentiles } from "../model/percentiles.ts";
 import { fromMicros } from "../model/timing.ts";
@@ -14,7 +16,7 @@ export const MOST_RESULTS = 5_000;
 export const MOST_PENDING = 50_000;
 
 export interface Load {
-  /** Runs without an outcome, those included that are under way or not due yet. */
+  /** The reader's runs without an outcome, those included that are under way or not due yet. */
   readonly pending_runs: number;
   /** Epoch milliseconds: when the first of them was due; null without any. */
   readonly oldest_due: number | null;
@@ -26,7 +28,7 @@ export interface Load {
 }
 
 /** Of the location with this id. */
-export type LoadOf = (location_id: string) => Load;
+export type LoadOf = (location_id: string, reader: Actor) => Load;
 
 export function createLocationHealth({
   store,
@@ -51,12 +53,13 @@ export function createLocationHealth({
 
 async function measure(store: Store): Promise<LoadOf> {
   const since = (await store.now()) - HOUR_MS;
-  const pending = await store.fleet.pendingRuns(MOST_PENDING);
+  const pending = await store.fleet.pendingRunsByOwner(MOST_PENDING);
   const timings = await store.fleet.recentTimings(since, MOST_RESULTS);
-  const queued = new Map(pending.map((at) => [at.location_id, at]));
+  const keyOf = (location_id: string, owner: Ownership) => `${location_id} ${identityOf(owner)}`;
+  const queued = new Map(pending.map((at) => [keyOf(at.location_id, at), at]));
   const timed = Map.groupBy(timings, ({ location_id }) => location_id);
-  return (location_id) => {
-    const { runs = 0, oldest_due = null } = queued.get(location_id) ?? {};
+  return (location_id, reader) => {
+    const { runs = 0, oldest_due = null } = queued.get(keyOf(location_id, ownedBy(reader))) ?? {};
     const calls = timed.get(location_id) ?? [];
     const doubts = calls.flatMap(({ uncertainty }) => fromMicros(uncertainty) ?? []);
     return {

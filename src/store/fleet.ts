@@ -1,5 +1,6 @@
 // What the whole system has before it, for its metrics: cheap however much that is.
 import { sql } from "kysely";
+import type { Ownership } from "../model/access.ts";
 import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE } from "../model/insight.ts";
 import { periodEnd } from "../model/periods.ts";
 import { encodeTime } from "../runtime/ids.ts";
@@ -33,15 +34,14 @@ export function createFleetStore(database: Database) {
   return {
     calls: createMonitoredCallStore(database),
     /** Of the pending runs that expire first, at most `limit`. */
-    async pendingRuns(limit: number): Promise<PendingAt[]> {
-      const first = kysely.selectFrom("pending_runs").select(["location_id", "due_time"]);
-      return kysely
-        .selectFrom(first.orderBy("expires_at").limit(limit).as("first"))
-        .select(["location_id", (eb) => eb.fn.countAll<number>().as("runs")])
-        .select((eb) => eb.fn.min("due_time").as("oldest_due"))
-        .groupBy("location_id")
-        .execute();
-    },
+    pendingRuns: (limit: number): Promise<PendingAt[]> =>
+      countPending(kysely, limit).select("location_id").groupBy("location_id").execute(),
+    /** The same, by who ordered them. */
+    pendingRunsByOwner: (limit: number): Promise<(PendingAt & Ownership)[]> =>
+      countPending(kysely, limit)
+        .select(["location_id", "owner", "owner_org"])
+        .groupBy(["location_id", "owner", "owner_org"])
+        .execute(),
     /** Of the newest results, at most `limit`, whose runs were triggered since then. */
     recentTimings: (since: number, limit: number): Promise<RecentTiming[]> =>
       recentTimings(database, since, limit),
@@ -70,6 +70,19 @@ export function createFleetStore(database: Database) {
     },
   };
 }
+
+const countPending = (kysely: Database["kysely"], limit: number) =>
+  kysely
+    .selectFrom(
+      kysely
+        .selectFrom("pending_runs")
+        .select(["location_id", "owner", "owner_org", "due_time"])
+        .orderBy("expires_at")
+        .limit(limit)
+        .as("first"),
+    )
+    .select((eb) => eb.fn.countAll<number>().as("runs"))
+    .select((eb) => eb.fn.min("due_time").as("oldest_due"));
 
 /** Ids begin with the time of the trigger: one walk along the primary key, newest first. */
 async function recentTimings(

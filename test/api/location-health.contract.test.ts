@@ -1,8 +1,10 @@
 // How the locations are, on both databases.
 import { describe, expect, it } from "vitest";
+import { ACCESS_LEVELS } from "../../src/model/access.ts";
+import type { AccessLevel } from "../../src/model/access.ts";
 import { derivedId } from "../../src/runtime/ids.ts";
 import { startApi } from "../support/api.ts";
-import type { List, TestApi } from "../support/api.ts";
+import type { Caller, List, TestApi } from "../support/api.ts";
 import { aReport, aRun } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
 
@@ -28,10 +30,12 @@ const NOTHING = {
   uncertainty: null,
 };
 
-const healthOf = async ({ send, caller }: TestApi, query = ""): Promise<List<Health>> => {
-  const as = await caller("eve", "another", "VIEWER");
-  return (await send<List<Health>>({ path: `/agents/health/${query}`, as })).body;
-};
+const healthOf = async (
+  { send, ann }: TestApi,
+  query = "",
+  as: Caller = ann,
+): Promise<List<Health>> =>
+  (await send<List<Health>>({ path: `/agents/health/${query}`, as })).body;
 
 describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
   it("is what waits there, and how punctual and exact the calls of the last hour were", async () => {
@@ -83,6 +87,33 @@ describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
     ]);
     const first = await healthOf(api, "?limit=1");
     expect([first.results[0]?.id, first.meta.more]).toEqual(["local", true]);
+  });
+
+  it("counts the waiting runs of the reader alone, and the calls of all", async () => {
+    await using api = await startApi({ storeKind });
+    const { store } = api;
+    const due_time = (await store.now()) - SECOND;
+    const done = aRun({ result_id: derivedId(due_time, "a run"), location_id: "far", due_time });
+    const waiting = [null, "org"].map((owner_org) =>
+      aRun({ location_id: "far", owner_org, due_time }),
+    );
+    await store.pendingRuns.insert([done, ...waiting]);
+    await store.results.record([aReport(done)]);
+    const seenBy = async (owner: string, org: string | null, level: AccessLevel) => {
+      const as = await api.caller(owner, org, level);
+      const far = (await healthOf(api, "", as)).results.find(({ id }) => id === "far");
+      return [far?.pending_runs, far?.oldest_due === null, far?.recent_calls];
+    };
+    for (const level of ACCESS_LEVELS) {
+      for (const org of [null, "org"])
+        expect(await seenBy("ann", org, level)).toEqual([1, false, 1]);
+      for (const [owner, org] of [
+        ["bob", "org"],
+        ["ann", "another"],
+        ["eve", null],
+      ] as const)
+        expect(await seenBy(owner, org, level)).toEqual([0, true, 1]);
+    }
   });
 
   it("is measured once for all who ask within seconds", async () => {

@@ -7,7 +7,7 @@ import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 import { createLocationHealth, MOST_PENDING, MOST_RESULTS } from "../location-health.ts";
-import type { LoadOf } from "../location-health.ts";
+import type { Load } from "../location-health.ts";
 import { LocationSchema, pageOfLocations } from "./locations.ts";
 import type { toLocation } from "./locations.ts";
 
@@ -22,12 +22,12 @@ const HealthSchema = named(
   Type.Object({
     ...LocationSchema.properties,
     pending_runs: Type.Integer({
-      description: `runs without an outcome yet; of all locations, at most ${MOST_PENDING} are counted`,
+      description: `runs without an outcome yet that you ordered, or your deployments; counted among the ${MOST_PENDING} runs of all owners that expire first`,
     }),
     oldest_due: nullable(Timestamp),
     spool_reports: Type.Integer({ description: "reports on the disks of its agents together" }),
     recent_calls: Type.Integer({
-      description: `calls of the last hour that the next two are of, among the newest ${MOST_RESULTS} results of all locations`,
+      description: `calls of all owners in the last hour that the next two are of, among the newest ${MOST_RESULTS} results of all locations`,
     }),
     lateness: PercentilesSchema("milliseconds from when a call was due to its start"),
     uncertainty: PercentilesSchema(
@@ -44,7 +44,7 @@ export function locationHealthEndpoints(deps: EndpointDeps): Endpoint[] {
       methods: ["GET"],
       path: "/agents/health/",
       tag: "Locations",
-      summary: "List the locations with what waits there, and how punctual and exact calls are",
+      summary: "List the locations with what of yours waits, and how punctual and exact calls are",
       description: "Measured at most every 5 seconds.",
       level: "VIEWER",
       query: LIST_PAGING,
@@ -52,19 +52,24 @@ export function locationHealthEndpoints(deps: EndpointDeps): Endpoint[] {
       async handle(request) {
         const { meta, results } = await pageOfLocations(deps, request);
         const loadOf = await health();
-        return { meta, results: results.map((location) => toHealth(location, loadOf)) };
+        return {
+          meta,
+          results: results.map((location) =>
+            toHealth(location, loadOf(location.id, request.principal)),
+          ),
+        };
       },
     }),
   ];
 }
 
-const toHealth = (location: ReturnType<typeof toLocation>, loadOf: LoadOf) => {
-  const { oldest_due, calls, ...load } = loadOf(location.id);
-  return {
-    ...location,
-    ...load,
-    oldest_due: oldest_due === null ? null : formatInstant(oldest_due),
-    spool_reports: location.agents.reduce((sum, { spool_reports }) => sum + spool_reports, 0),
-    recent_calls: calls,
-  };
-};
+const toHealth = (
+  location: ReturnType<typeof toLocation>,
+  { oldest_due, calls, ...load }: Load,
+) => ({
+  ...location,
+  ...load,
+  oldest_due: oldest_due === null ? null : formatInstant(oldest_due),
+  spool_reports: location.agents.reduce((sum, { spool_reports }) => sum + spool_reports, 0),
+  recent_calls: calls,
+});

@@ -139,7 +139,7 @@ function Load(location: LocationHealth) {
         <dd>{formatCount(recent_calls)}</dd>
       </div>
       <div>
-        <dt>Waiting runs</dt>
+        <dt>Your waiting runs</dt>
         <dd>
           {formatCount(pending_runs)}
           {oldest_due && <span class="muted"> · first due {formatAgo(oldest_due, now())}</span>}
