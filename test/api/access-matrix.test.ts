@@ -9,7 +9,7 @@ import type { AccessLevel } from "../../src/model/access.ts";
 import type { Endpoint } from "../../src/api/http/endpoint.ts";
 import { startApi } from "../support/api.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import type { Caller, Sent, TestApi } from "../support/api.ts";
+import type { Answer, Caller, Sent, TestApi } from "../support/api.ts";
 import { makeObjects, NOTHING } from "../support/owned-objects.ts";
 import type { Objects, Sharing } from "../support/owned-objects.ts";
 
@@ -329,6 +329,43 @@ it.each(operations)(
           actual?.push(`${label} shown ${answer.text.includes(ids[what])}`);
         }
     expect(actual).toEqual(expected);
+  },
+);
+
+/** The same people as sessions of the pages: by cookie. */
+const cookies = new Map<Caller, string>();
+
+async function cookieOf(as: Caller): Promise<string> {
+  const known = cookies.get(as);
+  if (known !== undefined) return known;
+  const { headers } = await api.send({ method: "POST", path: "/session/", as });
+  const [cookie = ""] = String(headers["set-cookie"]).split(";");
+  cookies.set(as, cookie);
+  return cookie;
+}
+
+/** Where an answer says up to when it reaches. */
+const NOW = /"max_time":"[^"]+"/;
+
+const isReading = ({ operationId }: (typeof operations)[number]): boolean =>
+  /^(?:get|list|rank|export)/.test(operationId) && operationId !== "getSession";
+
+it.each(operations.filter(isReading))(
+  "$operationId ($n) answers a session as it answers its key",
+  async ({ operationId, row }) => {
+    const [request] = requestsOf(operationId, row, objectsOf("with the organization"));
+    if (!request) throw new Error(`no request of ${operationId}`);
+    const seen = ({ status, text }: Answer) => [status, text.replace(NOW, "")];
+    for (const [who, level] of [
+      ["owner", "VIEWER"],
+      ["colleague", "EDITOR"],
+      ["stranger", "OWNER"],
+    ] as const) {
+      const as = keyOf(who, level);
+      const headers = { cookie: await cookieOf(as) };
+      const byKey = await api.send({ ...request, as });
+      expect(seen(await api.send({ ...request, as: null, headers }))).toEqual(seen(byKey));
+    }
   },
 );
 
