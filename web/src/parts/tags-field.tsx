@@ -1,26 +1,41 @@
 // The tags of an object: those it has, each with a button that removes it, and a field for more.
-import { useState } from "preact/hooks";
-import "../styles/tags-field.css";
+import { useRef, useState } from "preact/hooks";
+import "../styles/tags.css";
+import { announce } from "./announcement.tsx";
 import { Field } from "./field.tsx";
 
 interface TagsFieldProps {
   readonly tags: readonly string[];
-  readonly hint?: string;
   readonly fault?: string | undefined;
   readonly onChange: (tags: readonly string[]) => void;
 }
 
 /** Enter, a comma or leaving the field adds what is typed; Backspace in the empty field removes. */
-export function TagsField({ tags, hint, fault, onChange }: TagsFieldProps) {
+export function TagsField({ tags, fault, onChange }: TagsFieldProps) {
   const [text, setText] = useState("");
+  const field = useRef<HTMLInputElement>(null);
   const add = (typed: string): void => {
     const named = typed.split(",").map((tag) => tag.trim());
-    const added = named.filter((tag, at) => tag !== "" && named.indexOf(tag) === at);
+    const added = [...new Set(named)].filter((tag) => tag !== "" && !tags.includes(tag));
     setText("");
-    if (added.length > 0) onChange([...tags, ...added.filter((tag) => !tags.includes(tag))]);
+    if (added.length === 0) return;
+    onChange([...tags, ...added]);
+    announce(`Added the tag ${added.join(", ")}`);
+  };
+  const remove = (tag: string): void => {
+    onChange(tags.filter((one) => one !== tag));
+    announce(`Removed the tag ${tag}`);
+    field.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const last = tags.at(-1);
+    if (event.key === "Enter" && text.trim() !== "") {
+      event.preventDefault();
+      add(text);
+    } else if (event.key === "Backspace" && text === "" && last !== undefined) remove(last);
   };
   return (
-    <Field label="Tags" hint={hint ?? "Enter or a comma adds a tag"} fault={fault}>
+    <Field label="Tags" hint="Enter or a comma adds a tag." fault={fault}>
       {(control) => (
         <div class="tags-field">
           {tags.map((tag) => (
@@ -29,7 +44,7 @@ export function TagsField({ tags, hint, fault, onChange }: TagsFieldProps) {
               <button
                 type="button"
                 aria-label={`Remove the tag ${tag}`}
-                onClick={() => onChange(tags.filter((one) => one !== tag))}
+                onClick={() => remove(tag)}
               >
                 ×
               </button>
@@ -37,6 +52,7 @@ export function TagsField({ tags, hint, fault, onChange }: TagsFieldProps) {
           ))}
           <input
             {...control}
+            ref={field}
             type="text"
             autocomplete="off"
             value={text}
@@ -44,12 +60,7 @@ export function TagsField({ tags, hint, fault, onChange }: TagsFieldProps) {
               value.includes(",") ? add(value) : setText(value)
             }
             onBlur={() => add(text)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && text.trim() !== "") {
-                event.preventDefault();
-                add(text);
-              } else if (event.key === "Backspace" && text === "") onChange(tags.slice(0, -1));
-            }}
+            onKeyDown={onKeyDown}
           />
         </div>
       )}

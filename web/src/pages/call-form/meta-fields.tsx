@@ -1,7 +1,7 @@
 // The name of a call, its tags, and who sees it.
-import { useState } from "preact/hooks";
 import { announce } from "../../parts/announcement.tsx";
-import { CheckField, Field, TextField } from "../../parts/field.tsx";
+import { CheckField, TextField } from "../../parts/field.tsx";
+import { TagsField } from "../../parts/tags-field.tsx";
 import type { PartProps } from "./request-fields.tsx";
 
 export const NameFields = ({ draft, onChange, faultAt }: PartProps) => (
@@ -20,7 +20,18 @@ export const NameFields = ({ draft, onChange, faultAt }: PartProps) => (
       fault={faultAt("meta.description")}
       onInput={(text) => onChange({ description: text === "" ? null : text })}
     />
-    <TagField draft={draft} onChange={onChange} faultAt={faultAt} />
+    <TagsField
+      tags={draft.tags}
+      fault={faultAt("meta.tags")}
+      onChange={(tags) => onChange({ tags })}
+    />
+    <BehaviourTags
+      onAdd={(tag) => {
+        if (draft.tags.includes(tag)) return;
+        onChange({ tags: [...draft.tags, tag] });
+        announce(`Added the tag ${tag}`);
+      }}
+    />
   </section>
 );
 
@@ -32,57 +43,6 @@ const BEHAVIOUR = [
   ["insecure-tls", "accepts any certificate, expired or of another host"],
   ["nometrics", "keeps the call's own numbers out of /metrics"],
 ] as const;
-
-function TagField({ draft, onChange, faultAt }: PartProps) {
-  const [text, setText] = useState("");
-  const add = (tag: string): void => {
-    setText("");
-    if (tag === "" || draft.tags.includes(tag)) return;
-    onChange({ tags: [...draft.tags, tag] });
-    announce(`Added the tag ${tag}`);
-  };
-  const remove = (tag: string): void => {
-    onChange({ tags: draft.tags.filter((one) => one !== tag) });
-    announce(`Removed the tag ${tag}`);
-    document.querySelector<HTMLElement>(".tag-input input")?.focus();
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || text.trim() === "") return;
-    event.preventDefault();
-    add(text.trim());
-  };
-  return (
-    <div class="tag-input stack">
-      <Field label="Tags" hint="Enter adds a tag." fault={faultAt("meta.tags")}>
-        {(control) => (
-          <input
-            type="text"
-            autocomplete="off"
-            {...control}
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-            onKeyDown={onKeyDown}
-            onBlur={() => add(text.trim())}
-          />
-        )}
-      </Field>
-      {draft.tags.length > 0 && (
-        <ul class="row tags" aria-label="Tags of this call">
-          {draft.tags.map((tag) => (
-            <li key={tag} class="tag">
-              {tag}{" "}
-              <button class="link" type="button" onClick={() => remove(tag)}>
-                <span aria-hidden="true">×</span>
-                <span class="visually-hidden">Remove the tag {tag}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-      <BehaviourTags onAdd={add} />
-    </div>
-  );
-}
 
 const BehaviourTags = ({ onAdd }: { readonly onAdd: (tag: string) => void }) => (
   <details>

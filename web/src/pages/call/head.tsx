@@ -6,6 +6,7 @@ import { CallScore } from "../../parts/call-score.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { State, toneOf } from "../../parts/state.tsx";
+import { Tags } from "../../parts/tags.tsx";
 import { invalidate } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import type { ListedResult } from "./sample.ts";
@@ -55,9 +56,7 @@ function Note({ call: { id, meta, request }, latest }: Omit<CallHeadProps, "onRu
       </div>
       {meta.description && <p>{meta.description}</p>}
       <div class="row">
-        {meta.tags.map((tag) => (
-          <span class="tag">{tag}</span>
-        ))}
+        <Tags tags={meta.tags} />
         <span class="small">Owner: {meta.owner}</span>
         <CallScore id={id} />
       </div>

@@ -5,6 +5,7 @@ import { MoreButton } from "../../parts/more-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
+import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";
 import { has, isMine } from "../../session.ts";
 import "../../styles/reports.css";
@@ -83,15 +84,7 @@ const Row = ({ report: { id, meta, access, groups } }: { readonly report: Report
     <th scope="row" class="report-name">
       <a href={`reports/${id}`}>{meta.name}</a>
       {meta.description && <span class="muted small">{meta.description}</span>}
-      {meta.tags.length > 0 && (
-        <span class="row">
-          {meta.tags.map((tag) => (
-            <span key={tag} class="tag">
-              {tag}
-            </span>
-          ))}
-        </span>
-      )}
+      <Tags tags={meta.tags} />
     </th>
     <td class="number">{formatCount(groups.length)}</td>
     <td class="number">

@@ -7,6 +7,7 @@ import { MoreButton } from "../../parts/more-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
+import { Tags } from "../../parts/tags.tsx";
 import { useRead } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import { AUTH_TYPES } from "./auth-types.ts";
@@ -85,15 +86,6 @@ function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSett
     </div>
   );
 }
-
-const Tags = ({ tags }: { readonly tags: readonly string[] }) =>
-  tags.length > 0 && (
-    <div class="row">
-      {tags.map((tag) => (
-        <span class="tag">{tag}</span>
-      ))}
-    </div>
-  );
 
 /** Of whoever may read it, the widest circle; and whether its keys go with it. */
 export function sharedWith(access: ShownAuthSetting["access"]): string {

@@ -1,5 +1,6 @@
 // A workflow as those see it who may not change it.
 import type { Workflow } from "../../../../src/model/workflow.ts";
+import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";
 import { isMine } from "../../session.ts";
 import { useCalls } from "../../call-names.ts";
@@ -67,9 +68,7 @@ const Facts = ({
     </div>
     <div>
       <dt>Tags</dt>
-      <dd class="row">
-        {meta.tags.length === 0 ? "–" : meta.tags.map((tag) => <span class="tag">{tag}</span>)}
-      </dd>
+      <dd>{meta.tags.length === 0 ? "–" : <Tags tags={meta.tags} />}</dd>
     </div>
     <div>
       <dt>Created</dt>

@@ -7,6 +7,7 @@ import { useList } from "../../lists.ts";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { Tags } from "../../parts/tags.tsx";
 import { useRead } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import "../../styles/workflow.css";
@@ -146,13 +147,7 @@ const WorkflowRow = ({
       <a href={`workflows/${id}`}>{meta.name}</a>
       {!isMine(meta) && <span class="muted small"> shared by {meta.owner}</span>}
       {meta.description && <div class="muted small description">{meta.description}</div>}
-      {meta.tags.length > 0 && (
-        <div class="row">
-          {meta.tags.map((tag) => (
-            <span class="tag">{tag}</span>
-          ))}
-        </div>
-      )}
+      <Tags tags={meta.tags} />
     </td>
     <td>
       <LastRun workflowId={id} />
