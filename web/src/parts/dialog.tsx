@@ -13,13 +13,17 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const isRendered = useRef(true);
   useEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      isRendered.current = false; // its event comes later, when another dialog may be open
+      dialog?.close();
+    };
   }, []);
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={ref} aria-labelledby={id} onClose={() => isRendered.current && onClose()}>
       <div class="body">
         <h2 id={id}>{title}</h2>
         {children}
