@@ -1,13 +1,8 @@
 // What the pages of workflows reckon: the order of calls, and the time line of a run.
 import { describe, expect, it } from "vitest";
 import { NO_TIMING } from "../../src/model/timing.ts";
-import {
-  bodyOf,
-  draftOf,
-  isSame,
-  withStep,
-  withStepMoved,
-} from "../../web/src/pages/workflow/draft.ts";
+import { changesOf } from "../../web/src/changes.ts";
+import { bodyOf, draftOf, withStep, withStepMoved } from "../../web/src/pages/workflow/draft.ts";
 import type { Step as DraftStep } from "../../web/src/pages/workflow/draft.ts";
 import { stepsOf, totalPause } from "../../web/src/steps.ts";
 import type { StepResult } from "../../web/src/steps.ts";
@@ -74,7 +69,10 @@ describe("the calls of a draft", () => {
     const workflow = { call_ids: ["a", "b"], stop_on_failure: true, handle_cookies: false };
     const draft = draftOf({ id: "w", meta, access: { public: false, org: false }, workflow });
     expect(bodyOf(draft)).toMatchObject({ meta: { description: null }, workflow });
-    expect(isSame(draft, { ...draft, description: " " })).toBe(true);
-    expect(isSame(draft, { ...draft, steps: withStepMoved(draft.steps, 0, 1) })).toBe(false);
+    const changes = (changed: object) => changesOf(bodyOf(draft), bodyOf({ ...draft, ...changed }));
+    expect(changes({ description: " " })).toEqual({});
+    expect(changes({ steps: withStepMoved(draft.steps, 0, 1), stopOnFailure: false })).toEqual({
+      workflow: { call_ids: ["b", "a"], stop_on_failure: false },
+    });
   });
 });

@@ -84,6 +84,21 @@ it(
     await expectNoSecret(page);
     await keepPicture(page, "setting");
 
+    // Somebody else changes it meanwhile: the change here is saved over it, and theirs stays.
+    await page.getByLabel("Description").fill("Mine");
+    await client.send("PUT", `/auth/${id}/`, {
+      meta: { name: "Renamed elsewhere", domain: "shop.example" },
+    });
+    await button("Save").click();
+    await page.getByRole("heading", { name: "The setting was changed meanwhile" }).waitFor();
+    await expectAccessible(page);
+    await button("Save my changes").click();
+    await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
+    expect(await client.send("GET", `/auth/${id}/`)).toMatchObject({
+      meta: { name: "Renamed elsewhere", description: "Mine" },
+      keys: { client_secret: SECRETS.replaced },
+    });
+
     // A token of a MANUAL setting: one header keeps its value while another is added.
     await client.send("PUT", `/auth/${id}/`, {
       meta: { domain: "shop.example" },

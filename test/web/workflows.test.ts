@@ -162,12 +162,19 @@ describe("workflows", { timeout: 180_000 }, () => {
     await pages.client.send("PUT", `/workflows/${id}/`, { meta: { name: "Renamed elsewhere" } });
     await page.getByLabel("Description").fill("Mine");
     await page.getByRole("button", { name: "Save changes" }).click();
-    await page.getByText("was changed elsewhere after you opened it").waitFor();
+    await page.getByRole("heading", { name: "The workflow was changed meanwhile" }).waitFor();
     await expectAccessible(page);
     await keepPicture(page, "workflow-conflict");
-    await page.getByRole("button", { name: "Discard mine and show the other version" }).click();
+    await page.getByRole("button", { name: "Open it as it is now" }).click();
     await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
     expect(await page.getByLabel("Description").inputValue()).toBe("");
+
+    // What is not saved is not left without a question.
+    await page.getByLabel("Description").fill("Mine");
+    await page.getByRole("link", { name: "Reports" }).click();
+    await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();
+    await page.getByRole("button", { name: "Stay" }).click();
+    await page.getByRole("button", { name: "Discard changes" }).click();
 
     await page.getByRole("button", { name: /^Delete the workflow/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();

@@ -1,12 +1,43 @@
-// Lets a page hold on to the reader who goes back or forward. Browsers call what listens for it in
-// order: this module is loaded before the router listens, and so can stop it.
+// Lets a page with unsaved changes hold on to its reader. Browsers call what listens for going back
+// and forward in order: this module is loaded before the router listens, and so can stop it.
 
-type Ask = (event: PopStateEvent) => void;
+/** What leaves the page. */
+export type Leave = () => void;
 
-let ask: Ask | undefined;
-addEventListener("popstate", (event) => ask?.(event));
+interface Hold {
+  /** Of the page. */
+  readonly href: string;
+  readonly ask: (leave: Leave) => void;
+}
 
-/** From now on; undefined: nobody asks. The browser has gone already when `asked` is called. */
-export function holdHistory(asked: Ask | undefined): void {
-  ask = asked;
+let hold: Hold | undefined;
+
+addEventListener("popstate", (event) => {
+  if (!hold) return;
+  // The browser has gone already: the page returns, and goes again if it may.
+  event.stopImmediatePropagation();
+  history.pushState(null, "", hold.href);
+  hold.ask(() => history.back());
+});
+
+addEventListener("beforeunload", (event) => {
+  if (hold) event.preventDefault();
+});
+
+/** Whether the page has something to lose. */
+export const isHeld = (): boolean => hold !== undefined;
+
+/** From now on, `ask` decides whether and when the reader leaves. Returns what ends that. */
+export function holdReader(ask: (leave: Leave) => void): () => void {
+  const mine: Hold = { href: location.href, ask };
+  hold = mine;
+  return () => {
+    if (hold === mine) hold = undefined;
+  };
+}
+
+/** Leaves the page, once its reader agrees where there is something to lose. */
+export function leaving(leave: Leave): void {
+  if (hold) hold.ask(leave);
+  else leave();
 }

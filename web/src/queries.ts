@@ -3,7 +3,8 @@ import { QueryClient, QueryObserver } from "@tanstack/query-core";
 import type { QueryObserverOptions, QueryObserverResult } from "@tanstack/query-core";
 import { effect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, send } from "./api.ts";
+import { ApiError, send, sendVersioned } from "./api.ts";
+import type { Versioned } from "./api.ts";
 import { session } from "./session.ts";
 
 const FRESH_MS = 30_000;
@@ -45,6 +46,16 @@ export function useRead<T>(
     enabled: enabled && path !== undefined,
     ...(everyMs !== undefined && { everyMs }),
   });
+}
+
+/** Likewise, with its version: what a form begins with. */
+export function useVersioned<T>(
+  key: Key,
+  path: string | undefined,
+): QueryObserverResult<Versioned<T>> {
+  const read = ({ signal }: { readonly signal: AbortSignal }) =>
+    sendVersioned<T>("GET", path ?? "", { signal });
+  return useQuery<Versioned<T>>(key, read, { enabled: path !== undefined });
 }
 
 export function useQuery<T>(

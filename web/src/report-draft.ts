@@ -30,8 +30,8 @@ export const newRow = (call_id: string, location_id: string): DraftRow =>
 
 export const newGroup = (name: string): DraftGroup => keyed({ name, rows: [] });
 
-/** Undefined: of a report that is yet to be made. */
-export const draftOf = (report: Report | undefined): ReportDraft => ({
+/** Without one: of a report that is yet to be made. */
+export const draftOf = (report?: Report): ReportDraft => ({
   name: report?.meta.name ?? "",
   description: report?.meta.description ?? "",
   tags: report?.meta.tags ?? [],
@@ -44,18 +44,12 @@ export const draftOf = (report: Report | undefined): ReportDraft => ({
     : [newGroup("All")],
 });
 
-/**
- * What to send. Groups are left out of a change that leaves them as they are: the report may have
- * rows that its owner may not see, which such a change keeps.
- */
-export function bodyOf(draft: ReportDraft, stored: Report | undefined): object {
+export function bodyOf(draft: ReportDraft): object {
   const { name, description, tags, org, public: everyone } = draft;
-  const groups = groupsOf(draft);
-  const isSame = JSON.stringify(groups) === JSON.stringify(stored && groupsOf(draftOf(stored)));
   return {
     meta: { name, description: description === "" ? null : description, tags },
     access: { org, public: everyone },
-    ...(!isSame && { groups }),
+    groups: groupsOf(draft),
   };
 }
 

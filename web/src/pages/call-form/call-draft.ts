@@ -20,7 +20,7 @@ export interface CallDraft {
   readonly basic: CurlRequest["basic"];
 }
 
-export const NEW_DRAFT: CallDraft = {
+const NEW_DRAFT: CallDraft = {
   name: "",
   description: null,
   tags: [],
@@ -35,7 +35,9 @@ export const NEW_DRAFT: CallDraft = {
   basic: null,
 };
 
-export const draftOf = ({ meta, access, request }: Call): CallDraft => ({
+export const draftOf = (call?: Call): CallDraft => (call ? storedDraft(call) : NEW_DRAFT);
+
+const storedDraft = ({ meta, access, request }: Call): CallDraft => ({
   name: meta.name,
   description: meta.description,
   tags: meta.tags,
@@ -56,9 +58,7 @@ export const copyOf = (call: Call): CallDraft => ({
   name: `Copy of ${call.meta.name}`,
 });
 
-type Body = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-
-export const bodyOf = (draft: CallDraft): Body => ({
+export const bodyOf = (draft: CallDraft): object => ({
   meta: { name: draft.name, description: draft.description, tags: draft.tags },
   access: draft.access,
   request: {
@@ -71,21 +71,6 @@ export const bodyOf = (draft: CallDraft): Body => ({
     token_id: draft.auth_id === null ? null : draft.token_id,
   },
 });
-
-/** What is to change: the properties that differ. What others changed meanwhile can stay. */
-export function changesOf(before: CallDraft, after: CallDraft): Body {
-  const was = bodyOf(before);
-  const changed = Object.entries(bodyOf(after)).map(([part, properties]) => {
-    const differing = Object.entries(properties).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(was[part]?.[name]),
-    );
-    return [part, Object.fromEntries(differing)] as const;
-  });
-  return Object.fromEntries(changed.filter(([, properties]) => Object.keys(properties).length > 0));
-}
-
-export const isChanged = (before: CallDraft, after: CallDraft): boolean =>
-  after.basic !== null || Object.keys(changesOf(before, after)).length > 0;
 
 /** With the request of a cURL command; a call without a name gets that of its request. */
 export const withCurl = (draft: CallDraft, { tags, ...request }: CurlRequest): CallDraft => ({

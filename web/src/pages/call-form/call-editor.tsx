@@ -1,20 +1,19 @@
 // The form of a call.
 import { useRef, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
-import { ApiError, sendVersioned } from "../../api.ts";
 import type { Versioned } from "../../api.ts";
 import { readCurl } from "../../curl.ts";
 import type { CurlReading, CurlRequest } from "../../curl.ts";
-import { useSending } from "../../form.ts";
+import { useEditing } from "../../editing.ts";
 import { announce } from "../../parts/announcement.tsx";
+import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
+import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { invalidate } from "../../queries.ts";
 import { AuthFields, withSetting } from "./auth-fields.tsx";
-import { bodyOf, changesOf, isChanged, withCurl } from "./call-draft.ts";
+import { bodyOf, draftOf, withCurl } from "./call-draft.ts";
 import type { CallDraft } from "./call-draft.ts";
-import { ConflictDialog } from "./conflict-dialog.tsx";
 import { CurlPaste } from "./curl-paste.tsx";
-import { LeaveGuard } from "./leave-guard.tsx";
 import { AccessFields, NameFields } from "./meta-fields.tsx";
 import { RequestFields } from "./request-fields.tsx";
 
@@ -23,47 +22,35 @@ export interface SavedCall extends Versioned<Call> {
 }
 
 interface CallEditorProps {
-  /** What the fields begin with. */
-  readonly first: CallDraft;
+  /** What the fields of a new call begin with. */
+  readonly first?: CallDraft;
   /** Undefined: the call is new. */
   readonly stored: Versioned<Call> | undefined;
   readonly onSaved: (saved: SavedCall) => void;
-  /** Begins anew, with what is stored now. */
-  readonly onReload?: () => void;
 }
 
-export function CallEditor({ first, stored, onSaved, onReload }: CallEditorProps) {
-  const [begun] = useState(first);
-  const [draft, setDraft] = useState(begun);
-  const [isConflict, setConflict] = useState(false);
-  const [isSaved, setSaved] = useState(false);
+export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
   /** What the button that was pressed asks for. */
-  const wish = useRef({ isToRun: false, overwrites: false });
-  const sending = useSending(async () => {
-    const { isToRun, overwrites } = wish.current;
-    setConflict(false);
-    const ready = await withSetting(draft);
-    setDraft(ready);
-    try {
-      const saved = await saveCall(begun, ready, stored, overwrites);
-      setSaved(true);
+  const isToRun = useRef(false);
+  const editing = useEditing<Call, CallDraft>({
+    path: "calls/",
+    stored,
+    draftOf: (call) => (call || !first ? draftOf(call) : first),
+    bodyOf,
+    prepare: withSetting,
+    onSaved: async (saved) => {
       announce("Saved");
       await invalidate(["calls"]);
-      onSaved({ ...saved, isToRun });
-    } catch (cause) {
-      if (!(cause instanceof ApiError && cause.status === 412)) throw cause;
-      setConflict(true);
-    }
+      onSaved({ ...saved, isToRun: isToRun.current });
+    },
+    onReloaded: () => invalidate(["calls"]),
   });
-  const { reading, onCurl } = useCurl((request) => setDraft(withCurl(draft, request)));
-  const part = {
-    draft,
-    onChange: (changed: Partial<CallDraft>) => setDraft({ ...draft, ...changed }),
-    faultAt: sending.faultAt,
-  };
+  const { draft, change, isChanged, sending, conflict } = editing;
+  const { reading, onCurl } = useCurl((request) => change(withCurl(draft, request)));
+  const part = { draft, onChange: change, faultAt: sending.faultAt };
   return (
     <form class="stack" onSubmit={sending.submit} noValidate>
-      <LeaveGuard isChanged={!isSaved && isChanged(begun, draft)} />
+      <LeaveGuard isChanged={isChanged || draft.basic !== null} />
       <Fault error={sending.faultBeside()} />
       {!stored && <CurlPaste reading={reading} onCurl={onCurl} />}
       <RequestFields {...part} onCurl={onCurl} />
@@ -72,19 +59,11 @@ export function CallEditor({ first, stored, onSaved, onReload }: CallEditorProps
       <AccessFields {...part} />
       <SaveButtons
         isBusy={sending.isBusy}
-        onChoose={(isToRun) => {
-          wish.current = { isToRun, overwrites: false };
+        onChoose={(asked) => {
+          isToRun.current = asked;
         }}
       />
-      {isConflict && (
-        <ConflictDialog
-          onClose={() => setConflict(false)}
-          onReload={() => onReload?.()}
-          onOverwrite={() => {
-            wish.current = { ...wish.current, overwrites: true };
-          }}
-        />
-      )}
+      <ConflictDialog what="call" conflict={conflict} />
     </form>
   );
 }
@@ -117,18 +96,3 @@ const SaveButtons = ({ isBusy, onChoose }: SaveButtonsProps) => (
     </button>
   </div>
 );
-
-/** Changes what was changed here, and only the version that was read unless it `overwrites`. */
-function saveCall(
-  before: CallDraft,
-  draft: CallDraft,
-  stored: Versioned<Call> | undefined,
-  overwrites: boolean,
-): Promise<Versioned<Call>> {
-  if (!stored) return sendVersioned("POST", "calls/", { body: bodyOf(draft) });
-  const { object, version } = stored;
-  return sendVersioned("PUT", `calls/${object.id}/`, {
-    body: changesOf(before, draft),
-    headers: version === null || overwrites ? {} : { "if-match": version },
-  });
-}

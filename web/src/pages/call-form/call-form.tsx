@@ -3,19 +3,17 @@ import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
 import { pathOf } from "../../address.ts";
-import { sendVersioned } from "../../api.ts";
-import type { Versioned } from "../../api.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
-import { invalidate } from "../../queries.ts";
+import { invalidate, useVersioned } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import "../../styles/call-form.css";
 import { CallEditor } from "./call-editor.tsx";
 import type { SavedCall } from "./call-editor.tsx";
-import { copyOf, draftOf, NEW_DRAFT } from "./call-draft.ts";
+import { copyOf } from "./call-draft.ts";
 
 /** The call that was made to be run: its page runs it when it opens. */
 let runsOnArrival: string | undefined;
@@ -24,7 +22,7 @@ let runsOnArrival: string | undefined;
 export function NewCall() {
   const { query, route } = useLocation();
   const from = query["from"];
-  const { read, error } = useCall(from);
+  const { data: read, error, refetch } = useCall(from);
   const title = from === undefined ? "New call" : "Copy of a call";
   if (!has("EDITOR")) return <ReadsOnly title={title} />;
   const saved = ({ object, isToRun }: SavedCall): void => {
@@ -34,12 +32,12 @@ export function NewCall() {
   return (
     <>
       <PageHead title={title} above={{ to: "calls", name: "Calls" }} />
-      <Fault error={error} />
+      <Fault error={error} retry={refetch} />
       {from !== undefined && !read && !error && <Loading what="the call" />}
       {(from === undefined || read) && (
         <CallEditor
           key={from}
-          first={read ? copyOf(read.object) : NEW_DRAFT}
+          {...(read && { first: copyOf(read.object) })}
           stored={undefined}
           onSaved={saved}
         />
@@ -51,20 +49,17 @@ export function NewCall() {
 /** `calls/ID/edit`. */
 export function EditCall({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { route } = useLocation();
-  const { read, error, setRead, readAgain } = useCall(id);
+  const { data: read, error, refetch } = useCall(id);
   const [runs, setRuns] = useState(() => (runsOnArrival === id ? 1 : undefined));
   useEffect(() => {
     runsOnArrival = undefined;
   }, []);
   if (!has("EDITOR")) return <ReadsOnly title="Edit a call" />;
-  if (!read) return error ? <Fault error={error} /> : <Loading what="the call" />;
-  const { object: call, version } = read;
+  if (!read) return error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />;
+  const { object: call } = read;
   if (!isMine(call.meta)) return <NotMine call={call} />;
-  const saved = ({ isToRun, ...now }: SavedCall): void => {
-    if (!isToRun) return route(pathOf(`calls/${id}`));
-    setRead(now);
-    setRuns((runs ?? 0) + 1);
-  };
+  const saved = ({ isToRun }: SavedCall): void =>
+    isToRun ? setRuns((runs ?? 0) + 1) : route(pathOf(`calls/${id}`));
   const target = { kind: "call", id, name: call.meta.name } as const;
   return (
     <>
@@ -86,13 +81,7 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
         />
       </PageHead>
       <div class="form-and-runs">
-        <CallEditor
-          key={version}
-          first={draftOf(call)}
-          stored={read}
-          onSaved={saved}
-          onReload={readAgain}
-        />
+        <CallEditor key={id} stored={read} onSaved={saved} />
         <div class="stack">
           <RunNow {...target} start={runs} />
           <Deployments {...target} />
@@ -102,23 +91,11 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
   );
 }
 
-/** The call as it is now, with its version: read once, since a form edits what it began with. */
-function useCall(id: string | undefined) {
-  const [read, setRead] = useState<Versioned<Call>>();
-  const [error, setError] = useState<Error | null>(null);
-  const [times, setTimes] = useState(1);
-  useEffect(() => {
-    setRead(undefined);
-    setError(null);
-    if (id === undefined) return undefined;
-    const leaving = new AbortController();
-    sendVersioned<Call>("GET", `calls/${encodeURIComponent(id)}/`, { signal: leaving.signal })
-      .then(setRead)
-      .catch((cause: Error) => leaving.signal.aborted || setError(cause));
-    return () => leaving.abort();
-  }, [id, times]);
-  return { read, error, setRead, readAgain: () => setTimes(times + 1) };
-}
+const useCall = (id: string | undefined) =>
+  useVersioned<Call>(
+    ["calls", "stored", id],
+    id === undefined ? undefined : `calls/${encodeURIComponent(id)}/`,
+  );
 
 const ReadsOnly = ({ title }: { readonly title: string }) => (
   <>

@@ -1,12 +1,14 @@
 // The form of a report: its name and who may read it, then its groups.
-import { useState } from "preact/hooks";
 import type { Report } from "../../../../src/model/report.ts";
-import { send } from "../../api.ts";
 import type { Versioned } from "../../api.ts";
-import { useSending } from "../../form.ts";
+import { useEditing } from "../../editing.ts";
+import { leaving } from "../../history-guard.ts";
+import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
+import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
+import { invalidate } from "../../queries.ts";
 import { bodyOf, draftOf, movedTo, newGroup } from "../../report-draft.ts";
 import type { DraftGroup, ReportDraft } from "../../report-draft.ts";
 import { session } from "../../session.ts";
@@ -20,39 +22,36 @@ interface ReportFormProps {
 }
 
 export function ReportForm({ stored, onSaved, onCancel }: ReportFormProps) {
-  // What was read when the form opened: a later version is somebody else's.
-  const [{ object, version } = { object: undefined, version: null }] = useState(stored);
-  const [draft, setDraft] = useState(() => draftOf(object));
-  const sending = useSending(async () => {
-    const body = bodyOf(draft, object);
-    const saved = object
-      ? await send<Report>("PUT", `reports/${object.id}/`, {
-          body,
-          ...(version !== null && { headers: { "if-match": version } }),
-        })
-      : await send<Report>("POST", "reports/", { body });
-    await onSaved(saved);
+  const editing = useEditing<Report, ReportDraft>({
+    path: "reports/",
+    stored,
+    draftOf,
+    bodyOf,
+    onSaved: ({ object }) => onSaved(object),
+    onReloaded: () => invalidate(["reports"]),
   });
-  const change = (changed: Partial<ReportDraft>): void => setDraft({ ...draft, ...changed });
+  const { draft, change, isChanged, sending, conflict } = editing;
   const { isBusy, submit, faultAt, faultBeside } = sending;
   return (
     <form class="stack report-form" onSubmit={submit}>
+      <LeaveGuard isChanged={isChanged} />
       <About draft={draft} change={change} faultAt={faultAt} />
       <Groups
         groups={draft.groups}
         change={(groups) => change({ groups })}
         faultAt={faultAt}
-        isStored={object !== undefined}
+        isStored={stored !== undefined}
       />
       <Fault error={faultBeside("meta.name", "meta.description", "meta.tags", "groups")} />
       <div class="row">
         <button class="button primary" type="submit" disabled={isBusy}>
-          {object ? "Save" : "Create the report"}
+          {stored ? "Save" : "Create the report"}
         </button>
-        <button class="button" type="button" onClick={onCancel}>
+        <button class="button" type="button" onClick={() => leaving(onCancel)}>
           Cancel
         </button>
       </div>
+      <ConflictDialog what="report" conflict={conflict} />
     </form>
   );
 }

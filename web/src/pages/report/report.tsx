@@ -2,12 +2,11 @@
 import { useLocation } from "preact-iso";
 import type { Report as StoredReport } from "../../../../src/model/report.ts";
 import { pathOf } from "../../address.ts";
-import { sendVersioned } from "../../api.ts";
 import type { Versioned } from "../../api.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { invalidate, useQuery } from "../../queries.ts";
+import { invalidate, useVersioned } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import "../../styles/reports.css";
 import { ReportForm } from "./report-form.tsx";
@@ -44,9 +43,9 @@ function NewReport() {
 }
 
 function Stored({ id, isEdited = false }: { readonly id: string; readonly isEdited?: boolean }) {
-  const { data, error, refetch } = useQuery<Versioned<StoredReport>>(
-    ["reports", id],
-    ({ signal }) => sendVersioned("GET", `reports/${encodeURIComponent(id)}/`, { signal }),
+  const { data, error, refetch } = useVersioned<StoredReport>(
+    ["reports", "stored", id],
+    `reports/${encodeURIComponent(id)}/`,
   );
   if (!data)
     return (

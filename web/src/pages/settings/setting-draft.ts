@@ -15,8 +15,7 @@ export interface SettingDraft {
   readonly name: string;
   readonly domain: string;
   readonly description: string;
-  /** Separated by commas. */
-  readonly tags: string;
+  readonly tags: readonly string[];
   readonly documentation: Documentation;
   readonly authType: AuthType;
   readonly clientId: string;
@@ -43,7 +42,7 @@ const byKey = <K extends string, V>(keys: readonly K[], value: (key: K) => V) =>
   Object.fromEntries(keys.map((key) => [key, value(key)])) as Record<K, V>;
 
 /** What is secret stays out of it. `stored`: undefined for a new setting. */
-export function draftOf(stored: ShownAuthSetting | undefined): SettingDraft {
+export function draftOf(stored?: ShownAuthSetting): SettingDraft {
   const { meta, access, keys, settings } = stored ?? {};
   const { documentation } = meta ?? {};
   const method = settings?.get_token_method;
@@ -51,7 +50,7 @@ export function draftOf(stored: ShownAuthSetting | undefined): SettingDraft {
     name: meta?.name ?? "",
     domain: meta?.domain ?? "",
     description: meta?.description ?? "",
-    tags: meta?.tags.join(", ") ?? "",
+    tags: meta?.tags ?? [],
     documentation: byKey(LINKS, (link) => documentation?.[link] ?? ""),
     authType: settings?.auth_type ?? "OAUTH2",
     clientId: keys?.client_id ?? "",
@@ -69,10 +68,16 @@ export function draftOf(stored: ShownAuthSetting | undefined): SettingDraft {
 
 export const LINKS = ["keys", "docs", "apps", "provider"] as const;
 
+/** The interface takes no change of a setting without its domain. */
+export const withDomain = (changes: { readonly meta?: object }, current: ShownAuthSetting) => ({
+  ...changes,
+  meta: { domain: current.meta.domain, ...changes.meta },
+});
+
 const orNull = (text: string): string | null => (text.trim() === "" ? null : text.trim());
 
 /** Has the keys that the type takes; what else is stored stays as it is. */
-export function bodyOf(draft: SettingDraft, stored: ShownAuthSetting | undefined): object {
+export function bodyOf(draft: SettingDraft, stored?: ShownAuthSetting): object {
   const type = AUTH_TYPES[draft.authType];
   const before = Object.keys(stored?.settings.custom_variables ?? {});
   return {
@@ -80,7 +85,7 @@ export function bodyOf(draft: SettingDraft, stored: ShownAuthSetting | undefined
       name: draft.name.trim(),
       domain: draft.domain.trim(),
       description: orNull(draft.description),
-      tags: draft.tags.split(",").flatMap((tag) => orNull(tag) ?? []),
+      tags: draft.tags,
       documentation: byKey(LINKS, (link) => orNull(draft.documentation[link])),
     },
     access: draft.access,

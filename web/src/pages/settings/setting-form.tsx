@@ -1,39 +1,65 @@
 // The form of an Authentication Setting.
-import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
-import { send } from "../../api.ts";
-import { useSending } from "../../form.ts";
+import type { Versioned } from "../../api.ts";
+import { useEditing } from "../../editing.ts";
+import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
 import { CheckField, SelectField, TextField } from "../../parts/field.tsx";
+import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { SecretField } from "../../parts/secret-field.tsx";
 import { SecretRows } from "../../parts/secret-rows.tsx";
+import { TagsField } from "../../parts/tags-field.tsx";
+import { invalidate } from "../../queries.ts";
 import { AUTH_TYPES, AUTH_TYPE_CHOICES } from "./auth-types.ts";
 import { CredentialFields } from "./credential-fields.tsx";
-import { bodyOf, draftOf, LINKS } from "./setting-draft.ts";
-import type { PartProps, Sharing } from "./setting-draft.ts";
+import { bodyOf, draftOf, LINKS, withDomain } from "./setting-draft.ts";
+import type { PartProps, SettingDraft, Sharing } from "./setting-draft.ts";
 
 interface SettingFormProps {
   /** Undefined: a new one. */
-  readonly stored: ShownAuthSetting | undefined;
+  readonly stored: Versioned<ShownAuthSetting> | undefined;
   readonly onSaved: (saved: ShownAuthSetting) => unknown;
 }
 
 const SHOWN = ["meta", "keys.client_id", "keys.client_secret", "settings"];
 
 export function SettingForm({ stored, onSaved }: SettingFormProps) {
-  const [draft, setDraft] = useState(() => draftOf(stored));
-  const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
-    const body = bodyOf(draft, stored);
-    const saved = await (stored
-      ? send<ShownAuthSetting>("PUT", `auth/${stored.id}/`, { body })
-      : send<ShownAuthSetting>("POST", "auth/", { body }));
-    setDraft(draftOf(saved)); // without the secrets that were typed
-    await onSaved(saved);
+  const editing = useEditing<ShownAuthSetting, SettingDraft>({
+    path: "auth/",
+    stored,
+    draftOf,
+    bodyOf,
+    completed: withDomain,
+    onSaved: ({ object }) => onSaved(object),
+    onReloaded: () => invalidate(["settings"]),
   });
-  const change: PartProps["change"] = (changed) => setDraft({ ...draft, ...changed });
-  const part: PartProps = { draft, stored, change, faultAt };
+  const { draft, change, object, isChanged, round, sending, conflict } = editing;
+  const { isBusy, submit, faultAt, faultBeside } = sending;
+  const part: PartProps = { draft, stored: object, change, faultAt };
   return (
     <form class="stack" onSubmit={submit}>
+      <LeaveGuard isChanged={isChanged} />
+      <Parts key={round} {...part} />
+      <Fault error={faultBeside(...SHOWN)} />
+      <div class="row">
+        <button class="button primary" type="submit" disabled={isBusy}>
+          {stored ? "Save" : "Create the setting"}
+        </button>
+        {!stored && (
+          <a class="button" href="settings">
+            Cancel
+          </a>
+        )}
+      </div>
+      <ConflictDialog what="setting" conflict={conflict} />
+    </form>
+  );
+}
+
+function Parts(part: PartProps) {
+  const { draft, change, faultAt } = part;
+  return (
+    <>
       <AboutPart {...part} />
       <section class="card">
         <h2>Credentials</h2>
@@ -53,18 +79,7 @@ export function SettingForm({ stored, onSaved }: SettingFormProps) {
       <CertificatePart {...part} />
       <SharingPart {...part} />
       <LinksPart {...part} />
-      <Fault error={faultBeside(...SHOWN)} />
-      <div class="row">
-        <button class="button primary" type="submit" disabled={isBusy}>
-          {stored ? "Save" : "Create the setting"}
-        </button>
-        {!stored && (
-          <a class="button" href="settings">
-            Cancel
-          </a>
-        )}
-      </div>
-    </form>
+    </>
   );
 }
 
@@ -95,12 +110,10 @@ const AboutPart = ({ draft, change, faultAt }: PartProps) => (
         choices={AUTH_TYPE_CHOICES}
         onChange={(authType) => change({ authType })}
       />
-      <TextField
-        label="Tags"
-        hint="Separated by commas."
-        value={draft.tags}
+      <TagsField
+        tags={draft.tags}
         fault={faultAt("meta.tags")}
-        onInput={(tags) => change({ tags })}
+        onChange={(tags) => change({ tags })}
       />
     </div>
     <TextField

@@ -1,6 +1,5 @@
 // One Authentication Setting: its form for its owner, what it is for others.
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Call } from "../../../../src/model/call.ts";
 import type { Token } from "../../../../src/model/token.ts";
@@ -10,7 +9,7 @@ import { announce } from "../../parts/announcement.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { invalidate, useRead } from "../../queries.ts";
+import { invalidate, useRead, useVersioned } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import "../../styles/settings.css";
 import { SettingFacts } from "./setting-facts.tsx";
@@ -41,16 +40,23 @@ function NewSetting() {
   );
 }
 
+type Shown = ShownAuthSetting & { readonly unreadable?: true };
+
 function StoredSetting({ id }: { readonly id: string }) {
-  const { data, error, refetch } = useRead<ShownAuthSetting & { readonly unreadable?: true }>(
-    ["settings", id],
+  const { data, error, refetch } = useVersioned<Shown>(
+    ["settings", "stored", id],
     `auth/${encodeURIComponent(id)}/`,
   );
   const { route } = useLocation();
-  const [saves, setSaves] = useState(0);
   if (!data)
-    return error ? <Fault error={error} retry={refetch} /> : <Loading what="the setting" />;
-  const { meta } = data;
+    return (
+      <>
+        <PageHead title="Authentication setting" above={ABOVE} />
+        <Fault error={error} retry={refetch} />
+        {!error && <Loading what="the setting" />}
+      </>
+    );
+  const { meta, unreadable } = data.object;
   const isWritable = has("EDITOR") && isMine(meta);
   const deleted = async (): Promise<void> => {
     route(pathOf("settings"), true);
@@ -59,7 +65,6 @@ function StoredSetting({ id }: { readonly id: string }) {
   const saved = async (): Promise<void> => {
     announce("Saved");
     await invalidate(["settings"], ["tokens"]);
-    setSaves(saves + 1);
   };
   return (
     <>
@@ -73,16 +78,16 @@ function StoredSetting({ id }: { readonly id: string }) {
           />
         )}
       </PageHead>
-      {data.unreadable && (
+      {unreadable && (
         <Fault
           error={new Error("The secrets of this setting cannot be decrypted: a key is missing.")}
         />
       )}
       <UsesOf id={id} />
       {isWritable ? (
-        <SettingForm key={saves} stored={data} onSaved={saved} />
+        <SettingForm stored={data} onSaved={saved} />
       ) : (
-        <SettingFacts setting={data} />
+        <SettingFacts setting={data.object} />
       )}
     </>
   );

@@ -1,14 +1,17 @@
 // The form of a token, in a dialog.
-import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
-import { send } from "../../api.ts";
-import { useSending } from "../../form.ts";
+import type { Versioned } from "../../api.ts";
+import { useEditing } from "../../editing.ts";
+import { leaving } from "../../history-guard.ts";
 import { announce } from "../../parts/announcement.tsx";
+import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
-import { Fault } from "../../parts/notice.tsx";
+import { LeaveGuard } from "../../parts/leave-guard.tsx";
+import { Fault, Loading } from "../../parts/notice.tsx";
 import { SecretField } from "../../parts/secret-field.tsx";
 import { SecretRows } from "../../parts/secret-rows.tsx";
+import { useVersioned } from "../../queries.ts";
 import { AUTH_TYPES } from "../settings/auth-types.ts";
 import type { AuthType } from "../settings/auth-types.ts";
 import { bodyOf, draftOf, GRANTS, SECRETS, secretsOf } from "./token-draft.ts";
@@ -33,58 +36,95 @@ interface PartProps {
   readonly faultAt: (path: string) => string | undefined;
 }
 
-export function TokenForm({ stored, settings, authId, onSaved, onClose }: TokenFormProps) {
-  const [draft, setDraft] = useState(() => draftOf(stored, authId));
-  const setting = settings.find(({ id }) => id === draft.authId);
-  const type = setting?.settings.auth_type ?? stored?.meta.auth_type;
-  const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
-    const body = bodyOf(draft, type, stored);
-    await (stored
-      ? send("PUT", `tokens/${stored.id}/`, { body })
-      : send("POST", "tokens/", { body }));
-    announce(stored ? "Saved" : `Created the token "${draft.name}"`);
-    onClose();
-    await onSaved();
-  });
-  const change: PartProps["change"] = (changed) => setDraft({ ...draft, ...changed });
-  const part: PartProps = { draft, type, stored, change, faultAt };
+/** A token that is stored is read again, with its version: the list may be older. */
+export function TokenForm({ stored, onClose, ...props }: TokenFormProps) {
+  const { data, error, refetch } = useVersioned<ShownToken>(
+    ["tokens", "stored", stored?.id],
+    stored && `tokens/${encodeURIComponent(stored.id)}/`,
+  );
   return (
     <Dialog title={stored ? `Token "${stored.meta.name}"` : "New token"} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={draft.name}
-          fault={faultAt("meta.name")}
-          input={{ required: true }}
-          onInput={(name) => change({ name })}
-        />
-        {!stored && (
-          <SelectField
-            label="Authentication setting"
-            value={draft.authId}
-            fault={faultAt("meta.auth_id")}
-            choices={settings.map(({ id, meta }) => ({
-              value: id,
-              name: `${meta.name} (${meta.domain})`,
-            }))}
-            onChange={(id) => change({ authId: id })}
-          />
-        )}
-        {type && <p class="muted">{AUTH_TYPES[type].effect}</p>}
-        {type === "MANUAL" ? <PairParts {...part} /> : <CredentialPart {...part} />}
-        {type !== "BASIC" && type !== "NONE" && (
-          <TextField
-            label="Expires at"
-            hint="ISO 8601, such as 2027-01-31T12:00:00Z. Empty: it does not expire. Calls are not made with an expired token."
-            value={draft.expireTime}
-            fault={faultAt("token.expire_time")}
-            onInput={(expireTime) => change({ expireTime })}
-          />
-        )}
-        <Fault error={faultBeside("meta.name", "meta.auth_id", "token")} />
-        <DialogButtons verb={stored ? "Save" : "Create"} isBusy={isBusy} onCancel={onClose} />
-      </form>
+      <Fault error={error} retry={refetch} />
+      {stored && !data && !error && <Loading what="the token" />}
+      {(!stored || data) && <Fields stored={data} onClose={onClose} {...props} />}
     </Dialog>
+  );
+}
+
+interface FieldsProps extends Omit<TokenFormProps, "stored"> {
+  readonly stored: Versioned<ShownToken> | undefined;
+}
+
+function Fields({ stored, settings, authId, onSaved, onClose }: FieldsProps) {
+  const typeOf = (draft: TokenDraft, token?: ShownToken): AuthType | undefined =>
+    settings.find(({ id }) => id === draft.authId)?.settings.auth_type ?? token?.meta.auth_type;
+  const editing = useEditing<ShownToken, TokenDraft>({
+    path: "tokens/",
+    stored,
+    draftOf: (token) => draftOf(token, authId),
+    bodyOf: (draft, token) => bodyOf(draft, typeOf(draft, token), token),
+    onSaved: async ({ object }) => {
+      announce(stored ? "Saved" : `Created the token "${object.meta.name}"`);
+      onClose();
+      await onSaved();
+    },
+    onReloaded: onSaved,
+  });
+  const { draft, change, object, isChanged, round, sending, conflict } = editing;
+  const { isBusy, submit, faultAt, faultBeside } = sending;
+  return (
+    <form class="stack" onSubmit={submit}>
+      <LeaveGuard isChanged={isChanged} />
+      <Parts
+        key={round}
+        {...{ draft, stored: object, change, faultAt, settings, type: typeOf(draft, object) }}
+      />
+      <Fault error={faultBeside("meta.name", "meta.auth_id", "token")} />
+      <DialogButtons
+        verb={stored ? "Save" : "Create"}
+        isBusy={isBusy}
+        onCancel={() => leaving(onClose)}
+      />
+      <ConflictDialog what="token" conflict={conflict} />
+    </form>
+  );
+}
+
+function Parts({ settings, ...part }: PartProps & Pick<TokenFormProps, "settings">) {
+  const { draft, type, stored, change, faultAt } = part;
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={draft.name}
+        fault={faultAt("meta.name")}
+        input={{ required: true }}
+        onInput={(name) => change({ name })}
+      />
+      {!stored && (
+        <SelectField
+          label="Authentication setting"
+          value={draft.authId}
+          fault={faultAt("meta.auth_id")}
+          choices={settings.map(({ id, meta }) => ({
+            value: id,
+            name: `${meta.name} (${meta.domain})`,
+          }))}
+          onChange={(id) => change({ authId: id })}
+        />
+      )}
+      {type && <p class="muted">{AUTH_TYPES[type].effect}</p>}
+      {type === "MANUAL" ? <PairParts {...part} /> : <CredentialPart {...part} />}
+      {type !== "BASIC" && type !== "NONE" && (
+        <TextField
+          label="Expires at"
+          hint="ISO 8601, such as 2027-01-31T12:00:00Z. Empty: it does not expire. Calls are not made with an expired token."
+          value={draft.expireTime}
+          fault={faultAt("token.expire_time")}
+          onInput={(expireTime) => change({ expireTime })}
+        />
+      )}
+    </>
   );
 }
 

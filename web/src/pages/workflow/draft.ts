@@ -19,7 +19,7 @@ export interface Draft {
 }
 
 /** The interface's defaults. */
-export const NEW_DRAFT: Draft = {
+const NEW_DRAFT: Draft = {
   name: "",
   description: "",
   tags: [],
@@ -30,7 +30,10 @@ export const NEW_DRAFT: Draft = {
   steps: [],
 };
 
-export const draftOf = ({ meta, access, workflow }: Workflow): Draft => ({
+export const draftOf = (workflow?: Workflow): Draft =>
+  workflow ? storedDraft(workflow) : NEW_DRAFT;
+
+const storedDraft = ({ meta, access, workflow }: Workflow): Draft => ({
   name: meta.name,
   description: meta.description ?? "",
   tags: meta.tags,
@@ -54,10 +57,6 @@ export const bodyOf = (draft: Draft): object => ({
     handle_cookies: draft.handleCookies,
   },
 });
-
-/** Whether saving either would store the same. */
-export const isSame = (a: Draft, b: Draft): boolean =>
-  JSON.stringify(bodyOf(a)) === JSON.stringify(bodyOf(b));
 
 export const withStep = (steps: readonly Step[], callId: string): readonly Step[] => [
   ...steps,

@@ -2,14 +2,13 @@
 import { useLocation } from "preact-iso";
 import type { Workflow as StoredWorkflow } from "../../../../src/model/workflow.ts";
 import { pathOf } from "../../address.ts";
-import { sendVersioned } from "../../api.ts";
 import type { Versioned } from "../../api.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
-import { invalidate, useQuery } from "../../queries.ts";
+import { invalidate, useVersioned } from "../../queries.ts";
 import { has, isMine, session } from "../../session.ts";
 import "../../styles/workflow.css";
 import { Editor } from "./editor.tsx";
@@ -42,10 +41,7 @@ export const Workflow = ({ params }: { readonly params: { readonly id: string } 
 
 function WorkflowPage({ id }: { readonly id: string }) {
   const path = `workflows/${encodeURIComponent(id)}/`;
-  const { data, error, refetch } = useQuery<Versioned<StoredWorkflow>>(
-    ["workflows", id],
-    ({ signal }) => sendVersioned<StoredWorkflow>("GET", path, { signal }),
-  );
+  const { data, error, refetch } = useVersioned<StoredWorkflow>(["workflows", "stored", id], path);
   if (!data)
     return (
       <>
@@ -54,16 +50,10 @@ function WorkflowPage({ id }: { readonly id: string }) {
         {!error && <Loading what="the workflow" />}
       </>
     );
-  return <Loaded stored={data} onChanged={refetch} />;
+  return <Loaded stored={data} />;
 }
 
-function Loaded({
-  stored,
-  onChanged,
-}: {
-  readonly stored: Versioned<StoredWorkflow>;
-  readonly onChanged: () => unknown;
-}) {
+function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
   const { route } = useLocation();
   const { id, meta, access } = stored.object;
   const target = { kind: "workflow", id, name: meta.name } as const;
@@ -83,11 +73,7 @@ function Loaded({
           />
         )}
       </PageHead>
-      {mayChange ? (
-        <Editor stored={stored} onSaved={onChanged} />
-      ) : (
-        <Reading workflow={stored.object} />
-      )}
+      {mayChange ? <Editor stored={stored} /> : <Reading workflow={stored.object} />}
       {mayRun(meta, access) && <RunNow {...target} />}
       {(mayRun(meta, access) || isMine(meta)) && <Deployments {...target} />}
       <Runs workflowId={id} />

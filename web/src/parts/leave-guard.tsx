@@ -1,17 +1,29 @@
 // Asks before a page with unsaved changes is left: by a link, by going back, by closing it.
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
-import { holdHistory } from "../../history-guard.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-
-type Leave = () => void;
+import { holdReader, leaving } from "../history-guard.ts";
+import type { Leave } from "../history-guard.ts";
+import { Dialog } from "./dialog.tsx";
 
 export function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
   const [leave, setLeave] = useState<Leave>();
   const { route } = useLocation();
   useEffect(() => {
     if (!isChanged) return undefined;
-    return guard((go) => setLeave(() => go), route);
+    const release = holdReader((go) => setLeave(() => () => (release(), go())));
+    const watch = new AbortController();
+    const follow = (event: MouseEvent): void => {
+      const link = linkOf(event);
+      if (!link) return;
+      event.preventDefault();
+      event.stopPropagation();
+      leaving(() => route(link.pathname + link.search));
+    };
+    addEventListener("click", follow, { capture: true, signal: watch.signal });
+    return () => {
+      watch.abort();
+      release();
+    };
   }, [isChanged]);
   if (!leave || !isChanged) return null;
   return (
@@ -27,39 +39,6 @@ export function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
       </footer>
     </Dialog>
   );
-}
-
-/** Hands what would have left the page to `ask`. Returns what ends the watch. */
-function guard(ask: (go: Leave) => void, route: (path: string) => void): () => void {
-  const here = location.href;
-  const watch = new AbortController();
-  const { signal } = watch;
-  const end = (): void => {
-    watch.abort();
-    holdHistory(undefined);
-  };
-  const onClick = (event: MouseEvent): void => {
-    const link = linkOf(event);
-    if (!link) return;
-    event.preventDefault();
-    event.stopPropagation();
-    ask(() => {
-      end();
-      route(link.pathname + link.search);
-    });
-  };
-  // The browser has gone already: the page returns, and goes again if it may.
-  holdHistory((event) => {
-    event.stopImmediatePropagation();
-    history.pushState(null, "", here);
-    ask(() => {
-      end();
-      history.back();
-    });
-  });
-  addEventListener("click", onClick, { capture: true, signal });
-  addEventListener("beforeunload", (event) => event.preventDefault(), { signal });
-  return end;
 }
 
 /** The link to another of the pages that a plain click follows. */

@@ -1,0 +1,31 @@
+// What to do where somebody else saved the object meanwhile. Stands inside the form.
+import type { Conflict } from "../editing.ts";
+import { Dialog } from "./dialog.tsx";
+
+interface ConflictDialogProps {
+  /** As in `call`. */
+  readonly what: string;
+  /** Undefined: none. */
+  readonly conflict: Conflict | undefined;
+}
+
+export const ConflictDialog = ({ what, conflict }: ConflictDialogProps) =>
+  conflict && (
+    <Dialog title={`The ${what} was changed meanwhile`} onClose={conflict.onClose}>
+      <p>
+        It was saved elsewhere after you opened it here. Save your changes over it, and what you did
+        not touch stays as it was saved there; or open it as it is now, without your changes.
+      </p>
+      <footer>
+        <button class="button" type="button" onClick={conflict.onClose}>
+          Keep editing
+        </button>
+        <button class="button" type="button" onClick={conflict.onReload}>
+          Open it as it is now
+        </button>
+        <button class="button primary" type="submit" onClick={conflict.onOverwrite}>
+          Save my changes
+        </button>
+      </footer>
+    </Dialog>
+  );
