@@ -7,12 +7,13 @@ import type { Logger } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
 import { weekOf } from "../simulation/conditions.ts";
 import { fillStore } from "../simulation/fill-store.ts";
+import type { FillOptions } from "../simulation/fill-store.ts";
 import { planOf } from "../simulation/plan.ts";
 import type { Store } from "../store/store.ts";
 import { FIRST_OWNER } from "./first-start.ts";
 import { simulationOn, weeksUpTo } from "./simulation.ts";
 
-const WEEK_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
 /** Eight of them are whole. */
 const WEEKS = 9;
 /** Of a steady, a busy, a flaky, a recovering and a slow call, an hour apart. */
@@ -51,16 +52,16 @@ export async function fillHistory(options: HistoryOptions): Promise<void> {
     slowRelease: weekOf(from) + SLOW_RELEASE,
   });
   const fill = { ...simulationOn({ log }), store, plan, actor: "demo", signal };
-  // The last week first: that is what a newcomer looks at meanwhile.
-  for (let { until } = weeksUpTo(await store.now(), 0); until > from; until -= WEEK_MS)
-    await fillStore({
-      ...fill,
-      from: Math.max(from, until - WEEK_MS),
-      until,
-      batch: BATCH,
-      pause: PAUSE,
-    });
+  for (const part of partsOf(from, weeksUpTo(await store.now(), 0).until))
+    await fillStore({ ...fill, ...part, batch: BATCH, pause: PAUSE });
   // The service would, within a minute.
   const metrics = createInsightMetrics(new Registry());
   await createInsights({ store, log, holder, metrics, clock: systemClock }).run(signal);
+}
+
+/** The last day first, then week by week: that is what a newcomer looks at meanwhile. */
+function* partsOf(from: number, until: number): Generator<Pick<FillOptions, "from" | "until">> {
+  yield { from: Math.max(from, until - DAY_MS), until };
+  for (let end = until; end > from; end -= 7 * DAY_MS)
+    yield { from: Math.max(from, end - 7 * DAY_MS), until: end };
 }

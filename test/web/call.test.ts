@@ -93,6 +93,24 @@ it(
   },
 );
 
+it("says since when a call is slower, and where, as its history is written", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: sales report");
+  const watched = await pages.open(`/calls/${id}`, WIDE);
+  const { page } = watched;
+  const glance = page.getByRole("region", { name: "At a glance" });
+  const said =
+    /Processing takes [\d.]+ s of [\d.]+ s; since \d+ \w+ 14:00 it is 2\.[3-7] times as long/;
+  await glance.getByText(said).waitFor({ timeout: 120_000 });
+  await glance
+    .getByText(/From all 3 locations, most from Simulated: Virginia, [23]\.\d times as long/)
+    .waitFor();
+  await glance.getByText(/[1-5]\d days before the change, \d\d since/).waitFor({ timeout: 120_000 });
+  await glance.getByRole("link", { name: "14:00" }).click();
+  await section(page, "Latency: p50").getByText("Each point is a day").waitFor();
+  await keepPicture(page, "call-change");
+  await expectClean(watched);
+});
+
 it("zooms, and switches what the charts show, all of it in the address", TIMEOUT, async () => {
   const id = await callNamed("Simulated: shopping cart");
   await haveHistory(id);

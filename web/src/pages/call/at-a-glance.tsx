@@ -25,6 +25,8 @@ interface AtAGlanceProps {
   readonly places: readonly Place[];
   /** The newest results; undefined: not read yet. */
   readonly latest: readonly ListedResult[] | undefined;
+  /** Whether the call was just made: results of the time before that may still be written. */
+  readonly isGrowing: boolean;
 }
 
 const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
@@ -32,7 +34,7 @@ const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
     adv_stat ? [{ time: Date.parse(time), count, phases: adv_stat.phases }] : [],
   );
 
-export function AtAGlance({ id, places, latest }: AtAGlanceProps) {
+export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
   // The same for an hour, so that it is read once.
   const end = (Math.floor(now() / HOUR) + 1) * HOUR;
   const since = new Date(end - DAY).toISOString();
@@ -61,12 +63,18 @@ export function AtAGlance({ id, places, latest }: AtAGlanceProps) {
   }));
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
-  if (!slowest) return <NothingLately latest={latest} />;
+  if (!slowest) return <NothingLately latest={latest} isGrowing={isGrowing} />;
   const calls = recent.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card glance" aria-label="At a glance">
       <p class="answer">
-        <Answer id={id} slowest={slowest} change={change} days={days.data?.stats.length} />
+        <Answer
+          id={id}
+          slowest={slowest}
+          change={change}
+          days={days.data?.stats.length}
+          isGrowing={isGrowing}
+        />
       </p>
       <dl class="facts">
         <Fact name="Where">
@@ -108,11 +116,13 @@ function Answer({
   slowest: { phase, ms, totalMs },
   change,
   days,
+  isGrowing,
 }: {
   readonly id: string;
   readonly slowest: Slowest;
   readonly change: Change | undefined;
   readonly days: number | undefined;
+  readonly isGrowing: boolean;
 }) {
   const { name, meaning } = PHASE_NAMES[phase];
   return (
@@ -128,7 +138,7 @@ function Answer({
           it is {factorText(change)} ({formatMs(change.before)} before).
         </>
       ) : (
-        `. ${historyText(days)}`
+        `. ${historyText(days, isGrowing)}`
       )}
     </>
   );
@@ -137,8 +147,10 @@ function Answer({
 const aroundPath = (id: string, { since }: Change): string =>
   withQuery(`calls/${id}`, zoomQuery([since - 14 * DAY, since + 14 * DAY], now()));
 
-function historyText(days: number | undefined): string {
+function historyText(days: number | undefined, isGrowing: boolean): string {
   if (days === undefined) return "";
+  if (isGrowing && days > 1)
+    return `No clear change in ${days} days; more of them are being written.`;
   return days > 3 ? `No clear change in ${days} days.` : "There is no history to compare with yet.";
 }
 
@@ -168,12 +180,15 @@ function passedText(stats: readonly StatEntry[]): string {
   return missed === 0 ? share : `${share}; ${formatCount(missed)} missed`;
 }
 
-function NothingLately({ latest }: Pick<AtAGlanceProps, "latest">) {
+function NothingLately({ latest, isGrowing }: Pick<AtAGlanceProps, "latest" | "isGrowing">) {
   const [last] = latest ?? [];
   return (
     <section class="card glance" aria-label="At a glance">
       <p class="answer">No call was made in the last 24 hours.</p>
       {latest && !last && <p class="muted">Run it now, or deploy it to have it run by itself.</p>}
+      {isGrowing && (
+        <p class="muted">A history that is still being written appears here by itself.</p>
+      )}
       {last && (
         <p class="muted">
           The last run was at <Time at={last.meta.start_time ?? last.meta.due_time} />.

@@ -18,7 +18,7 @@ import { Controls } from "./controls.tsx";
 import { HistogramChart, ResultCodes } from "./distribution.tsx";
 import { CallHead } from "./head.tsx";
 import { LatencyChart, NoCalls, PhasesChart } from "./latency.tsx";
-import { useHistogram, useLatest, useSeries } from "./reads.ts";
+import { useGrowing, useHistogram, useLatest, useSeries } from "./reads.ts";
 import { Results } from "./results.tsx";
 import { StatsTable } from "./stats-table.tsx";
 import { viewOf, zoomQuery } from "./view.ts";
@@ -29,6 +29,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
   const places = useLocations();
   const [query] = useAddress();
   const [runs, setRuns] = useState<number>();
+  const isGrowing = useGrowing(id, call?.meta.created);
   if (!call) return error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />;
   const target = { kind: "call", id, name: call.meta.name } as const;
   return (
@@ -38,7 +39,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
         latest={latest.data?.results}
         onRun={has("EDITOR") ? () => setRuns((runs ?? 0) + 1) : undefined}
       />
-      <AtAGlance id={id} places={places} latest={latest.data?.results} />
+      <AtAGlance id={id} places={places} latest={latest.data?.results} isGrowing={isGrowing} />
       <Charts id={id} places={places} />
       <RunNow {...target} start={runs} />
       <Deployments {...target} />

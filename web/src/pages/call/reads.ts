@@ -1,9 +1,11 @@
 // What the page of a call reads: only what it shows. Events have it read again.
 import type { Bucket, Spread } from "../../../../src/model/histogram.ts";
 import type { ResultCode } from "../../../../src/model/result.ts";
+import { useEffect, useState } from "preact/hooks";
 import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
-import { useQuery, useRead } from "../../queries.ts";
+import { now } from "../../now.ts";
+import { invalidate, useQuery, useRead } from "../../queries.ts";
 import { MOST_LINES, sampleOfResult, sampleOfStat, withMissed, withTimesOf } from "./sample.ts";
 import type { ListedResult, Sample, StatEntry } from "./sample.ts";
 import { kindOf, periodsIn } from "./view.ts";
@@ -65,6 +67,31 @@ export const useDaysAt = (id: string, locations: readonly string[], limit: numbe
       ),
     { enabled: locations.length > 0 },
   ).data ?? [];
+
+const [YOUNG_MS, GROWS_EVERY_MS] = [120_000, 4000];
+
+/**
+ * Whether the call was just made: results of the time before that may be on their way (`sonde
+ * simulate`, the demo), of which no event tells. Its statistics are read again and again meanwhile,
+ * and the locations, which may be as new.
+ */
+export function useGrowing(id: string, created: string | undefined): boolean {
+  const until = created === undefined ? 0 : Date.parse(created) + YOUNG_MS;
+  const [isGrowing, setGrowing] = useState(false);
+  useEffect(() => {
+    const isYoung = (): boolean => until > now();
+    setGrowing(isYoung());
+    if (!isYoung()) return undefined;
+    const timer = setInterval(() => {
+      void invalidate(["calls", id, "stats"], ["calls", id, "series"], ["agents", "info"]);
+      if (isYoung()) return;
+      clearInterval(timer);
+      setGrowing(false);
+    }, GROWS_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [id, until]);
+  return isGrowing;
+}
 
 /** The newest, for the state now. */
 export const useLatest = (id: string) =>

@@ -22,8 +22,8 @@ const LEAST_FACTOR = 1.25;
 const MOST_NAMED = 3;
 
 /**
- * `From all 3 locations, most from Paris, 3.0 times as long (5.44 s)`. Undefined unless two locations
- * have times both before and since.
+ * `From all 3 locations, most from Paris, 3.0 times as long (5.44 s)`. Undefined unless two
+ * locations have times both before and since.
  */
 export function whereChanged(
   change: Change,

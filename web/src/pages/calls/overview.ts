@@ -111,13 +111,13 @@ export function useCalls(): void {
   }, []);
 }
 
-/** Returns whether there was something of a call that is not in the list. */
+/** Returns whether there was something of a call that is not in the list, or had nothing that day. */
 function patch(heard: ReadonlyMap<string, RecordedEvent>): boolean {
   let known = 0;
   calls.value = calls.peek()?.map((call) => {
     const event = heard.get(call.id);
     if (!event) return call;
-    known += 1;
+    if (call.day?.count !== 0 || call.day.missed > 0) known += 1;
     return event.time < (call.state?.time ?? "") ? call : { ...call, state: event };
   });
   return known < heard.size;
