@@ -51,24 +51,26 @@ export function createFleetStore(database: Database) {
     /** Since when a report should have been computed, of those that wait for longest. */
     insightsOverdueSince: (now: number): Promise<number | undefined> => overdueSince(database, now),
     /** When the first token expires that a call uses and nobody renews; undefined without any. */
-    async firstTokenExpiry(): Promise<string | undefined> {
-      const expiry = textAt(database, "documents.document", ["token", "expire_time"]);
-      const row = await kysely
-        .selectFrom("documents")
-        .select((eb) => eb.fn.min(expiry).as("first"))
-        .where("documents.kind", "=", "token")
-        .where("renewal_time", "is", null)
-        .where("documents.id", "in", (eb) =>
-          eb
-            .selectFrom("documents as call")
-            .select("call.token_id")
-            .where("call.kind", "=", "call")
-            .where("call.token_id", "is not", null),
-        )
-        .executeTakeFirst();
-      return row?.first ?? undefined;
-    },
+    firstTokenExpiry: (): Promise<string | undefined> => firstTokenExpiry(database),
   };
+}
+
+async function firstTokenExpiry(database: Database): Promise<string | undefined> {
+  const expiry = textAt(database, "documents.document", ["token", "expire_time"]);
+  const row = await database.kysely
+    .selectFrom("documents")
+    .select((eb) => eb.fn.min(expiry).as("first"))
+    .where("documents.kind", "=", "token")
+    .where("renewal_time", "is", null)
+    .where("documents.id", "in", (eb) =>
+      eb
+        .selectFrom("documents as call")
+        .select("call.token_id")
+        .where("call.kind", "=", "call")
+        .where("call.token_id", "is not", null),
+    )
+    .executeTakeFirst();
+  return row?.first ?? undefined;
 }
 
 const countPending = (kysely: Database["kysely"], limit: number) =>
