@@ -35,14 +35,7 @@ const WRONG_KEYS_PER_MINUTE = 600;
 /** An attacker with many addresses must not fill the database either. */
 const AUDITED_ADDRESSES_PER_MINUTE = 20;
 
-export function createAuthenticate({
-  store,
-  clock,
-  tokenInQuery,
-  limits: { requestsPerMinute },
-  sessionIdleMs,
-  publicUrl,
-}: {
+export interface AuthenticateOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly tokenInQuery: boolean;
@@ -50,38 +43,69 @@ export function createAuthenticate({
   readonly limits: { readonly requestsPerMinute: number };
   readonly sessionIdleMs: number;
   readonly publicUrl?: string | undefined;
-}): Authenticate {
-  const countWrongKey = perMinute(clock);
-  const countRequest = perMinute(clock);
-  const recordFailure = createFailureRecord(store, clock);
-  const refuseWrongKey = async (ip: string): Promise<never> => {
-    const { count, secondsLeft } = countWrongKey(ip);
-    if (count === 1) await recordFailure(ip);
-    if (count <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
-    throw new TooManyError("Too many requests with a wrong API key", secondsLeft);
-  };
+}
+
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const { store, clock, limits, sessionIdleMs: idleMs } = options;
+  const refuseWrongKey = createRefusal(store, clock);
+  const allowOneMore = createRequestLimit(clock, limits);
   return async (request, { level, acceptsCode = false, inBackground = false }) => {
-    // Another site can make a browser send a query, and would sign it in as somebody else.
-    const given = keyIn(request, tokenInQuery && !acceptsCode);
-    // A session opens no other: it would outlive its end.
-    const session = given === undefined && !acceptsCode ? sessionSecretOf(request) : undefined;
-    if (session !== undefined) assertSameOrigin(request, publicUrl);
-    else if (given === undefined) throw unauthenticated();
+    const { given, session } = credentialIn(request, acceptsCode, options);
     const principal =
       session === undefined
         ? ((await keyNamed(store, given, acceptsCode)) ??
           (await refuseWrongKey(clientAddress(request))))
-        : await keyOfSession(store, session, {
-            idleMs: sessionIdleMs,
-            isUse: !inBackground && isUse(request),
-          });
+        : await keyOfSession(store, session, { idleMs, isUse: !inBackground && isUse(request) });
     if (!principal) throw unauthenticated();
-    const { count, secondsLeft } = countRequest(principal.key_id);
-    if (count <= requestsPerMinute) return { principal: withLevel(principal, level), session };
-    throw new TooManyError(
-      `Too many requests with this API key: at most ${requestsPerMinute} a minute (SONDE_MAX_REQUESTS_PER_MINUTE)`,
-      secondsLeft,
-    );
+    allowOneMore(principal);
+    return { principal: withLevel(principal, level), session };
+  };
+}
+
+/** A key or a code; without one, the secret of a session. */
+interface Credential {
+  readonly given: unknown;
+  readonly session: string | undefined;
+}
+
+/** Throws where there is none, and for a change that another site asks for with a session. */
+function credentialIn(
+  request: FastifyRequest,
+  acceptsCode: boolean,
+  { tokenInQuery, publicUrl }: Pick<AuthenticateOptions, "tokenInQuery" | "publicUrl">,
+): Credential {
+  // Another site can make a browser send a query, and would sign it in as somebody else.
+  const given = keyIn(request, tokenInQuery && !acceptsCode);
+  if (given !== undefined) return { given, session: undefined };
+  // A session opens no other: it would outlive its end.
+  const session = acceptsCode ? undefined : sessionSecretOf(request);
+  if (session === undefined) throw unauthenticated();
+  assertSameOrigin(request, publicUrl);
+  return { given, session };
+}
+
+/** Throws `too_many` for a key that asks too often. */
+function createRequestLimit(clock: Clock, { requestsPerMinute }: AuthenticateOptions["limits"]) {
+  const countRequest = perMinute(clock);
+  return ({ key_id }: Principal): void => {
+    const { count, secondsLeft } = countRequest(key_id);
+    if (count > requestsPerMinute)
+      throw new TooManyError(
+        `Too many requests with this API key: at most ${requestsPerMinute} a minute (SONDE_MAX_REQUESTS_PER_MINUTE)`,
+        secondsLeft,
+      );
+  };
+}
+
+/** What rejects a wrong key from an address. */
+function createRefusal(store: Store, clock: Clock): (ip: string) => Promise<never> {
+  const countWrongKey = perMinute(clock);
+  const recordFailure = createFailureRecord(store, clock);
+  return async (ip) => {
+    const { count, secondsLeft } = countWrongKey(ip);
+    if (count === 1) await recordFailure(ip);
+    if (count <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
+    throw new TooManyError("Too many requests with a wrong API key", secondsLeft);
   };
 }
 

@@ -43,17 +43,15 @@ export function createEvents(options: EventsOptions) {
     /** Throws `too_many`. */
     async listen({ key_id }: Principal): Promise<Listening> {
       const release = places.take(key_id);
-      try {
-        const leave = await feed.enter();
-        const stop = (): void => {
-          leave();
-          release();
-        };
-        return { place: feed.newest(), stop };
-      } catch (error) {
+      const leave = await feed.enter().catch((error: unknown) => {
         release();
         throw error;
-      }
+      });
+      const stop = (): void => {
+        leave();
+        release();
+      };
+      return { place: feed.newest(), stop };
     },
     /** The batch with this number; undefined where it is unknown, or gone. */
     find: (seq: number): Promise<RecordedBatch | undefined> => store.recorded.find(seq),
@@ -74,15 +72,21 @@ export function createEvents(options: EventsOptions) {
     },
     readable: rights,
     /** Whether the key is still active, and the session open. */
-    async holds({ key_id }: Principal, session: string | undefined): Promise<boolean> {
-      const use = { idleMs: options.sessionIdleMs, isUse: false };
-      const found =
-        session === undefined
-          ? await store.apiKeys.find(key_id)
-          : await keyOfSession(store, session, use);
-      return found !== undefined;
-    },
+    holds: (principal: Principal, session: string | undefined): Promise<boolean> =>
+      holds(options, principal, session),
   };
+}
+
+async function holds(
+  { store, sessionIdleMs: idleMs }: EventsOptions,
+  { key_id }: Principal,
+  session: string | undefined,
+): Promise<boolean> {
+  const found =
+    session === undefined
+      ? await store.apiKeys.find(key_id)
+      : await keyOfSession(store, session, { idleMs, isUse: false });
+  return found !== undefined;
 }
 
 function createPlaces(maxStreams: number) {

@@ -124,6 +124,30 @@ function createServer(
   endpoints: readonly Endpoint[],
   stopping: AbortSignal,
 ): FastifyInstance {
+  const app = bareServer(log, config);
+  observeRequests(app, { clock, log, metrics });
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.headers(SAFE_HEADERS);
+    if (stopping.aborted) {
+      reply.header("connection", "close");
+      done(new HttpError(503, "The service is shutting down"));
+    } else done(request.is404 ? withoutRoute(endpoints, request) : undefined);
+  });
+  app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
+  acceptJsonBodies(app);
+  endUnused(app);
+  prettyPrintOnDemand(app);
+  serveStart(app, config, servePages(app, config));
+  serveDocumentation(app, endpoints, config);
+  const authenticate = createAuthenticate({ ...config, store, clock });
+  const { stalledAfterMs = STALLED_AFTER_MS } = config;
+  const serving = { store, authenticate, stopping, log, stalledAfterMs };
+  for (const endpoint of endpoints) serveEndpoint(app, endpoint, serving);
+  return app;
+}
+
+/** It has its limits and words its errors, and serves nothing yet. */
+function bareServer(log: Logger, config: ApiConfig): FastifyInstance {
   const onError = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     answerError(log, error, request, reply);
   const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS } = config;
@@ -150,24 +174,6 @@ function createServer(
     void answerExpectation(request, response);
   });
   app.setErrorHandler(onError);
-  observeRequests(app, { clock, log, metrics });
-  app.addHook("onRequest", (request, reply, done) => {
-    reply.headers(SAFE_HEADERS);
-    if (stopping.aborted) {
-      reply.header("connection", "close");
-      done(new HttpError(503, "The service is shutting down"));
-    } else done(request.is404 ? withoutRoute(endpoints, request) : undefined);
-  });
-  app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
-  acceptJsonBodies(app);
-  endUnused(app);
-  prettyPrintOnDemand(app);
-  serveStart(app, config, servePages(app, config));
-  serveDocumentation(app, endpoints, config);
-  const authenticate = createAuthenticate({ ...config, store, clock });
-  const { stalledAfterMs = STALLED_AFTER_MS } = config;
-  const serving = { store, authenticate, stopping, log, stalledAfterMs };
-  for (const endpoint of endpoints) serveEndpoint(app, endpoint, serving);
   return app;
 }
 
