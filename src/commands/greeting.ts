@@ -74,7 +74,8 @@ export function historyReady(apiUrl: string, dataDir: DataDir): string {
   return [
     "",
     '  Nine weeks of simulated results are ready, of calls named "Simulated: …".',
-    "  Their scores:",
+    '  Open "Simulated: sales report" to see which phase became slow, since when, and',
+    "  where. Their scores are under Insights, and here:",
     "",
     ...request(key, `${apiUrl}/api/2/insights/rank/?weekly=true&debug=1`),
     "",

@@ -104,7 +104,9 @@ it("says since when a call is slower, and where, as its history is written", TIM
   await glance
     .getByText(/From all 3 locations, most from Simulated: Virginia, [23]\.\d times as long/)
     .waitFor();
-  await glance.getByText(/[1-5]\d days before the change, \d\d since/).waitFor({ timeout: 120_000 });
+  await glance
+    .getByText(/[1-5]\d days before the change, \d\d since/)
+    .waitFor({ timeout: 120_000 });
   await glance.getByRole("link").click();
   await section(page, "Latency: p50").getByText("Each point is a day").waitFor();
   await keepPicture(page, "call-change");
