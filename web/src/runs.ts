@@ -53,7 +53,7 @@ export async function startRun(
 
 /** Where the interface has the outcome. */
 export const outcomePath = (kind: TargetKind, resultId: string): string =>
-  kind === "call" ? `results/${resultId}/` : `workflows/results/${resultId}/`;
+  `${kind === "call" ? "results" : "workflows/results"}/${encodeURIComponent(resultId)}/`;
 
 /** The page of the outcome, relative to the document's base. */
 export const outcomePage = (kind: TargetKind, resultId: string): string =>

@@ -4,9 +4,10 @@ import type { Result } from "../../../src/model/result.ts";
 import { useCalls } from "../call-names.ts";
 import { nameOfLocation, useLocations } from "../locations.tsx";
 import { now } from "../now.ts";
-import { invalidate, useRead } from "../queries.ts";
+import { useOutcome } from "../outcome.ts";
+import { invalidate } from "../queries.ts";
 import { stepsOf } from "../steps.ts";
-import { isEnded, outcomeKey, outcomePage, outcomePath } from "../runs.ts";
+import { isEnded, outcomePage } from "../runs.ts";
 import type { Outcome, StartedRun, TargetKind, WorkflowOutcome } from "../runs.ts";
 import { Fault } from "./notice.tsx";
 import { formatMs } from "./number.ts";
@@ -14,8 +15,6 @@ import { rowsOfCall, rowsOfSteps } from "./outcome-rows.ts";
 import { State, toneOf } from "./state.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
-/** Until events tell: often at first, since most calls end within a second. */
-const POLL_MS = 400;
 /** What lists the run, as soon as it is ordered. */
 const LISTS = { call: [["calls"]], workflow: [["workflows"], ["workflow-results"]] } as const;
 /** By then an agent would have taken it. */
@@ -27,17 +26,9 @@ interface RunOutcomeProps {
 }
 
 export function RunOutcome({ kind, run }: RunOutcomeProps) {
-  const [isWaiting, setWaiting] = useState(true);
-  const { data, error } = useRead<Outcome>(
-    outcomeKey(kind, run.result_id),
-    outcomePath(kind, run.result_id),
-    isWaiting ? { everyMs: POLL_MS } : {},
-  );
+  const { data, error } = useOutcome<Outcome>(kind, run.result_id);
   const ended = isEnded(data);
-  useEffect(() => {
-    void invalidate(...LISTS[kind]);
-    if (ended) setWaiting(false);
-  }, [ended, kind]);
+  useEffect(() => void invalidate(...LISTS[kind]), [ended, kind]);
   const elapsed = useElapsed(run.started, !ended && !error);
   return (
     <div class="stack" aria-busy={!ended}>

@@ -4,6 +4,7 @@ import type { Result as ResultDocument } from "../../../../src/model/result.ts";
 import { withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { useOutcome } from "../../outcome.ts";
 import { Fact } from "../../parts/fact.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatMs } from "../../parts/number.ts";
@@ -18,15 +19,8 @@ import { CertificateCard, RequestCard, ResponseCard } from "./exchange.tsx";
 import { adviceFor, OUTCOMES } from "./outcomes.ts";
 import { latenessOf, sureText } from "./words.ts";
 
-/** Until the run has ended. */
-const POLL_MS = 1000;
-
 export function Result({ params: { id } }: { readonly params: { readonly id: string } }) {
-  const path = `results/${id}/`;
-  const read = useRead<ResultDocument>(["results", id], path);
-  const isRunning = ["QUEUED", "PROCESSING"].includes(read.data?.meta.result ?? "");
-  useRead(["results", id], path, { enabled: isRunning, everyMs: POLL_MS });
-  const { data: result, error, refetch } = read;
+  const { data: result, error, refetch } = useOutcome<ResultDocument>("call", id);
   if (!result)
     return error ? <Fault error={error} retry={refetch} /> : <Loading what="the result" />;
   return (

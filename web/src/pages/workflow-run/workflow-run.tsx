@@ -1,7 +1,8 @@
 // One run of a workflow: its calls on one axis of time, and what passed from call to call.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { now } from "../../now.ts";
+import { useOutcome } from "../../outcome.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -17,8 +18,6 @@ import { RunFacts } from "./run-facts.tsx";
 import { isInFlight, RunState, wordOf } from "../../parts/run-state.tsx";
 import type { WorkflowOutcome } from "../../runs.ts";
 import { StepsCard } from "./steps-card.tsx";
-
-const SOON_MS = 60_000;
 
 export const WorkflowRun = ({ params }: { readonly params: { readonly id: string } }) => (
   <RunPage key={params.id} id={params.id} />
@@ -37,24 +36,15 @@ function RunPage({ id }: { readonly id: string }) {
   return <Run run={data} />;
 }
 
-/** Reads again until the run has ended. */
+/** Says so when the run ends. */
 function useRun(id: string) {
-  const [everyMs, setEvery] = useState<number>();
-  const read = useRead<WorkflowOutcome>(
-    ["workflow-results", id],
-    `workflows/results/${encodeURIComponent(id)}/`,
-    everyMs === undefined ? {} : { everyMs },
-  );
+  const read = useOutcome<WorkflowOutcome>("workflow", id);
   const { data } = read;
+  const wasInFlight = useRef(false);
   useEffect(() => {
-    if (!data) return;
-    if (isInFlight(data.meta)) {
-      const waits = new Date(data.meta.due_time).getTime() - now();
-      setEvery(waits > SOON_MS ? 10_000 : 1000);
-    } else if (everyMs !== undefined) {
-      setEvery(undefined);
+    if (data && wasInFlight.current && !isInFlight(data.meta))
       announce(`The run has ended: ${wordOf(data.meta)}`);
-    }
+    wasInFlight.current = data !== undefined && isInFlight(data.meta);
   }, [data]);
   return read;
 }

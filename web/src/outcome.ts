@@ -1,0 +1,23 @@
+// The outcome of a run: read as soon as it is recorded.
+import { useEffect, useState } from "preact/hooks";
+import { onResult } from "./events.ts";
+import { useRead } from "./queries.ts";
+import { isEnded, outcomeKey, outcomePath } from "./runs.ts";
+import type { Outcome, TargetKind } from "./runs.ts";
+
+/** Where no event tells, as while the stream is broken. */
+const ASK_EVERY_MS = 5000;
+
+export function useOutcome<T extends Outcome>(kind: TargetKind, id: string) {
+  const [isWaiting, setWaiting] = useState(true);
+  const read = useRead<T>(
+    outcomeKey(kind, id),
+    outcomePath(kind, id),
+    isWaiting ? { everyMs: ASK_EVERY_MS } : {},
+  );
+  const { data, refetch } = read;
+  useEffect(() => onResult(({ result_id }) => void (result_id === id && refetch())), [id, refetch]);
+  const ended = isEnded(data);
+  useEffect(() => setWaiting(!ended), [ended]);
+  return read;
+}
