@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Locator, Page } from "playwright-core";
 import { keepPicture } from "../support/browser.ts";
 import { MARKER, MARKUP } from "../support/hostile-text.ts";
-import { expectAccessible, startPages } from "../support/pages.ts";
+import { expectAccessible, OWNER_KEY, startPages } from "../support/pages.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
@@ -174,13 +174,32 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByRole("link", { name: "Reports" }).click();
     await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();
     await page.getByRole("button", { name: "Stay" }).click();
-    await page.getByRole("button", { name: "Discard changes" }).click();
+
+    // Nor is it lost with the session: whoever signs in again goes on.
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await page.getByRole("heading", { name: "Sign in again" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("API key").fill(OWNER_KEY);
+    await expectGood(page, "signed-out-while-editing");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Saved").waitFor();
+    expect(await page.getByLabel("Description").inputValue()).toBe("Mine");
+    expect(await pages.client.send("GET", `/workflows/${id}/`)).toMatchObject({
+      meta: { description: "Mine" },
+    });
 
     await page.getByRole("button", { name: /^Delete the workflow/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "Workflows", level: 1 }).waitFor();
     await page.getByText("Deleted the workflow").waitFor();
     await expect.poll(() => page.getByRole("link", { name: "Renamed elsewhere" }).count()).toBe(0);
+
+    // A tab follows the session of the browser.
+    const other = await page.context().newPage();
+    await other.goto(`${pages.api}/reports`);
+    await other.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("API key").waitFor();
   });
 
   it("show a run that a failing call has ended, and only reading to who only reads", async () => {

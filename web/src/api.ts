@@ -24,10 +24,15 @@ export interface Options {
 export const urlOf = (path: string): string => new URL(`api/2/${path}`, document.baseURI).href;
 
 /** Called for each answer that says that the session has ended. */
-let signedOut = (): void => undefined;
-export function onSignedOut(listener: () => void): void {
+let signedOut = (): Promise<boolean> => Promise.resolve(false);
+
+/** `listener` resolves to whether to ask again: the same reader has signed in since. */
+export function onSignedOut(listener: () => Promise<boolean>): void {
   signedOut = listener;
 }
+
+/** What a refusal here means, whoever asks about the session itself can tell. */
+const SESSION = "session/";
 
 /** Rejects with `ApiError`; with status 0 where no answer came. */
 export const send = async <T>(method: Method, path: string, options?: Options): Promise<T> =>
@@ -43,8 +48,9 @@ export interface Versioned<T> {
 export async function sendVersioned<T>(
   method: Method,
   path: string,
-  { body, headers = {}, signal }: Options = {},
+  options: Options = {},
 ): Promise<Versioned<T>> {
+  const { body, headers = {}, signal } = options;
   const response = await fetch(urlOf(path), {
     method,
     headers: {
@@ -61,7 +67,8 @@ export async function sendVersioned<T>(
   });
   const answer = (await response.json().catch(() => ({}))) as T & { readonly error_msg?: string };
   if (response.ok) return { object: answer, version: response.headers.get("etag") };
-  if (response.status === 401) signedOut();
+  if (response.status === 401 && path !== SESSION && (await signedOut()))
+    return sendVersioned(method, path, options);
   throw new ApiError(
     response.status,
     answer.error_msg ?? `Sonde answered with status ${response.status}`,

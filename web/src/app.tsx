@@ -2,7 +2,9 @@
 // document's <base>, which a proxy may have below a path.
 import "./history-guard.ts";
 import { ErrorBoundary, lazy, LocationProvider, Route, Router } from "preact-iso";
+import type { Principal } from "../../src/model/access.ts";
 import { Layout } from "./layout.tsx";
+import { Interruption } from "./parts/interruption.tsx";
 import { NotFound } from "./pages/not-found.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
@@ -43,10 +45,14 @@ const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */
 const OURS = /^(?!docs\b|api\/|\/)/;
 
+/** Another reader gets pages of their own. */
+const readerOf = ({ owner, org, access_level }: Principal): string =>
+  JSON.stringify([owner, org, access_level]);
+
 export const App = () => (
   <LocationProvider scope={OURS}>
     {session.value ? (
-      <Layout>
+      <Layout key={readerOf(session.value)}>
         <ErrorBoundary>
           <Router>
             <Route path={base} component={Calls} />
@@ -74,6 +80,7 @@ export const App = () => (
             <Route default component={NotFound} />
           </Router>
         </ErrorBoundary>
+        <Interruption />
       </Layout>
     ) : (
       <SignIn />

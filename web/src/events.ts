@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import type { ResultCategory, ResultCode } from "../../src/model/result.ts";
 import { urlOf, withQuery } from "./api.ts";
 import { queries } from "./queries.ts";
-import { session } from "./session.ts";
+import { interruption, session } from "./session.ts";
 
 export interface RecordedEvent {
   readonly result_id: string;
@@ -59,7 +59,7 @@ export function startEvents(): void {
   });
   effect(() => {
     if (session.value === null) [lastId, wasOpen] = ["", false];
-    if (session.value && isInView.value) open();
+    if (session.value && !interruption.value && isInView.value) open();
     else close();
   });
 }

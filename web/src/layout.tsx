@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { leaving } from "./history-guard.ts";
 import { Announcement } from "./parts/announcement.tsx";
 import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
@@ -154,7 +155,7 @@ function SideFooter() {
         {owner}
         {org ? ` of ${org}` : ""} <span class="muted">({access_level?.toLowerCase()})</span>
       </span>
-      <button class="button" type="button" onClick={() => void signOut()}>
+      <button class="button" type="button" onClick={() => leaving(() => void signOut())}>
         Sign out
       </button>
     </footer>

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startEvents } from "./events.ts";
-import { readSession } from "./session.ts";
+import { followSession, readSession } from "./session.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/parts.css";
@@ -11,5 +11,6 @@ import { applyTheme } from "./theme.ts";
 applyTheme();
 // Where Sonde does not answer, the pages say so themselves.
 await readSession().catch(() => undefined);
+followSession();
 startEvents();
 render(<App />, document.querySelector("#app") as Element);

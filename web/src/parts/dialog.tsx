@@ -6,11 +6,13 @@ interface DialogProps {
   readonly title: string;
   /** Called when it is closed: by Escape, or by `close` of a form inside. */
   readonly onClose: () => void;
+  /** Nothing of the page is seen behind it. */
+  readonly isCover?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** Is open for as long as it is rendered. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, isCover = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const isRendered = useRef(true);
@@ -23,7 +25,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     };
   }, []);
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={() => isRendered.current && onClose()}>
+    <dialog
+      ref={ref}
+      class={isCover ? "cover" : undefined}
+      aria-labelledby={id}
+      onClose={() => isRendered.current && onClose()}
+    >
       <div class="body">
         <h2 id={id}>{title}</h2>
         {children}

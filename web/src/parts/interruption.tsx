@@ -1,0 +1,31 @@
+// Covers a page whose reader is signed out before everything is saved: the reader signs in again,
+// and goes on, or gives it up.
+import { useState } from "preact/hooks";
+import { giveUp, interruption, session } from "../session.ts";
+import { Dialog } from "./dialog.tsx";
+import { KeyForm } from "./key-form.tsx";
+
+export function Interruption() {
+  const [closed, setClosed] = useState(0);
+  if (!interruption.value) return null;
+  const { by } = interruption.value;
+  const { owner, access_level } = session.value ?? {};
+  return (
+    // Escape closes it: it opens again.
+    <Dialog key={closed} title="Sign in again" isCover onClose={() => setClosed(closed + 1)}>
+      <p>
+        {by
+          ? `This browser is signed in as ${by.owner} (${by.access_level}) now.`
+          : "Your session has ended."}{" "}
+        What you have not saved is still here: sign in with a key of {owner} ({access_level}) to go
+        on.
+      </p>
+      <KeyForm />
+      <footer>
+        <button class="button danger" type="button" onClick={giveUp}>
+          Discard my changes
+        </button>
+      </footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,51 @@
+// The field for a key, and what signs in with it.
+import { useState } from "preact/hooks";
+import { signIn } from "../session.ts";
+import { TextField } from "./field.tsx";
+
+interface KeyFormProps {
+  /** What went wrong before. */
+  readonly fault?: string | undefined;
+  readonly onSignedIn?: () => void;
+}
+
+export function KeyForm({ fault: before, onSignedIn }: KeyFormProps) {
+  const [key, setKey] = useState("");
+  const [fault, setFault] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const attempt = async (): Promise<void> => {
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await signIn(key.trim());
+      setKey("");
+      onSignedIn?.();
+    } catch (cause) {
+      const { message } = cause as Error;
+      setFault(message === "Unauthorized" ? "No active API key is like this one." : message);
+    }
+    setBusy(false);
+  };
+  return (
+    <form class="stack" onSubmit={(event) => (event.preventDefault(), void attempt())}>
+      <TextField
+        label="API key"
+        hint="32 letters and digits. The first one is in the file owner-key of the data folder."
+        fault={fault ?? before}
+        value={key}
+        onInput={setKey}
+        input={{
+          type: "password",
+          autocomplete: "current-password",
+          required: true,
+          autofocus: true,
+        }}
+      />
+      <div class="row">
+        <button class="button primary" type="submit" disabled={isBusy}>
+          Sign in
+        </button>
+      </div>
+    </form>
+  );
+}
