@@ -134,7 +134,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
 /** Deploys every minute, then every six hours, and deletes the deployment. */
 async function deploys(page: Page): Promise<void> {
   const dialog = page.getByRole("dialog");
-  await button(page, "Deploy").click();
+  await button(page, "Deploy").first().click();
   await dialog.getByLabel("Runs").selectOption("every minute");
   await dialog.getByText("None of your deployments there is due in second 0.").waitFor();
   const runs = await Promise.all(
@@ -173,6 +173,10 @@ async function offersViewerNothing({ target, pages: { client, ...pages } }: Try)
   expect(await viewer.page.locator("main button, main form").count()).toBe(0);
   await viewer.page.goto(`${pages.api}/calls/new`);
   await viewer.page.getByRole("heading", { name: "Your key only reads" }).waitFor();
+  await viewer.page.goto(`${pages.api}/calls/${id}`);
+  await viewer.page.getByText("It runs on no schedule yet.").waitFor();
+  for (const name of ["Run now", "Deploy", "Duplicate"])
+    expect(await button(viewer.page, name).count()).toBe(0);
 }
 
 /** The password of a pasted command goes into a setting; on a narrow, dark screen. */

@@ -3,7 +3,7 @@ import type { Call } from "../../src/model/call.ts";
 import { ApiError, send } from "./api.ts";
 import { readAll } from "./lists.ts";
 import { useQuery } from "./queries.ts";
-import { isMine, session } from "./session.ts";
+import { mayRun } from "./session.ts";
 
 /** Null: a call that the reader may not see. Undefined while they are read. */
 export type CallNames = ReadonlyMap<string, Call | null> | undefined;
@@ -36,6 +36,3 @@ async function readRunnable(signal: AbortSignal): Promise<readonly Call[]> {
   const calls = await readAll<Call>("calls/", signal);
   return calls.filter(mayRun).toSorted((a, b) => a.meta.name.localeCompare(b.meta.name));
 }
-
-const mayRun = ({ meta, access }: Call): boolean =>
-  isMine(meta) || (access.org && session.value?.org != null);

@@ -94,3 +94,13 @@ export const has = (level: AccessLevel): boolean =>
 /** Whether an object is of whoever is signed in: answers name owners without their organization. */
 export const isMine = (meta: { readonly owner: string }): boolean =>
   session.value?.owner === meta.owner;
+
+/**
+ * Whether whoever is signed in may run and deploy a call or a workflow: its owner, and the members
+ * of the organization that it is shared with; the community never may.
+ */
+export const mayRun = (target: {
+  readonly meta: { readonly owner: string };
+  readonly access: { readonly org: boolean };
+}): boolean =>
+  has("EDITOR") && (isMine(target.meta) || (target.access.org && session.value?.org != null));

@@ -4,17 +4,18 @@ import { bandOfEntry } from "../insights.ts";
 import { useRead } from "../queries.ts";
 import { Band } from "./band.tsx";
 
-/** Nothing where no week has a report. */
+/** An en dash where no week has a report. */
 export function CallScore({ id }: { readonly id: string }) {
-  const { data } = useRead<Partial<InsightEntry>>(
+  const { data, isPending } = useRead<Partial<InsightEntry>>(
     ["insights", "latest", id],
     `insights/call/${id}/?weekly=true`,
   );
-  if (data?.id === undefined) return null;
+  if (isPending) return <span class="muted">Loading …</span>;
+  if (data?.id === undefined) return <span>–</span>;
   const { score = 0, rank = -1 } = data;
   return (
     <span class="row">
-      <a href={`insights/${data.id}`}>{rank === -1 ? "Insights" : `Score ${score}`}</a>
+      <a href={`insights/${data.id}`}>{rank === -1 ? "Insights" : score}</a>
       <Band band={bandOfEntry({ score, rank })} />
     </span>
   );

@@ -19,7 +19,11 @@ interface DeployDialogProps {
   readonly onClose: () => void;
 }
 
-export function DeployDialog({ target, deployment, onClose }: DeployDialogProps) {
+/** Opens as soon as the locations are known. */
+export const DeployDialog = (props: DeployDialogProps) =>
+  useLocations().length > 0 ? <DeployForm {...props} /> : null;
+
+function DeployForm({ target, deployment, onClose }: DeployDialogProps) {
   const places = useLocations();
   const [draft, setDraft] = useState(() => draftOf(deployment?.deployment, idOfDefault(places)));
   const change = (part: Partial<DeploymentDraft>): void => setDraft({ ...draft, ...part });

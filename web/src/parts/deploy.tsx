@@ -15,12 +15,17 @@ import { formatAgo, Time } from "./time.tsx";
 
 const SECOND_MS = 1000;
 
+interface DeploymentsProps extends Target {
+  /** False: whoever is signed in may not deploy it. */
+  readonly isRunnable?: boolean;
+}
+
 /** A card with the deployments of the target; only those who may write can change them. */
-export function Deployments(target: Target) {
+export function Deployments({ isRunnable = true, ...target }: DeploymentsProps) {
   const { data, error, refetch } = useDeployments(target);
   const [edited, setEdited] = useState<Deployment | "new">();
-  const knowsPlaces = useLocations().length > 0;
-  const mayDeploy = has("EDITOR");
+  const mayWrite = has("EDITOR");
+  const mayDeploy = mayWrite && isRunnable;
   return (
     <section class="card" aria-labelledby="deployments">
       <header>
@@ -43,10 +48,10 @@ export function Deployments(target: Target) {
         <DeploymentTable
           target={target}
           deployments={data.results}
-          onEdit={mayDeploy ? setEdited : undefined}
+          onEdit={mayWrite ? setEdited : undefined}
         />
       )}
-      {edited && knowsPlaces && (
+      {edited && (
         <DeployDialog
           target={target}
           deployment={edited === "new" ? undefined : edited}
@@ -69,7 +74,7 @@ function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) 
   const time = useNow(SECOND_MS);
   return (
     <div class="scroll-x">
-      <table>
+      <table class="middle blocks">
         <thead>
           <tr>
             <th scope="col">Location</th>
@@ -96,16 +101,20 @@ function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) 
             <tr key={one.id}>
               <th scope="row">{nameOfLocation(places, one.deployment.location_id)}</th>
               <td>{inWords(one.deployment.frequency)}</td>
-              <td class="number">{one.deployment.run_delay} s</td>
+              <td class="number" data-label="Delay">
+                {one.deployment.run_delay} s
+              </td>
               {target.kind === "workflow" && (
-                <td class="number">{one.deployment.between_calls_delay} s</td>
+                <td class="number" data-label="Between calls">
+                  {one.deployment.between_calls_delay} s
+                </td>
               )}
-              <td>
+              <td class="whole" data-label="Next run">
                 <NextRun at={nextRunOf(one, time)} time={time} />
               </td>
-              {isShared && <td>{one.meta.owner}</td>}
+              {isShared && <td data-label="Owner">{one.meta.owner}</td>}
               {onEdit && (
-                <td>
+                <td class="whole">
                   <Actions target={target} deployment={one} onEdit={onEdit} />
                 </td>
               )}

@@ -4,6 +4,7 @@ import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
 import { shortTime } from "../../parts/chart-time.ts";
+import { CallScore } from "../../parts/call-score.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
@@ -63,6 +64,7 @@ export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
   }));
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
+  if (days.isPending) return <ReadingYet />;
   if (!slowest) return <NothingLately latest={latest} isGrowing={isGrowing} />;
   const calls = recent.reduce((sum, { count }) => sum + count, 0);
   return (
@@ -78,10 +80,17 @@ export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
       </p>
       <dl class="facts">
         <Fact name="Where">
-          {(change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf)}
+          {spread.isPending ? (
+            <span class="muted">Loading …</span>
+          ) : (
+            ((change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf))
+          )}
         </Fact>
         <Fact name="How sure">{sureText(calls, latest, change)}</Fact>
         <Fact name="Passed in 24 hours">{passedText(hours.data.stats)}</Fact>
+        <Fact name="Score of the last week">
+          <CallScore id={id} />
+        </Fact>
       </dl>
     </section>
   );
@@ -128,17 +137,18 @@ function Answer({
   return (
     <>
       <strong title={meaning}>{name}</strong> takes <strong>{formatMs(ms)}</strong> of{" "}
-      {formatMs(totalMs)}
+      {formatMs(totalMs)}, on average over 24 hours.{" "}
       {change ? (
         <>
-          ; since{" "}
+          Since{" "}
           <a href={aroundPath(id, change)} title="Show the two weeks before and since">
             {shortTime(change.since, now())}
           </a>{" "}
-          it is {factorText(change)} ({formatMs(change.before)} before).
+          it takes <strong>{factorText(change)}</strong>: {formatMs(change.after)} on the median
+          day, {formatMs(change.before)} before.
         </>
       ) : (
-        `. ${historyText(days, isGrowing)}`
+        historyText(days, isGrowing)
       )}
     </>
   );
@@ -166,7 +176,7 @@ function sureText(
   const own = (latest ?? []).flatMap(({ timing }) => timing.uncertainty ?? []);
   if (own.length === 0) return measured;
   const most = formatMs(Math.max(...own));
-  return `${measured}; in the last ${own.length}, at most ${most} may be Sonde's own work`;
+  return `${measured}; of each of the last ${own.length}, at most ${most} may be Sonde's own work`;
 }
 
 function passedText(stats: readonly StatEntry[]): string {

@@ -7,10 +7,11 @@ import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
 import type { Range } from "../../parts/chart-spec.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
+import { DeployDialog } from "../../parts/deploy-dialog.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
 import { useRead } from "../../queries.ts";
-import { has } from "../../session.ts";
+import { mayRun } from "../../session.ts";
 import "../../styles/call.css";
 import { AtAGlance } from "./at-a-glance.tsx";
 import { Calendar } from "./calendar.tsx";
@@ -30,21 +31,27 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
   const [query] = useAddress();
   const [runs, setRuns] = useState<number>();
   const isGrowing = useGrowing(id, call?.meta.created);
+  const [isDeploying, setDeploying] = useState(false);
   if (!call) return error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />;
   const target = { kind: "call", id, name: call.meta.name } as const;
+  const isRunnable = mayRun(call);
   return (
     <>
       <CallHead
         call={call}
         latest={latest.data?.results}
-        onRun={has("EDITOR") ? () => setRuns((runs ?? 0) + 1) : undefined}
+        onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
+        onDeploy={isRunnable ? () => setDeploying(true) : undefined}
       />
       <AtAGlance id={id} places={places} latest={latest.data?.results} isGrowing={isGrowing} />
       <Charts id={id} places={places} />
-      <RunNow {...target} start={runs} />
-      <Deployments {...target} />
+      {isRunnable && <RunNow {...target} start={runs} />}
+      <Deployments {...target} isRunnable={isRunnable} />
       <StatsTable id={id} location={query["location"]} />
       <Results id={id} places={places} />
+      {isDeploying && (
+        <DeployDialog target={target} deployment={undefined} onClose={() => setDeploying(false)} />
+      )}
     </>
   );
 }

@@ -2,9 +2,9 @@
 import { useLocation } from "preact-iso";
 import type { Call } from "../../../../src/model/call.ts";
 import { pathOf } from "../../address.ts";
-import { CallScore } from "../../parts/call-score.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { wordOf } from "../../parts/run-state.tsx";
 import { State, toneOf } from "../../parts/state.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { invalidate } from "../../queries.ts";
@@ -15,11 +15,12 @@ interface CallHeadProps {
   readonly call: Call;
   /** The newest results; undefined: not read yet. */
   readonly latest: readonly ListedResult[] | undefined;
-  /** Undefined: whoever is signed in may not run it. */
-  readonly onRun?: (() => void) | undefined;
+  /** What starts it now, and what has it run again and again; undefined: they are not offered. */
+  readonly onRun: (() => void) | undefined;
+  readonly onDeploy: (() => void) | undefined;
 }
 
-export function CallHead({ call, latest, onRun }: CallHeadProps) {
+export function CallHead({ call, latest, onRun, onDeploy }: CallHeadProps) {
   const { meta } = call;
   return (
     <PageHead
@@ -32,24 +33,28 @@ export function CallHead({ call, latest, onRun }: CallHeadProps) {
           Run now
         </button>
       )}
+      {onDeploy && (
+        <button class="button" type="button" onClick={onDeploy}>
+          Deploy
+        </button>
+      )}
       <Actions call={call} />
     </PageHead>
   );
 }
 
-function Note({ call: { id, meta, request }, latest }: Omit<CallHeadProps, "onRun">) {
+function Note({ call: { meta, request }, latest }: Pick<CallHeadProps, "call" | "latest">) {
   const last = latest?.find(
     ({ meta: { end_time, result } }) => end_time !== null || result === "MISSED",
   );
   return (
     <div class="stack note">
       <div class="row">
-        {latest && (
-          <State
-            tone={toneOf(last?.meta.result, last?.meta.result_category)}
-            {...(last && last.meta.result_category === null && { word: last.meta.result })}
-          />
-        )}
+        <State
+          tone={toneOf(last?.meta.result, last?.meta.result_category)}
+          {...(!latest && { word: "Loading …" })}
+          {...(last?.meta.result_category === null && { word: wordOf(last.meta) })}
+        />
         <span class="mono">
           {request.method} {request.url}
         </span>
@@ -58,7 +63,6 @@ function Note({ call: { id, meta, request }, latest }: Omit<CallHeadProps, "onRu
       <div class="row">
         <Tags tags={meta.tags} />
         <span class="small">Owner: {meta.owner}</span>
-        <CallScore id={id} />
       </div>
     </div>
   );

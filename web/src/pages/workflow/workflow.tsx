@@ -9,7 +9,7 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
 import { invalidate, useVersioned } from "../../queries.ts";
-import { has, isMine, session } from "../../session.ts";
+import { has, isMine, mayRun } from "../../session.ts";
 import "../../styles/workflow.css";
 import { Editor } from "./editor.tsx";
 import { Reading } from "./reading.tsx";
@@ -55,7 +55,7 @@ function WorkflowPage({ id }: { readonly id: string }) {
 
 function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
   const { route } = useLocation();
-  const { id, meta, access } = stored.object;
+  const { id, meta } = stored.object;
   const target = { kind: "workflow", id, name: meta.name } as const;
   const mayChange = has("EDITOR") && isMine(meta);
   return (
@@ -74,13 +74,9 @@ function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
         )}
       </PageHead>
       {mayChange ? <Editor stored={stored} /> : <Reading workflow={stored.object} />}
-      {mayRun(meta, access) && <RunNow {...target} />}
-      {(mayRun(meta, access) || isMine(meta)) && <Deployments {...target} />}
+      {mayRun(stored.object) && <RunNow {...target} />}
+      {(mayRun(stored.object) || isMine(meta)) && <Deployments {...target} />}
       <Runs workflowId={id} />
     </>
   );
 }
-
-/** The members of an organization run what is shared with it; the community never does. */
-const mayRun = ({ owner }: StoredWorkflow["meta"], access: StoredWorkflow["access"]): boolean =>
-  has("EDITOR") && (isMine({ owner }) || (access.org && session.value?.org != null));
