@@ -16,6 +16,10 @@ export function formatPercent(percent: number | null | undefined): string {
   return `${(Math.floor(percent * 100) / 100).toFixed(percent >= 99 ? 2 : 1)} %`;
 }
 
+/** `p95: 95 of 100 calls took this long or less.` */
+export const percentileText = (name: string): string =>
+  `${name}: ${name.slice(1)} of 100 calls took this long or less.`;
+
 export const formatCount = (count: number | null | undefined): string =>
   count == null ? "–" : count.toLocaleString("en");
 

@@ -13,6 +13,8 @@ import "../styles/virtual-table.css";
 export interface Column<T> {
   readonly id: string;
   readonly title: string;
+  /** What it says, where it is pointed at. */
+  readonly hint?: string;
   readonly cell: (row: T) => ComponentChildren;
   /** Undefined: it cannot be sorted by. */
   readonly sorts?: boolean;
@@ -157,7 +159,7 @@ function moved(key: string, from: number, page: number, last: number): number | 
 const Head = <T,>({ columns, sorting, onSort }: VirtualTableProps<T>) => (
   <div role="rowgroup" class="grid-head">
     <div class="grid-row" role="row" aria-rowindex={1}>
-      {columns.map(({ id, title, sorts }) => {
+      {columns.map(({ id, title, hint, sorts }) => {
         const order = sorting.descending ? "descending" : "ascending";
         const isSorted = sorting.column === id;
         return (
@@ -165,6 +167,7 @@ const Head = <T,>({ columns, sorting, onSort }: VirtualTableProps<T>) => (
             key={id}
             role="columnheader"
             class={`col-${id}`}
+            title={hint}
             aria-sort={sorts ? (isSorted ? order : "none") : undefined}
           >
             {sorts ? (

@@ -58,7 +58,8 @@ const NoCalls = () => (
   </Empty>
 );
 
-const NARROW = matchMedia("(max-width: 60rem)");
+/** As in calls.css. */
+const NARROW = matchMedia("(max-width: 62rem)");
 const [ROW, NARROW_ROW] = [56, 104];
 const AGO_EVERY_MS = 5000;
 
@@ -133,11 +134,13 @@ function Filters({ known, selection, choose, shown }: FiltersProps) {
           </option>
         ))}
       </select>
-      <States known={known} selection={selection} choose={choose} />
-      <span class="muted small" role="status">
-        {calls.value === undefined ? "Loading calls …" : inWords(shown, known.length)}
-        {calls.value !== undefined && isReading.value && " …"}
-      </span>
+      <div class="row states">
+        <States known={known} selection={selection} choose={choose} />
+        <span class="muted small" role="status">
+          {calls.value === undefined ? "Loading calls …" : inWords(shown, known.length)}
+          {calls.value !== undefined && isReading.value && " …"}
+        </span>
+      </div>
     </div>
   );
 }
@@ -164,7 +167,7 @@ function States({ known, selection, choose }: Omit<FiltersProps, "shown">) {
           onClick={() => choose({ state: tone === state ? "" : tone })}
         >
           <State tone={tone} />
-          <span class="number">{formatCount(counts(tone))}</span>
+          <span class="number">{calls.value ? formatCount(counts(tone)) : "–"}</span>
         </button>
       ))}
     </div>

@@ -1,7 +1,7 @@
 // The columns of the table of calls.
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
-import { formatMs, formatPercent } from "../../parts/number.ts";
+import { formatMs, formatPercent, percentileText } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { Strip } from "../../parts/strip.tsx";
 import { formatAgo, formatTime } from "../../parts/time.tsx";
@@ -21,11 +21,23 @@ export const columnsAt = (
   {
     id: "hours",
     title: "24 hours",
+    hint: "A bar for each hour: the worst that happened in it decides its colour and height.",
     cell: ({ day }) => (day ? <Strip {...day} /> : <span class="muted">–</span>),
   },
-  { id: "pass", title: "Passed", sorts: true, cell: ({ day }) => formatPercent(day?.pass_percent) },
-  { id: "p50", title: "p50", sorts: true, cell: ({ day }) => formatMs(day?.p50) },
-  { id: "p95", title: "p95", sorts: true, cell: ({ day }) => formatMs(day?.p95) },
+  {
+    id: "pass",
+    title: "Passed",
+    hint: "Of the calls made in the last 24 hours.",
+    sorts: true,
+    cell: ({ day }) => formatPercent(day?.pass_percent),
+  },
+  ...(["p50", "p95"] as const).map((id) => ({
+    id,
+    title: id,
+    hint: `In the last 24 hours, ${percentileText(id)}`,
+    sorts: true,
+    cell: ({ day }: CallOverview) => formatMs(day?.[id]),
+  })),
   {
     id: "locations",
     title: "Locations",
@@ -56,8 +68,10 @@ const Name = ({ call: { id, name, method, domain, tags } }: { readonly call: Cal
     <a href={`calls/${id}`} tabIndex={-1} title={name}>
       {name}
     </a>
-    <span class="small muted">
-      {method} {domain}
+    <span class="small muted request">
+      <span>
+        {method} {domain}
+      </span>
       {tags.map((tag) => (
         <span key={tag} class="tag">
           {tag}

@@ -1,6 +1,6 @@
 // The times of the calls that passed: percentiles, and the average of each phase.
 import type { InsightReport } from "../../insights.ts";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs, percentileText } from "../../parts/number.ts";
 import { PHASE_ORDER } from "../../parts/phases.ts";
 import { Waterfall } from "../../parts/waterfall.tsx";
 
@@ -24,7 +24,7 @@ export function Times({ report: { percentiles, phases } }: { readonly report: In
               </div>
             ))}
           </dl>
-          <p class="muted small">p95: 95 of 100 calls took this long or less.</p>
+          <p class="muted small">{percentileText("p95")}</p>
           <Waterfall
             title="Average phases of the calls that passed"
             rows={[{ label: "Phases, on average", offsetMs: 0, timing: average }]}
