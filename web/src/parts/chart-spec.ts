@@ -39,6 +39,8 @@ export interface ChartSpec {
   /** Of an x that is no time. */
   readonly formatX?: (x: number) => string;
   readonly format: (y: number) => string;
+  /** Of y: it has no fractions. */
+  readonly isCount?: boolean;
   /** An instant, or a value of x, with what it means: a vertical line. */
   readonly lines?: readonly { readonly x: number; readonly label: string }[];
 }

@@ -42,7 +42,9 @@ export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: Char
         />
       </div>
       <div class="plot" ref={box} role="img" aria-label={`${title}. ${caption ?? ""}`} />
-      {caption && <figcaption>{caption}</figcaption>}
+      <figcaption>
+        {caption} <span class="no-print">Drag over a part to zoom in.</span>
+      </figcaption>
       <ChartTable title={title} spec={spec} range={shown} />
     </figure>
   );

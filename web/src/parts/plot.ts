@@ -114,6 +114,9 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
   };
 }
 
+/** Between the marks of an axis of counts. */
+const COUNTS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].flatMap((n) => [n, 2 * n, 5 * n]);
+
 function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
   const look: UPlot.Axis = {
     font: ink.font,
@@ -121,7 +124,7 @@ function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
     grid: { stroke: () => ink.colour("--line"), width: 1 },
     ticks: { stroke: () => ink.colour("--line"), width: 1, size: 5 },
   };
-  const { isTime = true, formatX = String } = spec();
+  const { isTime = true, formatX = String, isCount = false } = spec();
   return [
     {
       ...look,
@@ -132,6 +135,7 @@ function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
     {
       ...look,
       space: 36,
+      ...(isCount && { incrs: COUNTS }),
       // Without a size of their own, long labels are cut off.
       size: (_, values) => 16 + 7 * Math.max(4, ...(values ?? []).map((text) => text.length)),
       values: (_, marks) => marks.map((value) => spec().format(value)),

@@ -18,6 +18,12 @@ export function binsOf(buckets: readonly Bucket[], most = 40): Bucket[] {
   return bins;
 }
 
+/** Whether one bin is as wide as another, but for rounding. */
+export function areEven(bins: readonly Bucket[]): boolean {
+  const widths = bins.map(({ from, to }) => to - from);
+  return Math.max(...widths) <= Math.min(...widths) + 1;
+}
+
 /** Whole milliseconds, each at least one above the one before. */
 function edgesOf(from: number, to: number, most: number): number[] {
   const isLinear = to / Math.max(from, 1) <= LINEAR_UP_TO;

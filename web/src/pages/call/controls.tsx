@@ -16,7 +16,10 @@ interface ControlsProps {
 }
 
 const SPAN_CHOICES = Object.entries(SPANS).map(([value, { name }]) => ({ value, name }));
-const MEASURE_CHOICES = Object.entries(MEASURES).map(([value, name]) => ({ value, name }));
+const MEASURE_CHOICES = Object.entries(MEASURES).map(([value, name]) => ({
+  value,
+  name: value === "p50" ? "p50 (median)" : name,
+}));
 const CALLS = [
   { value: "", name: "Calls that passed" },
   { value: "all", name: "Every call made" },
@@ -47,7 +50,7 @@ export const Controls = ({ view, places, onChange }: ControlsProps) => (
       onChange={(location) => onChange({ location: location || undefined })}
     />
     <SelectField
-      label="Of"
+      label="Which calls"
       value={view.type === "ALL" ? "all" : ""}
       choices={CALLS}
       onChange={(calls) => onChange({ calls: calls || undefined })}

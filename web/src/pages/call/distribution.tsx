@@ -1,11 +1,12 @@
 // How latencies are spread, with outliers, and how calls ended.
+import type { Bucket } from "../../../../src/model/histogram.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { State, toneOf } from "../../parts/state.tsx";
 import { OUTCOMES } from "../result/outcomes.ts";
-import { binsOf, placeOf } from "./bins.ts";
+import { areEven, binsOf, placeOf } from "./bins.ts";
 import { NoCalls } from "./latency.tsx";
 import type { HistogramAnswer } from "./reads.ts";
 
@@ -31,7 +32,7 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
       {bins.length > 0 && (
         <Chart
           title="Calls by latency"
-          caption="Calls at each latency. A triangle marks outliers."
+          caption={captionOf(bins, fences)}
           x={bins.map((_, at) => at)}
           isTime={false}
           formatX={edge}
@@ -51,11 +52,12 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
             },
           ]}
           lines={
-            fences.length === 1
+            fences.length === 1 && highest < (bins.at(-1)?.to ?? 0)
               ? [{ x: placeOf(highest, bins), label: `Outliers from ${formatMs(highest)}` }]
               : []
           }
           format={(count) => formatCount(count)}
+          isCount
           range={[0, bins.length]}
         />
       )}
@@ -64,12 +66,21 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
   );
 }
 
+interface Fence {
+  readonly location_id: string;
+  readonly outlier_from: number;
+  readonly outliers: number;
+}
+
+const captionOf = (bins: readonly Bucket[], fences: readonly Fence[]): string =>
+  [
+    "Calls at each latency.",
+    ...(areEven(bins) ? [] : ["Bars are wider, in milliseconds, where calls are slow."]),
+    ...(fences.some(({ outliers }) => outliers > 0) ? ["A triangle marks outliers."] : []),
+  ].join(" ");
+
 interface FencesProps {
-  readonly fences: readonly {
-    readonly location_id: string;
-    readonly outlier_from: number;
-    readonly outliers: number;
-  }[];
+  readonly fences: readonly Fence[];
   readonly places: readonly Place[];
 }
 
@@ -88,7 +99,7 @@ export function ResultCodes({ histogram: { results } }: Pick<DistributionProps, 
   const total = results.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card">
-      <h2>Results</h2>
+      <h2>How calls ended</h2>
       {total === 0 ? (
         <NoCalls />
       ) : (

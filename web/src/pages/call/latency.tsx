@@ -6,7 +6,7 @@ import { DASHES, SERIES_COLOURS } from "../../parts/chart-spec.ts";
 import type { ChartMarks, ChartSeries, Range } from "../../parts/chart-spec.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Empty } from "../../parts/notice.tsx";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs, percentileText } from "../../parts/number.ts";
 import { PHASE_NAMES, PHASE_ORDER } from "../../parts/phases.ts";
 import type { Series } from "./reads.ts";
 import { alignTo, MOST_LINES } from "./sample.ts";
@@ -49,7 +49,7 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
     : [lineOf(of, all, 0)];
   const sure = isRaw
     ? "The bar below a point is how much of it may be Sonde's own work."
-    : "Percentiles are exact below 256 ms, and within 1 % above.";
+    : measureText(view.measure);
   return (
     <section class="card">
       <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
@@ -59,7 +59,7 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
       ) : (
         <Chart
           title="Latency over time"
-          caption={`${EVERY[view.grain]}. ${sure} Drag over a part to zoom in.`}
+          caption={`${EVERY[view.grain]}. ${sure}`}
           x={times}
           series={lines}
           marks={marksOf(all)}
@@ -75,6 +75,12 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
     </section>
   );
 }
+
+/** What a measure says, and how sure it is. */
+const measureText = (measure: View["measure"]): string =>
+  measure === "avg" || measure === "max"
+    ? ""
+    : `${percentileText(measure)} Exact below 256 ms, within 1 % above.`;
 
 const marksOf = (samples: readonly Sample[]): ChartMarks[] => [
   { label: "Not passed", tone: "fail", counts: samples.map(({ failed }) => failed) },
