@@ -55,6 +55,15 @@ async function dragOver(page: Page, plot: Locator): Promise<void> {
   await page.mouse.up();
 }
 
+/** How far the contents of the page have moved while they came: above 0.1 is felt. */
+const shiftOf = (page: Page): Promise<number> =>
+  page.evaluate(`new Promise((resolve) => {
+    setTimeout(() => resolve(0), 500); // nothing has moved
+    new PerformanceObserver((list) =>
+      resolve(list.getEntries().reduce((sum, { value }) => sum + value, 0)),
+    ).observe({ type: "layout-shift", buffered: true });
+  })`);
+
 async function expectClean({ faults, requested }: Awaited<ReturnType<typeof pages.open>>) {
   expect(faults).toEqual([]);
   expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
@@ -71,7 +80,7 @@ it(
     });
     const { page } = watched;
     await page.getByText(/Processing takes [\d.]+ m?s of [\d.]+ m?s/).waitFor();
-    await section(page, "Results").getByText("COMPLETE").waitFor();
+    await section(page, "How calls ended").getByText("COMPLETE").waitFor();
     await keepPicture(page, "call-slow");
 
     await section(page, "Runs").getByRole("link").filter({ hasText: "UTC" }).first().click();
@@ -209,6 +218,10 @@ it("can be read by everyone: light, dark, narrow, printed, without calls", TIMEO
   const overflow = "document.documentElement.scrollWidth - innerWidth";
   expect(await narrow.page.evaluate(overflow)).toBe(0);
   await keepPicture(narrow.page, "call-new-narrow");
+  await narrow.page.goto(`${pages.api}/calls/${id}`);
+  await section(narrow.page, "Runs").locator("tbody tr").first().waitFor();
+  await section(narrow.page, "Latency: p50").locator("canvas").waitFor();
+  expect(await shiftOf(narrow.page)).toBeLessThan(0.05);
   await expectClean(narrow);
 
   const gone = await pages.open(`/calls/${made.id}0`, WIDE);

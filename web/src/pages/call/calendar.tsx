@@ -1,5 +1,5 @@
 // The days of the last weeks, as they passed: a cell for each, which leads to the day.
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../../styles/calendar.css";
 import "../../styles/phases.css";
 import { periodStart } from "../../../../src/model/periods.ts";
@@ -100,6 +100,11 @@ function Grid({
     const next = Math.min(Math.max(current + step, 0), days.length - 1);
     table.current?.querySelector<HTMLElement>(`[data-day="${next}"]`)?.focus();
   };
+  useLayoutEffect(() => {
+    // Where there is too little room, the newest are in view.
+    const box = table.current?.parentElement;
+    if (box) box.scrollLeft = box.scrollWidth;
+  }, []);
   const weeks = Math.ceil(days.length / 7);
   return (
     <div class="scroll-x">

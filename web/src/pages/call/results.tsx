@@ -132,7 +132,7 @@ interface RowsProps {
 
 const Rows = ({ results, places }: RowsProps) => (
   <div class="scroll-x" role="region" aria-label="Results" tabIndex={0}>
-    <table>
+    <table class="blocks">
       <thead>
         <tr>
           <th scope="col">Time</th>
@@ -153,7 +153,7 @@ const Rows = ({ results, places }: RowsProps) => (
       <tbody>
         {results.map(({ id, meta, timing }) => (
           <tr key={id}>
-            <td class="nowrap">
+            <td class="nowrap whole">
               <a href={`results/${id}`}>
                 <Time at={meta.start_time ?? meta.due_time} />
               </a>
@@ -161,11 +161,17 @@ const Rows = ({ results, places }: RowsProps) => (
             <td>
               <State tone={toneOf(meta.result, meta.result_category)} word={meta.result} />
             </td>
-            <td class="number">{meta.http_code ?? "–"}</td>
-            <td class="number">{formatMs(timing.total)}</td>
-            <td class="number">{formatMs(timing.uncertainty)}</td>
-            <td class="nowrap">{nameOfLocation(places, meta.location_id)}</td>
-            <td class="message">
+            <td class="number" data-label="Status">
+              {meta.http_code ?? "–"}
+            </td>
+            <td class="number" data-label="Latency">
+              {formatMs(timing.total)}
+            </td>
+            <td class="number" data-label="Uncertainty">
+              {formatMs(timing.uncertainty)}
+            </td>
+            <td class="nowrap whole">{nameOfLocation(places, meta.location_id)}</td>
+            <td class="message whole">
               {meta.message ?? "–"}
               {meta.is_late && " (late)"}
             </td>

@@ -14,28 +14,38 @@ import type { StatEntry } from "./sample.ts";
 const SHOWN_AT_FIRST = 14;
 const MOST = 1000;
 
-const KINDS = PERIOD_KINDS.map((value) => ({ value, name: value }));
-const TYPES = ["ALL", ...Object.keys(OUTCOMES)].map((value) => ({ value, name: value }));
+const KINDS = PERIOD_KINDS.map((value) => ({
+  value,
+  name: value.charAt(0) + value.slice(1).toLowerCase(),
+}));
+const TYPES = ["ALL", ...Object.keys(OUTCOMES)].map((value) => ({
+  value,
+  name: value === "ALL" ? "Any: every call made" : value,
+}));
 
-/** As the interface names them. */
-const COLUMNS: readonly (readonly [name: string, of: (entry: StatEntry) => string])[] = [
-  ["count", ({ count }) => formatCount(count)],
-  ["pass_percent", ({ adv_stat }) => formatPercent(adv_stat?.pass_percent)],
-  ["missed", ({ adv_stat }) => formatCount(adv_stat?.missed)],
-  ["avg_latency", ({ avg_latency }) => formatMs(avg_latency)],
+type Column = readonly [name: string, of: (entry: StatEntry) => string];
+
+const CALLS: readonly Column[] = [
+  ["Made", ({ count }) => formatCount(count)],
+  ["Passed", ({ adv_stat }) => formatPercent(adv_stat?.pass_percent)],
+  ["Missed", ({ adv_stat }) => formatCount(adv_stat?.missed)],
+];
+
+const LATENCIES: readonly Column[] = [
+  ["Average", ({ avg_latency }) => formatMs(avg_latency)],
   ["p50", ({ adv_stat }) => formatMs(adv_stat?.p50)],
   ["p75", ({ adv_stat }) => formatMs(adv_stat?.p75)],
   ["p90", ({ adv_stat }) => formatMs(adv_stat?.p90)],
   ["p95", ({ adv_stat }) => formatMs(adv_stat?.p95)],
   ["p99", ({ adv_stat }) => formatMs(adv_stat?.p99)],
-  ["max_latency", ({ max_latency }) => formatMs(max_latency)],
+  ["Slowest", ({ max_latency }) => formatMs(max_latency)],
 ];
 
 /** Of calls that passed only. */
-const OF_PASSED: typeof COLUMNS = [
-  ["min_latency", ({ min_latency }) => formatMs(min_latency)],
-  ["standard_deviation", ({ standard_deviation }) => formatMs(standard_deviation)],
-  ["skewness", ({ skewness }) => skewness?.toFixed(2) ?? "–"],
+const OF_PASSED: readonly Column[] = [
+  ["Fastest", ({ min_latency }) => formatMs(min_latency)],
+  ["Standard deviation", ({ standard_deviation }) => formatMs(standard_deviation)],
+  ["Skewness", ({ skewness }) => skewness?.toFixed(2) ?? "–"],
 ];
 
 interface StatsTableProps {
@@ -58,8 +68,8 @@ export function StatsTable({ id, location }: StatsTableProps) {
         </a>
       </header>
       <div class="fields no-print">
-        <SelectField label="Kind of period" value={kind} choices={KINDS} onChange={setKind} />
-        <SelectField label="Type" value={type} choices={TYPES} onChange={setType} />
+        <SelectField label="Period" value={kind} choices={KINDS} onChange={setKind} />
+        <SelectField label="Result of the calls" value={type} choices={TYPES} onChange={setType} />
       </div>
       <Fault error={error} retry={refetch} />
       {!data && !error && <Loading what="statistics" />}
@@ -84,14 +94,24 @@ interface PeriodsProps {
 }
 
 function Periods({ stats, isPassed, kind }: PeriodsProps) {
-  const columns = isPassed ? [...COLUMNS, ...OF_PASSED] : COLUMNS;
+  const latencies = isPassed ? [...LATENCIES, ...OF_PASSED] : LATENCIES;
+  const columns = [...CALLS, ...latencies];
   if (stats.length === 0) return <p class="muted">No such calls yet.</p>;
   return (
     <div class="scroll-x" role="region" aria-label="Statistics by period" tabIndex={0}>
-      <table>
+      <table class="stats">
         <thead>
+          <tr class="groups">
+            <td />
+            <th scope="colgroup" colSpan={CALLS.length}>
+              Calls
+            </th>
+            <th scope="colgroup" colSpan={latencies.length}>
+              Latency
+            </th>
+          </tr>
           <tr>
-            <th scope="col">time</th>
+            <th scope="col">{HEADS[kind]}</th>
             {columns.map(([name]) => (
               <th scope="col" class="number">
                 {name}
@@ -117,6 +137,14 @@ function Periods({ stats, isPassed, kind }: PeriodsProps) {
     </div>
   );
 }
+
+const HEADS: Readonly<Record<PeriodKind, string>> = {
+  HOUR: "Hour from",
+  DAY: "Day (UTC)",
+  WEEK: "Week from (UTC)",
+  MONTH: "Month (UTC)",
+  YEAR: "Year (UTC)",
+};
 
 /** Periods are those of UTC: only hours have a local time. */
 function periodText(time: string, kind: PeriodKind): string {
