@@ -65,7 +65,7 @@ export function Change({ kind, report }: ChangeProps) {
       </header>
       {change ? (
         <div class="scroll-x" role="region" aria-label="What moved" tabIndex={0}>
-          <table>
+          <table class="blocks">
             <thead>
               <tr>
                 <th scope="col">Measure</th>
@@ -101,10 +101,16 @@ function Row({ measure: { name, now, by, show, better } }: { readonly measure: M
   const tone = moved && better ? (isMore === (better === "more") ? "better" : "worse") : "";
   return (
     <tr>
-      <th scope="row">{name}</th>
-      <td class="number">{by === null ? "–" : show(now - by)}</td>
-      <td class="number">{by === null && now <= 0 ? "–" : show(now)}</td>
-      <td class={`number moved ${tone}`}>
+      <th scope="row" class="whole">
+        {name}
+      </th>
+      <td class="number" data-label="Before">
+        {by === null ? "–" : show(now - by)}
+      </td>
+      <td class="number" data-label="Now">
+        {by === null && now <= 0 ? "–" : show(now)}
+      </td>
+      <td class={`number moved whole ${tone}`}>
         {moved ? `${isMore ? "+" : "−"}${shown}` : by === null ? "–" : "the same"}
         {tone && ` ${tone}`}
       </td>

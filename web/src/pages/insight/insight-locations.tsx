@@ -14,7 +14,7 @@ export function InsightLocations({ report: { locations } }: { readonly report: I
         <p class="muted">No call was made.</p>
       ) : (
         <div class="scroll-x" role="region" aria-label="Locations side by side" tabIndex={0}>
-          <table>
+          <table class="blocks">
             <thead>
               <tr>
                 <th scope="col">Location</th>
@@ -73,11 +73,19 @@ function Row({ name, location, longest }: RowProps) {
   const isTimed = passed > 0;
   return (
     <tr>
-      <th scope="row">{name}</th>
-      <td class="number">{formatCount(made)}</td>
-      <td class="number">{formatPercent(pass_percent)}</td>
-      <td class="number">{isTimed ? formatMs(median) : "–"}</td>
-      <td>
+      <th scope="row" class="whole">
+        {name}
+      </th>
+      <td class="number" data-label="Calls">
+        {formatCount(made)}
+      </td>
+      <td class="number" data-label="Passed">
+        {formatPercent(pass_percent)}
+      </td>
+      <td class="number" data-label="Median">
+        {isTimed ? formatMs(median) : "–"}
+      </td>
+      <td class="whole">
         {isTimed && (
           <div class="middle-half">
             <span class="scale" aria-hidden="true">
@@ -96,9 +104,15 @@ function Row({ name, location, longest }: RowProps) {
           </div>
         )}
       </td>
-      <td class="number">{isTimed ? `${(100 * location.variation).toFixed(1)} %` : "–"}</td>
-      <td class="number">{isTimed ? formatCount(location.outliers) : "–"}</td>
-      <td class="number">{isTimed ? formatMs(location.outlier_from) : "–"}</td>
+      <td class="number" data-label="Variation">
+        {isTimed ? `${(100 * location.variation).toFixed(1)} %` : "–"}
+      </td>
+      <td class="number" data-label="Outliers">
+        {isTimed ? formatCount(location.outliers) : "–"}
+      </td>
+      <td class="number" data-label="An outlier from">
+        {isTimed ? formatMs(location.outlier_from) : "–"}
+      </td>
     </tr>
   );
 }

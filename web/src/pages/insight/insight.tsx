@@ -52,11 +52,15 @@ export function Insight({ params }: { readonly params?: { readonly id: string } 
       <Explanation kind={kind} report={data} before={before ? previous : undefined} />
       <Change kind={kind} report={data} />
       <InsightLocations report={data} />
-      <div class="columns uneven">
-        <Failures report={data} />
-        <SlowestCalls report={data} />
-        <WorstHours report={data} />
-        <Times report={data} />
+      <div class="columns">
+        <div class="stack">
+          <Failures report={data} />
+          <WorstHours report={data} />
+          <Times report={data} />
+        </div>
+        <div class="stack">
+          <SlowestCalls report={data} />
+        </div>
       </div>
     </>
   );

@@ -16,8 +16,9 @@ export function Moved({ by, isBetter, unit, period }: MovedProps) {
   const tone = isBetter === undefined ? "" : isBetter ? "better" : "worse";
   return (
     <span class={`moved ${tone}`}>
-      <span aria-hidden="true">{by > 0 ? "▲" : "▼"}</span> {Math.abs(by)} {unit}{" "}
-      {by > 0 ? "more" : "fewer"} than the {wordOf(period)} before
+      <span aria-hidden="true">{by > 0 ? "▲" : "▼"}</span> {Math.abs(by)}{" "}
+      {Math.abs(by) === 1 ? unit : `${unit}s`} {by > 0 ? "more" : "fewer"} than the {wordOf(period)}{" "}
+      before
       {tone && <span class="visually-hidden">, {tone}</span>}
     </span>
   );

@@ -25,7 +25,7 @@ export function ScoreCard({ kind, report }: ScoreCardProps) {
         <p class="big-score">
           <strong>{score}</strong> of {HIGHEST_SCORE}
           {change?.score != null && (
-            <Moved by={change.score} isBetter={change.score > 0} unit="points" period={kind} />
+            <Moved by={change.score} isBetter={change.score > 0} unit="point" period={kind} />
           )}
         </p>
       ) : (
@@ -53,7 +53,7 @@ export function ScoreCard({ kind, report }: ScoreCardProps) {
           <dd>{formatPercent(parts.availability.passed === 0 ? null : report.outlier_percent)}</dd>
         </div>
         <div>
-          <dt>Missed, which do not count</dt>
+          <dt>Missed (not counted)</dt>
           <dd>{formatCount(report.missed)}</dd>
         </div>
       </dl>

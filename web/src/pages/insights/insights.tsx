@@ -65,7 +65,7 @@ export function Insights() {
       {!data && !error && <Loading what="scores" />}
       {none && <NoScores kind={kind} />}
       {data && !none && <Scores kind={kind} ranking={data} />}
-      <Rule />
+      {(data ?? error) && <Rule />}
     </>
   );
 }
@@ -135,7 +135,13 @@ function Scores({ kind, ranking }: { readonly kind: InsightKind; readonly rankin
   return (
     <section class="card">
       <header>
-        <h2>{nameOfPeriod(kind, latest)}</h2>
+        <h2 class="period">
+          {nameOfPeriod(kind, latest)
+            .split(/(?= to )/)
+            .map((part) => (
+              <span key={part}>{part}</span>
+            ))}
+        </h2>
         <Bands calls={results} />
       </header>
       <RankedCalls kind={kind} latest={latest} calls={results} places={placesOf(results)} />

@@ -39,28 +39,7 @@ export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
       )}
       <div class="scroll-x" role="region" aria-label="Calls and their scores" tabIndex={0}>
         <table class="ranking">
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Place
-              </th>
-              <th scope="col">Call</th>
-              <th scope="col" class="number">
-                Score
-              </th>
-              <th scope="col">Band</th>
-              <th scope="col" class="number">
-                Passed
-              </th>
-              <th scope="col" class="number">
-                Outliers
-              </th>
-              <th scope="col" class="number">
-                Average time
-              </th>
-              <th scope="col">Last eight {kind === "WEEK" ? "weeks" : "months"}</th>
-            </tr>
-          </thead>
+          <Head kind={kind} />
           <tbody>
             {found.slice(0, count).map((call) => (
               <Row key={call.id} {...{ kind, latest, call }} place={places.get(call.id)} />
@@ -77,6 +56,33 @@ export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
     </>
   );
 }
+
+const Head = ({ kind }: Pick<RankedCallsProps, "kind">) => (
+  <thead>
+    <tr>
+      <th scope="col" class="number">
+        Place
+      </th>
+      <th scope="col">Call</th>
+      <th scope="col" class="number">
+        Score
+      </th>
+      <th scope="col" class="band">
+        Band
+      </th>
+      <th scope="col" class="number">
+        Passed
+      </th>
+      <th scope="col" class="number">
+        Outliers
+      </th>
+      <th scope="col" class="number">
+        Average time
+      </th>
+      <th scope="col">Last eight {kind === "WEEK" ? "weeks" : "months"}</th>
+    </tr>
+  </thead>
+);
 
 interface RowProps {
   readonly kind: InsightKind;
@@ -97,13 +103,13 @@ function Row({ kind, latest, call, place }: RowProps) {
         {start < latest && <span class="tag">{nameOfPeriod(kind, start)}</span>}
       </th>
       <td class="number score">{isScored ? call.score : "–"}</td>
-      <td>
+      <td class="band">
         <Band band={call.band} />
       </td>
-      <td class="number">{formatPercent(call.pass_percent)}</td>
-      <td class="number">{formatPercent(call.outlier_percent)}</td>
-      <td class="number">{formatMs(call.mean_test_length)}</td>
-      <td>
+      <td class="number passed">{formatPercent(call.pass_percent)}</td>
+      <td class="number outliers">{formatPercent(call.outlier_percent)}</td>
+      <td class="number time">{formatMs(call.mean_test_length)}</td>
+      <td class="trend">
         <ScoreTrend kind={kind} latest={latest} call={call} />
       </td>
     </tr>
