@@ -48,7 +48,7 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
           <Row {...row} end={end} />
         ))}
       </ol>
-      <Legend rows={rows} />
+      {!detailed && <Legend rows={rows} />}
       <details>
         <summary>Show as a table</summary>
         <div class="scroll-x" role="region" aria-label={`${title}, as a table`} tabIndex={0}>
@@ -60,7 +60,7 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
 }
 
 /** A label further to the end would leave the figure. */
-const LABELLED = 0.92;
+const LABELLED = 0.85;
 
 const Scale = ({ end }: { readonly end: number }) => (
   <div class="line scale" aria-hidden="true">
@@ -132,7 +132,9 @@ function PhaseLines(row: RowProps) {
       <ul>
         {spansOf(timing).map((span) => (
           <li class="line" key={span.phase}>
-            <span class="label">{span.name}</span>
+            <span class="label" title={meaningOf(span)}>
+              {span.name}
+            </span>
             <span class="track" aria-hidden="true">
               <Bar span={span} offsetMs={offsetMs} end={end} />
             </span>
@@ -143,6 +145,9 @@ function PhaseLines(row: RowProps) {
     </li>
   );
 }
+
+const meaningOf = ({ phase }: Span): string | undefined =>
+  phase === UNFINISHED ? undefined : PHASE_NAMES[phase].meaning;
 
 interface BarProps {
   readonly span: Span;

@@ -8,12 +8,22 @@ import { ApiError } from "../../api.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatBytes } from "../../parts/number.ts";
+import { State } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import { curlOf, hasSecrets } from "./curl.ts";
 import { prettyJson } from "./words.ts";
 
-export const RequestCard = ({ request }: { readonly request: Result["request"] }) => (
+interface ExchangeProps {
+  readonly result: Result;
+}
+
+/** Whether there never was a request. */
+const notMade = ({ meta, timing }: Result): boolean =>
+  meta.result_category === null && timing.total === null;
+
+export const RequestCard = ({ result, result: { request } }: ExchangeProps) => (
   <section class="card">
     <header>
       <h2>Request</h2>
@@ -31,12 +41,14 @@ export const RequestCard = ({ request }: { readonly request: Result["request"] }
         {request.body !== null && <Body text={request.body} of="request" />}
       </>
     ) : (
-      <p class="muted">The details of this result are no longer kept.</p>
+      <p class="muted">
+        {notMade(result) ? "No request was sent." : "The request is no longer kept."}
+      </p>
     )}
   </section>
 );
 
-export const ResponseCard = ({ result: { id, meta, response } }: { readonly result: Result }) => (
+export const ResponseCard = ({ result: { id, meta, request, response } }: ExchangeProps) => (
   <section class="card">
     <h2>Response</h2>
     {response ? (
@@ -51,7 +63,11 @@ export const ResponseCard = ({ result: { id, meta, response } }: { readonly resu
         <ResponseBody id={id} />
       </>
     ) : (
-      <p class="muted">No response came, or it is no longer kept.</p>
+      <p class="muted">
+        {meta.http_code === null || request
+          ? "No response came."
+          : "The response is no longer kept."}
+      </p>
     )}
   </section>
 );
@@ -156,7 +172,7 @@ function Body({ text, of, type }: BodyProps) {
 export const CertificateCard = ({ certificate }: { readonly certificate: Certificate }) => (
   <section class="card">
     <h2>Certificate</h2>
-    <dl class="facts">
+    <dl class="facts wide">
       <div>
         <dt>Subject</dt>
         <dd>{certificate.subject}</dd>
@@ -179,11 +195,20 @@ export const CertificateCard = ({ certificate }: { readonly certificate: Certifi
       </div>
       <div>
         <dt>Left at the call</dt>
-        <dd>{daysText(certificate.days)}</dd>
+        <dd>
+          <State tone={toneOfDays(certificate.days)} word={daysText(certificate.days)} />
+        </dd>
       </div>
     </dl>
   </section>
 );
 
+/** Fewer than these ask for a renewal. */
+const FEW_DAYS = 14;
+
+const toneOfDays = (days: number): Tone => (days < 0 ? "fail" : days < FEW_DAYS ? "warn" : "pass");
+
 const daysText = (days: number): string =>
-  days < 0 ? `expired ${-days} d before` : `${days} ${days === 1 ? "day" : "days"}`;
+  days < 0 ? `Expired ${inDays(-days)} before` : inDays(days);
+
+const inDays = (days: number): string => `${days} ${days === 1 ? "day" : "days"}`;

@@ -30,11 +30,11 @@ export function Result({ params: { id } }: { readonly params: { readonly id: str
       <section class="card">
         <h2>Where the time went</h2>
         <Waterfall title="Phases of the call" rows={rowsOfCall(result)} detailed />
-        <Sureness result={result} />
+        {result.timing.total !== null && <Sureness result={result} />}
       </section>
       <Facts result={result} />
       <div class="columns">
-        <RequestCard request={result.request} />
+        <RequestCard result={result} />
         <ResponseCard result={result} />
       </div>
       {result.certificate && <CertificateCard certificate={result.certificate} />}
@@ -63,19 +63,33 @@ function Head({ result: { id, meta } }: { readonly result: ResultDocument }) {
       above={{ to: `calls/${meta.call_id}`, name: call?.meta.name ?? "The call" }}
       note={<Time at={at} />}
     >
-      {previous !== undefined && (
-        <a class="button" href={`results/${previous}`} rel="prev">
-          ← Previous
-        </a>
-      )}
-      {next !== undefined && (
-        <a class="button" href={`results/${next}`} rel="next">
-          Next →
-        </a>
-      )}
+      <Beside id={previous} rel="prev">
+        ← Previous
+      </Beside>
+      <Beside id={next} rel="next">
+        Next →
+      </Beside>
     </PageHead>
   );
 }
+
+interface BesideProps {
+  /** Undefined: there is none, or it is not known yet; the button keeps its place. */
+  readonly id: string | undefined;
+  readonly rel: "prev" | "next";
+  readonly children: string;
+}
+
+const Beside = ({ id, rel, children }: BesideProps) =>
+  id === undefined ? (
+    <button class="button" type="button" disabled>
+      {children}
+    </button>
+  ) : (
+    <a class="button" href={`results/${id}`} rel={rel}>
+      {children}
+    </a>
+  );
 
 function Ending({ result: { meta, response } }: { readonly result: ResultDocument }) {
   const { meaning } = OUTCOMES[meta.result];
@@ -115,7 +129,7 @@ function Facts({ result: { meta } }: { readonly result: ResultDocument }) {
   const places = useLocations();
   return (
     <section class="card" aria-label="Facts">
-      <dl class="facts">
+      <dl class="facts wide">
         <Fact name="Location">{nameOfLocation(places, meta.location_id)}</Fact>
         <Fact name="Agent">{meta.agent_id ?? "–"}</Fact>
         <Fact name="Ordered by">{meta.trigger === "SCHEDULE" ? "schedule" : "hand"}</Fact>
