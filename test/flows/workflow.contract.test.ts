@@ -101,7 +101,8 @@ it("stops a manual workflow run at the failing call and records the rest as skip
   const good = await stack.client.createCall(`${target.url}/good`);
   const bad = await stack.client.createCall(`${target.url}/bad`);
   const id = await createWorkflow(stack, { call_ids: [good, bad, good] });
-  await stack.client.send("POST", `/workflows/${id}/?wait=10`, {});
+  const context = { user: "ann", token: "hidden" };
+  await stack.client.send("POST", `/workflows/${id}/?wait=10`, { context });
   const [run] = await ended(stack, id);
   expect(run?.results.map(({ meta }) => meta.result)).toEqual([
     "COMPLETE",
@@ -111,6 +112,7 @@ it("stops a manual workflow run at the failing call and records the rest as skip
   expect(run).toMatchObject({
     meta: { result: "HTTP_SERVER_ERROR" },
     counts: { calls: 3, passed: 1, failed: 1, not_made: 1 },
+    context: { USER: "ann", TOKEN: "********" },
   });
   expect(target.requests.map(({ url }) => url)).toEqual(["/good", "/bad"]);
   expect(await stack.client.stat(good, "kind=HOUR")).toMatchObject({
