@@ -7,9 +7,10 @@ import { leaving } from "./history-guard.ts";
 import { Announcement } from "./parts/announcement.tsx";
 import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
-import { isLocalTime } from "./parts/time.tsx";
+import { chooseLocalTime, isLocalTime } from "./parts/time.tsx";
 import { has, session, signOut } from "./session.ts";
 import { chooseTheme, THEMES, theme } from "./theme.ts";
+import type { Theme } from "./theme.ts";
 
 interface Place {
   readonly to: string;
@@ -122,6 +123,12 @@ function Places({ path }: { readonly path: string }) {
   );
 }
 
+const THEME_NAMES: Readonly<Record<Theme, string>> = {
+  system: "As the system has it",
+  light: "Light",
+  dark: "Dark",
+};
+
 function SideFooter() {
   const { owner, org, access_level } = session.value ?? {};
   return (
@@ -136,7 +143,7 @@ function SideFooter() {
           }
         >
           {THEMES.map((one) => (
-            <option value={one}>{one}</option>
+            <option value={one}>{THEME_NAMES[one]}</option>
           ))}
         </select>
       </label>
@@ -144,9 +151,7 @@ function SideFooter() {
         <input
           type="checkbox"
           checked={isLocalTime.value}
-          onChange={({ currentTarget }) => {
-            isLocalTime.value = currentTarget.checked;
-          }}
+          onChange={({ currentTarget }) => chooseLocalTime(currentTarget.checked)}
         />
         Local time instead of UTC
       </label>

@@ -63,8 +63,10 @@ export async function readSession(): Promise<void> {
   );
 }
 
-const CHANGED = "changed";
 let others: BroadcastChannel | undefined;
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
+const tellOthers = (): void => others?.postMessage("changed");
 
 /** Follows the tabs that share the session, and a page that the browser brings back as it was. */
 export function followSession(): void {
@@ -78,13 +80,13 @@ export function followSession(): void {
 export async function signIn(credential: string): Promise<void> {
   const headers = { authorization: `Bearer ${credential}` };
   become(await send<Principal>("POST", "session/", { headers }));
-  others?.postMessage(CHANGED);
+  tellOthers();
 }
 
 export async function signOut(): Promise<void> {
   await send("DELETE", "session/");
   become(null);
-  others?.postMessage(CHANGED);
+  tellOthers();
 }
 
 /** Whether whoever is signed in has at least this level. */

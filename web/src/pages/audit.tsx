@@ -35,7 +35,7 @@ export function Audit() {
         title="Audit"
         note="Who changed what of yours, when and from where; never the values. Newest first."
       />
-      <div class="fields">
+      <div class="row">
         <TextField
           label={`From (${zone})`}
           value={from}
@@ -103,7 +103,7 @@ const EntryTable = ({ rows }: { readonly rows: readonly Entry[] }) => (
               {entry.kind.replaceAll("_", " ")} <ObjectId entry={entry} />
             </td>
             <td class="name">{entry.fields.join(", ") || "–"}</td>
-            <td class="name">{actorOf(entry)}</td>
+            <td>{actorOf(entry)}</td>
             <td>{entry.address ?? "–"}</td>
           </tr>
         ))}
@@ -128,7 +128,12 @@ function ObjectId({ entry }: { readonly entry: Entry }) {
   return isThere ? <a href={`${page}/${encodeURIComponent(object_id)}`}>{id}</a> : id;
 }
 
-function actorOf({ actor, owner }: Entry): string {
+function actorOf({ actor, owner }: Entry) {
   if (actor === null) return `${owner ?? "somebody"}, another owner`;
-  return actor === session.value?.key_id ? `${actor} (your key)` : actor;
+  return (
+    <>
+      <code>{actor}</code>
+      {actor === session.value?.key_id && " (your key)"}
+    </>
+  );
 }

@@ -10,6 +10,7 @@ import { State } from "../parts/state.tsx";
 import type { Tone } from "../parts/state.tsx";
 import { formatAgo, Time } from "../parts/time.tsx";
 import { useRead } from "../queries.ts";
+import "../styles/locations.css";
 
 interface Agent {
   readonly agent_id: string;
@@ -48,7 +49,10 @@ export function Locations() {
   );
   return (
     <>
-      <PageHead title="Locations" note="Where agents make calls. Refreshed every 10 seconds." />
+      <PageHead
+        title="Locations"
+        note="Where agents make calls. Lateness and uncertainty are of the calls of the last hour. Refreshed every 10 seconds."
+      />
       <Fault error={error} retry={refetch} />
       {!data && !error && <Loading what="locations" />}
       {data?.results.length === 0 && (
@@ -121,7 +125,7 @@ function LocationState({ agents }: Pick<LocationHealth, "agents">) {
 function Load(location: LocationHealth) {
   const { pending_runs, oldest_due, spool_reports, recent_calls } = location;
   return (
-    <dl class="facts">
+    <dl class="facts load">
       <div>
         <dt>Lateness of starts</dt>
         <dd>
@@ -135,7 +139,7 @@ function Load(location: LocationHealth) {
         </dd>
       </div>
       <div>
-        <dt>Calls measured, of the last hour</dt>
+        <dt>Calls measured</dt>
         <dd>{formatCount(recent_calls)}</dd>
       </div>
       <div>

@@ -1,5 +1,10 @@
 // What a page says in place of its contents.
 import type { ComponentChildren } from "preact";
+import { ApiError } from "../api.ts";
+
+/** What is not there, or not allowed, stays so. */
+const mayPass = (error: Error): boolean =>
+  !(error instanceof ApiError && [403, 404].includes(error.status));
 
 /** What went wrong, in the words of the interface. */
 export const Fault = ({
@@ -12,7 +17,7 @@ export const Fault = ({
   error && (
     <div class="notice fail" role="alert">
       <span>{error.message}</span>
-      {retry && (
+      {retry && mayPass(error) && (
         <button class="button" type="button" onClick={() => void retry()}>
           Try again
         </button>

@@ -1,8 +1,15 @@
 // Instants: in UTC, with the local time at hand, or the other way round.
 import { signal } from "@preact/signals";
 
+const LOCAL_TIME = "local-time";
+
 /** Whether the reader wants the time of this machine. */
-export const isLocalTime = signal(false);
+export const isLocalTime = signal(localStorage.getItem(LOCAL_TIME) === "yes");
+
+export function chooseLocalTime(isLocal: boolean): void {
+  isLocalTime.value = isLocal;
+  localStorage.setItem(LOCAL_TIME, isLocal ? "yes" : "no");
+}
 
 const two = (n: number): string => String(n).padStart(2, "0");
 

@@ -47,7 +47,12 @@ export function Environment() {
       <Fault error={workspaces.error} retry={workspaces.refetch} />
       <div class="environment">
         <Workspaces list={workspaces} chosen={chosen} />
-        <Variables key={chosen} workspace={chosen} onEdit={setEdited} />
+        <Variables
+          key={chosen}
+          workspace={chosen}
+          onNew={() => setEdited("new")}
+          onEdit={setEdited}
+        />
       </div>
       {edited && (
         <VariableForm
@@ -111,9 +116,11 @@ function Workspaces({
 
 function Variables({
   workspace,
+  onNew,
   onEdit,
 }: {
   readonly workspace: string;
+  readonly onNew: () => void;
   readonly onEdit: (variable: ShownVariable) => void;
 }) {
   const path = `environment/${encodeURIComponent(workspace)}`;
@@ -132,6 +139,11 @@ function Variables({
             Put what differs between environments, such as a host or a password, into variables:
             their values are stored encrypted, and masked in results.
           </p>
+          {has("EDITOR") && (
+            <button class="button" type="button" onClick={onNew}>
+              Add the first variable
+            </button>
+          )}
         </Empty>
       )}
       {rows && rows.length > 0 && (
