@@ -248,6 +248,8 @@ it(
     });
     const reader = await pages.open(`/reports/${id}`, { key });
     await reader.page.locator(".side-by-side").first().waitFor();
+    const swatch = "getComputedStyle(document.querySelector('.phase-legend .swatch'))";
+    expect(await reader.page.evaluate(`${swatch}.backgroundColor`)).not.toBe("rgba(0, 0, 0, 0)");
     expect(await reader.page.getByRole("button", { name: "Delete" }).count()).toBe(0);
     expect(await reader.page.getByRole("link", { name: "Edit" }).count()).toBe(0);
 

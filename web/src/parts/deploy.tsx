@@ -143,7 +143,7 @@ function Actions({ target, deployment, onEdit }: ActionsProps) {
   const place = nameOfLocation(useLocations(), deployment.deployment.location_id);
   const what = `the deployment of ${target.name} at ${place}`;
   return (
-    <div class="row">
+    <div class="row keep">
       {isMine(deployment.meta) && (
         <button class="button" type="button" onClick={() => onEdit(deployment)}>
           Edit<span class="visually-hidden"> {what}</span>
