@@ -97,6 +97,7 @@ export default defineConfig({
           include: [PAGES],
           exclude: [SPEED],
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -105,7 +106,7 @@ export default defineConfig({
           name: "speed",
           include: [SPEED],
           maxWorkers: 1,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
