@@ -46,7 +46,7 @@ function RunPanel({ start, ...target }: RunNowProps) {
     void begin();
   }, [start]);
   return (
-    <section class="card" ref={panel} tabIndex={-1} aria-labelledby="run-now">
+    <section class="card no-print" ref={panel} tabIndex={-1} aria-labelledby="run-now">
       <header>
         <h2 id="run-now">Run now</h2>
       </header>

@@ -58,10 +58,12 @@ export function Calendar({ id, location, onDay }: CalendarProps) {
     <section class="card">
       <h2>Days</h2>
       <Fault error={error} retry={() => Promise.all([made.refetch(), missed.refetch()])} />
-      <div class="calendar-place">
-        {isRead && <Grid days={days.filter(({ time }) => time <= now())} onDay={onDay} />}
-        {!isRead && !error && <Loading what="days" />}
-      </div>
+      {!error && (
+        <div class="calendar-place">
+          {isRead && <Grid days={days.filter(({ time }) => time <= now())} onDay={onDay} />}
+          {!isRead && <Loading what="days" />}
+        </div>
+      )}
       <ul class="legend">
         {(["pass", "warn", "fail", "missed", "none"] as const).map((tone) => (
           <li key={tone}>

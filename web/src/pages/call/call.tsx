@@ -9,6 +9,7 @@ import type { Range } from "../../parts/chart-spec.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { DeployDialog } from "../../parts/deploy-dialog.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
 import { useRead } from "../../queries.ts";
 import { mayRun } from "../../session.ts";
@@ -24,6 +25,8 @@ import { Results } from "./results.tsx";
 import { StatsTable } from "./stats-table.tsx";
 import { viewOf, zoomQuery } from "./view.ts";
 
+const ABOVE = { to: "calls", name: "Calls" };
+
 export function Call({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { data: call, error, refetch } = useRead<CallDocument>(["calls", id], `calls/${id}/`);
   const latest = useLatest(id);
@@ -32,7 +35,13 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
   const [runs, setRuns] = useState<number>();
   const isGrowing = useGrowing(id, call?.meta.created);
   const [isDeploying, setDeploying] = useState(false);
-  if (!call) return error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />;
+  if (!call)
+    return (
+      <>
+        <PageHead title="Call" above={ABOVE} />
+        {error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />}
+      </>
+    );
   const target = { kind: "call", id, name: call.meta.name } as const;
   const isRunnable = mayRun(call);
   return (

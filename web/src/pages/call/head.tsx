@@ -52,7 +52,7 @@ function Note({ call: { meta, request }, latest }: Pick<CallHeadProps, "call" | 
       <div class="row">
         <State
           tone={toneOf(last?.meta.result, last?.meta.result_category)}
-          {...(!latest && { word: "Loading …" })}
+          {...(!latest && { word: "…" })}
           {...(last?.meta.result_category === null && { word: wordOf(last.meta) })}
         />
         <span class="mono">

@@ -24,14 +24,15 @@ export function Calls() {
   return (
     <>
       <PageHead title="Calls">
-        {has("EDITOR") && (
+        {has("EDITOR") && known?.length !== 0 && (
           <a class="button primary" href="calls/new">
             New call
           </a>
         )}
       </PageHead>
       <Fault error={fault.value} retry={readCalls} />
-      {known?.length === 0 ? <NoCalls /> : <Table known={known} />}
+      {known?.length === 0 && <NoCalls />}
+      {(known ? known.length > 0 : !fault.value) && <Table known={known} />}
     </>
   );
 }

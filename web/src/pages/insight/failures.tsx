@@ -100,17 +100,32 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
           {parts.availability.passed === 0 ? "No call passed." : "No call took unusually long."}
         </p>
       ) : (
-        <ul class="plain">
-          {outliers.map(({ result_id, time, location_id, latency }) => (
-            <li key={result_id}>
-              <a href={`results/${result_id}`}>
-                <Time at={time} />
-              </a>{" "}
-              {nameOfLocation(places, location_id)}
-              <strong class="number"> {formatMs(latency)}</strong>
-            </li>
-          ))}
-        </ul>
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                <th scope="col">Location</th>
+                <th scope="col" class="number">
+                  Latency
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {outliers.map(({ result_id, time, location_id, latency }) => (
+                <tr key={result_id}>
+                  <td>
+                    <a href={`results/${result_id}`}>
+                      <Time at={time} />
+                    </a>
+                  </td>
+                  <td>{nameOfLocation(places, location_id)}</td>
+                  <td class="number">{formatMs(latency)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </section>
   );

@@ -56,12 +56,12 @@ export function Insight({ params }: { readonly params?: { readonly id: string } 
         <div class="stack">
           <Failures report={data} />
           <WorstHours report={data} />
-          <Times report={data} />
         </div>
         <div class="stack">
           <SlowestCalls report={data} />
         </div>
       </div>
+      <Times report={data} />
     </>
   );
 }

@@ -22,7 +22,12 @@ import { latenessOf, sureText } from "./words.ts";
 export function Result({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { data: result, error, refetch } = useOutcome<ResultDocument>("call", id);
   if (!result)
-    return error ? <Fault error={error} retry={refetch} /> : <Loading what="the result" />;
+    return (
+      <>
+        <PageHead title="Result" above={{ to: "calls", name: "Calls" }} />
+        {error ? <Fault error={error} retry={refetch} /> : <Loading what="the result" />}
+      </>
+    );
   return (
     <>
       <Head result={result} />
