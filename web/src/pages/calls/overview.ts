@@ -38,7 +38,8 @@ const [FIRST, MORE] = [100, 1000];
 const PATCH_EVERY_MS = 500;
 /** The numbers of the day; of many calls, they take the server seconds. */
 const refreshMs = (count: number): number => (count <= MORE ? 60_000 : 600_000);
-const NEW_CALL_AFTER_MS = 5000;
+/** The numbers of the day of what is new, and of few calls. */
+const NEWS_AFTER_MS = 5000;
 
 let reading = new AbortController();
 
@@ -76,7 +77,7 @@ export function useCalls(): void {
   useEffect(() => {
     void readCalls();
     let heard = new Map<string, RecordedEvent>();
-    let unknown: ReturnType<typeof setTimeout> | undefined;
+    let soon: ReturnType<typeof setTimeout> | undefined;
     let refresh = setTimeout(readAgain, refreshMs(0));
     function readAgain(): void {
       refresh = setTimeout(readAgain, refreshMs(calls.peek()?.length ?? 0));
@@ -84,15 +85,15 @@ export function useCalls(): void {
     }
     const patching = setInterval(() => {
       if (heard.size === 0 || !calls.peek()) return;
-      const isNew = patch(heard);
+      const isNews = patch(heard) || (calls.peek()?.length ?? 0) <= FIRST;
       // What is read may be older than what was heard meanwhile.
       if (isReading.peek()) return;
       heard = new Map();
-      if (isNew)
-        unknown ??= setTimeout(() => {
-          unknown = undefined;
+      if (isNews)
+        soon ??= setTimeout(() => {
+          soon = undefined;
           void readCalls();
-        }, NEW_CALL_AFTER_MS);
+        }, NEWS_AFTER_MS);
     }, PATCH_EVERY_MS);
     const endings = [
       onResult((event) => {
@@ -103,7 +104,7 @@ export function useCalls(): void {
     ];
     return () => {
       clearTimeout(refresh);
-      clearTimeout(unknown);
+      clearTimeout(soon);
       clearInterval(patching);
       for (const end of endings) end();
       reading.abort();
@@ -111,7 +112,7 @@ export function useCalls(): void {
   }, []);
 }
 
-/** Returns whether there was something of a call that is not in the list, or had nothing that day. */
+/** Returns whether something is of a call that is not in the list, or had nothing that day. */
 function patch(heard: ReadonlyMap<string, RecordedEvent>): boolean {
   let known = 0;
   calls.value = calls.peek()?.map((call) => {
