@@ -126,9 +126,9 @@ it(
     const product = factors.slice(0, 4).reduce((whole, factor) => whole * factor, 1);
     expect(Math.abs(product - worst.score)).toBeLessThan(1);
     const bars = page.locator(".score-history li");
-    expect(await bars.locator(".value").allInnerTexts()).toEqual(
-      worst.results.map(([, score]) => String(score)),
-    );
+    await expect
+      .poll(() => bars.locator(".value").allInnerTexts())
+      .toEqual(worst.results.map(([, score]) => String(score)));
     await page.locator("summary", { hasText: "CONNECTION_ERROR" }).click();
     const href = await page.locator("details a").first().getAttribute("href");
     await pages.client.send("GET", `/${href}/`);

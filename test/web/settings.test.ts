@@ -210,7 +210,7 @@ it("a key that only reads sees what there is, without secrets", { timeout: 120_0
   await expectAccessible(page);
   await keepPicture(page, "setting-viewer");
   await page.goto(`${api}/settings/new`);
-  await page.getByText("Your key may read only").waitFor();
+  await page.getByText("A key of level EDITOR or OWNER makes settings").waitFor();
   await page.goto(`${api}/tokens`);
   await page.getByText("Does not expire").waitFor();
   expect(await offered()).toEqual([]);

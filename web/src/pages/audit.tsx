@@ -5,8 +5,8 @@ import { withQuery } from "../api.ts";
 import { useList } from "../lists.ts";
 import { TextField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
+import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
-import { OwnersOnly } from "../parts/owners-only.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { isLocalTime, Time } from "../parts/time.tsx";
 import { has, session } from "../session.ts";
@@ -27,7 +27,13 @@ interface Entry {
 export function Audit() {
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
-  if (!has("OWNER")) return <OwnersOnly title="Audit" what="sees who changed what" />;
+  if (!has("OWNER"))
+    return (
+      <>
+        <PageHead title="Audit" />
+        <NeedsLevel level="OWNER" does="sees who changed what" />
+      </>
+    );
   const zone = isLocalTime.value ? "local time" : "UTC";
   return (
     <>

@@ -10,8 +10,8 @@ import { DeleteButton } from "../parts/delete-button.tsx";
 import { Dialog, DialogButtons } from "../parts/dialog.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
+import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Fault, Loading } from "../parts/notice.tsx";
-import { OwnersOnly } from "../parts/owners-only.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/time.tsx";
 import { invalidate } from "../queries.ts";
@@ -31,7 +31,13 @@ const MEANINGS: Readonly<Record<AccessLevel, string>> = {
 
 export function Keys() {
   const [isIssuing, setIssuing] = useState(false);
-  if (!has("OWNER")) return <OwnersOnly title="API keys" what="sees, issues and revokes keys" />;
+  if (!has("OWNER"))
+    return (
+      <>
+        <PageHead title="API keys" />
+        <NeedsLevel level="OWNER" does="sees, issues and revokes keys" />
+      </>
+    );
   return (
     <>
       <PageHead

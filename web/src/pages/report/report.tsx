@@ -4,6 +4,7 @@ import type { Report as StoredReport } from "../../../../src/model/report.ts";
 import { pathOf } from "../../address.ts";
 import type { Versioned } from "../../api.ts";
 import { announce } from "../../parts/announcement.tsx";
+import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { invalidate, useVersioned } from "../../queries.ts";
@@ -36,7 +37,7 @@ function NewReport() {
       {has("EDITOR") ? (
         <ReportForm stored={undefined} onSaved={saved} onCancel={() => route(pathOf("reports"))} />
       ) : (
-        <p>Your key may read only. A key of level EDITOR or OWNER may make reports.</p>
+        <NeedsLevel level="EDITOR" does="makes reports" />
       )}
     </>
   );
@@ -80,7 +81,9 @@ function Edit({ stored, mayChange }: EditProps) {
       {mayChange ? (
         <ReportForm stored={stored} onSaved={saved} onCancel={back} />
       ) : (
-        <p>Only {meta.owner} may change this report, with a key of level EDITOR or OWNER.</p>
+        <p class="notice">
+          Only {meta.owner} may change this report, with a key of level EDITOR or OWNER.
+        </p>
       )}
     </>
   );

@@ -2,6 +2,7 @@
 import type { Report } from "../../../../src/model/report.ts";
 import { useList } from "../../lists.ts";
 import { MoreButton } from "../../parts/more-button.tsx";
+import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -49,7 +50,7 @@ const NoReports = () => (
         Make the first report
       </a>
     ) : (
-      <p>Your key may read only. A key of level EDITOR or OWNER may make reports.</p>
+      <NeedsLevel level="EDITOR" does="makes reports" />
     )}
   </Empty>
 );

@@ -7,6 +7,7 @@ import { pathOf } from "../../address.ts";
 import type { List } from "../../api.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
+import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { invalidate, useRead, useVersioned } from "../../queries.ts";
@@ -34,7 +35,7 @@ function NewSetting() {
       {has("EDITOR") ? (
         <SettingForm stored={undefined} onSaved={saved} />
       ) : (
-        <p>Your key may read only. A key of level EDITOR or OWNER may create settings.</p>
+        <NeedsLevel level="EDITOR" does="makes settings" />
       )}
     </>
   );

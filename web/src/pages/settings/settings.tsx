@@ -4,6 +4,7 @@ import type { Token } from "../../../../src/model/token.ts";
 import type { List } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { MoreButton } from "../../parts/more-button.tsx";
+import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -39,10 +40,12 @@ const NoSettings = () => (
       A setting keeps the credentials for one domain. Calls that name it send them to that domain,
       and nowhere else.
     </p>
-    {has("EDITOR") && (
+    {has("EDITOR") ? (
       <a class="button primary" href="settings/new">
         New setting
       </a>
+    ) : (
+      <NeedsLevel level="EDITOR" does="makes settings" />
     )}
   </Empty>
 );

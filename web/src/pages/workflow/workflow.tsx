@@ -5,6 +5,7 @@ import { pathOf } from "../../address.ts";
 import type { Versioned } from "../../api.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
+import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
@@ -29,7 +30,7 @@ export function NewWorkflow() {
       {has("EDITOR") ? (
         <Editor stored={undefined} onSaved={({ id }) => route(pathOf(`workflows/${id}`), true)} />
       ) : (
-        <p class="notice">Your key only reads: a workflow needs a key of level EDITOR.</p>
+        <NeedsLevel level="EDITOR" does="makes workflows" />
       )}
     </>
   );

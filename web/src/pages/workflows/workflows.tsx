@@ -5,6 +5,7 @@ import type { Workflow } from "../../../../src/model/workflow.ts";
 import type { List } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { MoreButton } from "../../parts/more-button.tsx";
+import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Tags } from "../../parts/tags.tsx";
@@ -81,7 +82,7 @@ const NoWorkflows = () => (
         </a>
       </div>
     ) : (
-      <p>Your key only reads: ask somebody with an EDITOR key for one.</p>
+      <NeedsLevel level="EDITOR" does="makes workflows" />
     )}
   </Empty>
 );

@@ -1,0 +1,16 @@
+// In place of what needs a key of a higher level.
+import type { AccessLevel } from "../../../src/model/access.ts";
+import { session } from "../session.ts";
+
+interface NeedsLevelProps {
+  readonly level: Exclude<AccessLevel, "VIEWER">;
+  /** What such a key does here, as in `makes reports`. */
+  readonly does: string;
+}
+
+export const NeedsLevel = ({ level, does }: NeedsLevelProps) => (
+  <p class="notice">
+    A key of level {level === "EDITOR" ? "EDITOR or OWNER" : level} {does}. Yours has level{" "}
+    {session.value?.access_level}.
+  </p>
+);
