@@ -158,7 +158,7 @@ const Rows = ({ results, places }: RowsProps) => (
                 <Time at={meta.start_time ?? meta.due_time} />
               </a>
             </td>
-            <td>
+            <td class="whole">
               <State tone={toneOf(meta.result, meta.result_category)} word={meta.result} />
             </td>
             <td class="number" data-label="Status">
@@ -170,8 +170,8 @@ const Rows = ({ results, places }: RowsProps) => (
             <td class="number" data-label="Uncertainty">
               {formatMs(timing.uncertainty)}
             </td>
-            <td class="nowrap whole">{nameOfLocation(places, meta.location_id)}</td>
-            <td class="message whole">
+            <td class="nowrap">{nameOfLocation(places, meta.location_id)}</td>
+            <td class={meta.message !== null || meta.is_late ? "message whole" : "nothing"}>
               {meta.message ?? "–"}
               {meta.is_late && " (late)"}
             </td>

@@ -60,7 +60,7 @@ const NoCalls = () => (
 );
 
 /** As in calls.css. */
-const NARROW = matchMedia("(max-width: 62rem)");
+const NARROW = matchMedia("(max-width: 68rem)");
 const [ROW, NARROW_ROW] = [56, 104];
 const AGO_EVERY_MS = 5000;
 
