@@ -40,7 +40,7 @@ export interface Editing<T, D> {
   /** The object that the draft began with; undefined of a new one. */
   readonly object: T | undefined;
   readonly isChanged: boolean;
-  /** Counts how often the draft began anew: fields with a state of their own have it as their key. */
+  /** How often the draft began anew: fields with a state of their own have it as their key. */
   readonly round: number;
   readonly discard: () => void;
   readonly sending: Sending;
@@ -50,28 +50,10 @@ export interface Editing<T, D> {
 export function useEditing<T extends { readonly id: string }, D extends object>(
   options: EditingOptions<T, D>,
 ): Editing<T, D> {
-  const { path, stored, draftOf, bodyOf, prepare, onSaved, onReloaded } = options;
-  const [begun, setBegun] = useState(() => ({
-    base: stored,
-    first: draftOf(stored?.object),
-    round: 0,
-  }));
-  const { base, first, round } = begun;
-  const [draft, setDraft] = useState(first);
+  const { path, prepare, onSaved, onReloaded } = options;
+  const { base, draft, setDraft, round, changes, isChanged, begin } = useDraft(options);
   const [isConflict, setConflict] = useState(false);
   const overwrites = useRef(false);
-  const begin = (from: Versioned<T> | undefined): void => {
-    const anew = draftOf(from?.object);
-    setBegun({ base: from, first: anew, round: round + 1 });
-    setDraft(anew);
-    setConflict(false);
-  };
-  const changes = (of: D) => changesOf(bodyOf(first, base?.object), bodyOf(of, base?.object));
-  const isChanged = Object.keys(changes(draft)).length > 0;
-  // A newer version is taken over unless there is something to lose.
-  useEffect(() => {
-    if (!isChanged && stored && stored.version !== base?.version) begin(stored);
-  }, [stored?.version]);
   const save = async (): Promise<void> => {
     const isOverwriting = overwrites.current;
     overwrites.current = false;
@@ -82,7 +64,7 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
       const on = base && isOverwriting ? await readAgain(path, base.object) : base;
       const saved = on
         ? await update(options, on, changes(ready))
-        : await sendVersioned<T>("POST", path, { body: bodyOf(ready) });
+        : await sendVersioned<T>("POST", path, { body: options.bodyOf(ready) });
       begin(saved);
       await onSaved(saved);
     } catch (cause) {
@@ -93,7 +75,13 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
   const sending = useSending(save);
   const reload = async (): Promise<void> => {
     if (base) begin(await readAgain(path, base.object));
+    setConflict(false);
     await onReloaded?.();
+  };
+  const conflict: Conflict = {
+    onClose: () => setConflict(false),
+    onReload: () => void sending.attempt(reload),
+    onOverwrite: () => (overwrites.current = true),
   };
   return {
     draft,
@@ -103,14 +91,35 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
     round,
     discard: () => begin(base),
     sending,
-    conflict: isConflict
-      ? {
-          onClose: () => setConflict(false),
-          onReload: () => void sending.attempt(reload),
-          onOverwrite: () => (overwrites.current = true),
-        }
-      : undefined,
+    conflict: isConflict ? conflict : undefined,
   };
+}
+
+/** What is edited, on top of what it began with. */
+function useDraft<T, D extends object>({
+  stored,
+  draftOf,
+  bodyOf,
+}: Pick<EditingOptions<T, D>, "stored" | "draftOf" | "bodyOf">) {
+  const [begun, setBegun] = useState(() => ({
+    base: stored,
+    first: draftOf(stored?.object),
+    round: 0,
+  }));
+  const { base, first, round } = begun;
+  const [draft, setDraft] = useState(first);
+  const begin = (from: Versioned<T> | undefined): void => {
+    const anew = draftOf(from?.object);
+    setBegun({ base: from, first: anew, round: round + 1 });
+    setDraft(anew);
+  };
+  const changes = (of: D) => changesOf(bodyOf(first, base?.object), bodyOf(of, base?.object));
+  const isChanged = Object.keys(changes(draft)).length > 0;
+  // A newer version is taken over unless there is something to lose.
+  useEffect(() => {
+    if (!isChanged && stored && stored.version !== base?.version) begin(stored);
+  }, [stored?.version]);
+  return { base, draft, setDraft, round, changes, isChanged, begin };
 }
 
 const pathOf = (path: string, { id }: { readonly id: string }): string =>

@@ -4,6 +4,7 @@ import { hasLevel } from "../../src/model/access.ts";
 import type { AccessLevel, Principal } from "../../src/model/access.ts";
 import { ApiError, onSignedOut, send } from "./api.ts";
 import { isHeld } from "./history-guard.ts";
+import { now } from "./now.ts";
 
 /** Whom the page is shown to. Undefined until it is known; null: nobody. */
 export const session = signal<Principal | null | undefined>(undefined);
@@ -63,16 +64,15 @@ export async function readSession(): Promise<void> {
   );
 }
 
-let others: BroadcastChannel | undefined;
+const SIGNED = "signed-in-or-out";
 
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
-const tellOthers = (): void => others?.postMessage("changed");
+/** The other tabs hear of each change of what is stored. */
+const tellOthers = (): void => localStorage.setItem(SIGNED, String(now()));
 
 /** Follows the tabs that share the session, and a page that the browser brings back as it was. */
 export function followSession(): void {
-  others = new BroadcastChannel("session");
   const readAgain = (): void => void readSession().catch(() => undefined);
-  others.addEventListener("message", readAgain);
+  addEventListener("storage", ({ key }) => key === SIGNED && readAgain());
   addEventListener("pageshow", ({ persisted }) => persisted && readAgain());
 }
 
