@@ -123,6 +123,24 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("main");
   });
 
+  it("say so when they cannot be loaded or shown, and lead on", async () => {
+    const { page } = await pages.open("/calls", { viewport: WIDE });
+    const go = (name: string) => page.getByRole("link", { name, exact: true }).click();
+    const title = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
+    await page.route("**/assets/reports-*.js", (route) => route.abort());
+    await go("Reports");
+    await title("This page could not be loaded");
+    await page.route("**/api/2/insights/rank/*", (route) => route.fulfill({ json: [null] }));
+    await go("Insights");
+    await title("This page has failed");
+    await page.unrouteAll();
+    await go("Locations");
+    await title("Locations");
+    await go("Reports");
+    await page.getByRole("button", { name: "Reload" }).click();
+    await title("Reports");
+  });
+
   it("show what users and targets write as text, and keep their layout", async () => {
     const name = `${MARKUP} ${BIDI}`.slice(0, 150) + unbroken(50);
     const content = await makeContent(pages.client, `${target.url}/?q=${SCRIPT_URL}`, {

@@ -1,45 +1,46 @@
 // The pages and their paths. Each page is loaded when it is first opened. Links are relative to the
 // document's <base>, which a proxy may have below a path.
 import "./history-guard.ts";
-import { ErrorBoundary, lazy, LocationProvider, Route, Router } from "preact-iso";
+import { ErrorBoundary, LocationProvider, Route, Router } from "preact-iso";
 import type { Principal } from "../../src/model/access.ts";
 import { Layout } from "./layout.tsx";
 import { Interruption } from "./parts/interruption.tsx";
+import { page } from "./parts/page-fault.tsx";
 import { NotFound } from "./pages/not-found.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
 
-const Calls = lazy(() => import("./pages/calls/calls.tsx").then((page) => page.Calls));
-const Call = lazy(() => import("./pages/call/call.tsx").then((page) => page.Call));
-const Result = lazy(() => import("./pages/result/result.tsx").then((page) => page.Result));
-const Settings = lazy(() => import("./pages/settings/settings.tsx").then((page) => page.Settings));
-const Setting = lazy(() => import("./pages/settings/setting.tsx").then((page) => page.Setting));
-const Tokens = lazy(() => import("./pages/tokens/tokens.tsx").then((page) => page.Tokens));
-const Environment = lazy(() =>
-  import("./pages/environment/environment.tsx").then((page) => page.Environment),
+const Calls = page(() => import("./pages/calls/calls.tsx").then((part) => part.Calls));
+const Call = page(() => import("./pages/call/call.tsx").then((part) => part.Call));
+const Result = page(() => import("./pages/result/result.tsx").then((part) => part.Result));
+const Settings = page(() => import("./pages/settings/settings.tsx").then((part) => part.Settings));
+const Setting = page(() => import("./pages/settings/setting.tsx").then((part) => part.Setting));
+const Tokens = page(() => import("./pages/tokens/tokens.tsx").then((part) => part.Tokens));
+const Environment = page(() =>
+  import("./pages/environment/environment.tsx").then((part) => part.Environment),
 );
-const Insights = lazy(() => import("./pages/insights/insights.tsx").then((page) => page.Insights));
-const Insight = lazy(() => import("./pages/insight/insight.tsx").then((page) => page.Insight));
-const Reports = lazy(() => import("./pages/reports/reports.tsx").then((page) => page.Reports));
-const Report = lazy(() => import("./pages/report/report.tsx").then((page) => page.Report));
-const ReportEdit = lazy(() => import("./pages/report/report.tsx").then((page) => page.ReportEdit));
-const Workflows = lazy(() =>
-  import("./pages/workflows/workflows.tsx").then((page) => page.Workflows),
+const Insights = page(() => import("./pages/insights/insights.tsx").then((part) => part.Insights));
+const Insight = page(() => import("./pages/insight/insight.tsx").then((part) => part.Insight));
+const Reports = page(() => import("./pages/reports/reports.tsx").then((part) => part.Reports));
+const Report = page(() => import("./pages/report/report.tsx").then((part) => part.Report));
+const ReportEdit = page(() => import("./pages/report/report.tsx").then((part) => part.ReportEdit));
+const Workflows = page(() =>
+  import("./pages/workflows/workflows.tsx").then((part) => part.Workflows),
 );
-const NewWorkflow = lazy(() =>
-  import("./pages/workflow/workflow.tsx").then((page) => page.NewWorkflow),
+const NewWorkflow = page(() =>
+  import("./pages/workflow/workflow.tsx").then((part) => part.NewWorkflow),
 );
-const Workflow = lazy(() => import("./pages/workflow/workflow.tsx").then((page) => page.Workflow));
-const WorkflowRun = lazy(() =>
-  import("./pages/workflow-run/workflow-run.tsx").then((page) => page.WorkflowRun),
+const Workflow = page(() => import("./pages/workflow/workflow.tsx").then((part) => part.Workflow));
+const WorkflowRun = page(() =>
+  import("./pages/workflow-run/workflow-run.tsx").then((part) => part.WorkflowRun),
 );
-const Locations = lazy(() => import("./pages/locations.tsx").then((page) => page.Locations));
-const Keys = lazy(() => import("./pages/keys.tsx").then((page) => page.Keys));
-const Audit = lazy(() => import("./pages/audit.tsx").then((page) => page.Audit));
+const Locations = page(() => import("./pages/locations.tsx").then((part) => part.Locations));
+const Keys = page(() => import("./pages/keys.tsx").then((part) => part.Keys));
+const Audit = page(() => import("./pages/audit.tsx").then((part) => part.Audit));
 
 const CallForms = () => import("./pages/call-form/call-form.tsx");
-const NewCall = lazy(() => CallForms().then((page) => page.NewCall));
-const EditCall = lazy(() => CallForms().then((page) => page.EditCall));
+const NewCall = page(() => CallForms().then((part) => part.NewCall));
+const EditCall = page(() => CallForms().then((part) => part.EditCall));
 
 const base = new URL(document.baseURI).pathname;
 /** Everything else on this host is another program's, or the documentation. */

@@ -7,6 +7,7 @@ import { leaving } from "./history-guard.ts";
 import { Announcement } from "./parts/announcement.tsx";
 import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
+import { PageBoundary } from "./parts/page-fault.tsx";
 import { chooseLocalTime, isLocalTime } from "./parts/time.tsx";
 import { has, session, signOut } from "./session.ts";
 import { chooseTheme, THEMES, theme } from "./theme.ts";
@@ -86,7 +87,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         <SideFooter />
       </div>
       <main id="main" tabIndex={-1}>
-        {children}
+        <PageBoundary path={path}>{children}</PageBoundary>
       </main>
       <Announcement />
     </div>
