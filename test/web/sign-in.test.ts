@@ -21,7 +21,7 @@ it(
     await page.getByText("No active API key is like this one").waitFor();
     await page.getByLabel("API key").fill(KEY);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "Calls" }).waitFor();
+    await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
 
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ name: "sonde", httpOnly: true, sameSite: "Strict", path: "/" });
