@@ -34,6 +34,9 @@ export function SignIn() {
           Sonde
         </h1>
         <KeyForm fault={fault} onSignedIn={arrive} />
+        <p class="muted small">
+          No key at hand? On the hub, <code>sonde keys link</code> prints a link that signs in once.
+        </p>
       </div>
     </main>
   );
