@@ -151,8 +151,7 @@ function Variables({
           <table class="middle">
             <thead>
               <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Use it as</th>
+                <th scope="col">Variable, as calls use it</th>
                 <th scope="col">Value</th>
                 <th scope="col">Last change</th>
                 <th scope="col">
@@ -188,9 +187,8 @@ function VariableRow({
   const reference = `{{${name}}}`;
   return (
     <tr>
-      <td class="name mono">{name}</td>
       <td class="name">
-        <div class="row keep">
+        <div class="row keep reference">
           <code>{reference}</code>
           <CopyButton text={reference} />
         </div>
