@@ -1,8 +1,8 @@
 // Where a call is slow: at which locations its change is, or which is slowest now.
+import type { Spread } from "../../../../src/model/histogram.ts";
 import { formatMs } from "../../parts/number.ts";
 import { factorText, medianOf } from "./answer.ts";
 import type { Change, PhaseAverages } from "./answer.ts";
-import type { HistogramAnswer } from "./reads.ts";
 
 /** The days at a location, in ascending order. */
 export interface PlaceDays {
@@ -58,7 +58,7 @@ const allOf = (count: number): string =>
 
 /** By the medians of the calls that passed at each location. */
 export function whereSlow(
-  spread: Pick<HistogramAnswer, "locations"> | undefined,
+  spread: { readonly locations: readonly Spread[] } | undefined,
   nameOf: (location: string) => string,
 ): string {
   const known = (spread?.locations ?? [])
