@@ -3,7 +3,7 @@ import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { keptFrom } from "../../src/model/retention.ts";
 import { summarizeResults } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
-import { newId, stepIds } from "../../src/runtime/ids.ts";
+import { decodeTime, newId, stepIds } from "../../src/runtime/ids.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun, aWorkflowReport, T0 } from "../support/runs.ts";
@@ -132,7 +132,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await contextOf(run)).toEqual(context);
     expect(await contextOf(without)).toBeUndefined();
 
-    const now = T0 + 10 * 24 * HOUR;
+    const now = decodeTime(run.result_id) + 10 * 24 * HOUR;
     const days = { details: 1, raw: 90, hours: 90, audit: 90 };
     const kept = keptFrom(days, now, now);
     await store.retention.remove("details", { kept, after: undefined, limit: 10_000 });
