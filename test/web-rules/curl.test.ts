@@ -79,6 +79,7 @@ describe("an option", () => {
   it.each<[string, CurlRequest]>([
     [`curl ${SHOP}`, GET],
     [`$ curl -sSLv -o /dev/null --url ${SHOP}`, GET],
+    [`curl --no-buffer --no-progress-meter ${SHOP}`, GET],
     [`curl -XDELETE ${SHOP}`, { ...GET, method: "DELETE" }],
     [`curl -I ${SHOP}`, { ...GET, method: "HEAD" }],
     [`curl -d a=1 -d 'b=2 3' ${SHOP}`, { ...POST, body: "a=1&b=2 3" }],
@@ -129,6 +130,10 @@ describe("an option", () => {
     [`curl -F 'file=@cat.png' ${SHOP}`, "-F sends a multipart form"],
     [`curl -T cat.png ${SHOP}`, "-T sends the file cat.png"],
     [`curl -b jar.txt ${SHOP}`, "-b reads cookies from the file jar.txt"],
+    [`curl --foo bar ${SHOP}`, "--foo is not a known option of curl"],
+    [`curl -sW 5 ${SHOP}`, "-W is not a known option of curl"],
+    [`curl --no-url ${SHOP}`, "--no-url is not a known option of curl"],
+    [`curl ${"--foo ".repeat(3)}${SHOP}`, "--foo is not a known option of curl"],
     ["curl -s", "has no URL"],
     [`curl -d 'a ${SHOP}`, "not closed"],
     ["wget https://shop.example/", "does not begin with curl"],
@@ -139,7 +144,7 @@ describe("an option", () => {
   });
 
   it.each([
-    [`curl -x proxy:3128 --frobnicate ${SHOP}`, "-x, --frobnicate"],
+    [`curl -x proxy:3128 --ntlm --dns-servers 192.0.2.1 ${SHOP}`, "-x, --ntlm, --dns-servers"],
     [`curl ${SHOP} | jq .`, "What follows | is left out."],
     [`curl -H "Authorization: Bearer $TOKEN" ${SHOP}`, "The shell would fill in $TOKEN"],
     [`curl -m 600 ${SHOP}`, "-m 600 is lowered to 120 s"],

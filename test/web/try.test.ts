@@ -44,11 +44,11 @@ async function makesWithKeyboard({ target, pages }: Try): Promise<void> {
 
   await tabTo(page, "cURL command");
   await page.keyboard.insertText(
-    `curl '${target.url}/orders?page=1' -H 'X-Markup: ${MARKUP.replaceAll("'", "'\\''")}' --json '{"book": "{{title}}"}' -m 5 --frob`,
+    `curl '${target.url}/orders?page=1' -H 'X-Markup: ${MARKUP.replaceAll("'", "'\\''")}' --json '{"book": "{{title}}"}' -m 5 --ntlm`,
   );
   await tabTo(page, "Fill in the form");
   await page.keyboard.press("Enter");
-  await page.getByText("Left out, without a counterpart: --frob.").waitFor();
+  await page.getByText("Left out, without a counterpart: --ntlm.").waitFor();
   const valueOf = (label: string) => page.getByLabel(label, { exact: true }).inputValue();
   expect(await valueOf("URL")).toBe(`${target.url}/orders?page=1`);
   expect(await valueOf("Method")).toBe("POST");

@@ -1,5 +1,6 @@
 // What each option of curl does to the request.
 import type { KeyValue } from "../../src/model/fields.ts";
+import { isKnown } from "./curl-options.ts";
 import type { Option } from "./curl-options.ts";
 
 export interface BasicCredentials {
@@ -101,6 +102,10 @@ const WITHOUT_EFFECT = new Set(
 export function applyOption(command: Command, { name, value, written }: Option): void {
   const effect = Object.hasOwn(EFFECTS, name) ? EFFECTS[name] : undefined;
   if (effect) effect(command, value, written);
+  else if (!isKnown(name))
+    command.faults.push(
+      `${written} is not a known option of curl: write its full name, or leave it out with its value.`,
+    );
   else if (!WITHOUT_EFFECT.has(name) && !name.startsWith("no-")) command.leftOut.push(written);
 }
 

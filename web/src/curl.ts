@@ -85,7 +85,8 @@ function readingOf(command: Command): CurlReading {
   const [first] = urls;
   if (first === undefined) faults.push("The command has no URL.");
   if (urls.length > 1) notes.push(`Of ${urls.length} URLs, the first one is taken.`);
-  if (faults.length > 0 || first === undefined) return { request: undefined, faults, notes };
+  if (faults.length > 0 || first === undefined)
+    return { request: undefined, faults: [...new Set(faults)], notes };
   const { url, basic } = readUrl(first, notes);
   const text = command.data.map((part) => part.text).join(command.isJson ? "" : "&");
   const sendsBody = command.data.length > 0 && !command.isGet;

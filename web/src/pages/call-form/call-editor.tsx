@@ -52,7 +52,7 @@ export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
     <form class="stack" onSubmit={sending.submit} noValidate>
       <LeaveGuard isChanged={isChanged || draft.basic !== null} />
       <Fault error={sending.faultBeside()} />
-      {!stored && <CurlPaste reading={reading} onCurl={onCurl} />}
+      {(!stored || reading) && <CurlPaste reading={reading} onCurl={onCurl} />}
       <RequestFields {...part} onCurl={onCurl} />
       <AuthFields {...part} />
       <NameFields {...part} />
