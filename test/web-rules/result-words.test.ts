@@ -6,8 +6,9 @@ import { NO_TIMING } from "../../src/model/timing.ts";
 import { RESULT_CODES, categoryOf } from "../../src/model/result.ts";
 import { curlOf, hasSecrets } from "../../web/src/pages/result/curl.ts";
 import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/pages/result/outcomes.ts";
-import { prettyJson, sureText } from "../../web/src/pages/result/words.ts";
+import { prettyJson } from "../../web/src/pages/result/words.ts";
 import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
+import { sureText } from "../../web/src/parts/sure-text.ts";
 
 /** What a shell hands to the program. */
 const argumentsOf = (command: string): string[] =>
@@ -113,6 +114,15 @@ describe("a result in words", () => {
       ["unfinished", 12, 29_988],
     ]);
     expect(spansOf(NO_TIMING)).toEqual([]);
+  });
+
+  it("has a bar for the part of a completed call that no phase has", () => {
+    const phases = { dns: 1.58, tcp: 1.77, upload: 0.26, processing: 0.54, download: 0 };
+    const spans = spansOf({ ...NO_TIMING, ...phases, total: 6.18 });
+    expect(spans.at(-1)).toMatchObject({ phase: "between", name: "In no phase" });
+    expect(spans.at(-1)?.ms).toBeCloseTo(2.03);
+    const whole = { ...NO_TIMING, processing: 0.1, download: 0.2, total: 0.301 };
+    expect(spansOf(whole).map(({ phase }) => phase)).toEqual(["processing", "download"]);
   });
 
   it.each([

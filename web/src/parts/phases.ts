@@ -22,16 +22,37 @@ export const PHASE_ORDER = Object.keys(PHASE_NAMES) as readonly Phase[];
 /** The part of a call that ended within a phase, which has no length of its own. */
 export const UNFINISHED = "unfinished";
 
+/** The part of a completed call that no phase has. */
+export const BETWEEN = "between";
+
+/** What is no phase, and has a bar all the same. */
+const OTHER_NAMES = {
+  [UNFINISHED]: { name: "Not completed", meaning: "until the call ended" },
+  [BETWEEN]: {
+    name: "In no phase",
+    meaning: "between the phases, such as what the agent does itself",
+  },
+} as const satisfies Readonly<Record<string, PhaseName>>;
+
+type Bar = Phase | keyof typeof OTHER_NAMES;
+
+const BARS: Readonly<Record<Bar, PhaseName>> = { ...PHASE_NAMES, ...OTHER_NAMES };
+
+/** In the order in which they are drawn. */
+export const BAR_ORDER = Object.keys(BARS) as readonly Bar[];
+
+export const nameOfBar = (bar: Bar): PhaseName => BARS[bar];
+
+/** In milliseconds: less comes from rounding. */
+const SHOWN_MS = 0.01;
+
 export interface Span {
-  readonly phase: Phase | typeof UNFINISHED;
+  readonly phase: Bar;
   readonly name: string;
   /** Milliseconds from the start of the call. */
   readonly from: number;
   readonly ms: number;
 }
-
-const nameOfPhase = (phase: Span["phase"]): string =>
-  phase === UNFINISHED ? "Not completed" : PHASE_NAMES[phase].name;
 
 /** What was reached of one exchange, each phase after the one before it. */
 export function spansOf(timing: Timing): Span[] {
@@ -40,12 +61,12 @@ export function spansOf(timing: Timing): Span[] {
   for (const phase of PHASE_ORDER) {
     const ms = timing[phase];
     if (ms === null) continue;
-    spans.push({ phase, name: nameOfPhase(phase), from, ms });
+    spans.push({ phase, name: BARS[phase].name, from, ms });
     from += ms;
   }
   const left = (timing.total ?? 0) - from;
-  if (timing.download === null && left > 0)
-    spans.push({ phase: UNFINISHED, name: nameOfPhase(UNFINISHED), from, ms: left });
+  const rest = timing.download === null ? UNFINISHED : BETWEEN;
+  if (left >= SHOWN_MS) spans.push({ phase: rest, name: BARS[rest].name, from, ms: left });
   return spans;
 }
 

@@ -13,6 +13,7 @@ import { Fault } from "./notice.tsx";
 import { formatMs } from "./number.ts";
 import { rowsOfCall, rowsOfSteps } from "./outcome-rows.ts";
 import { State, toneOf } from "./state.tsx";
+import { Sureness } from "./sureness.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
 /** What lists the run, as soon as it is ordered. */
@@ -110,7 +111,10 @@ const factsOfWorkflow = ({ counts }: WorkflowOutcome): string[] => [
 
 const Steps = ({ outcome }: { readonly outcome: Outcome }) =>
   isOfCall(outcome) ? (
-    <Waterfall title="Phases of the call" rows={rowsOfCall(outcome)} detailed />
+    <>
+      <Waterfall title="Phases of the call" rows={rowsOfCall(outcome)} detailed />
+      <Sureness result={outcome} />
+    </>
   ) : (
     <WorkflowSteps outcome={outcome} />
   );

@@ -4,7 +4,16 @@ import type { Timing } from "../../../src/model/timing.ts";
 import "../styles/phases.css";
 import "../styles/waterfall.css";
 import { formatMs } from "./number.ts";
-import { lengthOf, PHASE_NAMES, PHASE_ORDER, spansOf, ticksTo, UNFINISHED } from "./phases.ts";
+import {
+  BAR_ORDER,
+  BETWEEN,
+  lengthOf,
+  nameOfBar,
+  PHASE_NAMES,
+  PHASE_ORDER,
+  spansOf,
+  ticksTo,
+} from "./phases.ts";
 import type { Span } from "./phases.ts";
 import { State } from "./state.tsx";
 import type { Tone } from "./state.tsx";
@@ -132,7 +141,7 @@ function PhaseLines(row: RowProps) {
       <ul>
         {spansOf(timing).map((span) => (
           <li class="line" key={span.phase}>
-            <span class="label" title={meaningOf(span)}>
+            <span class="label" title={nameOfBar(span.phase).meaning}>
               {span.name}
             </span>
             <span class="track" aria-hidden="true">
@@ -145,9 +154,6 @@ function PhaseLines(row: RowProps) {
     </li>
   );
 }
-
-const meaningOf = ({ phase }: Span): string | undefined =>
-  phase === UNFINISHED ? undefined : PHASE_NAMES[phase].meaning;
 
 interface BarProps {
   readonly span: Span;
@@ -164,23 +170,15 @@ const Bar = ({ span: { phase, name, from, ms }, offsetMs, end }: BarProps) => (
 );
 
 function Legend({ rows }: { readonly rows: readonly WaterfallRow[] }) {
-  const reached = new Set(
-    rows.flatMap(({ timing }) => spansOf(timing).map(({ phase }) => phase as string)),
-  );
+  const reached = new Set(rows.flatMap(({ timing }) => spansOf(timing).map(({ phase }) => phase)));
   return (
     <ul class="legend">
-      {PHASE_ORDER.filter((phase) => reached.has(phase)).map((phase) => (
-        <li key={phase} title={PHASE_NAMES[phase].meaning}>
-          <span class={`swatch phase ${phase}`} aria-hidden="true" />
-          {PHASE_NAMES[phase].name}
+      {BAR_ORDER.filter((bar) => reached.has(bar)).map((bar) => (
+        <li key={bar} title={nameOfBar(bar).meaning}>
+          <span class={`swatch phase ${bar}`} aria-hidden="true" />
+          {nameOfBar(bar).name}
         </li>
       ))}
-      {reached.has(UNFINISHED) && (
-        <li>
-          <span class={`swatch phase ${UNFINISHED}`} aria-hidden="true" />
-          Not completed
-        </li>
-      )}
     </ul>
   );
 }
@@ -199,6 +197,9 @@ const PhaseTable = ({ rows }: { readonly rows: readonly WaterfallRow[] }) => (
           </th>
         ))}
         <th scope="col" class="number">
+          {nameOfBar(BETWEEN).name}
+        </th>
+        <th scope="col" class="number">
           Total
         </th>
       </tr>
@@ -211,12 +212,16 @@ const PhaseTable = ({ rows }: { readonly rows: readonly WaterfallRow[] }) => (
           {PHASE_ORDER.map((phase) => (
             <td class="number">{formatMs(timing[phase])}</td>
           ))}
+          <td class="number">{formatMs(betweenOf(timing))}</td>
           <td class="number">{formatMs(timing.total)}</td>
         </tr>
       ))}
     </tbody>
   </table>
 );
+
+const betweenOf = (timing: Timing): number | undefined =>
+  spansOf(timing).find(({ phase }) => phase === BETWEEN)?.ms;
 
 const percent = (ms: number, end: number): string => `${(100 * ms) / end}%`;
 

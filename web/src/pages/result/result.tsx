@@ -7,17 +7,16 @@ import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { useOutcome } from "../../outcome.ts";
 import { Fact } from "../../parts/fact.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
-import { formatMs } from "../../parts/number.ts";
 import { rowsOfCall } from "../../parts/outcome-rows.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { State, toneOf } from "../../parts/state.tsx";
+import { Sureness } from "../../parts/sureness.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Waterfall } from "../../parts/waterfall.tsx";
 import { useRead } from "../../queries.ts";
 import "../../styles/call.css";
 import { CertificateCard, RequestCard, ResponseCard } from "./exchange.tsx";
 import { adviceFor, OUTCOMES } from "./outcomes.ts";
-import { latenessOf, sureText } from "./words.ts";
 
 export function Result({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { data: result, error, refetch } = useOutcome<ResultDocument>("call", id);
@@ -35,7 +34,7 @@ export function Result({ params: { id } }: { readonly params: { readonly id: str
       <section class="card">
         <h2>Where the time went</h2>
         <Waterfall title="Phases of the call" rows={rowsOfCall(result)} detailed />
-        {result.timing.total !== null && <Sureness result={result} />}
+        <Sureness result={result} />
       </section>
       <Facts result={result} />
       <div class="columns">
@@ -114,19 +113,6 @@ function Ending({ result: { meta, response } }: { readonly result: ResultDocumen
         {meaning} <span class="muted">{adviceFor(meta.result, meta.message)}</span>
       </p>
     </section>
-  );
-}
-
-function Sureness({ result: { timing, meta } }: { readonly result: ResultDocument }) {
-  const sure = sureText(timing);
-  const late = latenessOf(meta);
-  return (
-    <p class="muted sure">
-      {sure === undefined ? "How sure this is was not measured" : `How sure: ${sure}`}.
-      {late !== null && ` It began ${formatMs(Math.max(late, 0))} after it was due`}
-      {meta.is_late && ", late"}
-      {late !== null && "."}
-    </p>
   );
 }
 
