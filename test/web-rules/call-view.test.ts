@@ -19,7 +19,7 @@ describe("the view of a call", () => {
       location: undefined,
       type: "COMPLETE",
     });
-    expect(range).toEqual([Date.UTC(2026, 10, 21, 14), Date.UTC(2026, 10, 22, 15)]);
+    expect(range).toEqual([Date.UTC(2026, 10, 21, 15), Date.UTC(2026, 10, 22, 15)]);
   });
 
   it("takes what the address says, and passes over what it does not know", () => {

@@ -74,7 +74,8 @@ function rangeOf(span: SpanName, now: number): Range {
   }
   const grain = grainOf([now - SPANS[span].ms, now]);
   const kind = grain === "RAW" ? "HOUR" : grain;
-  return [periodStart(kind, now - SPANS[span].ms), periodEnd(kind, now)];
+  const end = periodEnd(kind, now);
+  return [periodStart(kind, end - SPANS[span].ms), end];
 }
 
 /** Enough points for a line, and few enough to be read at once. */
