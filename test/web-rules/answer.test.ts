@@ -13,6 +13,7 @@ const series = (values: readonly (number | null)[], step = DAY): PhaseAverages[]
   values.map((processing, at) => ({
     time: at * step,
     count: 100,
+    latency: processing,
     phases: { ...NONE, processing },
   }));
 
@@ -33,17 +34,32 @@ const CHANGE: Change = {
 describe("the slowest phase", () => {
   it("is the largest average by calls, of all that were reached", () => {
     const phases = { ...NONE, dns: 2, tcp: 10, processing: 30 };
-    const few = { time: 0, count: 1, phases: { ...phases, tcp: 1000 } };
-    expect(slowestPhase([few, { time: HOUR, count: 99, phases }])).toEqual({
+    const few = { time: 0, count: 1, latency: 1040, phases: { ...phases, tcp: 1000 } };
+    expect(slowestPhase([few, { time: HOUR, count: 99, latency: 45, phases }])).toEqual({
       phase: "processing",
       ms: 30,
-      totalMs: 2 + (1000 + 990) / 100 + 30,
+      totalMs: (1040 + 99 * 45) / 100,
     });
   });
 
+  it("has no total where statistics round it to less than the phase", () => {
+    const period = { time: 0, count: 2, latency: 1, phases: { ...NONE, processing: 1.2 } };
+    expect(slowestPhase([period])).toEqual({ phase: "processing", ms: 1.2, totalMs: null });
+  });
+
   it("counts a phase only over the calls that reached it", () => {
-    const failed = { time: 0, count: 900, phases: { ...NONE, dns: 5, processing: null } };
-    const passed = { time: HOUR, count: 100, phases: { ...NONE, dns: 5, processing: 40 } };
+    const failed = {
+      time: 0,
+      count: 900,
+      latency: 5,
+      phases: { ...NONE, dns: 5, processing: null },
+    };
+    const passed = {
+      time: HOUR,
+      count: 100,
+      latency: 45,
+      phases: { ...NONE, dns: 5, processing: 40 },
+    };
     expect(slowestPhase([failed, passed])).toMatchObject({ phase: "processing", ms: 40 });
   });
 

@@ -6,6 +6,8 @@ export interface PhaseAverages {
   /** Start, in epoch milliseconds. */
   readonly time: number;
   readonly count: number;
+  /** Of whole calls, in milliseconds. */
+  readonly latency: number | null;
   /** Milliseconds; null: not reached. */
   readonly phases: Readonly<Record<Phase, number | null>>;
 }
@@ -13,8 +15,11 @@ export interface PhaseAverages {
 export interface Slowest {
   readonly phase: Phase;
   readonly ms: number;
-  /** Of all phases. */
-  readonly totalMs: number;
+  /**
+   * The average of the calls. Statistics count each in whole milliseconds: null where they make
+   * that less than the phase.
+   */
+  readonly totalMs: number | null;
 }
 
 export interface Change {
@@ -30,21 +35,31 @@ export interface Change {
 
 /** Weighted by calls; undefined where no phase was reached. */
 export function slowestPhase(periods: readonly PhaseAverages[]): Slowest | undefined {
-  const averages = phaseAverages(periods);
-  const totalMs = averages.reduce((sum, [, ms]) => sum + ms, 0);
-  const [slowest] = averages.toSorted(([, a], [, b]) => b - a);
-  return slowest && totalMs > 0 ? { phase: slowest[0], ms: slowest[1], totalMs } : undefined;
+  const [first] = periods;
+  if (!first) return undefined;
+  const averages = (Object.keys(first.phases) as Phase[]).flatMap((phase) => {
+    const ms = averageOf(periods, ({ phases }) => phases[phase]);
+    return ms === null ? [] : [{ phase, ms }];
+  });
+  const [slowest] = averages.toSorted((a, b) => b.ms - a.ms);
+  if (!slowest || slowest.ms <= 0) return undefined;
+  const total = averageOf(periods, ({ latency }) => latency);
+  return { ...slowest, totalMs: total !== null && total >= slowest.ms ? total : null };
 }
 
-function phaseAverages(periods: readonly PhaseAverages[]): [Phase, number][] {
-  const [first] = periods;
-  if (!first) return [];
-  return (Object.keys(first.phases) as Phase[]).flatMap((phase) => {
-    const reached = periods.filter(({ phases }) => phases[phase] !== null);
-    const calls = reached.reduce((sum, { count }) => sum + count, 0);
-    const ms = reached.reduce((sum, { count, phases }) => sum + count * (phases[phase] ?? 0), 0);
-    return calls === 0 ? [] : [[phase, ms / calls] satisfies [Phase, number]];
-  });
+/** Over the periods that have it. */
+function averageOf(
+  periods: readonly PhaseAverages[],
+  pick: (period: PhaseAverages) => number | null,
+): number | null {
+  let [calls, sum] = [0, 0];
+  for (const period of periods) {
+    const ms = pick(period);
+    if (ms === null) continue;
+    calls += period.count;
+    sum += period.count * ms;
+  }
+  return calls === 0 ? null : sum / calls;
 }
 
 /** A change is clear from here on. */

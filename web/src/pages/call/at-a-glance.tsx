@@ -1,5 +1,6 @@
 // The answer at one look: which phase is slowest, since when, where, and how sure that is.
 import { withQuery } from "../../api.ts";
+import { useDeployments } from "../../deployments.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
@@ -9,17 +10,20 @@ import { Fact } from "../../parts/fact.tsx";
 import { Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { PHASE_NAMES } from "../../parts/phases.ts";
+import { StateShape, toneOf } from "../../parts/state.tsx";
 import { Time } from "../../parts/time.tsx";
-import { factorText, findChange, onsetOf, slowestPhase } from "./answer.ts";
-import type { Change, PhaseAverages, Slowest } from "./answer.ts";
-import { statsPath, useDaysAt, useHistogram, useStats } from "./reads.ts";
+import { factorText } from "./answer.ts";
+import type { Change, Slowest } from "./answer.ts";
+import { MOST_LATEST, useDaysAt, useHistogram } from "./reads.ts";
+import { averagesOf, DAYS_BEFORE, useRecent } from "./recent.ts";
 import { MOST_LINES } from "./sample.ts";
 import type { ListedResult, StatEntry } from "./sample.ts";
+import { troubleOf, troubleText, troubleWhere } from "./trouble.ts";
+import type { Trouble } from "./trouble.ts";
 import { zoomQuery } from "./view.ts";
 import { whereChanged, whereSlow } from "./where.ts";
 
-const [HOUR, DAY] = [3_600_000, 86_400_000];
-const DAYS_BEFORE = 57;
+const DAY = 86_400_000;
 
 interface AtAGlanceProps {
   readonly id: string;
@@ -30,21 +34,9 @@ interface AtAGlanceProps {
   readonly isGrowing: boolean;
 }
 
-const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
-  stats.flatMap(({ time, count, adv_stat }) =>
-    adv_stat ? [{ time: Date.parse(time), count, phases: adv_stat.phases }] : [],
-  );
-
 export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
-  // The same for an hour, so that it is read once.
-  const end = (Math.floor(now() / HOUR) + 1) * HOUR;
-  const since = new Date(end - DAY).toISOString();
-  const hours = useStats(
-    id,
-    statsPath(id, "since", { kind: "HOUR", time: since, limit: 24 }),
-    "day",
-  );
-  const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
+  const { end, hours, days, slowest, change } = useRecent(id);
+  const { data: deployments } = useDeployments({ kind: "call", id });
   const spread = useHistogram(id, {
     span: "day",
     grain: "HOUR",
@@ -53,9 +45,6 @@ export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
     location: undefined,
     range: [end - DAY, end],
   });
-  const recent = averagesOf(hours.data?.stats);
-  const slowest = slowestPhase(recent);
-  const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
   const measured = spread.data?.locations.map(({ location_id }) => location_id) ?? [];
   const isCompared = change !== undefined && measured.length > 1 && measured.length <= MOST_LINES;
   const daysAt = useDaysAt(id, isCompared ? measured : [], DAYS_BEFORE).map((place) => ({
@@ -64,30 +53,36 @@ export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
   }));
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
-  if (days.isPending) return <ReadingYet />;
-  if (!slowest) return <NothingLately latest={latest} isGrowing={isGrowing} />;
-  const calls = recent.reduce((sum, { count }) => sum + count, 0);
+  if (days.isPending || !latest) return <ReadingYet />;
+  const day = countsOf(hours.data.stats);
+  const deployed = (deployments?.results ?? []).map(({ deployment }) => deployment.location_id);
+  const trouble = troubleIn(latest, deployed);
+  if (!slowest && !trouble) return <NothingLately latest={latest} isGrowing={isGrowing} />;
+  const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
   return (
     <section class="card glance" aria-label="At a glance">
-      <p class="answer">
-        <Answer
-          id={id}
-          slowest={slowest}
-          change={change}
-          days={days.data?.stats.length}
-          isGrowing={isGrowing}
-        />
-      </p>
+      {trouble && <Troubled {...{ trouble, day, nameOf }} />}
+      {slowest && (
+        <p class={trouble ? "after" : "answer"}>
+          <Answer
+            id={id}
+            slowest={slowest}
+            change={change}
+            days={days.data?.stats.length}
+            isGrowing={isGrowing}
+          />
+        </p>
+      )}
       <dl class="facts">
         <Fact name="Where">
           {spread.isPending ? (
             <span class="muted">Loading …</span>
           ) : (
-            ((change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf))
+            (where ?? (trouble ? troubleWhere(trouble, nameOf) : "–"))
           )}
         </Fact>
-        <Fact name="How sure">{sureText(calls, latest, change)}</Fact>
-        <Fact name="Passed in 24 hours">{passedText(hours.data.stats)}</Fact>
+        <Fact name="How sure">{sureText(day.made, latest, change)}</Fact>
+        <Fact name="Passed in 24 hours">{passedText(day)}</Fact>
         <Fact name="Score of the last week">
           <CallScore id={id} />
         </Fact>
@@ -96,29 +91,35 @@ export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
   );
 }
 
+const troubleIn = (latest: readonly ListedResult[], deployed: readonly string[]) =>
+  troubleOf(
+    latest.map(({ meta }) => meta),
+    latest.length < MOST_LATEST,
+    deployed,
+  );
+
+interface TroubledProps {
+  readonly trouble: Trouble;
+  readonly day: DayCounts;
+  readonly nameOf: (location: string) => string;
+}
+
+const Troubled = ({ trouble, day, nameOf }: TroubledProps) => (
+  <p class="answer row keep">
+    <span class={`state ${toneOf(trouble.last.result, trouble.last.result_category)}`}>
+      <StateShape tone={toneOf(trouble.last.result, trouble.last.result_category)} />
+    </span>
+    <strong>{troubleText(trouble, day, { nameOf, timeText: minuteText })}</strong>
+  </p>
+);
+
+const minuteText = (ms: number): string => shortTime(ms - (ms % 60_000), now());
+
 const ReadingYet = () => (
   <section class="card glance" aria-label="At a glance">
     <Loading what="the last 24 hours" />
   </section>
 );
-
-/** With the hour in which it began, read where there is a change. */
-function useChange(
-  id: string,
-  slowest: Slowest | undefined,
-  days: readonly PhaseAverages[],
-): Change | undefined {
-  const change = slowest && findChange(days, slowest.phase);
-  const from = new Date((change?.since ?? 0) - DAY).toISOString();
-  const around = useStats(
-    id,
-    statsPath(id, "since", { kind: "HOUR", time: from, limit: 48 }),
-    "around",
-    change !== undefined,
-  );
-  if (!change || !around.data) return change;
-  return { ...change, since: onsetOf(change, averagesOf(around.data.stats)) };
-}
 
 function Answer({
   id,
@@ -136,8 +137,8 @@ function Answer({
   const { name, meaning } = PHASE_NAMES[phase];
   return (
     <>
-      <strong title={meaning}>{name}</strong> takes <strong>{formatMs(ms)}</strong> of{" "}
-      {formatMs(totalMs)}, on average over 24 hours.{" "}
+      <strong title={meaning}>{name}</strong> takes <strong>{formatMs(ms)}</strong>
+      {totalMs !== null && ` of ${formatMs(totalMs)}`}, on average over 24 hours.{" "}
       {change ? (
         <>
           Since{" "}
@@ -179,14 +180,24 @@ function sureText(
   return `${measured}; of each of the last ${own.length}, at most ${most} may be Sonde's own work`;
 }
 
-function passedText(stats: readonly StatEntry[]): string {
-  let [calls, passed, missed] = [0, 0, 0];
+interface DayCounts {
+  readonly made: number;
+  readonly passed: number;
+  readonly missed: number;
+}
+
+function countsOf(stats: readonly StatEntry[]): DayCounts {
+  let [made, passed, missed] = [0, 0, 0];
   for (const { count, adv_stat } of stats) {
-    calls += count;
-    passed += (count * (adv_stat?.pass_percent ?? 0)) / 100;
+    made += count;
+    passed += Math.round((count * (adv_stat?.pass_percent ?? 0)) / 100);
     missed += adv_stat?.missed ?? 0;
   }
-  const share = formatPercent(calls === 0 ? null : (100 * Math.round(passed)) / calls);
+  return { made, passed, missed };
+}
+
+function passedText({ made, passed, missed }: DayCounts): string {
+  const share = formatPercent(made === 0 ? null : (100 * passed) / made);
   return missed === 0 ? share : `${share}; ${formatCount(missed)} missed`;
 }
 

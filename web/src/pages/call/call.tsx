@@ -52,7 +52,12 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
         onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
         onDeploy={isRunnable ? () => setDeploying(true) : undefined}
       />
-      <AtAGlance id={id} places={places} latest={latest.data?.results} isGrowing={isGrowing} />
+      <AtAGlance
+        id={id}
+        places={places}
+        latest={latest.error ? [] : latest.data?.results}
+        isGrowing={isGrowing}
+      />
       <Charts id={id} places={places} />
       {isRunnable && <RunNow {...target} start={runs} />}
       <Deployments {...target} isRunnable={isRunnable} />

@@ -93,11 +93,13 @@ export function useGrowing(id: string, created: string | undefined): boolean {
   return isGrowing;
 }
 
+export const MOST_LATEST = 50;
+
 /** The newest, for the state now. */
 export const useLatest = (id: string) =>
   useRead<List<ListedResult>>(
     ["calls", id, "results", "latest"],
-    `calls/${id}/results/?order=desc&limit=50`,
+    `calls/${id}/results/?order=desc&limit=${MOST_LATEST}`,
   );
 
 export interface Series {

@@ -56,19 +56,19 @@ export function whereChanged(
 const allOf = (count: number): string =>
   count === 2 ? "both locations" : `all ${count} locations`;
 
-/** By the medians of the calls that passed at each location. */
+/** By the medians of the calls that passed at each location; undefined where none did. */
 export function whereSlow(
   spread: { readonly locations: readonly Spread[] } | undefined,
   nameOf: (location: string) => string,
-): string {
+): string | undefined {
   const known = (spread?.locations ?? [])
     .flatMap(({ location_id, median }) => (median === null ? [] : [{ location_id, median }]))
     .toSorted((a, b) => b.median - a.median);
   const [worst, ...others] = known;
-  if (!worst) return "–";
+  if (!worst) return undefined;
   const name = nameOf(worst.location_id);
   const best = others.at(-1);
-  if (!best) return `Called from ${name} only: median ${formatMs(worst.median)}`;
+  if (!best) return `Called from ${name} only`;
   const from = `${name} (median ${formatMs(worst.median)})`;
   if (worst.median < 1.3 * best.median + 2) return `Alike from ${allOf(known.length)}`;
   return `Slowest from ${from}, fastest from ${nameOf(best.location_id)} (${formatMs(best.median)})`;

@@ -1,0 +1,103 @@
+// What the page of a call says first of one that does not pass.
+import { describe, expect, it } from "vitest";
+import type { Ended } from "../../web/src/pages/call/trouble.ts";
+import { troubleOf, troubleText, troubleWhere } from "../../web/src/pages/call/trouble.ts";
+
+const CATEGORIES = {
+  COMPLETE: "PASS",
+  HTTP_CLIENT_ERROR: "WARNING",
+  HTTP_SERVER_ERROR: "FAIL",
+  MISSED: null,
+  QUEUED: null,
+} as const;
+const HTTP = { COMPLETE: 200, HTTP_CLIENT_ERROR: 404, HTTP_SERVER_ERROR: 500 } as const;
+
+/** `fail@Rome`: newest first, one each minute up to 60. */
+const results = (...each: string[]): Ended[] =>
+  each.map((one, at) => {
+    const [word, location_id = "Rome"] = one.split("@");
+    const result = (
+      {
+        pass: "COMPLETE",
+        warn: "HTTP_CLIENT_ERROR",
+        fail: "HTTP_SERVER_ERROR",
+        missed: "MISSED",
+        queued: "QUEUED",
+      } as const
+    )[word as "pass"];
+    return {
+      result,
+      result_category: CATEGORIES[result],
+      http_code: result in HTTP ? HTTP[result as keyof typeof HTTP] : null,
+      location_id,
+      start_time: null,
+      due_time: new Date((60 - at) * 60_000).toISOString(),
+    };
+  });
+
+const words = {
+  nameOf: (location: string) => location,
+  timeText: (ms: number) => `minute ${ms / 60_000}`,
+};
+
+const said = (each: readonly string[], day: [made: number, passed: number], isWhole = true) => {
+  const trouble = troubleOf(results(...each), isWhole, []);
+  return trouble && troubleText(trouble, { made: day[0], passed: day[1] }, words);
+};
+
+describe("what is said first of a call", () => {
+  it.each<[string[], [number, number], string | undefined]>([
+    [["pass", "fail"], [2, 1], undefined],
+    [["queued", "pass"], [1, 1], undefined],
+    [[], [0, 0], undefined],
+    [
+      ["fail", "fail", "fail"],
+      [3, 0],
+      "All 3 calls of the last 24 hours failed since minute 58, last with HTTP_SERVER_ERROR (500).",
+    ],
+    [
+      ["fail", "fail", "pass"],
+      [3, 1],
+      "The last 2 calls failed since minute 59, last with HTTP_SERVER_ERROR (500).",
+    ],
+    [["fail", "pass"], [2, 1], "The last call failed at minute 60 with HTTP_SERVER_ERROR (500)."],
+    [
+      ["queued", "warn", "pass"],
+      [2, 1],
+      "The last call did not pass at minute 59 with HTTP_CLIENT_ERROR (404).",
+    ],
+    [
+      ["missed@Oslo", "pass", "missed@Oslo", "pass"],
+      [2, 2],
+      "The last 2 runs at Oslo were missed since minute 58.",
+    ],
+    [
+      ["missed@Oslo", "fail", "pass"],
+      [2, 1],
+      "The last call at Rome failed at minute 59 with HTTP_SERVER_ERROR (500).",
+    ],
+  ])("of %j, %j made and passed: %s", (each, day, text) => {
+    expect(said(each, day)).toBe(text);
+  });
+
+  it("has no start where the results that are known do not reach back to it", () => {
+    expect(said(["fail", "fail"], [80, 0], false)).toBe(
+      "All 80 calls of the last 24 hours failed, last with HTTP_SERVER_ERROR (500).",
+    );
+  });
+
+  it("passes over a location from which the call no longer runs", () => {
+    const each = results("pass", "fail@Oslo");
+    expect(troubleOf(each, true, ["Rome"])).toBeUndefined();
+    expect(troubleOf(each, true, ["Rome", "Oslo"])?.locations).toEqual(["Oslo"]);
+  });
+
+  it.each([
+    [["fail", "pass@Oslo"], "Only at Rome"],
+    [["fail", "fail@Oslo"], "At all of Rome, Oslo"],
+    [["fail"], "Called from Rome only"],
+  ])("names where: %j", (each, where) => {
+    const trouble = troubleOf(results(...each), true, []);
+    expect(trouble && troubleWhere(trouble, words.nameOf)).toBe(where);
+  });
+});

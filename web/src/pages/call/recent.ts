@@ -1,0 +1,49 @@
+// The last 24 hours of a call, and whether its slowest phase has changed in the weeks before.
+import { now } from "../../now.ts";
+import { findChange, onsetOf, slowestPhase } from "./answer.ts";
+import type { Change, PhaseAverages, Slowest } from "./answer.ts";
+import { statsPath, useStats } from "./reads.ts";
+import type { StatEntry } from "./sample.ts";
+
+const [HOUR, DAY] = [3_600_000, 86_400_000];
+export const DAYS_BEFORE = 57;
+
+export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
+  stats.flatMap(({ time, count, avg_latency, adv_stat }) =>
+    adv_stat
+      ? [{ time: Date.parse(time), count, latency: avg_latency, phases: adv_stat.phases }]
+      : [],
+  );
+
+/** `end`: of the hour that is under way, so that it is the same for as long. */
+export function useRecent(id: string) {
+  const end = (Math.floor(now() / HOUR) + 1) * HOUR;
+  const since = new Date(end - DAY).toISOString();
+  const hours = useStats(
+    id,
+    statsPath(id, "since", { kind: "HOUR", time: since, limit: 24 }),
+    "day",
+  );
+  const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
+  const slowest = slowestPhase(averagesOf(hours.data?.stats));
+  const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
+  return { end, hours, days, slowest, change };
+}
+
+/** With the hour in which it began, read where there is a change. */
+function useChange(
+  id: string,
+  slowest: Slowest | undefined,
+  days: readonly PhaseAverages[],
+): Change | undefined {
+  const change = slowest && findChange(days, slowest.phase);
+  const from = new Date((change?.since ?? 0) - DAY).toISOString();
+  const around = useStats(
+    id,
+    statsPath(id, "since", { kind: "HOUR", time: from, limit: 48 }),
+    "around",
+    change !== undefined,
+  );
+  if (!change || !around.data) return change;
+  return { ...change, since: onsetOf(change, averagesOf(around.data.stats)) };
+}

@@ -1,0 +1,122 @@
+// What fails of a call now: where, since when, and how.
+import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
+import { formatCount } from "../../parts/number.ts";
+
+/** Of a result in a list. Times are ISO 8601. */
+export interface Ended {
+  readonly result: ResultCode;
+  readonly result_category: ResultCategory | null;
+  readonly http_code: number | null;
+  readonly location_id: string;
+  readonly start_time: string | null;
+  readonly due_time: string;
+}
+
+export interface Trouble {
+  /** The last result at these locations. */
+  readonly last: Ended;
+  readonly isMissed: boolean;
+  /** Where the last run did not pass. */
+  readonly locations: readonly string[];
+  /** Whether it passes elsewhere. */
+  readonly isPartial: boolean;
+  /** Runs there since the last that passed: all that are known where `since` is null. */
+  readonly runs: number;
+  /** When the first of them began, in epoch milliseconds; null: before what is known. */
+  readonly since: number | null;
+}
+
+interface Streak {
+  readonly location: string;
+  readonly last: Ended;
+  readonly runs: number;
+  readonly since: number | null;
+}
+
+const timeOf = ({ start_time, due_time }: Ended): number => Date.parse(start_time ?? due_time);
+
+/**
+ * Of the newest results in descending order, `isWhole`: all there are. Undefined where the last run
+ * passed at each location. `deployed`: other locations do not count where there are some, but for
+ * that of the last run.
+ */
+export function troubleOf(
+  results: readonly Ended[],
+  isWhole: boolean,
+  deployed: readonly string[],
+): Trouble | undefined {
+  const told = results.filter(isTelling);
+  const places = [...Map.groupBy(told, ({ location_id }) => location_id)].filter(
+    ([location]) =>
+      deployed.length === 0 || deployed.includes(location) || location === told[0]?.location_id,
+  );
+  const streaks = places.flatMap(([location, some]) => streakOf(location, some, isWhole));
+  const failed = streaks.filter(({ last }) => last.result_category !== null);
+  // A call that failed says more of the target than one that was not made.
+  const shown = failed.length > 0 ? failed : streaks;
+  const [newest] = shown.toSorted((a, b) => timeOf(b.last) - timeOf(a.last));
+  if (!newest) return undefined;
+  const starts = shown.map(({ since }) => since);
+  return {
+    last: newest.last,
+    isMissed: failed.length === 0,
+    locations: shown.map(({ location }) => location),
+    isPartial: places.length > shown.length,
+    runs: shown.reduce((sum, { runs }) => sum + runs, 0),
+    since: starts.includes(null) ? null : Math.min(...(starts as number[])),
+  };
+}
+
+/** Others say nothing of the target, nor of what is to be mended to reach it. */
+const isTelling = ({ result, result_category }: Ended): boolean =>
+  result_category !== null || result === "MISSED";
+
+function streakOf(location: string, results: readonly Ended[], isWhole: boolean): Streak[] {
+  const passed = results.findIndex(({ result_category }) => result_category === "PASS");
+  const streak = passed === -1 ? results : results.slice(0, passed);
+  const [last, first] = [streak[0], streak.at(-1)];
+  if (!last || !first) return [];
+  const since = passed === -1 && !isWhole ? null : timeOf(first);
+  return [{ location, last, runs: streak.length, since }];
+}
+
+interface Words {
+  readonly nameOf: (location: string) => string;
+  readonly timeText: (ms: number) => string;
+}
+
+/** Of 24 hours. */
+interface Day {
+  readonly made: number;
+  readonly passed: number;
+}
+
+/** `All 11 calls of the last 24 hours failed since 02:41, last with HTTP_SERVER_ERROR (500).` */
+export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Words): string {
+  const { last, since, runs, isMissed, isPartial } = trouble;
+  const at = isPartial ? ` at ${trouble.locations.map(nameOf).join(", ")}` : "";
+  const from = since === null ? "" : ` since ${timeText(since)}`;
+  if (isMissed) {
+    const missed = runs === 1 ? "The last run" : `The last ${formatCount(runs)} runs`;
+    return `${missed}${at} ${runs === 1 ? "was" : "were"} missed${from}.`;
+  }
+  const failed = last.result_category === "FAIL" ? "failed" : "did not pass";
+  const how = `with ${last.result}${last.http_code === null ? "" : ` (${last.http_code})`}`;
+  const isWholeDay = day.made > 0 && day.passed === 0;
+  if (runs === 1 && !(isWholeDay && day.made > 1))
+    return `The last call${at} ${failed}${since === null ? "" : ` at ${timeText(since)}`} ${how}.`;
+  const calls = isWholeDay
+    ? `All ${formatCount(day.made)} calls of the last 24 hours`
+    : `The last ${formatCount(runs)} calls${at}`;
+  return `${calls} ${failed}${from}, last ${how}.`;
+}
+
+/** Where it fails, where no location has times of calls that passed. */
+export const troubleWhere = (
+  { locations, isPartial }: Trouble,
+  nameOf: (location: string) => string,
+): string => {
+  const names = locations.map(nameOf).join(", ");
+  if (isPartial) return `Only at ${names}`;
+  return locations.length === 1 ? `Called from ${names} only` : `At all of ${names}`;
+};
