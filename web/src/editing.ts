@@ -25,6 +25,8 @@ interface EditingOptions<T, D> {
   readonly draftOf: (object?: T) => D;
   /** What the draft comes to. `object`: that which it began with. */
   readonly bodyOf: (draft: D, object?: T) => object;
+  /** Paths of the body that may not be empty. */
+  readonly required?: readonly string[];
   /** What to send of a change, beside what differs. `current`: the object that it changes. */
   readonly completed?: (changes: object, current: T) => object;
   /** Carried out before the draft is sent. */
@@ -72,7 +74,8 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
       setConflict(true);
     }
   };
-  const sending = useSending(save);
+  const body = options.bodyOf(draft, base?.object);
+  const sending = useSending(save, { body, required: options.required });
   const reload = async (): Promise<void> => {
     if (base) begin(await readAgain(path, base.object));
     setConflict(false);

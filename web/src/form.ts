@@ -1,6 +1,6 @@
 // Sending a form: busy while it is under way, and what the interface refuses, at its field.
 import { useState } from "preact/hooks";
-import { placeFault } from "./fault-place.ts";
+import { faultOf, faultsBeside, missingFrom, standing } from "./faults.ts";
 
 export interface Sending {
   readonly isBusy: boolean;
@@ -9,28 +9,46 @@ export interface Sending {
   readonly attempt: (work: () => Promise<unknown>) => Promise<void>;
   /** What is wrong with the field of this path, such as `meta.name`, or with a part of it. */
   readonly faultAt: (path: string) => string | undefined;
-  /** What went wrong, unless a field of these paths shows it. */
+  /** What went wrong, unless fields of these paths show it. */
   readonly faultBeside: (...paths: readonly string[]) => Error | null;
 }
 
+export interface SentForm {
+  /** What the fields come to now: the fault of a field goes when the field is changed. */
+  readonly body: object;
+  /** The paths of its properties that may not be empty. */
+  readonly required?: readonly string[] | undefined;
+}
+
+interface Refusal {
+  readonly faults: readonly string[];
+  /** What was refused. */
+  readonly body: object;
+}
+
 /** `save` rejects with what the form is to show. The first field that is wrong takes the focus. */
-export function useSending(save: () => Promise<unknown>): Sending {
-  const [fault, setFault] = useState<Error | null>(null);
+export function useSending(
+  save: () => Promise<unknown>,
+  { body, required = [] }: SentForm = { body: {} },
+): Sending {
+  const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
-  const at = fault ? placeFault(fault.message).path : undefined;
+  const faults = refusal ? standing(refusal.faults, refusal.body, body) : [];
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     setBusy(true);
-    setFault(null);
+    setRefusal(undefined);
     try {
       await work();
     } catch (cause) {
-      setFault(cause as Error);
+      setRefusal({ faults: [(cause as Error).message], body });
     } finally {
       setBusy(false);
     }
   };
   const send = async (form: HTMLFormElement): Promise<void> => {
-    await attempt(save);
+    const missing = missingFrom(body, required);
+    if (missing.length > 0) setRefusal({ faults: missing, body });
+    else await attempt(save);
     requestAnimationFrame(() => form.querySelector<HTMLElement>(INVALID)?.focus());
   };
   return {
@@ -40,13 +58,12 @@ export function useSending(save: () => Promise<unknown>): Sending {
       if (!isBusy) void send(event.currentTarget as HTMLFormElement);
     },
     attempt,
-    faultAt: (path) => (at !== undefined && isWithin(at, path) ? fault?.message : undefined),
-    faultBeside: (...paths) =>
-      at !== undefined && paths.some((path) => isWithin(at, path)) ? null : fault,
+    faultAt: (path) => faultOf(faults, path),
+    faultBeside: (...paths) => {
+      const beside = faultsBeside(faults, paths);
+      return beside.length > 0 ? new Error(beside.join("; ")) : null;
+    },
   };
 }
 
 const INVALID = "[aria-invalid='true']";
-
-const isWithin = (at: string, path: string): boolean =>
-  at === path || at.startsWith(`${path}.`) || at.startsWith(`${path}[`);

@@ -37,6 +37,7 @@ export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
     stored,
     draftOf: (call) => (call || !first ? draftOf(call) : first),
     bodyOf,
+    required: ["request.url", "meta.name"],
     prepare: withSetting,
     onSaved: async (saved) => {
       announce("Saved");

@@ -27,6 +27,7 @@ export function ReportForm({ stored, onSaved, onCancel }: ReportFormProps) {
     stored,
     draftOf,
     bodyOf,
+    required: ["meta.name"],
     onSaved: ({ object }) => onSaved(object),
     onReloaded: () => invalidate(["reports"]),
   });
@@ -64,7 +65,7 @@ interface AboutProps {
 
 const About = ({ draft, change, faultAt }: AboutProps) => (
   <section class="card">
-    <h2>About it</h2>
+    <h2>Details</h2>
     <div class="fields">
       <TextField
         label="Name"

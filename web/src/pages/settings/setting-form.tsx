@@ -29,6 +29,7 @@ export function SettingForm({ stored, onSaved }: SettingFormProps) {
     stored,
     draftOf,
     bodyOf,
+    required: ["meta.name", "meta.domain"],
     completed: withDomain,
     onSaved: ({ object }) => onSaved(object),
     onReloaded: () => invalidate(["settings"]),

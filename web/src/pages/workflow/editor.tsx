@@ -28,6 +28,7 @@ export function Editor({ stored, onSaved }: EditorProps) {
     stored,
     draftOf,
     bodyOf,
+    required: ["meta.name"],
     onSaved: async ({ object }) => {
       announce(stored ? "Saved" : `Created the workflow “${object.meta.name}”`);
       await invalidate(["workflows"]);
@@ -38,7 +39,7 @@ export function Editor({ stored, onSaved }: EditorProps) {
   const { draft, change, isChanged, sending, conflict } = editing;
   const { submit, faultAt, faultBeside } = sending;
   return (
-    <form class="workflow-form" onSubmit={submit}>
+    <form class="workflow-form" onSubmit={submit} noValidate>
       <LeaveGuard isChanged={isChanged} />
       <div class="stack">
         <section class="card" aria-labelledby="workflow-calls">

@@ -1,0 +1,51 @@
+// Which faults of a form are shown, where, and until when.
+import { describe, expect, it } from "vitest";
+import { faultOf, faultsBeside, missingFrom, standing } from "../../web/src/faults.ts";
+
+const CALL = { meta: { name: "" }, request: { url: " ", headers: [{ key: "a", value: "" }] } };
+const NAME = "'meta.name' is a required property";
+const URL_FAULT = "request.url: 'x' is not a valid http or https URL";
+
+describe("what a form lacks", () => {
+  it("is each required property that is empty", () => {
+    expect(missingFrom(CALL, ["request.url", "meta.name"])).toEqual([
+      "'request.url' is a required property",
+      NAME,
+    ]);
+  });
+
+  it("is not what is there, or what the body leaves out", () => {
+    const token = { meta: { name: "n" } };
+    expect(missingFrom(token, ["meta.name", "meta.auth_id", "none.at.all"])).toEqual([]);
+  });
+});
+
+describe("a fault stands", () => {
+  const changed = (part: object) => ({ ...CALL, ...part });
+
+  it("until its own field is changed", () => {
+    const named = changed({ meta: { name: "n" } });
+    expect(standing([NAME, URL_FAULT], CALL, named)).toEqual([URL_FAULT]);
+  });
+
+  it("until a field of a list is changed", () => {
+    const fault = "request.headers[0].key: 'a' is not allowed (and 1 other fault)";
+    const headers = [{ key: "b", value: "" }];
+    expect(standing([fault], CALL, changed({ meta: { name: "n" } }))).toEqual([fault]);
+    expect(standing([fault], CALL, changed({ request: { ...CALL.request, headers } }))).toEqual([]);
+    expect(standing([fault], CALL, changed({ request: null }))).toEqual([]);
+  });
+
+  it("whatever is changed, where no field has it", () => {
+    const faults = ["Sonde does not answer. Is it running, and reachable from here?"];
+    expect(standing(faults, CALL, changed({ meta: { name: "n" } }))).toEqual(faults);
+  });
+});
+
+it("is at its field, and beside the fields otherwise", () => {
+  const faults = [NAME, "request.headers[0].key: 'a' is not allowed", "API Call not found"];
+  expect(faultOf(faults, "meta.name")).toBe(NAME);
+  expect(faultOf(faults, "request.headers")).toBe(faults[1]);
+  expect(faultOf(faults, "request.header")).toBeUndefined();
+  expect(faultsBeside(faults, ["meta.name", "request.headers[0]"])).toEqual([faults[2]]);
+});

@@ -1,0 +1,47 @@
+// What is wrong with the body that a form sends, and until when.
+import { placeFault } from "./fault-place.ts";
+
+/** Required properties that are empty, in the words of the interface. */
+export const missingFrom = (body: object, required: readonly string[]): string[] =>
+  required
+    .filter((path) => {
+      const value = valueAt(body, path);
+      return typeof value === "string" && value.trim() === "";
+    })
+    .map((path) => `'${path}' is a required property`);
+
+/** Those whose field still has what it had in `sent`; and those of no field. */
+export const standing = (faults: readonly string[], sent: object, body: object): string[] =>
+  faults.filter((fault) => {
+    const { path } = placeFault(fault);
+    return (
+      path === undefined ||
+      JSON.stringify(valueAt(sent, path)) === JSON.stringify(valueAt(body, path))
+    );
+  });
+
+/** The fault of this path, or of a part of it. */
+export const faultOf = (faults: readonly string[], path: string): string | undefined =>
+  faults.find((fault) => {
+    const { path: at } = placeFault(fault);
+    return at !== undefined && isWithin(at, path);
+  });
+
+/** Those that no field of these paths shows. */
+export const faultsBeside = (faults: readonly string[], paths: readonly string[]): string[] =>
+  faults.filter((fault) => {
+    const { path: at } = placeFault(fault);
+    return at === undefined || !paths.some((path) => isWithin(at, path));
+  });
+
+const isWithin = (at: string, path: string): boolean =>
+  at === path || at.startsWith(`${path}.`) || at.startsWith(`${path}[`);
+
+/** `path` as in `request.headers[0].key`; undefined where the body has no such property. */
+function valueAt(body: object, path: string): unknown {
+  const steps = path.match(/[^.[\]]+/g) ?? [];
+  return steps.reduce<unknown>(
+    (at, step) => (at as Record<string, unknown> | null | undefined)?.[step],
+    body,
+  );
+}
