@@ -174,7 +174,7 @@ const Spread = ({ of }: { readonly of: Percentiles | null }) =>
 
 const Agents = ({ agents, of }: Pick<LocationHealth, "agents"> & { readonly of: string }) => (
   <div class="scroll-x" role="region" aria-label={`Agents of ${of}`} tabIndex={0}>
-    <table class="middle">
+    <table class="middle blocks">
       <caption class="visually-hidden">Agents of {of}</caption>
       <thead>
         <tr>
@@ -209,27 +209,31 @@ function AgentRow({ agent }: { readonly agent: Agent }) {
   const { state, drain_ordered, in_flight, capacity, spool_reports, spool_bytes } = agent;
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" class="whole">
         <code>{agent.agent_id}</code>
       </th>
-      <td>
+      <td class="whole">
         <State tone={TONES[state]} word={WORDS[state]} />
         {drain_ordered && <span class="muted"> ordered to drain</span>}
       </td>
-      <td>{agent.version}</td>
-      <td>
+      <td data-label="Version">{agent.version}</td>
+      <td data-label="Last seen">
         <Time at={agent.last_seen} />
       </td>
-      <td class="number">
+      <td class="number" data-label="Under way">
         {formatCount(in_flight)}
         {capacity !== null && <span class="muted"> of {formatCount(capacity)}</span>}
       </td>
-      <td class="number">{formatCount(agent.held)}</td>
-      <td class="number">
+      <td class="number" data-label="Held">
+        {formatCount(agent.held)}
+      </td>
+      <td class="number" data-label="Spool">
         {formatCount(spool_reports)}
         {spool_bytes > 0 && <span class="muted"> · {formatBytes(spool_bytes)}</span>}
       </td>
-      <td class="number">{formatMs(agent.clock_offset_ms)}</td>
+      <td class="number" data-label="Clock offset">
+        {formatMs(agent.clock_offset_ms)}
+      </td>
     </tr>
   );
 }

@@ -99,7 +99,7 @@ function Periods({ stats, isPassed, kind }: PeriodsProps) {
   if (stats.length === 0) return <p class="muted">No such calls yet.</p>;
   return (
     <div class="scroll-x" role="region" aria-label="Statistics by period" tabIndex={0}>
-      <table class="stats">
+      <table class="stats blocks">
         <thead>
           <tr class="groups">
             <td />
@@ -122,11 +122,11 @@ function Periods({ stats, isPassed, kind }: PeriodsProps) {
         <tbody>
           {stats.map((entry) => (
             <tr key={entry.time}>
-              <th scope="row" class="nowrap">
+              <th scope="row" class="nowrap whole">
                 {periodText(entry.time, kind)}
               </th>
               {columns.map(([name, of]) => (
-                <td key={name} class="number">
+                <td key={name} class="number" data-label={name}>
                   {of(entry)}
                 </td>
               ))}

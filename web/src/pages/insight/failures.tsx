@@ -101,7 +101,7 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
         </p>
       ) : (
         <div class="scroll-x">
-          <table>
+          <table class="blocks">
             <thead>
               <tr>
                 <th scope="col">Time</th>
@@ -114,13 +114,15 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
             <tbody>
               {outliers.map(({ result_id, time, location_id, latency }) => (
                 <tr key={result_id}>
-                  <td>
+                  <td class="whole">
                     <a href={`results/${result_id}`}>
                       <Time at={time} />
                     </a>
                   </td>
                   <td>{nameOfLocation(places, location_id)}</td>
-                  <td class="number">{formatMs(latency)}</td>
+                  <td class="number" data-label="Latency">
+                    {formatMs(latency)}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -140,7 +142,7 @@ export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) =>
       <p class="muted">No call was made.</p>
     ) : (
       <div class="scroll-x">
-        <table>
+        <table class="blocks">
           <thead>
             <tr>
               <th scope="col">Hour from</th>
@@ -155,15 +157,17 @@ export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) =>
           <tbody>
             {worst_hours.map(({ time, made, passed, mean_test_length }) => (
               <tr key={time}>
-                <td>
+                <td class="whole">
                   <a href={callAt(call_id, Date.parse(time), Date.parse(time) + HOUR_MS)}>
                     <Time at={time} />
                   </a>
                 </td>
-                <td class="number">
+                <td class="number" data-label="Passed">
                   {formatCount(passed)} of {formatCount(made)}
                 </td>
-                <td class="number">{formatMs(mean_test_length)}</td>
+                <td class="number" data-label="Average time">
+                  {formatMs(mean_test_length)}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -37,12 +37,12 @@ export function ReportGroup({ group: { name, rows, totals }, period }: ReportGro
       ) : (
         <>
           <div class="scroll-x" role="region" aria-label={`Rows of ${name}`} tabIndex={0}>
-            <table class="side-by-side">
+            <table class="side-by-side blocks">
               <Head type={period.type} by={period.by} />
               <tbody>
                 {rows.slice(0, isWhole ? undefined : SHOWN).map((row, at) => (
                   <tr key={at}>
-                    <th scope="row" class="call">
+                    <th scope="row" class="call whole">
                       <a href={`calls/${row.call_id}`}>{row.name}</a>
                       <span class="muted">{nameOfLocation(places, row.location_id)}</span>
                       <Marked mark={marks[at]} />
@@ -54,7 +54,9 @@ export function ReportGroup({ group: { name, rows, totals }, period }: ReportGro
               {rows.length > 1 && (
                 <tfoot>
                   <tr>
-                    <th scope="row">All of them</th>
+                    <th scope="row" class="whole">
+                      All of them
+                    </th>
                     <Numbers {...common} entry={totals[0] ?? NOTHING} />
                   </tr>
                 </tfoot>
@@ -126,21 +128,26 @@ interface NumbersProps extends ColumnsProps {
 }
 
 function Numbers({ entry: { stat, adv_stat }, type, by, longest }: NumbersProps) {
-  const cell = (text: string, measure?: MeasureName) => (
-    <td class={measure === by ? "number by" : "number"}>{text}</td>
+  const cell = (label: string, text: string, measure?: MeasureName) => (
+    <td class={measure === by ? "number by" : "number"} data-label={label}>
+      {text}
+    </td>
   );
   return (
     <>
-      {cell(formatCount(adv_stat ? (stat?.count ?? 0) : null))}
-      {cell(formatPercent(adv_stat?.pass_percent), "pass_percent")}
-      {cell(formatCount(adv_stat?.missed))}
-      {type === "COMPLETE" && cell(formatMs(stat?.min_latency))}
-      {cell(formatMs(stat?.avg_latency), "avg_latency")}
-      {cell(formatMs(adv_stat?.p50), "p50")}
-      {cell(formatMs(adv_stat?.p95), "p95")}
-      {cell(formatMs(adv_stat?.p99), "p99")}
-      {cell(formatMs(stat?.max_latency))}
-      <td>
+      {cell(
+        type === "COMPLETE" ? "Passed calls" : "Calls",
+        formatCount(adv_stat ? (stat?.count ?? 0) : null),
+      )}
+      {cell("Pass percent", formatPercent(adv_stat?.pass_percent), "pass_percent")}
+      {cell("Missed", formatCount(adv_stat?.missed))}
+      {type === "COMPLETE" && cell("Min", formatMs(stat?.min_latency))}
+      {cell("Average", formatMs(stat?.avg_latency), "avg_latency")}
+      {cell("p50", formatMs(adv_stat?.p50), "p50")}
+      {cell("p95", formatMs(adv_stat?.p95), "p95")}
+      {cell("p99", formatMs(adv_stat?.p99), "p99")}
+      {cell("Max", formatMs(stat?.max_latency))}
+      <td class="whole">
         {adv_stat && stat ? (
           <PhaseBar phases={adv_stat.phases} end={longest} />
         ) : (
