@@ -1,28 +1,18 @@
 // The audit trail: who changed what of the owner's, when and from where.
 import { useState } from "preact/hooks";
-import type { AuditAction } from "../../../src/model/audit.ts";
+import type { AccessLevel } from "../../../src/model/access.ts";
 import { withQuery } from "../api.ts";
-import { useList } from "../lists.ts";
+import { deletedIn, keyWords, placeOf } from "../audit.ts";
+import type { AuditEntry, KeyLevels, ObjectPlace } from "../audit.ts";
+import { readAll, useList } from "../lists.ts";
 import { TextField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { isLocalTime, Time } from "../parts/time.tsx";
+import { useQuery, useRead } from "../queries.ts";
 import { has, session } from "../session.ts";
-
-interface Entry {
-  readonly id: string;
-  readonly time: string;
-  readonly actor: string | null;
-  readonly owner: string | null;
-  readonly address: string | null;
-  readonly action: AuditAction;
-  readonly kind: string;
-  readonly object_id: string;
-  readonly object_owner: string | null;
-  readonly fields: readonly string[];
-}
 
 export function Audit() {
   const [from, setFrom] = useState("");
@@ -68,7 +58,7 @@ function instantOf(text: string): string | undefined {
 
 function Entries(range: { readonly from: string | undefined; readonly to: string | undefined }) {
   const { from, to } = range;
-  const list = useList<Entry>(["audit", from, to], withQuery("audit/", range));
+  const list = useList<AuditEntry>(["audit", from, to], withQuery("audit/", range));
   const isFiltered = from !== undefined || to !== undefined;
   return (
     <section class="card" aria-label="Entries">
@@ -85,61 +75,96 @@ function Entries(range: { readonly from: string | undefined; readonly to: string
   );
 }
 
-const EntryTable = ({ rows }: { readonly rows: readonly Entry[] }) => (
-  <div class="scroll-x">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Action</th>
-          <th scope="col">Object</th>
-          <th scope="col">Changed fields</th>
-          <th scope="col">Who</th>
-          <th scope="col">Address</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((entry) => (
-          <tr key={entry.id}>
-            <td>
-              <Time at={entry.time} />
-            </td>
-            <td>{entry.action}</td>
-            <td>
-              {entry.kind.replaceAll("_", " ")} <ObjectId entry={entry} />
-            </td>
-            <td class="name">{entry.fields.join(", ") || "–"}</td>
-            <td>{actorOf(entry)}</td>
-            <td>{entry.address ?? "–"}</td>
+function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
+  const levels = useKeyLevels();
+  const deleted = deletedIn(rows);
+  return (
+    <div class="scroll-x" role="region" aria-label="Entries, newest first" tabIndex={0}>
+      <table class="blocks">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Action</th>
+            <th scope="col">Object</th>
+            <th scope="col">Changed fields</th>
+            <th scope="col">Who</th>
+            <th scope="col">Address</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-);
-
-/** The pages of what has one. */
-const PAGES: Readonly<Record<string, string>> = {
-  call: "calls",
-  workflow: "workflows",
-  report: "reports",
-  auth_setting: "settings",
-};
-
-function ObjectId({ entry }: { readonly entry: Entry }) {
-  const { kind, object_id, action, object_owner } = entry;
-  const page = PAGES[kind];
-  const isThere = page !== undefined && action !== "delete" && object_owner === null;
-  const id = <code>{object_id}</code>;
-  return isThere ? <a href={`${page}/${encodeURIComponent(object_id)}`}>{id}</a> : id;
+        </thead>
+        <tbody>
+          {rows.map((entry) => (
+            <EntryRow key={entry.id} {...{ entry, levels, place: placeOf(entry, deleted) }} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 }
 
-function actorOf({ actor, owner }: Entry) {
-  if (actor === null) return `${owner ?? "somebody"}, another owner`;
+function useKeyLevels(): KeyLevels {
+  interface Key {
+    readonly id: string;
+    readonly access_level: AccessLevel;
+  }
+  return useQuery<KeyLevels>(["keys", "levels"], async ({ signal }) => {
+    const keys = await readAll<Key>("api_keys/", signal);
+    return new Map(keys.map(({ id, access_level }) => [id, access_level]));
+  }).data;
+}
+
+interface EntryRowProps {
+  readonly entry: AuditEntry;
+  readonly levels: KeyLevels;
+  /** Undefined: it is shown by its id. */
+  readonly place: ObjectPlace | undefined;
+}
+
+const EntryRow = ({ entry, levels, place }: EntryRowProps) => (
+  <tr>
+    <td>
+      <Time at={entry.time} />
+    </td>
+    <td>{entry.action}</td>
+    <td class="whole">
+      {entry.kind.replaceAll("_", " ")}{" "}
+      {place ? <NamedObject id={entry.object_id} place={place} /> : <code>{entry.object_id}</code>}
+    </td>
+    <td class={entry.fields.length > 0 ? "name whole" : "nothing"} data-label="Changed fields">
+      {entry.fields.join(", ") || "–"}
+    </td>
+    <td class="whole" data-label="Who">
+      <Actor entry={entry} levels={levels} />
+    </td>
+    <td class={entry.address === null ? "nothing" : "whole"} data-label="Address">
+      {entry.address ?? "–"}
+    </td>
+  </tr>
+);
+
+interface Named {
+  readonly meta: { readonly name: string };
+}
+
+/** By its name, once that is known; by its id where it is not there any more. */
+function NamedObject({ id, place }: { readonly id: string; readonly place: ObjectPlace }) {
+  const { data } = useRead<Named>(["audit", "named", place.path], place.path);
+  if (!data) return <code>{id}</code>;
+  const { name } = data.meta;
   return (
     <>
-      <code>{actor}</code>
-      {actor === session.value?.key_id && " (your key)"}
+      {place.page === undefined ? <b class="name">{name}</b> : <a href={place.page}>{name}</a>}{" "}
+      <code class="muted small">{id}</code>
+    </>
+  );
+}
+
+function Actor({ entry: { actor, owner }, levels }: Omit<EntryRowProps, "place">) {
+  if (actor === null) return <>{owner ?? "somebody"}, another owner</>;
+  const words = keyWords(actor, levels, session.value?.key_id);
+  if (words === undefined) return <>{actor}</>;
+  return (
+    <>
+      {words} <code class="muted small">{actor}</code>
     </>
   );
 }

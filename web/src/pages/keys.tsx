@@ -62,7 +62,7 @@ function KeyTable() {
       {!list.rows && !list.error && <Loading what="keys" />}
       {list.rows && (
         <div class="scroll-x">
-          <table class="middle">
+          <table class="middle blocks">
             <thead>
               <tr>
                 <th scope="col">Id</th>
@@ -94,14 +94,14 @@ function KeyRow({ apiKey: { id, access_level, created } }: { readonly apiKey: Ap
   };
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" class="whole">
         <code>{id}</code> {isOwn && <span class="tag">you are signed in with it</span>}
       </th>
-      <td>{access_level}</td>
-      <td>
+      <td data-label="Level">{access_level}</td>
+      <td class="whole" data-label="Issued">
         <Time at={created} />
       </td>
-      <td class="number">
+      <td class="number whole">
         <DeleteButton
           what={`the key ${id}`}
           path={`api_keys/${encodeURIComponent(id)}/`}

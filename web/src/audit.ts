@@ -1,0 +1,58 @@
+// What an entry of the audit trail is about, and who acted.
+import type { AccessLevel } from "../../src/model/access.ts";
+import type { AuditAction } from "../../src/model/audit.ts";
+
+export interface AuditEntry {
+  readonly id: string;
+  readonly time: string;
+  readonly actor: string | null;
+  readonly owner: string | null;
+  readonly address: string | null;
+  readonly action: AuditAction;
+  readonly kind: string;
+  readonly object_id: string;
+  readonly object_owner: string | null;
+  readonly fields: readonly string[];
+}
+
+/** Where the interface has what is of this kind, and the pages, if they have one of it. */
+const PLACES: Readonly<Record<string, { readonly list: string; readonly page?: string }>> = {
+  call: { list: "calls", page: "calls" },
+  workflow: { list: "workflows", page: "workflows" },
+  report: { list: "reports", page: "reports" },
+  auth_setting: { list: "auth", page: "settings" },
+  token: { list: "tokens" },
+};
+
+export interface ObjectPlace {
+  /** Of the interface; its answer has the name. */
+  readonly path: string;
+  /** Relative to the document's base. */
+  readonly page: string | undefined;
+}
+
+/** Undefined for what has no name, is another owner's, or was deleted as `entries` say. */
+export function placeOf(
+  { kind, object_id, object_owner }: AuditEntry,
+  deleted: ReadonlySet<string>,
+): ObjectPlace | undefined {
+  const place = PLACES[kind];
+  if (!place || object_owner !== null || deleted.has(object_id)) return undefined;
+  const id = encodeURIComponent(object_id);
+  return { path: `${place.list}/${id}/`, page: place.page && `${place.page}/${id}` };
+}
+
+export const deletedIn = (entries: readonly AuditEntry[]): ReadonlySet<string> =>
+  new Set(entries.flatMap(({ action, object_id }) => (action === "delete" ? [object_id] : [])));
+
+/** The levels of the active keys of the owner, by id; undefined while they are read. */
+export type KeyLevels = ReadonlyMap<string, AccessLevel> | undefined;
+
+/** What the key of an entry is; undefined for another actor, such as `command line`. */
+export function keyWords(actor: string, levels: KeyLevels, own: string | undefined) {
+  if (!/^[0-9a-z]{26}$/.test(actor)) return undefined;
+  if (actor === own) return "Your key";
+  if (levels === undefined) return "Key";
+  const level = levels.get(actor);
+  return level === undefined ? "Revoked key" : `${level} key`;
+}
