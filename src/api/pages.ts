@@ -1,5 +1,6 @@
 // Serves the web pages: the files that `npm run build` makes in web/dist.
 import { existsSync, readFileSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -58,6 +59,21 @@ const NOT_BUILT =
 /** Answers with the document of every page. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
+export interface ServedPages {
+  readonly send: SendPage;
+  /** Likewise, where no page is; undefined where the pages are not built. */
+  readonly sendMissing: SendPage | undefined;
+}
+
+/** Whether a browser's reader asks for a page, rather than a program for something else. */
+export const isForPage = ({ method, url, headers }: FastifyRequest): boolean =>
+  (method === "GET" || method === "HEAD") &&
+  acceptsHtml(headers) &&
+  ![ASSETS, "/api/"].some((others) => url.startsWith(others));
+
+export const acceptsHtml = ({ accept = "" }: IncomingHttpHeaders): boolean =>
+  /\btext\/html\b/i.test(accept);
+
 export interface PagesConfig {
   /** What browsers know the service as, perhaps below a path. */
   readonly publicUrl?: string | undefined;
@@ -68,7 +84,7 @@ export interface PagesConfig {
 export function servePages(
   app: FastifyInstance,
   { publicUrl, pagesFolder = DIST }: PagesConfig,
-): SendPage {
+): ServedPages {
   const index = `${pagesFolder}index.html`;
   const isBuilt = existsSync(index);
   const html = isBuilt ? withBase(readFileSync(index, "utf8"), publicUrl) : NOT_BUILT;
@@ -80,6 +96,12 @@ export function servePages(
       ? reply.type("text/html; charset=utf-8").send(html)
       : reply.code(503).type("text/plain; charset=utf-8").send(html);
   };
+  const sendMissing: SendPage = (_request, reply) =>
+    reply
+      .code(404)
+      .headers({ ...PAGE_HEADERS, "cache-control": "no-store", vary: "accept" })
+      .type("text/html; charset=utf-8")
+      .send(html);
   for (const path of PATHS) app.get(path, async (request, reply) => send(request, reply));
   if (isBuilt)
     void app.register(fastifyStatic, {
@@ -95,7 +117,7 @@ export function servePages(
         reply.header("cache-control", "public, max-age=31536000, immutable");
       },
     });
-  return send;
+  return { send, sendMissing: isBuilt ? sendMissing : undefined };
 }
 
 /** Relative links start there. */

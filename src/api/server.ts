@@ -30,7 +30,7 @@ import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { servePages } from "./pages.ts";
+import { isForPage, servePages } from "./pages.ts";
 import type { PagesConfig } from "./pages.ts";
 import { DOCUMENTATION, OPENAPI, serveStart } from "./start.ts";
 
@@ -126,18 +126,22 @@ function createServer(
 ): FastifyInstance {
   const app = bareServer(log, config);
   observeRequests(app, { clock, log, metrics });
+  const pages = servePages(app, config);
+  const { sendMissing } = pages;
+  if (sendMissing) app.setNotFoundHandler(sendMissing);
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers(SAFE_HEADERS);
     if (stopping.aborted) {
       reply.header("connection", "close");
       done(new HttpError(503, "The service is shutting down"));
-    } else done(request.is404 ? withoutRoute(endpoints, request) : undefined);
+    } else if (!request.is404 || (sendMissing && isForPage(request))) done();
+    else done(withoutRoute(endpoints, request));
   });
   app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
   acceptJsonBodies(app);
   endUnused(app);
   prettyPrintOnDemand(app);
-  serveStart(app, config, servePages(app, config));
+  serveStart(app, config, pages.send);
   serveDocumentation(app, endpoints, config);
   const authenticate = createAuthenticate({ ...config, store, clock });
   const { stalledAfterMs = STALLED_AFTER_MS } = config;

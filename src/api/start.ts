@@ -2,7 +2,7 @@
 // a program where the interface is. They need no key.
 import type { FastifyInstance } from "fastify";
 import { API_PREFIX } from "./http/serve-endpoint.ts";
-import { PAGE_PATHS } from "./pages.ts";
+import { acceptsHtml, PAGE_PATHS } from "./pages.ts";
 import type { SendPage } from "./pages.ts";
 
 export const DOCUMENTATION = "/docs";
@@ -32,8 +32,7 @@ export function serveStart(
   const route = (path: string, toBrowser: SendPage) =>
     app.get(path, async (request, reply) => {
       reply.header("vary", "accept");
-      const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? "");
-      if (isBrowser) return toBrowser(request, reply);
+      if (acceptsHtml(request.headers)) return toBrowser(request, reply);
       return reply.type("application/json; charset=utf-8").send(start);
     });
   route(HOME, sendPage);

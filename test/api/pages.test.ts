@@ -79,17 +79,40 @@ describe("a page", () => {
     expect([answer.status, answer.headers["allow"]]).toEqual([405, "GET, HEAD"]);
   });
 
-  it.each(["/nowhere", "/callsx", "/index.html", "/web/dist/index.html", "/favicon.ico"])(
-    "is not at %s, which is unknown as before",
+  const UNKNOWN = ["/nowhere", "/callsx", "/index.html", "/web/dist/index.html", "/favicon.ico"];
+
+  it.each(UNKNOWN)("is not at %s, which is unknown to a program as before", async (path) => {
+    const { statusCode, headers, payload } = await get(path, { accept: "*/*" });
+    expect([statusCode, JSON.parse(payload)]).toEqual([
+      404,
+      { error_msg: expect.any(String), error: 404 },
+    ]);
+    expect(headers["cache-control"]).toBe("no-store");
+  });
+
+  it.each(UNKNOWN)("says to a browser that none is at %s", async (path) => {
+    const { statusCode, headers, payload } = await get(path, BROWSER);
+    expect([statusCode, payload]).toEqual([404, HTML]);
+    expect(headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "x-frame-options": "DENY",
+      "content-security-policy": expect.stringContaining("default-src 'none'"),
+    });
+  });
+
+  it.each(["/api/2/nowhere/", "/assets/none.js"])(
+    "is not what a browser finds at %s",
     async (path) => {
-      const { statusCode, headers, payload } = await get(path, BROWSER);
-      expect([statusCode, JSON.parse(payload)]).toEqual([
-        404,
-        { error_msg: expect.any(String), error: 404 },
-      ]);
-      expect(headers["cache-control"]).toBe("no-store");
+      const { statusCode, payload } = await get(path, BROWSER);
+      expect([statusCode, JSON.parse(payload)]).toMatchObject([404, { error: 404 }]);
     },
   );
+
+  it("is no answer to a change of an unknown path", async () => {
+    const answer = await api.send({ method: "POST", path: "//nowhere", headers: BROWSER });
+    expect([answer.status, answer.body]).toMatchObject([404, { error: 404 }]);
+  });
 
   it.each(["*/*", "application/json", undefined])(
     "is not what a program finds at / that accepts %s",
@@ -154,4 +177,6 @@ it("says what to do where the pages are not built, and programs notice nothing",
   }
   expect((await bare.send({ path: "//", as: null })).body).toMatchObject({ name: "Sonde" });
   expect((await bare.send({ path: "//assets/index-abc123.js", as: null })).status).toBe(404);
+  const unknown = await bare.send({ path: "//nowhere", as: null, headers: BROWSER });
+  expect([unknown.status, unknown.body]).toMatchObject([404, { error: 404 }]);
 });
