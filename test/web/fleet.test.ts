@@ -33,7 +33,7 @@ it(
     const second = await openPage(browser);
     await second.page.goto(link);
     await second.page
-      .getByText("This link was used, is not whole, or is older than an hour")
+      .getByText("This link has been used, has expired, or was not copied whole")
       .waitFor();
     await second.page.context().close();
 

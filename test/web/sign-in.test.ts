@@ -66,7 +66,7 @@ it(
     };
 
     await page.goto(`${api}/settings#${KEY}`);
-    await page.getByText("This link was used, is not whole, or is older").waitFor();
+    await page.getByText("This link has been used, has expired, or was not copied whole").waitFor();
     expect(page.url()).toBe(`${api}/settings`);
     await signIn(KEY);
     await page.getByText("Secret shop").waitFor();

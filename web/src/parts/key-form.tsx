@@ -30,7 +30,12 @@ export function KeyForm({ fault: before, onSignedIn }: KeyFormProps) {
     <form class="stack" onSubmit={(event) => (event.preventDefault(), void attempt())}>
       <TextField
         label="API key"
-        hint="32 letters and digits. The first one is in the file owner-key of the data folder."
+        hint={
+          <>
+            32 letters and digits. The hub saves the first one in <code>.sonde/owner-key</code>, or
+            as <code>owner-key</code> in its <code>SONDE_DATA_DIR</code>.
+          </>
+        }
         fault={fault ?? before}
         value={key}
         onInput={setKey}
