@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { keepPicture } from "../support/browser.ts";
 import { MARKER, MARKUP } from "../support/hostile-text.ts";
 import { expectAccessible, startPages } from "../support/pages.ts";
+import { runSonde } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
 type Try = Awaited<ReturnType<typeof startTry>>;
@@ -162,6 +163,39 @@ async function deploys(page: Page): Promise<void> {
   await page.getByText("It runs on no schedule yet.").waitFor();
 }
 
+/** Where no agent is, that is said before a run and a deployment, and after. */
+async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
+  const { client, sonde } = pages;
+  const env = { SONDE_DATA_DIR: sonde.dataDir };
+  const added = await runSonde(["locations", "add", "empty", "--label", "Empty place"], { env });
+  expect(added.code).toBe(0);
+  const id = await client.createCall(target.url);
+  await client.deploy(id, { frequency: 60 });
+  const { page, faults } = await pages.open(`/calls/${id}`);
+  const dialog = page.getByRole("dialog");
+  await button(page, "Deploy").first().click();
+  await dialog.getByText("deployed already: every hour").waitFor();
+  expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
+  await dialog.getByLabel("Empty place").check();
+  await dialog.getByText("No agent", { exact: true }).waitFor();
+  await dialog.getByLabel("Delay, in seconds").fill("75");
+  await dialog.getByText("Each run is due in the next minute, in second 15.").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "try-no-agent");
+  await dialog.getByRole("button", { name: "Deploy" }).click();
+  await said(page, "Deployed at Empty place. No agent takes runs at Empty place");
+  await page.getByRole("rowheader", { name: "Empty place No agent" }).waitFor();
+
+  const panel = page.getByRole("region", { name: "Run now" });
+  await panel.getByLabel("Location").selectOption("Empty place – no agent");
+  await panel.getByText("No agent is connected at Empty place: runs wait").waitFor();
+  await panel.getByRole("button", { name: "Run now" }).click();
+  await panel.getByText("No agent is connected at Empty place: it waits.").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "try-waits");
+  expect(faults).toEqual([]);
+}
+
 /** Who only reads is offered none of it. */
 async function offersViewerNothing({ target, pages: { client, ...pages } }: Try): Promise<void> {
   const id = await client.createCall(target.url);
@@ -216,5 +250,6 @@ it("a call is made, run, changed, deployed and deleted", { timeout: 240_000 }, a
   await makesWithKeyboard(sonde);
   await changesAndDeploys(sonde);
   await keepsPassword(sonde);
+  await saysWhereNoAgentIs(sonde);
   await offersViewerNothing(sonde);
 });

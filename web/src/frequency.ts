@@ -16,3 +16,11 @@ export const FREQUENCY_CHOICES = FREQUENCIES.map((frequency) => ({
   value: String(frequency),
   name: inWords(frequency),
 }));
+
+/** When runs with a delay of so many seconds begin, in a sentence. */
+export function delayInWords(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  if (!(minutes >= 1)) return "After the minute begins.";
+  const later = minutes === 1 ? "in the next minute" : `${minutes} minutes later`;
+  return `Each run is due ${later}, in second ${seconds % 60}.`;
+}

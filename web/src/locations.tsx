@@ -1,12 +1,22 @@
-// The locations, with their names.
-import { SelectField } from "./parts/field.tsx";
-import type { FieldProps } from "./parts/field.tsx";
+// The locations: their names, and whether an agent takes their runs.
+import type { AgentState } from "../../src/model/agent.ts";
+import { lackOf } from "./agent-lack.ts";
+import type { Lack } from "./agent-lack.ts";
 import { useRead } from "./queries.ts";
+import type { ReadOptions } from "./queries.ts";
 
 interface AgentsInfo {
   /** Label by id; the empty id is the default's. */
   readonly locations: Readonly<Record<string, string>>;
+  /** `id`: of the agent's location. */
+  readonly agent_list: readonly { readonly id: string; readonly state: AgentState }[];
 }
+
+const useInfo = (options: ReadOptions = {}) =>
+  useRead<AgentsInfo>(["agents", "info"], "agents/info", options);
+
+/** As often as agents tell that they are there. */
+const EVERY_MS = 10_000;
 
 export interface Place {
   readonly id: string;
@@ -15,7 +25,7 @@ export interface Place {
 
 /** Empty until they are known. The default location is the first. */
 export function useLocations(): readonly Place[] {
-  const { data } = useRead<AgentsInfo>(["agents", "info"], "agents/info");
+  const { data } = useInfo();
   return Object.entries(data?.locations ?? {})
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([id, name]) => ({ id, name: id === "" ? `Default (${name})` : name || id }));
@@ -28,23 +38,13 @@ export const idOfDefault = (places: readonly Place[]): string =>
 export const nameOfLocation = (places: readonly Place[], id: string): string =>
   places.find((place) => place.id === id)?.name ?? id;
 
-interface LocationFieldProps extends Omit<FieldProps, "label"> {
-  readonly label?: string;
-  readonly value: string;
-  readonly onChange: (id: string) => void;
+/** By the id of a location, why runs there would wait; undefined also before it is known. */
+export function useLacks(): (id: string) => Lack | undefined {
+  const { data } = useInfo({ everyMs: EVERY_MS });
+  const defaultId = idOfDefault(useLocations());
+  return (id) =>
+    data &&
+    lackOf(
+      data.agent_list.filter((agent) => agent.id === (id || defaultId)).map(({ state }) => state),
+    );
 }
-
-export const LocationField = ({
-  label = "Location",
-  value,
-  onChange,
-  ...field
-}: LocationFieldProps) => (
-  <SelectField
-    {...field}
-    label={label}
-    value={value}
-    choices={useLocations().map(({ id, name }) => ({ value: id, name }))}
-    onChange={onChange}
-  />
-);

@@ -1,9 +1,10 @@
 // Makes deployments, one for each chosen location, or changes one.
 import { useState } from "preact/hooks";
 import { send } from "../api.ts";
+import { useDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
 import { useSending } from "../form.ts";
-import { idOfDefault, nameOfLocation, useLocations } from "../locations.tsx";
+import { idOfDefault, nameOfLocation, useLacks, useLocations } from "../locations.tsx";
 import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
 import { announce } from "./announcement.tsx";
@@ -19,13 +20,23 @@ interface DeployDialogProps {
   readonly onClose: () => void;
 }
 
-/** Opens as soon as the locations are known. */
-export const DeployDialog = (props: DeployDialogProps) =>
-  useLocations().length > 0 ? <DeployForm {...props} /> : null;
-
-function DeployForm({ target, deployment, onClose }: DeployDialogProps) {
+/** Opens as soon as the locations are known, and what is deployed there. */
+export function DeployDialog(props: DeployDialogProps) {
   const places = useLocations();
-  const [draft, setDraft] = useState(() => draftOf(deployment?.deployment, idOfDefault(places)));
+  const { data, error } = useDeployments(props.target);
+  return places.length > 0 && (data || error) ? (
+    <DeployForm {...props} deployments={data?.results ?? []} />
+  ) : null;
+}
+
+interface DeployFormProps extends DeployDialogProps {
+  readonly deployments: readonly Deployment[];
+}
+
+function DeployForm({ target, deployment, deployments, onClose }: DeployFormProps) {
+  const places = useLocations();
+  const lackAt = useLacks();
+  const [draft, setDraft] = useState(() => draftOf(deployment, deployments, idOfDefault(places)));
   const change = (part: Partial<DeploymentDraft>): void => setDraft({ ...draft, ...part });
   // Each location that is done is not done again.
   const save = async (run_delay: string): Promise<void> => {
@@ -34,8 +45,14 @@ function DeployForm({ target, deployment, onClose }: DeployDialogProps) {
       change({ locations: draft.locations.slice(at + 1) });
       await invalidate(["deployments"]);
     }
-    const names = draft.locations.map((id) => nameOfLocation(places, id)).join(", ");
-    announce(deployment ? "Saved" : `Deployed at ${names}`);
+    const namesOf = (ids: readonly string[]): string =>
+      ids.map((id) => nameOfLocation(places, id)).join(", ");
+    const lacking = draft.locations.filter(lackAt);
+    announce(
+      `${deployment ? "Saved" : `Deployed at ${namesOf(draft.locations)}`}${
+        lacking.length > 0 ? `. No agent takes runs at ${namesOf(lacking)}` : ""
+      }`,
+    );
     onClose();
   };
   const delay = useDelay(draft, deployment);
@@ -49,6 +66,7 @@ function DeployForm({ target, deployment, onClose }: DeployDialogProps) {
         <DeployFields
           kind={target.kind}
           isNew={!deployment}
+          deployments={deployments}
           draft={draft}
           delay={delay}
           faultAt={(name) => sending.faultAt(`deployment.${name}`)}
@@ -68,15 +86,27 @@ function DeployForm({ target, deployment, onClose }: DeployDialogProps) {
 /** What is wrong with these is shown at their fields. */
 const SHOWN = ["frequency", "run_delay", "between_calls_delay"];
 
-const draftOf = (
-  deployment: Deployment["deployment"] | undefined,
+/** A new one is at the default location, unless one is there already. */
+function draftOf(
+  edited: Deployment | undefined,
+  deployments: readonly Deployment[],
   defaultLocation: string,
-): DeploymentDraft => ({
-  locations: [deployment?.location_id ?? defaultLocation],
-  frequency: String(deployment?.frequency ?? 5),
-  run_delay: deployment && String(deployment.run_delay),
-  between_calls_delay: String(deployment?.between_calls_delay ?? 0),
-});
+): DeploymentDraft {
+  const {
+    location_id,
+    frequency = 5,
+    run_delay,
+    between_calls_delay = 0,
+  } = edited?.deployment ?? {};
+  const isTaken = deployments.some(({ deployment }) => deployment.location_id === defaultLocation);
+  const proposed = isTaken ? [] : [defaultLocation];
+  return {
+    locations: location_id === undefined ? proposed : [location_id],
+    frequency: String(frequency),
+    run_delay: run_delay === undefined ? undefined : String(run_delay),
+    between_calls_delay: String(between_calls_delay),
+  };
+}
 
 /** What is no number goes as it is: the interface says what is wrong with it. */
 const toNumber = (text: string): number | string =>

@@ -2,11 +2,10 @@
 import { proposalAt, runsOfSaved, useOwnDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
 import type { Proposal } from "../../../src/model/spread.ts";
-import { FREQUENCY_CHOICES } from "../frequency.ts";
-import { useLocations } from "../locations.tsx";
-import type { Place } from "../locations.tsx";
+import { delayInWords, FREQUENCY_CHOICES } from "../frequency.ts";
 import { now } from "../now.ts";
 import type { TargetKind } from "../runs.ts";
+import { DeployLocations } from "./deploy-locations.tsx";
 import { SelectField, TextField } from "./field.tsx";
 import { Time } from "./time.tsx";
 import "../styles/deploy.css";
@@ -39,6 +38,8 @@ interface DeployFieldsProps {
   readonly kind: TargetKind;
   /** New ones may be at several locations. */
   readonly isNew: boolean;
+  /** Those that the target has. */
+  readonly deployments: readonly Deployment[];
   readonly draft: DeploymentDraft;
   readonly delay: Delay;
   readonly faultAt: (name: string) => string | undefined;
@@ -46,11 +47,17 @@ interface DeployFieldsProps {
 }
 
 export function DeployFields(props: DeployFieldsProps) {
-  const { isNew, draft, delay, faultAt, onChange } = props;
+  const { isNew, deployments, draft, delay, faultAt, onChange } = props;
   const { run_delay, proposal } = delay;
   return (
     <>
-      <LocationFields {...props} />
+      <DeployLocations
+        isNew={isNew}
+        deployments={deployments}
+        chosen={draft.locations}
+        fault={faultAt("location_id")}
+        onChange={(locations) => onChange({ locations })}
+      />
       <div class="fields">
         <SelectField
           label="Runs"
@@ -67,7 +74,7 @@ export function DeployFields(props: DeployFieldsProps) {
           hint={
             <DelayHint
               {...proposal}
-              isTaken={run_delay === String(proposal.run_delay)}
+              given={run_delay}
               onTake={() => onChange({ run_delay: undefined })}
             />
           }
@@ -85,55 +92,6 @@ export function DeployFields(props: DeployFieldsProps) {
   );
 }
 
-function LocationFields({ isNew, draft, faultAt, onChange }: DeployFieldsProps) {
-  const places = useLocations().filter(({ id }) => id !== "");
-  if (isNew)
-    return (
-      <LocationChoices
-        places={places}
-        chosen={draft.locations}
-        onChange={(locations) => onChange({ locations })}
-      />
-    );
-  return (
-    <SelectField
-      label="Location"
-      value={draft.locations[0] ?? ""}
-      choices={places.map(({ id, name }) => ({ value: id, name }))}
-      fault={faultAt("location_id")}
-      onChange={(id) => onChange({ locations: [id] })}
-    />
-  );
-}
-
-interface LocationChoicesProps {
-  readonly places: readonly Place[];
-  readonly chosen: readonly string[];
-  readonly onChange: (ids: readonly string[]) => void;
-}
-
-const LocationChoices = ({ places, chosen, onChange }: LocationChoicesProps) => (
-  <fieldset class="choices">
-    <legend>Locations, with a deployment for each</legend>
-    {places.map(({ id, name }) => (
-      <label key={id} class="row keep">
-        <input
-          type="checkbox"
-          checked={chosen.includes(id)}
-          onChange={({ currentTarget }) =>
-            onChange(
-              places
-                .map((place) => place.id)
-                .filter((one) => (one === id ? currentTarget.checked : chosen.includes(one))),
-            )
-          }
-        />
-        {name}
-      </label>
-    ))}
-  </fieldset>
-);
-
 const BetweenCalls = ({ kind, draft, faultAt, onChange }: DeployFieldsProps) =>
   kind === "workflow" && (
     <TextField
@@ -146,20 +104,19 @@ const BetweenCalls = ({ kind, draft, faultAt, onChange }: DeployFieldsProps) =>
     />
   );
 
-interface DelayHintProps {
-  readonly run_delay: number;
-  readonly sharing: number;
-  readonly isTaken: boolean;
+interface DelayHintProps extends Proposal {
+  /** The delay as the field has it. */
+  readonly given: string;
   readonly onTake: () => void;
 }
 
-const DelayHint = ({ run_delay, sharing, isTaken, onTake }: DelayHintProps) => (
+const DelayHint = ({ run_delay, sharing, given, onTake }: DelayHintProps) => (
   <>
-    After the minute begins.{" "}
+    {delayInWords(Number(given))}{" "}
     {sharing === 0
       ? `None of your deployments there is due in second ${run_delay}.`
       : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`}{" "}
-    {!isTaken && (
+    {given !== String(run_delay) && (
       <button class="link" type="button" onClick={onTake}>
         Use {run_delay} s
       </button>

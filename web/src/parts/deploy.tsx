@@ -10,6 +10,7 @@ import type { Target } from "../runs.ts";
 import { has, isMine } from "../session.ts";
 import { DeleteButton } from "./delete-button.tsx";
 import { DeployDialog } from "./deploy-dialog.tsx";
+import { NoAgentMark } from "./no-agent.tsx";
 import { Fault, Loading } from "./notice.tsx";
 import { formatAgo, Time } from "./time.tsx";
 
@@ -18,10 +19,16 @@ const SECOND_MS = 1000;
 interface DeploymentsProps extends Target {
   /** False: whoever is signed in may not deploy it. */
   readonly isRunnable?: boolean;
+  /** Its results are generated. */
+  readonly isSimulated?: boolean;
 }
 
 /** A card with the deployments of the target; only those who may write can change them. */
-export function Deployments({ isRunnable = true, ...target }: DeploymentsProps) {
+export function Deployments({
+  isRunnable = true,
+  isSimulated = false,
+  ...target
+}: DeploymentsProps) {
   const { data, error, refetch } = useDeployments(target);
   const [edited, setEdited] = useState<Deployment | "new">();
   const mayWrite = has("EDITOR");
@@ -40,8 +47,12 @@ export function Deployments({ isRunnable = true, ...target }: DeploymentsProps) 
       {!data && !error && <Loading what="deployments" />}
       {data?.results.length === 0 && (
         <p class="muted">
-          It runs on no schedule yet.
-          {mayDeploy && " Deploy it to run it again and again, from one location or several."}
+          {isSimulated
+            ? "It runs on no schedule: its results were generated, also those “ordered by schedule”."
+            : "It runs on no schedule yet."}
+          {mayDeploy &&
+            !isSimulated &&
+            " Deploy it to run it again and again, from one location or several."}
         </p>
       )}
       {data && data.results.length > 0 && (
@@ -99,7 +110,12 @@ function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) 
         <tbody>
           {deployments.map((one) => (
             <tr key={one.id}>
-              <th scope="row">{nameOfLocation(places, one.deployment.location_id)}</th>
+              <th scope="row">
+                <span class="row">
+                  {nameOfLocation(places, one.deployment.location_id)}
+                  <NoAgentMark at={one.deployment.location_id} />
+                </span>
+              </th>
               <td>{inWords(one.deployment.frequency)}</td>
               <td class="number" data-label="Delay">
                 {one.deployment.run_delay} s

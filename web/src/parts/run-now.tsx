@@ -1,13 +1,13 @@
 // Runs a call or a workflow now, at a location, and shows the outcome as it arrives.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { LocationField } from "../locations.tsx";
 import { now } from "../now.ts";
 import { startRun } from "../runs.ts";
 import type { StartedRun, Target } from "../runs.ts";
 import { has } from "../session.ts";
 import { toPairs } from "../rows.ts";
 import type { Row } from "../rows.ts";
+import { LocationField } from "./location-field.tsx";
 import { Fault } from "./notice.tsx";
 import { PairRows } from "./pair-rows.tsx";
 import { RunOutcome } from "./run-outcome.tsx";
@@ -18,12 +18,14 @@ const chosenLocation = signal("");
 interface RunNowProps extends Target {
   /** Each new number starts a run, as the button does; undefined: none. */
   readonly start?: number | undefined;
+  /** Where the results of the target are, if not here: relative to the document's base. */
+  readonly page?: string;
 }
 
 /** Nothing for those who may not run. */
 export const RunNow = (props: RunNowProps) => (has("EDITOR") ? <RunPanel {...props} /> : null);
 
-function RunPanel({ start, ...target }: RunNowProps) {
+function RunPanel({ start, page, ...target }: RunNowProps) {
   const [context, setContext] = useState<readonly Row[]>([]);
   const [run, setRun] = useState<StartedRun>();
   const [isStarting, setStarting] = useState(false);
@@ -54,6 +56,7 @@ function RunPanel({ start, ...target }: RunNowProps) {
         <div class="fields">
           <LocationField
             value={chosenLocation.value}
+            isToRun
             onChange={(id) => {
               chosenLocation.value = id;
             }}
@@ -64,6 +67,11 @@ function RunPanel({ start, ...target }: RunNowProps) {
           <button class="button primary" type="submit" disabled={isStarting}>
             {run ? "Run again" : "Run now"}
           </button>
+          {run && page !== undefined && (
+            <a class="button" href={page}>
+              Charts and results of this {target.kind}
+            </a>
+          )}
         </div>
         <Fault error={error} />
       </form>

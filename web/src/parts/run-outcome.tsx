@@ -2,13 +2,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Result } from "../../../src/model/result.ts";
 import { useCalls } from "../call-names.ts";
-import { nameOfLocation, useLocations } from "../locations.tsx";
+import { nameOfLocation, useLacks, useLocations } from "../locations.tsx";
 import { now } from "../now.ts";
 import { useOutcome } from "../outcome.ts";
 import { invalidate } from "../queries.ts";
 import { stepsOf } from "../steps.ts";
 import { isEnded, outcomePage } from "../runs.ts";
 import type { Outcome, StartedRun, TargetKind, WorkflowOutcome } from "../runs.ts";
+import { NoAgent } from "./no-agent.tsx";
 import { Fault } from "./notice.tsx";
 import { formatMs } from "./number.ts";
 import { rowsOfCall, rowsOfSteps } from "./outcome-rows.ts";
@@ -52,17 +53,23 @@ const InFlight = ({ outcome }: { readonly outcome: Outcome | undefined }) => (
 
 function Waiting({ run, elapsed }: { readonly run: StartedRun; readonly elapsed: number }) {
   const place = nameOfLocation(useLocations(), run.location_id);
+  const lack = useLacks()(run.location_id);
   return (
-    <p class="muted">
-      <span class="number">{(elapsed / 1000).toFixed(1)} s</span> since it was ordered at {place}.
-      {elapsed > SUSPICIOUS_MS && (
-        <>
-          {" "}
-          No result has arrived yet: see whether an agent is online in{" "}
-          <a href="locations">the locations</a>.
-        </>
-      )}
-    </p>
+    <div class="stack">
+      <p class="muted">
+        <span class="number">{(elapsed / 1000).toFixed(1)} s</span> since it was ordered at {place}.
+        {!lack && elapsed > SUSPICIOUS_MS && (
+          <>
+            {" "}
+            No result has arrived yet: see whether an agent is online in{" "}
+            <a href="locations">the locations</a>.
+          </>
+        )}
+      </p>
+      <NoAgent at={run.location_id}>
+        it waits. See <a href="locations">the locations</a>.
+      </NoAgent>
+    </div>
   );
 }
 

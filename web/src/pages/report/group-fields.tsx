@@ -1,8 +1,9 @@
 // A group of a report as fields: its name, its rows in order, and one to add.
 import { useState } from "preact/hooks";
-import { LocationField, nameOfLocation, useLocations } from "../../locations.tsx";
+import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { Combobox } from "../../parts/combobox.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { LocationField } from "../../parts/location-field.tsx";
 import { MoveButtons } from "../../parts/move-buttons.tsx";
 import { movedTo, newRow } from "../../report-draft.ts";
 import type { DraftGroup, DraftRow } from "../../report-draft.ts";

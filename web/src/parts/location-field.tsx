@@ -1,0 +1,45 @@
+// A choice of one location.
+import { useLacks, useLocations } from "../locations.tsx";
+import { SelectField } from "./field.tsx";
+import type { FieldProps } from "./field.tsx";
+import { NoAgent } from "./no-agent.tsx";
+
+interface LocationFieldProps extends Omit<FieldProps, "label" | "hint"> {
+  readonly label?: string;
+  readonly value: string;
+  /** Whether to say where no agent takes runs. */
+  readonly isToRun?: boolean;
+  /** Whether the default location, whichever it is, is a choice. */
+  readonly hasDefault?: boolean;
+  readonly onChange: (id: string) => void;
+}
+
+export function LocationField({
+  label = "Location",
+  value,
+  isToRun = false,
+  hasDefault = true,
+  onChange,
+  ...field
+}: LocationFieldProps) {
+  const lackAt = useLacks();
+  return (
+    <SelectField
+      {...field}
+      label={label}
+      hint={
+        isToRun && (
+          <NoAgent at={value}>runs wait for one, and are MISSED if none comes in time.</NoAgent>
+        )
+      }
+      value={value}
+      choices={useLocations()
+        .filter(({ id }) => hasDefault || id !== "")
+        .map(({ id, name }) => ({
+          value: id,
+          name: isToRun && lackAt(id) ? `${name} – no agent` : name,
+        }))}
+      onChange={onChange}
+    />
+  );
+}
