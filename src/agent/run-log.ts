@@ -3,7 +3,7 @@
 // numbers only.
 import type { RunReport, WorkflowResult, ReportedResult } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
-import { isUncertain } from "../model/timing.ts";
+import { isUncertain } from "../model/uncertainty.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
 

@@ -6,7 +6,7 @@
 export interface LatencyCount {
   readonly latency: number;
   readonly count: number;
-  /** Of those, how many say little about the target: `isUncertain` in timing.ts. */
+  /** Of those, how many say little about the target: `isUncertain` in uncertainty.ts. */
   readonly uncertain: number;
 }
 

@@ -66,10 +66,3 @@ export const toMicros = (ms: number | null): number | null =>
 
 /** The milliseconds that `toMicros` was given, to three decimals. */
 export const fromMicros = (us: number | null): number | null => (us === null ? null : us / 1000);
-
-/**
- * Whether the agent's own work may have lengthened the result's time so much that it says nothing
- * about the target: such a result is never counted as an outlier of the target.
- */
-export const isUncertain = ({ total, uncertainty }: ReportedTiming): boolean =>
-  uncertainty != null && uncertainty > 10 && uncertainty > (total ?? 0) / 10;

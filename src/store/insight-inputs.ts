@@ -51,7 +51,7 @@ export const createInsightInputs = (database: Database) => ({
 /** Whole milliseconds, rounded as by `latencyOf` in model/result.ts. */
 const LATENCY = sql<number>`(coalesce(total, 0) + 500) / 1000`;
 
-/** As `isUncertain` in model/timing.ts. */
+/** As `isUncertain` in model/uncertainty.ts. */
 const IS_UNCERTAIN = sql<boolean>`(uncertainty > 10000 and uncertainty * 10 > coalesce(total, 0))`;
 
 const inRange = async (database: Database, { call_id, from, to }: ResultRange) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isUncertain, NO_TIMING } from "../../src/model/timing.ts";
+import { NO_TIMING } from "../../src/model/timing.ts";
+import { isUncertain } from "../../src/model/uncertainty.ts";
 
 describe("a result is uncertain", () => {
   it.each([

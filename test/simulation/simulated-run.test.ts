@@ -4,7 +4,7 @@ import { MINUTE_MS } from "../../src/model/slots.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { ReportedResult } from "../../src/model/result.ts";
 import { scoreOf } from "../../src/model/score.ts";
-import { isUncertain } from "../../src/model/timing.ts";
+import { isUncertain } from "../../src/model/uncertainty.ts";
 import { weekOf } from "../../src/simulation/conditions.ts";
 import { planOf, seriesOf } from "../../src/simulation/plan.ts";
 import type { Plan, PlanOptions } from "../../src/simulation/plan.ts";

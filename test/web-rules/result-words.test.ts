@@ -8,7 +8,7 @@ import { curlOf, hasSecrets } from "../../web/src/pages/result/curl.ts";
 import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/pages/result/outcomes.ts";
 import { prettyJson } from "../../web/src/pages/result/words.ts";
 import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
-import { sureText } from "../../web/src/parts/sure-text.ts";
+import { doubtOf, startText, sureText } from "../../web/src/parts/sure-text.ts";
 
 /** What a shell hands to the program. */
 const argumentsOf = (command: string): string[] =>
@@ -131,5 +131,30 @@ describe("a result in words", () => {
     [0.03, [0, 0.01, 0.02, 0.03]],
   ])("has round marks up to %d ms", (end, ticks) => {
     expect(ticksTo(end)).toEqual(ticks.map((tick) => expect.closeTo(tick, 9) as unknown));
+  });
+});
+
+describe("what is said of a doubtful or a late time", () => {
+  it.each([
+    [815, 96.9, true],
+    [1000, 96.9, false],
+    [100, 10, false],
+    [5.97, 5.97, true],
+    [12, 6, true],
+    [12, 5.9, false],
+  ])("%d ms, of which %d may be Sonde's own, are too uncertain: %s", (total, uncertainty, is) => {
+    expect(doubtOf({ ...NO_TIMING, total, uncertainty }) !== undefined).toBe(is);
+  });
+
+  it("tells the place of a scheduled run in its second from lateness", () => {
+    const scheduled = { trigger: "SCHEDULE", is_late: false } as const;
+    expect(startText(845, scheduled)).toMatch(/^It began 845 ms after it was due: .*not late\.$/);
+    expect(startText(1500, scheduled)).toBe("It began 1.50 s after it was due.");
+    expect(startText(9000, { ...scheduled, is_late: true })).toBe(
+      "It began 9.00 s after it was due, late.",
+    );
+    expect(startText(12, { trigger: "MANUAL", is_late: false })).toBe(
+      "It began 12 ms after it was due.",
+    );
   });
 });

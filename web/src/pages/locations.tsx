@@ -51,7 +51,7 @@ export function Locations() {
     <>
       <PageHead
         title="Locations"
-        note="Where agents make calls. Lateness and uncertainty are of the calls of the last hour. Refreshed every 10 seconds."
+        note="Where agents make calls. Starts and uncertainty are of the calls of the last hour. Refreshed every 10 seconds."
       />
       <Fault error={error} retry={refetch} />
       {!data && !error && <Loading what="locations" />}
@@ -127,7 +127,9 @@ function Load(location: LocationHealth) {
   return (
     <dl class="facts load">
       <div>
-        <dt>Lateness of starts</dt>
+        <dt title="Runs due in one second start spread over it, each at a place of its own: up to a second is as planned.">
+          Start after due, up to 1 s as planned
+        </dt>
         <dd>
           <Spread of={location.lateness} />
         </dd>

@@ -1,19 +1,28 @@
 // How far the time of a result can be trusted, and how late it began.
 import type { Result } from "../../../src/model/result.ts";
-import { formatMs } from "./number.ts";
-import { latenessOf, sureText } from "./sure-text.ts";
+import { State } from "./state.tsx";
+import { doubtOf, latenessOf, startText, sureText } from "./sure-text.ts";
 
 /** Nothing where no call was made. */
 export function Sureness({ result: { timing, meta } }: { readonly result: Result }) {
   if (timing.total === null) return null;
   const sure = sureText(timing);
+  const doubt = doubtOf(timing);
   const late = latenessOf(meta);
   return (
-    <p class="muted sure">
-      {sure === undefined ? "How sure this is was not measured" : `How sure: ${sure}`}.
-      {late !== null && ` It began ${formatMs(Math.max(late, 0))} after it was due`}
-      {meta.is_late && ", late"}
-      {late !== null && "."}
-    </p>
+    <>
+      {doubt !== undefined && (
+        <p class="row">
+          <State tone="warn" word="Too uncertain to judge" />
+          <span>
+            The machine of the agent was busy, and may have lengthened these times. {doubt}
+          </span>
+        </p>
+      )}
+      <p class="muted sure">
+        {sure === undefined ? "How sure this is was not measured" : `How sure: ${sure}`}.
+        {late !== null && ` ${startText(late, meta)}`}
+      </p>
+    </>
   );
 }
