@@ -4,7 +4,7 @@ import { binsOf, placeOf } from "../../web/src/pages/call/bins.ts";
 import { toneOfDay } from "../../web/src/pages/call/day-tone.ts";
 import { alignTo, sampleOfStat, withMissed, withTimesOf } from "../../web/src/pages/call/sample.ts";
 import type { StatEntry } from "../../web/src/pages/call/sample.ts";
-import { grainOf, periodsIn, viewOf, zoomQuery } from "../../web/src/pages/call/view.ts";
+import { grainOf, periodsIn, usualSpan, viewOf, zoomQuery } from "../../web/src/pages/call/view.ts";
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 const NOW = Date.UTC(2026, 10, 22, 14, 5, 30);
@@ -20,6 +20,14 @@ describe("the view of a call", () => {
       type: "COMPLETE",
     });
     expect(range).toEqual([Date.UTC(2026, 10, 21, 15), Date.UTC(2026, 10, 22, 15)]);
+  });
+
+  it("is the last hour where the first measurement is younger than two", () => {
+    expect(usualSpan(NOW - 2 * HOUR + 1, NOW)).toBe("hour");
+    expect(usualSpan(NOW - 2 * HOUR, NOW)).toBe("day");
+    expect(usualSpan(undefined, NOW)).toBe("day");
+    expect(viewOf({}, NOW, "hour")).toMatchObject({ span: "hour", grain: "RAW" });
+    expect(viewOf({ range: "week" }, NOW, "hour").span).toBe("week");
   });
 
   it("takes what the address says, and passes over what it does not know", () => {

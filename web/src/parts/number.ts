@@ -16,9 +16,9 @@ export function formatPercent(percent: number | null | undefined): string {
   return `${(Math.floor(percent * 100) / 100).toFixed(percent >= 99 ? 2 : 1)} %`;
 }
 
-/** `p95: 95 of 100 calls took this long or less.` */
+/** `p95: 95 of 100 calls took this long or less.`, `p50: half of the calls took …`. */
 export const percentileText = (name: string): string =>
-  `${name}: ${name.slice(1)} of 100 calls took this long or less.`;
+  `${name}: ${name === "p50" ? "half of the" : `${name.slice(1)} of 100`} calls took this long or less.`;
 
 export const formatCount = (count: number | null | undefined): string =>
   count == null ? "–" : count.toLocaleString("en");

@@ -117,6 +117,10 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
 /** Between the marks of an axis of counts. */
 const COUNTS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].flatMap((n) => [n, 2 * n, 5 * n]);
 
+/** Without what says the same as the label before: marks may be closer than it tells. */
+const withoutRepeats = (labels: readonly string[]): string[] =>
+  labels.map((label, at) => (label === labels[at - 1] ? "" : label));
+
 function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
   const look: UPlot.Axis = {
     font: ink.font,
@@ -130,7 +134,10 @@ function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
       ...look,
       size: isTime ? 44 : 32,
       space: isTime ? 64 : 72,
-      values: (_, marks, __, ___, step) => (isTime ? axisTimes(marks, step) : marks.map(formatX)),
+      // A place among bars is whole.
+      ...(!isTime && { incrs: COUNTS }),
+      values: (_, marks, __, ___, step) =>
+        isTime ? axisTimes(marks, step) : withoutRepeats(marks.map(formatX)),
     },
     {
       ...look,
@@ -138,7 +145,7 @@ function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
       ...(isCount && { incrs: COUNTS }),
       // Without a size of their own, long labels are cut off.
       size: (_, values) => 16 + 7 * Math.max(4, ...(values ?? []).map((text) => text.length)),
-      values: (_, marks) => marks.map((value) => spec().format(value)),
+      values: (_, marks) => withoutRepeats(marks.map((value) => spec().format(value))),
     },
   ];
 }

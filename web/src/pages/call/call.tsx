@@ -20,10 +20,12 @@ import { Controls } from "./controls.tsx";
 import { HistogramChart, ResultCodes } from "./distribution.tsx";
 import { CallHead } from "./head.tsx";
 import { LatencyChart, NoCalls, PhasesChart } from "./latency.tsx";
-import { useGrowing, useHistogram, useLatest, useSeries } from "./reads.ts";
+import { useFirstHour, useGrowing, useHistogram, useLatest, useSeries } from "./reads.ts";
+import { useRecent } from "./recent.ts";
 import { Results } from "./results.tsx";
 import { StatsTable } from "./stats-table.tsx";
-import { viewOf, zoomQuery } from "./view.ts";
+import { usualSpan, viewOf, zoomQuery } from "./view.ts";
+import type { View } from "./view.ts";
 
 const ABOVE = { to: "calls", name: "Calls" };
 
@@ -70,9 +72,28 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
   );
 }
 
-function Charts({ id, places }: { readonly id: string; readonly places: readonly Place[] }) {
-  const [query, change] = useAddress();
-  const view = viewOf(query, now());
+interface ChartsProps {
+  readonly id: string;
+  readonly places: readonly Place[];
+}
+
+const ReadingYet = () => (
+  <div class="charts-place">
+    <Loading what="statistics" />
+  </div>
+);
+
+function Charts({ id, places }: ChartsProps) {
+  const [query] = useAddress();
+  const { first, isPending } = useFirstHour(id);
+  const isAsked = query["range"] !== undefined || query["from"] !== undefined;
+  if (isPending && !isAsked) return <ReadingYet />;
+  return <ChartsOf {...{ id, places }} view={viewOf(query, now(), usualSpan(first, now()))} />;
+}
+
+function ChartsOf({ id, places, view }: ChartsProps & { readonly view: View }) {
+  const [, change] = useAddress();
+  const { change: changed } = useRecent(id);
   const histogram = useHistogram(id, view);
   const locations = histogram.data?.locations.map(({ location_id }) => location_id);
   const series = useSeries(id, view, locations);
@@ -82,15 +103,17 @@ function Charts({ id, places }: { readonly id: string; readonly places: readonly
     <>
       <Controls view={view} places={places} onChange={change} />
       <Fault error={histogram.error ?? series.error} retry={histogram.refetch} />
-      {!series.data && !series.error && !histogram.error && (
-        <div class="charts-place">
-          <Loading what="statistics" />
-        </div>
-      )}
+      {!series.data && !series.error && !histogram.error && <ReadingYet />}
       {hasNone && <NoCalls />}
       {!hasNone && series.data && (
         <>
-          <LatencyChart view={view} series={series.data} places={places} onZoom={zoom} />
+          <LatencyChart
+            view={view}
+            series={series.data}
+            places={places}
+            change={changed}
+            onZoom={zoom}
+          />
           <PhasesChart view={view} series={series.data} onZoom={zoom} />
         </>
       )}

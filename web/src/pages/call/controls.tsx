@@ -2,8 +2,6 @@
 import type { Place } from "../../locations.tsx";
 import { SelectField } from "../../parts/field.tsx";
 import { Switch } from "../../parts/switch.tsx";
-import { formatTime } from "../../parts/time.tsx";
-import type { Range } from "../../parts/chart-spec.ts";
 import { MEASURES, SPANS } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -33,7 +31,6 @@ export const Controls = ({ view, places, onChange }: ControlsProps) => (
       choices={SPAN_CHOICES}
       onChange={(range) => onChange({ range, from: undefined, to: undefined })}
     />
-    {!view.span && <span class="muted small zoomed">{rangeText(view.range)}</span>}
     <SelectField
       label="Latency"
       value={view.measure}
@@ -57,6 +54,3 @@ export const Controls = ({ view, places, onChange }: ControlsProps) => (
     />
   </section>
 );
-
-const rangeText = ([from, to]: Range): string =>
-  `${formatTime(from).slice(0, 16)} to ${formatTime(to)}`;

@@ -8,11 +8,19 @@ import { Chart } from "../../parts/chart.tsx";
 import { Empty } from "../../parts/notice.tsx";
 import { formatMs, percentileText } from "../../parts/number.ts";
 import { PHASE_NAMES, PHASE_ORDER } from "../../parts/phases.ts";
+import { formatTime } from "../../parts/time.tsx";
+import { factorText } from "./answer.ts";
+import type { Change } from "./answer.ts";
 import type { Series } from "./reads.ts";
 import { alignTo, MOST_LINES } from "./sample.ts";
 import type { Sample } from "./sample.ts";
 import { MEASURES } from "./view.ts";
 import type { View } from "./view.ts";
+
+interface LatencyChartProps extends ChartsProps {
+  /** Undefined: none is clear. */
+  readonly change: Change | undefined;
+}
 
 interface ChartsProps {
   readonly view: View;
@@ -30,7 +38,8 @@ const EVERY: Readonly<Record<View["grain"], string>> = {
   YEAR: "Each point is a year (UTC)",
 };
 
-export function LatencyChart({ view, series: { all, each }, places, onZoom }: ChartsProps) {
+export function LatencyChart({ view, series, places, change, onZoom }: LatencyChartProps) {
+  const { all, each } = series;
   const times = all.map(({ time }) => time);
   const isRaw = view.grain === "RAW";
   const lineOf = (label: string, samples: readonly Sample[], at: number): ChartSeries => ({
@@ -52,7 +61,10 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
     : measureText(view.measure);
   return (
     <section class="card">
-      <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
+      <header>
+        <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
+        {!view.span && <span class="muted small">{rangeText(view.range)}</span>}
+      </header>
       {!isTimed && times.length > 0 && <NonePassed view={view} />}
       {times.length === 0 ? (
         <NoCalls />
@@ -63,6 +75,7 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
           x={times}
           series={lines}
           marks={marksOf(all)}
+          lines={linesOf(change, view.range)}
           format={formatMs}
           range={view.range}
           onZoom={onZoom}
@@ -76,11 +89,20 @@ export function LatencyChart({ view, series: { all, each }, places, onZoom }: Ch
   );
 }
 
-/** What a measure says, and how sure it is. */
+/** What a measure says, and how exact it is. */
 const measureText = (measure: View["measure"]): string =>
   measure === "avg" || measure === "max"
     ? ""
-    : `${percentileText(measure)} Exact below 256 ms, within 1 % above.`;
+    : `${percentileText(measure)} In whole milliseconds; from 256 ms on, to within 1 %.`;
+
+const rangeText = ([from, to]: Range): string =>
+  `${formatTime(from).slice(0, 16)} to ${formatTime(to)}`;
+
+/** Where the change began that the answer at the head of the page tells of. */
+const linesOf = (change: Change | undefined, [from, to]: Range) =>
+  change && change.since > from && change.since < to
+    ? [{ x: change.since, label: `${PHASE_NAMES[change.phase].name}: ${factorText(change)}` }]
+    : [];
 
 const marksOf = (samples: readonly Sample[]): ChartMarks[] => [
   { label: "Not passed", tone: "fail", counts: samples.map(({ failed }) => failed) },

@@ -46,11 +46,18 @@ type Query = Readonly<Record<string, string | undefined>>;
 const isNameIn = <T extends object>(names: T, name: string | undefined): name is keyof T & string =>
   name !== undefined && Object.hasOwn(names, name);
 
-/** `now` in epoch milliseconds. What is wrong in the query is passed over. */
-export function viewOf(query: Query, now: number): View {
+/** A range that a call's measurements fill: `first` is the start of their first hour. */
+export const usualSpan = (first: number | undefined, now: number): SpanName =>
+  first !== undefined && now - first < 2 * HOUR ? "hour" : "day";
+
+/**
+ * `now` in epoch milliseconds; `usual` where the query has no range. What is wrong in the query is
+ * passed over.
+ */
+export function viewOf(query: Query, now: number, usual: SpanName = "day"): View {
   const zoomed = zoomedRange(query);
-  const span = zoomed ? undefined : isNameIn(SPANS, query["range"]) ? query["range"] : "day";
-  const range = zoomed ?? rangeOf(span ?? "day", now);
+  const span = zoomed ? undefined : isNameIn(SPANS, query["range"]) ? query["range"] : usual;
+  const range = zoomed ?? rangeOf(span ?? usual, now);
   return {
     span,
     range,
