@@ -80,9 +80,7 @@ interface DeploymentTableProps {
 }
 
 function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) {
-  const places = useLocations();
   const isShared = deployments.some(({ meta }) => !isMine(meta));
-  const time = useNow(SECOND_MS);
   return (
     <div class="scroll-x">
       <table class="middle blocks">
@@ -109,36 +107,57 @@ function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) 
         </thead>
         <tbody>
           {deployments.map((one) => (
-            <tr key={one.id}>
-              <th scope="row">
-                <span class="row">
-                  {nameOfLocation(places, one.deployment.location_id)}
-                  <NoAgentMark at={one.deployment.location_id} />
-                </span>
-              </th>
-              <td>{inWords(one.deployment.frequency)}</td>
-              <td class="number" data-label="Delay">
-                {one.deployment.run_delay} s
-              </td>
-              {target.kind === "workflow" && (
-                <td class="number" data-label="Between calls">
-                  {one.deployment.between_calls_delay} s
-                </td>
-              )}
-              <td class="whole" data-label="Next run">
-                <NextRun at={nextRunOf(one, time)} time={time} />
-              </td>
-              {isShared && <td data-label="Owner">{one.meta.owner}</td>}
-              {onEdit && (
-                <td class="whole">
-                  <Actions target={target} deployment={one} onEdit={onEdit} />
-                </td>
-              )}
-            </tr>
+            <DeploymentRow
+              key={one.id}
+              target={target}
+              deployment={one}
+              isShared={isShared}
+              onEdit={onEdit}
+            />
           ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+interface DeploymentRowProps extends Pick<DeploymentTableProps, "target" | "onEdit"> {
+  readonly deployment: Deployment;
+  /** Whether to say whose it is. */
+  readonly isShared: boolean;
+}
+
+function DeploymentRow({ target, deployment: one, isShared, onEdit }: DeploymentRowProps) {
+  const { location_id, frequency, run_delay, between_calls_delay } = one.deployment;
+  const places = useLocations();
+  const time = useNow(SECOND_MS);
+  return (
+    <tr>
+      <th scope="row">
+        <span class="row">
+          {nameOfLocation(places, location_id)}
+          <NoAgentMark at={location_id} />
+        </span>
+      </th>
+      <td>{inWords(frequency)}</td>
+      <td class="number" data-label="Delay">
+        {run_delay} s
+      </td>
+      {target.kind === "workflow" && (
+        <td class="number" data-label="Between calls">
+          {between_calls_delay} s
+        </td>
+      )}
+      <td class="whole" data-label="Next run">
+        <NextRun at={nextRunOf(one, time)} time={time} />
+      </td>
+      {isShared && <td data-label="Owner">{one.meta.owner}</td>}
+      {onEdit && (
+        <td class="whole">
+          <Actions target={target} deployment={one} onEdit={onEdit} />
+        </td>
+      )}
+    </tr>
   );
 }
 
