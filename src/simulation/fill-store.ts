@@ -3,11 +3,12 @@
 import { callResource } from "../model/call.ts";
 import { periodStart } from "../model/periods.ts";
 import type { RunReport } from "../model/result.ts";
+import { SIMULATED_TAG } from "../model/simulated.ts";
 import { MINUTE_MS } from "../model/slots.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { NewDocument, Recorded } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { seriesOf, SIMULATED_TAG } from "./plan.ts";
+import { seriesOf } from "./plan.ts";
 import type { Plan, Series, SimulatedCall } from "./plan.ts";
 import { simulatedRun, triggersOf } from "./simulated-run.ts";
 

@@ -8,8 +8,6 @@ import { keyOf } from "./random.ts";
 import { simulatedService } from "./services.ts";
 import type { Service } from "./services.ts";
 
-export const SIMULATED_TAG = "sonde-simulated";
-
 /** The weeks from one troubled week of a call to the next. */
 export const TROUBLED_EVERY = 8;
 

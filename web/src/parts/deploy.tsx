@@ -48,7 +48,7 @@ export function Deployments({
       {data?.results.length === 0 && (
         <p class="muted">
           {isSimulated
-            ? "It runs on no schedule: its results were generated, also those “ordered by schedule”."
+            ? "It runs on no schedule: its results were generated, also those that say “Ordered by schedule”."
             : "It runs on no schedule yet."}
           {mayDeploy &&
             !isSimulated &&

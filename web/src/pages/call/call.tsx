@@ -1,6 +1,7 @@
 // A call: how it is now, why it is slow, and everything that was measured of it.
 import { useState } from "preact/hooks";
 import type { Call as CallDocument } from "../../../../src/model/call.ts";
+import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { useAddress } from "../../address.ts";
 import { useLocations } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
@@ -62,7 +63,11 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
       />
       <Charts id={id} places={places} />
       {isRunnable && <RunNow {...target} start={runs} />}
-      <Deployments {...target} isRunnable={isRunnable} />
+      <Deployments
+        {...target}
+        isRunnable={isRunnable}
+        isSimulated={call.meta.tags.includes(SIMULATED_TAG)}
+      />
       <StatsTable id={id} location={query["location"]} />
       <Results id={id} places={places} />
       {isDeploying && (
