@@ -73,6 +73,8 @@ async function makesWithKeyboard({ target, pages }: Try): Promise<void> {
   expect(received?.headers["x-markup"]).toBe(MARKUP);
   await expectAccessible(page);
   await keepPicture(page, "try-run");
+  await page.getByRole("link", { name: "Charts and results of this call" }).click();
+  await page.getByRole("heading", { name: `POST ${target.authority}/orders`, level: 1 }).waitFor();
   expect(await page.evaluate(`globalThis.${MARKER}`)).toBeUndefined();
   expect(faults).toEqual([]);
   expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
@@ -196,6 +198,14 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   expect(faults).toEqual([]);
 }
 
+/** A simulated call has results, and no schedule. */
+async function saysWhatIsGenerated({ target, pages: { client, ...pages } }: Try): Promise<void> {
+  const id = await client.createCall(target.url);
+  await client.send("PUT", `/calls/${id}/`, { meta: { tags: ["sonde-simulated"] } });
+  const { page } = await pages.open(`/calls/${id}`);
+  await page.getByText("It runs on no schedule: its results were generated").waitFor();
+}
+
 /** Who only reads is offered none of it. */
 async function offersViewerNothing({ target, pages: { client, ...pages } }: Try): Promise<void> {
   const id = await client.createCall(target.url);
@@ -251,5 +261,6 @@ it("a call is made, run, changed, deployed and deleted", { timeout: 240_000 }, a
   await changesAndDeploys(sonde);
   await keepsPassword(sonde);
   await saysWhereNoAgentIs(sonde);
+  await saysWhatIsGenerated(sonde);
   await offersViewerNothing(sonde);
 });

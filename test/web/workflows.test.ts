@@ -122,7 +122,7 @@ describe("workflows", { timeout: 180_000 }, () => {
       await page.getByLabel(`Name of value ${at + 1}`).fill(name ?? "");
       await page.getByLabel(`Value of value ${at + 1}`).fill(value ?? "");
     }
-    await page.getByRole("button", { name: "Run now" }).click();
+    await page.getByRole("button", { name: "Run now" }).first().click();
     await page.getByRole("link", { name: "Open this run" }).click();
     await page.getByRole("heading", { name: /^Run of 20/ }).waitFor();
     const bars = page.getByRole("figure", { name: "Calls of the run" }).getByRole("listitem");

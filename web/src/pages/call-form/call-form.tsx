@@ -2,6 +2,7 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
+import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { pathOf } from "../../address.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
@@ -83,8 +84,8 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
       <div class="form-and-runs">
         <CallEditor key={id} stored={read} onSaved={saved} />
         <div class="stack">
-          <RunNow {...target} start={runs} />
-          <Deployments {...target} />
+          <RunNow {...target} start={runs} page={`calls/${id}`} />
+          <Deployments {...target} isSimulated={call.meta.tags.includes(SIMULATED_TAG)} />
         </div>
       </div>
     </>

@@ -1,9 +1,11 @@
 // A workflow: its calls in order, its settings, and its runs. Its owner changes it here.
 import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
 import type { Workflow as StoredWorkflow } from "../../../../src/model/workflow.ts";
 import { pathOf } from "../../address.ts";
 import type { Versioned } from "../../api.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
+import { DeployDialog } from "../../parts/deploy-dialog.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
@@ -59,9 +61,22 @@ function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
   const { id, meta } = stored.object;
   const target = { kind: "workflow", id, name: meta.name } as const;
   const mayChange = has("EDITOR") && isMine(meta);
+  const isRunnable = mayRun(stored.object);
+  const [runs, setRuns] = useState<number>();
+  const [isDeploying, setDeploying] = useState(false);
   return (
     <>
       <PageHead title={meta.name} above={ABOVE} note={meta.description}>
+        {isRunnable && (
+          <>
+            <button class="button primary" type="button" onClick={() => setRuns((runs ?? 0) + 1)}>
+              Run now
+            </button>
+            <button class="button" type="button" onClick={() => setDeploying(true)}>
+              Deploy
+            </button>
+          </>
+        )}
         {mayChange && (
           <DeleteButton
             what={`the workflow “${meta.name}”`}
@@ -75,9 +90,12 @@ function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
         )}
       </PageHead>
       {mayChange ? <Editor stored={stored} /> : <Reading workflow={stored.object} />}
-      {mayRun(stored.object) && <RunNow {...target} />}
-      {(mayRun(stored.object) || isMine(meta)) && <Deployments {...target} />}
+      {isRunnable && <RunNow {...target} start={runs} />}
+      {(isRunnable || isMine(meta)) && <Deployments {...target} />}
       <Runs workflowId={id} />
+      {isDeploying && (
+        <DeployDialog target={target} deployment={undefined} onClose={() => setDeploying(false)} />
+      )}
     </>
   );
 }
