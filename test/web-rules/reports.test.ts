@@ -20,18 +20,18 @@ it("takes more for better where calls passed, and marks nothing where all are eq
   expect(marksOf([entry(7), entry(null)], "p95")).toEqual([undefined, undefined]);
 });
 
-it("reads what is shown from the address, and leaves out what it does not know", () => {
+it("reads what is shown from the address; otherwise the last whole period", () => {
   const now = Date.UTC(2026, 10, 22, 23);
   expect(viewedPeriod({}, now)).toEqual({
     kind: "WEEK",
-    start: Date.UTC(2026, 10, 16),
+    start: Date.UTC(2026, 10, 9),
     type: "COMPLETE",
     by: "p95",
   });
   const asked = { kind: "month", time: "2026-02-30", type: "all", by: "avg_latency" };
   expect(viewedPeriod(asked, now)).toEqual({
     kind: "MONTH",
-    start: Date.UTC(2026, 10, 1),
+    start: Date.UTC(2026, 9, 1),
     type: "ALL",
     by: "avg_latency",
   });

@@ -129,6 +129,12 @@ it(
     await expect
       .poll(() => bars.locator(".value").allInnerTexts())
       .toEqual(worst.results.map(([, score]) => String(score)));
+    // On paper, what is folded is open.
+    const failure = page.locator("details a").first();
+    expect(await failure.isVisible()).toBe(false);
+    await page.emulateMedia({ media: "print" });
+    await failure.waitFor();
+    await page.emulateMedia({ media: "screen" });
     await page.locator("summary", { hasText: "CONNECTION_ERROR" }).click();
     const href = await page.locator("details a").first().getAttribute("href");
     await pages.client.send("GET", `/${href}/`);
@@ -186,7 +192,7 @@ it(
     // Without a name it is refused, in the words of the interface.
     await page.getByRole("link", { name: "New report" }).click();
     await button("Create the report").click();
-    await page.getByRole("alert").getByText("meta.name: ").waitFor();
+    await page.getByRole("alert").getByText("'meta.name' is a required property").waitFor();
     await keepPicture(page, "report-fault");
     await page.getByLabel("Name", { exact: true }).fill(MARKUP);
     const groupName = page.getByLabel("Name of the group");
@@ -213,8 +219,7 @@ it(
       ],
     });
 
-    // The week before: the numbers of the interface, side by side.
-    await page.getByRole("button", { name: "The week before" }).click();
+    // The last whole week: the numbers of the interface, side by side.
     await expect.poll(() => texts(page, ".mark")).toHaveLength(2);
     const before = (await texts(page, ".steps strong"))[0]?.split(" ")[2] ?? "";
     const { groups } = await client.send<{

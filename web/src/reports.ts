@@ -79,7 +79,7 @@ export interface ReportPeriod {
 const pick = <T extends string>(all: readonly T[], given: string | undefined, usual: T): T =>
   all.find((one) => one.toLowerCase() === given) ?? usual;
 
-/** By the query of its address; what is not given, or is not known, is as usual. */
+/** By the query of its address; without a time, the last whole period before `now`. */
 export function viewedPeriod(
   query: Readonly<Record<string, string | undefined>>,
   now: number,
@@ -87,7 +87,7 @@ export function viewedPeriod(
   const kind = pick(REPORT_KINDS, query["kind"], "WEEK");
   return {
     kind,
-    start: periodStart(kind, parseInstant(query["time"] ?? "") ?? now),
+    start: periodStart(kind, parseInstant(query["time"] ?? "") ?? periodStart(kind, now) - 1),
     type: pick(REPORT_TYPES, query["type"], "COMPLETE"),
     by: pick(MEASURE_NAMES, query["by"], "p95"),
   };

@@ -1,5 +1,4 @@
 // Where a report's points went: how calls failed, the slowest that passed, and the worst hours.
-import { useState } from "preact/hooks";
 import type { ResultCode } from "../../../../src/model/result.ts";
 import { ApiError, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
@@ -31,19 +30,16 @@ interface FailuresOfProps extends ReportProps {
   readonly count: number;
 }
 
-/** Opened, the latest of them. */
-function FailuresOf({ report, result, count }: FailuresOfProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>
-        <strong>{formatCount(count)}</strong> {result}{" "}
-        <span class="muted small">{OUTCOMES[result].meaning}</span>
-      </summary>
-      {isOpen && <Latest report={report} result={result} />}
-    </details>
-  );
-}
+/** Opened, or printed, the latest of them. */
+const FailuresOf = ({ report, result, count }: FailuresOfProps) => (
+  <details>
+    <summary>
+      <strong>{formatCount(count)}</strong> {result}{" "}
+      <span class="muted small">{OUTCOMES[result].meaning}</span>
+    </summary>
+    <Latest report={report} result={result} />
+  </details>
+);
 
 interface ListedFailure {
   readonly id: string;

@@ -65,7 +65,7 @@ function Steps({ period: { kind, start }, change }: ReportControlsProps) {
         →
       </button>
       {after !== undefined && (
-        <button class="button quiet" type="button" onClick={() => change({ time: undefined })}>
+        <button class="button quiet" type="button" onClick={() => change({ time: dayOf(now()) })}>
           This {word}
         </button>
       )}
