@@ -48,9 +48,11 @@ export const deletedIn = (entries: readonly AuditEntry[]): ReadonlySet<string> =
 /** The levels of the active keys of the owner, by id; undefined while they are read. */
 export type KeyLevels = ReadonlyMap<string, AccessLevel> | undefined;
 
-/** What the key of an entry is; undefined for another actor, such as `command line`. */
+const NO_KEYS = ["command line", "first start", "demo"];
+
+/** What the key of an entry is; undefined for an actor without one. */
 export function keyWords(actor: string, levels: KeyLevels, own: string | undefined) {
-  if (!/^[0-9a-z]{26}$/.test(actor)) return undefined;
+  if (NO_KEYS.includes(actor)) return undefined;
   if (actor === own) return "Your key";
   if (levels === undefined) return "Key";
   const level = levels.get(actor);

@@ -121,7 +121,7 @@ interface EntryRowProps {
 
 const EntryRow = ({ entry, levels, place }: EntryRowProps) => (
   <tr>
-    <td>
+    <td class="whole">
       <Time at={entry.time} />
     </td>
     <td>{entry.action}</td>
