@@ -1,5 +1,5 @@
 // The outcome of a run that was ordered by hand: queued, then its result.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Result } from "../../../src/model/result.ts";
 import { useCalls } from "../call-names.ts";
 import { nameOfLocation, useLacks, useLocations } from "../locations.tsx";
@@ -31,9 +31,11 @@ export function RunOutcome({ kind, run }: RunOutcomeProps) {
   const { data, error } = useOutcome<Outcome>(kind, run.result_id);
   const ended = isEnded(data);
   useEffect(() => void invalidate(...LISTS[kind]), [ended, kind]);
+  const shown = useRef<HTMLDivElement>(null);
+  useEffect(() => shown.current?.scrollIntoView({ block: "nearest" }), [ended]);
   const elapsed = useElapsed(run.started, !ended && !error);
   return (
-    <div class="stack" aria-busy={!ended}>
+    <div class="stack" ref={shown} aria-busy={!ended}>
       <Fault error={error} />
       <div role="status">{ended ? <Ending outcome={data} /> : <InFlight outcome={data} />}</div>
       {!ended && !error && <Waiting run={run} elapsed={elapsed} />}
