@@ -115,7 +115,7 @@ function aboutOutliers({ outliers, passed, details }: Explained): Says {
   const calls = passed === 1 ? "1 call" : `${number(passed)} calls`;
   return {
     now: `${amount(outliers)} of ${calls} that passed took unusually long`,
-    detail: slowest ? `, ${outliers === 1 ? "" : "up to "}${number(slowest.latency)} ms` : "",
+    detail: slowest ? `, ${outliers === 1 ? "" : "up to "}${duration(slowest.latency)}` : "",
     before: (then) => `${amount(then.outliers)} did`,
   };
 }
@@ -133,6 +133,10 @@ const variationOf = ({ details }: Explained): string =>
   number(Number((100 * details.parts.variation).toPrecision(2)));
 
 const amount = (count: number): string => (count === 0 ? "none" : number(count));
+
+/** Of milliseconds; from a second on in seconds with three digits or more. */
+const duration = (ms: number): string =>
+  ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 
 const number = (value: number): string => NUMBERS.format(value);
 

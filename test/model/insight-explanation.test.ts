@@ -45,7 +45,7 @@ it.each<[what: string, now: Given, before: Given | undefined, expected: readonly
     { passed: 10_077, outliers: 12, variation: 0.18 },
     [
       "Availability cost 11 points: 12 of 10,080 calls failed, 9 of them HTTP_SERVER_ERROR; the week before, 3 failed.",
-      "Outliers cost 6 points: 30 of 10,068 calls that passed took unusually long, up to 4,210 ms; the week before, 12 did.",
+      "Outliers cost 6 points: 30 of 10,068 calls that passed took unusually long, up to 4.21 s; the week before, 12 did.",
       "Consistency cost 11 points: usual times varied by 21 % of their mean; the week before, by 18 %.",
     ],
   ],

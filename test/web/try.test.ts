@@ -233,7 +233,7 @@ async function keepsPassword({ target, pages }: Try): Promise<void> {
   await page.getByLabel("URL", { exact: true }).focus();
   await paste(page, `curl -u 'ann:first-password' '${target.url}/private'`);
   await page.getByText("The command signs in as ann.").waitFor();
-  await page.getByText("Tags that change how the call is made").click();
+  await page.getByText("Tags with an effect on the call").click();
   await expectAccessible(page);
   await keepPicture(page, "try-narrow");
   await button(page, "Save and run").click();

@@ -125,7 +125,7 @@ function Places({ path }: { readonly path: string }) {
 }
 
 const THEME_NAMES: Readonly<Record<Theme, string>> = {
-  system: "As the system has it",
+  system: "System",
   light: "Light",
   dark: "Dark",
 };
@@ -159,7 +159,7 @@ function SideFooter() {
       <a href="docs">Documentation</a>
       <span>
         {owner}
-        {org ? ` of ${org}` : ""} <span class="muted">({access_level?.toLowerCase()})</span>
+        {org ? ` of ${org}` : ""} <span class="muted">({access_level} key)</span>
       </span>
       <button class="button" type="button" onClick={() => leaving(() => void signOut())}>
         Sign out

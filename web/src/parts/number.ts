@@ -9,11 +9,11 @@ export function formatMs(ms: number | null | undefined): string {
   return `${ms.toFixed(ms >= 10 ? 1 : 2)} ms`;
 }
 
-/** Never rounded up to 100: a failure shows. */
+/** With two decimals, so that a column can be compared. Never rounded up to 100: a failure shows. */
 export function formatPercent(percent: number | null | undefined): string {
   if (percent == null) return "–";
   if (percent === 100 || percent === 0) return `${percent} %`;
-  return `${(Math.floor(percent * 100) / 100).toFixed(percent >= 99 ? 2 : 1)} %`;
+  return `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
 }
 
 /** `p95: 95 of 100 calls took this long or less.`, `p50: half of the calls took …`. */

@@ -46,7 +46,7 @@ const BEHAVIOUR = [
 
 const BehaviourTags = ({ onAdd }: { readonly onAdd: (tag: string) => void }) => (
   <details>
-    <summary>Tags that change how the call is made</summary>
+    <summary>Tags with an effect on the call</summary>
     <dl class="behaviour">
       {BEHAVIOUR.map(([tag, effect]) => (
         <div key={tag}>

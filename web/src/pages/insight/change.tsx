@@ -10,11 +10,14 @@ interface Measure {
   /** Null where either period has no score. */
   readonly by: number | null;
   readonly show: (value: number) => string;
+  /** Of a change, where that has another unit. */
+  readonly showChange?: (value: number) => string;
   /** Which way is better; undefined: neither. */
   readonly better?: "more" | "less";
 }
 
 const percent = (value: number): string => `${value.toFixed(2)} %`;
+const percentagePoints = (value: number): string => `${value.toFixed(2)} percentage points`;
 const whole = (value: number): string => String(Math.round(value));
 
 const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["change"]>) =>
@@ -26,6 +29,7 @@ const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["ch
       now: report.pass_percent,
       by: change.pass_percent,
       show: percent,
+      showChange: percentagePoints,
       better: "more",
     },
     {
@@ -33,6 +37,7 @@ const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["ch
       now: report.outlier_percent,
       by: change.outlier_percent,
       show: percent,
+      showChange: percentagePoints,
       better: "less",
     },
     {
@@ -94,10 +99,11 @@ export function Change({ kind, report }: ChangeProps) {
   );
 }
 
-function Row({ measure: { name, now, by, show, better } }: { readonly measure: Measure }) {
+function Row({ measure }: { readonly measure: Measure }) {
+  const { name, now, by, show, showChange = show, better } = measure;
   const isMore = (by ?? 0) > 0;
-  const shown = by === null ? "–" : show(Math.abs(by));
-  const moved = by !== null && shown !== show(0);
+  const shown = by === null ? "–" : showChange(Math.abs(by));
+  const moved = by !== null && shown !== showChange(0);
   const tone = moved && better ? (isMore === (better === "more") ? "better" : "worse") : "";
   return (
     <tr>

@@ -82,7 +82,13 @@ function Part({ kind, name, report, before }: PartProps) {
         </h3>
         {points !== null && <strong>{points === 0 ? 0 : `−${points}`}</strong>}
         {points != null && then != null && (
-          <Moved by={points - then} isBetter={points < then} unit="point" period={kind} />
+          <Moved
+            by={points - then}
+            isBetter={points < then}
+            unit="point"
+            verb="cost"
+            period={kind}
+          />
         )}
       </header>
       <p>{sentence}</p>

@@ -8,17 +8,19 @@ interface MovedProps {
   /** Undefined: neither better nor worse. */
   readonly isBetter: boolean | undefined;
   readonly unit: string;
+  /** What it does with so many: `cost`. */
+  readonly verb?: string;
   readonly period: InsightKind;
 }
 
-export function Moved({ by, isBetter, unit, period }: MovedProps) {
+export function Moved({ by, isBetter, unit, verb, period }: MovedProps) {
   if (by === 0) return <span class="moved">as in the {wordOf(period)} before</span>;
   const tone = isBetter === undefined ? "" : isBetter ? "better" : "worse";
   return (
     <span class={`moved ${tone}`}>
-      <span aria-hidden="true">{by > 0 ? "▲" : "▼"}</span> {Math.abs(by)}{" "}
-      {Math.abs(by) === 1 ? unit : `${unit}s`} {by > 0 ? "more" : "fewer"} than the {wordOf(period)}{" "}
-      before
+      <span aria-hidden="true">{by > 0 ? "▲" : "▼"}</span> {verb && `${verb} `}
+      {Math.abs(by)} {Math.abs(by) === 1 ? unit : `${unit}s`} {by > 0 ? "more" : "fewer"} than the{" "}
+      {wordOf(period)} before
       {tone && <span class="visually-hidden">, {tone}</span>}
     </span>
   );

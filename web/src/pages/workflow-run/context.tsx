@@ -2,22 +2,38 @@
 import type { Context } from "../../../../src/model/context.ts";
 import type { WorkflowOutcome } from "../../runs.ts";
 
-export function ContextCard({ run: { meta, context } }: { readonly run: WorkflowOutcome }) {
+interface ContextCardProps {
+  readonly run: WorkflowOutcome;
+  /** Whether the reader would be shown a context. */
+  readonly mayRead: boolean;
+}
+
+export function ContextCard({ run: { meta, context }, mayRead }: ContextCardProps) {
   const values = Object.entries(context ?? {});
   return (
     <section class="card" aria-labelledby="context">
       <h2 id="context">Context</h2>
-      {values.length > 0 ? <ContextTable context={values} /> : <NoContext trigger={meta.trigger} />}
+      {values.length > 0 ? (
+        <ContextTable context={values} />
+      ) : (
+        <NoContext trigger={meta.trigger} mayRead={mayRead} />
+      )}
     </section>
   );
 }
 
-const NoContext = ({ trigger }: { readonly trigger: WorkflowOutcome["meta"]["trigger"] }) => (
+interface NoContextProps extends Pick<ContextCardProps, "mayRead"> {
+  readonly trigger: WorkflowOutcome["meta"]["trigger"];
+}
+
+const NoContext = ({ trigger, mayRead }: NoContextProps) => (
   <>
     <p class="muted">
       {trigger === "SCHEDULE"
         ? "A run by a schedule is given no context."
-        : "The result has no context. Either the run was given none, or it is no longer kept, or you may not run the workflow."}
+        : mayRead
+          ? "The run was given no context, or its context is no longer kept."
+          : "Only those who may run the workflow see the context of its runs."}
     </p>
     <p class="muted small">
       To give a run values of its own, add them under “Context values” when you run the workflow, or

@@ -19,7 +19,7 @@ export function RunFacts({ run: { meta, counts } }: { readonly run: WorkflowResu
         <Fact name="Location">{nameOfLocation(places, meta.location_id)}</Fact>
         <Fact name="Started by">
           {meta.deployment_id === null ? (
-            "“Run now”, or a program"
+            "hand, on a page or through the API"
           ) : (
             <Schedule deploymentId={meta.deployment_id} />
           )}

@@ -8,6 +8,7 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { formatTime, Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
+import { mayRun } from "../../session.ts";
 import "../../styles/workflow.css";
 import { CallText } from "../workflow/call-text.tsx";
 import { useCalls } from "../../call-names.ts";
@@ -77,7 +78,7 @@ function Run({ run }: { readonly run: WorkflowOutcome }) {
       ) : (
         <>
           <StepsCard run={run} calls={calls} />
-          <ContextCard run={run} />
+          <ContextCard run={run} mayRead={workflow !== undefined && mayRun(workflow)} />
           <Passed run={run} calls={calls} workflow={workflow} />
         </>
       )}
