@@ -41,7 +41,7 @@ it(
     await heading("Locations");
     const agent = page.getByRole("row", { name: /agent-/ });
     await agent.getByText("Online").waitFor();
-    await expect.poll(() => page.locator("dl").textContent()).toMatch(/Lateness.*p50.*ms/);
+    await expect.poll(() => page.locator("dl").textContent()).toMatch(/Start after due.*p50.*ms/);
     await expectAccessible(page);
     await keepPicture(page, "locations");
 
@@ -91,8 +91,8 @@ it(
     await page.getByRole("link", { name: "Audit" }).click();
     await heading("Audit");
     const first = page.getByRole("row").nth(1);
-    await expect.poll(() => first.textContent()).toMatch(/revoke.*api key.*your key.*127\.0\.0\.1/);
-    await page.getByRole("link", { name: call }).first().waitFor();
+    await expect.poll(() => first.textContent()).toMatch(/revoke.*api key.*Your key.*127\.0\.0\.1/);
+    await page.getByRole("link", { name: `calls ${target.url}/` }).first().waitFor();
     await expectAccessible(page);
     await keepPicture(page, "audit");
     await page.getByLabel("To (UTC)").fill("2026-01-01T00:00");
