@@ -92,7 +92,10 @@ it(
     await heading("Audit");
     const first = page.getByRole("row").nth(1);
     await expect.poll(() => first.textContent()).toMatch(/revoke.*api key.*Your key.*127\.0\.0\.1/);
-    await page.getByRole("link", { name: `calls ${target.url}/` }).first().waitFor();
+    await page
+      .getByRole("link", { name: `calls ${target.url}/` })
+      .first()
+      .waitFor();
     await expectAccessible(page);
     await keepPicture(page, "audit");
     await page.getByLabel("To (UTC)").fill("2026-01-01T00:00");

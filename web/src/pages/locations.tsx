@@ -219,7 +219,7 @@ function AgentRow({ agent }: { readonly agent: Agent }) {
         {drain_ordered && <span class="muted"> ordered to drain</span>}
       </td>
       <td data-label="Version">{agent.version}</td>
-      <td data-label="Last seen">
+      <td class="whole" data-label="Last seen">
         <Time at={agent.last_seen} />
       </td>
       <td class="number" data-label="Under way">
