@@ -170,7 +170,7 @@ function sureText(
   latest: readonly ListedResult[] | undefined,
   change: Change | undefined,
 ): string {
-  const lately = `${formatCount(calls)} ${calls === 1 ? "call" : "calls"} in 24 hours`;
+  const lately = `${formatCount(calls)} ${calls === 1 ? "call" : "calls"} made in 24 hours`;
   const days =
     change && `${change.periods.before} days before the change, ${change.periods.since} since`;
   const measured = days ? `${lately}; ${days}` : lately;

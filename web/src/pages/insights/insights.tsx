@@ -58,7 +58,7 @@ export function Insights() {
     <>
       <PageHead
         title="Insights"
-        note="How well each call did: a score from 0 to 999 for each closed week and month."
+        note="How reliable and how steady each call was, not how fast: a score from 0 to 999 for each closed week and month."
       />
       <Controls view={view} change={change} />
       <Fault error={error} retry={refetch} />
