@@ -22,6 +22,8 @@ export interface RankQuery {
 interface Ranked {
   readonly last: Awaited<ReturnType<Store["insights"]["ofNumbers"]>>[number];
   readonly scores: readonly PeriodScore[];
+  /** Of the period before, in milliseconds; null where it has no report, or no call passed. */
+  readonly meanBefore: number | null;
 }
 
 interface PeriodScore {
@@ -33,7 +35,11 @@ interface PeriodScore {
 
 export async function rankCalls(store: Store, reader: Principal, query: RankQuery) {
   const starts = closedStarts(query, await store.now());
-  const ranked = await readRanked(store, await readScores(store, reader, query, starts));
+  const ranked = await readRanked(
+    store,
+    query.kind,
+    await readScores(store, reader, query, starts),
+  );
   const textsOf = createTexts(query.kind);
   return {
     meta: {
@@ -73,17 +79,35 @@ const READ_AT_ONCE = 500;
 
 async function readRanked(
   store: Store,
+  kind: InsightKind,
   byCall: ReadonlyMap<number, PeriodScore[]>,
 ): Promise<Ranked[]> {
   const byNumber = new Map([...byCall.values()].map((scores) => [scores.at(-1)?.number, scores]));
   const numbers = [...byNumber.keys()].filter((number) => number !== undefined);
   const ranked: Ranked[] = [];
   for (let n = 0; n < numbers.length; n += READ_AT_ONCE) {
-    const found = await store.insights.ofNumbers(numbers.slice(n, n + READ_AT_ONCE));
-    for (const last of found) ranked.push({ last, scores: byNumber.get(last.number) ?? [] });
+    const some = numbers.slice(n, n + READ_AT_ONCE);
+    const found = await store.insights.ofNumbers(some);
+    const before = some.flatMap((number) => reportBefore(kind, byNumber.get(number) ?? []) ?? []);
+    const earlier = await store.insights.ofNumbers(before);
+    const means = new Map(
+      earlier.map((report) => [report.call_id, report.passed > 0 ? report.mean_test_length : null]),
+    );
+    for (const last of found) {
+      const scores = byNumber.get(last.number) ?? [];
+      ranked.push({ last, scores, meanBefore: means.get(last.call_id) ?? null });
+    }
     await nextTurn();
   }
   return ranked;
+}
+
+/** The number of the report of the period right before the last. */
+function reportBefore(kind: InsightKind, scores: readonly PeriodScore[]): number | undefined {
+  const [before, last] = scores.slice(-2);
+  return before && last && periodStart(kind, last.start - 1) === before.start
+    ? before.number
+    : undefined;
 }
 
 /** The oldest first. The current period is not closed. */
@@ -130,13 +154,14 @@ function createTexts(kind: InsightKind): (start: number) => Texts {
   };
 }
 
-const toEntry = ({ last, scores }: Ranked, textsOf: (start: number) => Texts) => ({
+const toEntry = ({ last, scores, meanBefore }: Ranked, textsOf: (start: number) => Texts) => ({
   id: last.call_id,
   insights_id: textsOf(last.start).id(last.call_id),
   api_name: last.name,
   api_url: last.url,
   url: last.url,
   ...measuresOf(last),
+  mean_test_length_before: meanBefore,
   band: bandOf(last),
   results: scores.map(({ start, score }) => [textsOf(start).time, score] as const),
   filenames: scores.map(({ start }) => textsOf(start).id(last.call_id)),

@@ -156,6 +156,7 @@ it("ranks calls by their most recent report, those without a score last", async 
     pass_percent: 100,
     outlier_percent: 0,
     mean_test_length: 100,
+    mean_test_length_before: 100,
     sd_test_length: 0,
     band: "good",
     results: [

@@ -1,11 +1,12 @@
 // What the pages make of insights reports.
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   bandOfEntry,
   formatShare,
   historyOf,
   neighboursOf,
   placesOf,
+  speedOf,
 } from "../../web/src/insights.ts";
 import type { InsightEntry, RankedCall } from "../../web/src/insights.ts";
 import { nameOfPeriod, shortNameOfPeriod } from "../../web/src/periods.ts";
@@ -74,4 +75,17 @@ it("names periods by their days, the last one included", () => {
   expect(nameOfPeriod("DAY", at)).toBe("2026-12-28");
   expect(nameOfPeriod("MONTH", Date.UTC(2026, 11, 1))).toBe("December 2026");
   expect(nameOfPeriod("YEAR", Date.UTC(2026, 0, 1))).toBe("2026");
+});
+
+describe("the average time of a call", () => {
+  it.each([
+    [4620, 4020, "slower"],
+    [4020, 4620, "faster"],
+    [109, 100, undefined],
+    [14, 10, undefined],
+    [100, null, undefined],
+    [0, 100, undefined],
+  ])("of %d ms, after %s, is %s", (mean_test_length, mean_test_length_before, speed) => {
+    expect(speedOf({ mean_test_length, mean_test_length_before })).toBe(speed);
+  });
 });

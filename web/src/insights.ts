@@ -75,6 +75,8 @@ export interface RankedCall extends Measures {
   readonly insights_id: string;
   readonly api_name: string;
   readonly api_url: string;
+  /** Null where the period before has no report, or no call passed. */
+  readonly mean_test_length_before: number | null;
   readonly band: Band | null;
   /** Start and score of each report, the oldest first. */
   readonly results: readonly (readonly [start: string, score: number])[];
@@ -84,6 +86,21 @@ export interface RankedCall extends Measures {
 export interface Ranking {
   readonly meta: { readonly start: string };
   readonly results: readonly RankedCall[];
+}
+
+/** As much is told of: less may be chance. */
+export const LEAST_CHANGE = { percent: 10, ms: 5 } as const;
+
+/** How the average time moved from the period before; undefined: not much, or not known. */
+export function speedOf({
+  mean_test_length: ms,
+  mean_test_length_before: before,
+}: Pick<RankedCall, "mean_test_length" | "mean_test_length_before">):
+  "slower" | "faster" | undefined {
+  if (before === null || ms <= 0) return undefined;
+  const by = Math.abs(ms - before);
+  if (by < LEAST_CHANGE.ms || by < (before * LEAST_CHANGE.percent) / 100) return undefined;
+  return ms > before ? "slower" : "faster";
 }
 
 /** Of the list that it is in, or of the whole ranking: 1 the best, equal scores share a place. */

@@ -209,6 +209,10 @@ export const RankSchema = named(
         api_url: Url,
         url: Url,
         ...measures,
+        mean_test_length_before: nullable(Ms, {
+          description:
+            "milliseconds, in the period right before; null where it has no report, or no call passed",
+        }),
         band: Band,
         results: Type.Array(Type.Tuple([Timestamp, Score]), {
           description: "start and score of each report, the oldest first",

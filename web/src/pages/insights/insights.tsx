@@ -6,7 +6,7 @@ import { periodEnd } from "../../../../src/model/periods.ts";
 import { BANDS, FEWEST_CALLS, GOOD_FROM, FAIR_FROM } from "../../../../src/model/score.ts";
 import { useAddress } from "../../address.ts";
 import { withQuery } from "../../api.ts";
-import { placesOf } from "../../insights.ts";
+import { LEAST_CHANGE, placesOf } from "../../insights.ts";
 import type { RankedCall, Ranking } from "../../insights.ts";
 import { now } from "../../now.ts";
 import { Band } from "../../parts/band.tsx";
@@ -174,7 +174,9 @@ const Rule = () => (
       A score begins at 999 and loses points for calls that <strong>failed</strong>, most of all;
       for <strong>outliers</strong>, which passed but took unusually long; and for usual times that{" "}
       <strong>vary</strong>. How fast a call is has no part: 100 ms are good for one API and bad for
-      another. Open a call’s score to see what cost how much.
+      another. “Slower” and “faster” stand where the average time moved by{" "}
+      {LEAST_CHANGE.percent} % and {LEAST_CHANGE.ms} ms or more from the period before. Open a
+      call’s score to see what cost how much.
     </p>
     <ul class="row bands">
       <li class="row">

@@ -1,10 +1,11 @@
 // The calls of a ranking, as a table.
 import { useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
+import { speedOf } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
-import { nameOfPeriod } from "../../periods.ts";
+import { nameOfPeriod, wordOf } from "../../periods.ts";
 import { ScoreTrend } from "./score-trend.tsx";
 
 /** Rows that are drawn at a time. */
@@ -84,6 +85,17 @@ const Head = ({ kind }: Pick<RankedCallsProps, "kind">) => (
   </thead>
 );
 
+function Speed({ kind, call }: Pick<RowProps, "kind" | "call">) {
+  const speed = speedOf(call);
+  if (!speed) return null;
+  const before = `${formatMs(call.mean_test_length_before)} in the ${wordOf(kind)} before`;
+  return (
+    <div class={`moved small ${speed === "slower" ? "worse" : "better"}`} title={before}>
+      <span aria-hidden="true">{speed === "slower" ? "▲" : "▼"}</span> {speed}
+    </div>
+  );
+}
+
 interface RowProps {
   readonly kind: InsightKind;
   readonly latest: number;
@@ -108,7 +120,10 @@ function Row({ kind, latest, call, place }: RowProps) {
       </td>
       <td class="number passed">{formatPercent(call.pass_percent)}</td>
       <td class="number outliers">{formatPercent(call.outlier_percent)}</td>
-      <td class="number time">{formatMs(call.mean_test_length)}</td>
+      <td class="number time">
+        {formatMs(call.mean_test_length)}
+        <Speed kind={kind} call={call} />
+      </td>
       <td class="trend">
         <ScoreTrend kind={kind} latest={latest} call={call} />
       </td>
