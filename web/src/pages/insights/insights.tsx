@@ -174,9 +174,9 @@ const Rule = () => (
       A score begins at 999 and loses points for calls that <strong>failed</strong>, most of all;
       for <strong>outliers</strong>, which passed but took unusually long; and for usual times that{" "}
       <strong>vary</strong>. How fast a call is has no part: 100 ms are good for one API and bad for
-      another. “Slower” and “faster” stand where the average time moved by{" "}
-      {LEAST_CHANGE.percent} % and {LEAST_CHANGE.ms} ms or more from the period before. Open a
-      call’s score to see what cost how much.
+      another. “Slower” and “faster” stand where the average time moved by {LEAST_CHANGE.percent} %
+      and {LEAST_CHANGE.ms} ms or more from the period before. Open a call’s score to see what cost
+      how much.
     </p>
     <ul class="row bands">
       <li class="row">
