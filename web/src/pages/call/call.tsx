@@ -21,8 +21,8 @@ import { Controls } from "./controls.tsx";
 import { HistogramChart, ResultCodes } from "./distribution.tsx";
 import { CallHead } from "./head.tsx";
 import { LatencyChart, NoCalls, PhasesChart } from "./latency.tsx";
-import { useFirstHour, useGrowing, useHistogram, useLatest, useSeries } from "./reads.ts";
-import { useRecent } from "./recent.ts";
+import { useGrowing, useHistogram, useLatest, useSeries } from "./reads.ts";
+import { firstOf, useRecent } from "./recent.ts";
 import { Results } from "./results.tsx";
 import { StatsTable } from "./stats-table.tsx";
 import { usualSpan, viewOf, zoomQuery } from "./view.ts";
@@ -90,10 +90,13 @@ const ReadingYet = () => (
 
 function Charts({ id, places }: ChartsProps) {
   const [query] = useAddress();
-  const { first, isPending } = useFirstHour(id);
+  const recent = useRecent(id);
+  const isPending = recent.hours.isPending || recent.days.isPending;
   const isAsked = query["range"] !== undefined || query["from"] !== undefined;
   if (isPending && !isAsked) return <ReadingYet />;
-  return <ChartsOf {...{ id, places }} view={viewOf(query, now(), usualSpan(first, now()))} />;
+  return (
+    <ChartsOf {...{ id, places }} view={viewOf(query, now(), usualSpan(firstOf(recent), now()))} />
+  );
 }
 
 function ChartsOf({ id, places, view }: ChartsProps & { readonly view: View }) {

@@ -53,17 +53,6 @@ export const useStats = (id: string, path: string, name: string, enabled = true)
     enabled,
   });
 
-/** The start of the first hour in which it was called, in epoch milliseconds. */
-export function useFirstHour(id: string) {
-  const { data, isPending } = useStats(
-    id,
-    statsPath(id, "since", { kind: "HOUR", limit: 1 }),
-    "first",
-  );
-  const time = data?.stats[0]?.time;
-  return { isPending, first: time === undefined ? undefined : Date.parse(time) };
-}
-
 /** The days before now at each location, newest first; empty: not read yet. */
 export const useDaysAt = (id: string, locations: readonly string[], limit: number) =>
   useQuery<readonly { readonly location: string; readonly stats: readonly StatEntry[] }[]>(

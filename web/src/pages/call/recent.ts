@@ -30,6 +30,14 @@ export function useRecent(id: string) {
   return { end, hours, days, slowest, change };
 }
 
+/** Since when there are statistics, by the hour where that is today; epoch milliseconds. */
+export function firstOf({ hours, days }: Pick<ReturnType<typeof useRecent>, "hours" | "days">) {
+  const [hour, day] = [hours.data?.stats[0], days.data?.stats.at(-1)];
+  if (!hour || !day) return undefined;
+  const [firstHour, firstDay] = [Date.parse(hour.time), Date.parse(day.time)];
+  return firstHour < firstDay + DAY ? firstHour : firstDay;
+}
+
 /** With the hour in which it began, read where there is a change. */
 function useChange(
   id: string,
