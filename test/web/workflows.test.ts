@@ -183,7 +183,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByLabel("API key").fill(OWNER_KEY);
     await expectGood(page, "signed-out-while-editing");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("Saved").waitFor();
+    await page.getByText("Saved", { exact: true }).waitFor();
     expect(await page.getByLabel("Description").inputValue()).toBe("Mine");
     expect(await pages.client.send("GET", `/workflows/${id}/`)).toMatchObject({
       meta: { description: "Mine" },
