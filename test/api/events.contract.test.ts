@@ -154,12 +154,11 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
     })();
     await record(api, [id]);
     // On PostgreSQL, until transactions of other tests have ended.
-    await expect
-      .poll(async () => {
-        await api.store.recorded.prune(0);
-        return api.store.recorded.find(Number(lastId.split("-")[0]));
-      })
-      .toBeUndefined();
+    const kept = async () => {
+      await api.store.recorded.prune(0);
+      return api.store.recorded.find(Number(lastId.split("-")[0]));
+    };
+    await expect.poll(kept, { timeout: 100_000 }).toBeUndefined();
     for (const unknown of [lastId, "999999-1", "nonsense"]) {
       await using again = await api.hear(api.ann, unknown);
       expect(await again.until(1)).toMatchObject([{ event: "gap" }]);
@@ -167,7 +166,7 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
       await again.until(2);
       expect(idsIn(again).slice(1)).toEqual(next);
     }
-  });
+  }, 120_000);
 
   it("come all, and in order, to a listener who falls behind what is kept in memory", async () => {
     await using api = await startListening({ storeKind });
