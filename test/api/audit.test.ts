@@ -256,7 +256,7 @@ describe("the list of entries", () => {
     expect(colleague.body.results).toHaveLength(1);
   });
 
-  it("tells of another's deed on one's own object, but not by which key and from where", async () => {
+  it("shows what others did to one's own object, but not by which key or from where", async () => {
     await using api = await startApi();
     const [ann, bob] = [await api.caller("ann", "acme"), await api.caller("bob", "acme")];
     const { id } = await createCall(api, { access: { org: true } }, ann);

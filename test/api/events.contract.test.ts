@@ -96,7 +96,7 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
     }
   });
 
-  it("tell of a workflow's run to those who may read the workflow", async () => {
+  it("report a workflow's run to those who may read the workflow", async () => {
     await using api = await startListening({ storeKind });
     const bob = await api.caller("bob");
     const call = await createCall(api);

@@ -95,7 +95,7 @@ describe("the change of a phase", () => {
     expect(findChange(series(values), "processing")).toBeUndefined();
   });
 
-  it("is not told by the few calls of a day that has only begun", () => {
+  it("needs more than the few calls of a day that has only begun", () => {
     const days = series([...repeat(50, noisy(100)), 900]);
     const begun = (count: number) => days.map((day, at) => (at === 50 ? { ...day, count } : day));
     expect(findChange(begun(3), "processing")).toBeUndefined();

@@ -7,7 +7,7 @@ import { runSonde } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
 it(
-  "locations are watched, keys are issued and revoked, and the audit trail tells of it",
+  "locations are watched, keys are issued and revoked, and the audit trail shows it",
   { timeout: 180_000 },
   async () => {
     await using target = await startTarget();
@@ -75,7 +75,7 @@ it(
     await expectAccessible(page);
     await keepPicture(page, "keys");
 
-    // Less than an owner is not led here, and told why.
+    // Only an owner gets a link here; the page tells others why.
     const editor = await pages.open("/keys", { key });
     await editor.page.getByText("A key of level OWNER").waitFor();
     expect(await editor.page.getByRole("link", { name: /^(API keys|Audit)$/ }).count()).toBe(0);
