@@ -28,6 +28,7 @@ export interface RecordedOutcome {
   readonly result: ResultCode;
   /** When it started, or was due where it did not. */
   readonly time: number;
+  /** Milliseconds. */
   readonly latency: number | null;
   readonly is_late: boolean;
 }

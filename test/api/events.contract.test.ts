@@ -143,7 +143,7 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
     expect(idsIn(again).slice(3)).toEqual(later);
   });
 
-  it("say that there is a gap where the id is gone, or none of ours", async () => {
+  it("report a gap after an id that is gone or was never issued", async () => {
     await using api = await startListening({ storeKind });
     const { id } = await createCall(api);
     const lastId = await (async () => {

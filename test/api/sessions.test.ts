@@ -1,4 +1,4 @@
-// The sessions of the web pages: how they are opened, what may use them, and how they end.
+// Sessions of the web pages: how one opens, what may use it, and how it ends.
 import { describe, expect, it } from "vitest";
 import { newSignInCode } from "../../src/api/sessions.ts";
 import { createAuthSetting, createCall, LIMITS, sharedApi, startApi } from "../support/api.ts";

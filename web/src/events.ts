@@ -1,24 +1,15 @@
 // What is recorded, as it happens: pages hear of it, and what they show is read again.
 import { effect, signal } from "@preact/signals";
-import type { ResultCategory, ResultCode } from "../../src/model/result.ts";
+import type { RecordedOutcome } from "../../src/model/recorded.ts";
+import type { ResultCategory } from "../../src/model/result.ts";
 import { urlOf, withQuery } from "./api.ts";
 import { queries } from "./queries.ts";
 import { interruption, session } from "./session.ts";
 
-export interface RecordedEvent {
-  readonly result_id: string;
-  /** Null: of the run of a workflow as a whole. */
-  readonly call_id: string | null;
-  readonly workflow_id: string | null;
-  readonly workflow_result_id: string | null;
-  readonly location_id: string;
-  readonly deployment_id: string | null;
-  readonly result: ResultCode;
+export interface RecordedEvent extends Omit<RecordedOutcome, "time"> {
   readonly result_category: ResultCategory | null;
+  /** ISO 8601. */
   readonly time: string;
-  /** Milliseconds. */
-  readonly latency: number | null;
-  readonly is_late: boolean;
 }
 
 /** Whether the pages hear of what happens; `off`: nobody looks, or nobody is signed in. */

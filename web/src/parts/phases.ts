@@ -20,7 +20,7 @@ export const PHASE_NAMES: Readonly<Record<Phase, PhaseName>> = {
 export const PHASE_ORDER = Object.keys(PHASE_NAMES) as readonly Phase[];
 
 /** The part of a call that ended within a phase, which has no length of its own. */
-export const UNFINISHED = "unfinished";
+const UNFINISHED = "unfinished";
 
 /** The part of a completed call that no phase has. */
 export const BETWEEN = "between";

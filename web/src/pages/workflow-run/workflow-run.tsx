@@ -10,9 +10,8 @@ import { formatTime, Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import { mayRun } from "../../session.ts";
 import "../../styles/workflow.css";
-import { CallText } from "../workflow/call-text.tsx";
+import { Steps } from "../workflow/steps.tsx";
 import { useCalls } from "../../call-names.ts";
-import type { CallNames } from "../../call-names.ts";
 import { ContextCard } from "./context.tsx";
 import { Passed } from "./passed.tsx";
 import { RunFacts } from "./run-facts.tsx";
@@ -74,7 +73,7 @@ function Run({ run }: { readonly run: WorkflowOutcome }) {
       )}
       <RunFacts run={run} />
       {isInFlight(meta) ? (
-        <Planned dueTime={meta.due_time} callIds={ids} calls={calls} />
+        <Planned dueTime={meta.due_time} callIds={ids} />
       ) : (
         <>
           <StepsCard run={run} calls={calls} />
@@ -90,11 +89,9 @@ function Run({ run }: { readonly run: WorkflowOutcome }) {
 const Planned = ({
   dueTime,
   callIds,
-  calls,
 }: {
   readonly dueTime: string;
   readonly callIds: readonly string[];
-  readonly calls: CallNames;
 }) => (
   <section class="card" aria-labelledby="planned" aria-busy="true">
     <h2 id="planned">Calls to make</h2>
@@ -108,17 +105,6 @@ const Planned = ({
       )}{" "}
       The results of its calls appear here as soon as it has ended.
     </p>
-    <ol class="steps">
-      {callIds.map((id, at) => (
-        <li class="step">
-          <span class="place" aria-hidden="true">
-            {at + 1}
-          </span>
-          <div class="what">
-            <CallText call={calls?.get(id)} />
-          </div>
-        </li>
-      ))}
-    </ol>
+    <Steps callIds={callIds} />
   </section>
 );

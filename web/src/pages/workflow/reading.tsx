@@ -3,11 +3,9 @@ import type { Workflow } from "../../../../src/model/workflow.ts";
 import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";
 import { isMine } from "../../session.ts";
-import { useCalls } from "../../call-names.ts";
-import { CallText } from "./call-text.tsx";
+import { Steps } from "./steps.tsx";
 
 export function Reading({ workflow: { meta, access, workflow } }: { readonly workflow: Workflow }) {
-  const calls = useCalls(workflow.call_ids);
   return (
     <>
       {!isMine(meta) && (
@@ -22,18 +20,7 @@ export function Reading({ workflow: { meta, access, workflow } }: { readonly wor
           {workflow.call_ids.length === 0 && (
             <p class="muted">It has no calls yet: a run ends as not able to run.</p>
           )}
-          <ol class="steps">
-            {workflow.call_ids.map((id, at) => (
-              <li class="step">
-                <span class="place" aria-hidden="true">
-                  {at + 1}
-                </span>
-                <div class="what">
-                  <CallText call={calls?.get(id)} />
-                </div>
-              </li>
-            ))}
-          </ol>
+          <Steps callIds={workflow.call_ids} />
         </section>
         <section class="card" aria-labelledby="workflow-details">
           <h2 id="workflow-details">Details</h2>
