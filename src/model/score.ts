@@ -10,7 +10,7 @@ export interface LatencyCount {
   readonly uncertain: number;
 }
 
-/** The calls that passed at one location, each latency once, in any order. */
+/** The calls that passed at one location, in any order, counted together or not. */
 export interface LocationLatencies {
   readonly location_id: string;
   readonly passed: readonly LatencyCount[];
@@ -94,13 +94,29 @@ export const scoreOf = (made: number, latencies: readonly LocationLatencies[]): 
 
 /** Takes tens of milliseconds where a month of calls all took different times. */
 export function measureLocation({ location_id, passed }: LocationLatencies): MeasuredLocation {
-  const inOrder = passed.filter(({ count }) => count > 0).toSorted((a, b) => a.latency - b.latency);
+  const inOrder = inOrderOf(passed);
   const spread = spreadOf(location_id, inOrder);
   return {
     spread,
     sum: sumOf(inOrder),
     squares: squaresOf(inOrder, spread.mean_test_length),
   };
+}
+
+/** Each latency once, ascending: rounding must not depend on how the results were counted. */
+function inOrderOf(passed: readonly LatencyCount[]): LatencyCount[] {
+  const inOrder: LatencyCount[] = [];
+  for (const each of passed.toSorted((a, b) => a.latency - b.latency)) {
+    const last = inOrder.at(-1);
+    if (last?.latency === each.latency)
+      inOrder[inOrder.length - 1] = {
+        latency: last.latency,
+        count: last.count + each.count,
+        uncertain: last.uncertain + each.uncertain,
+      };
+    else if (each.count > 0) inOrder.push(each);
+  }
+  return inOrder;
 }
 
 export function scoreOfMeasured(made: number, measured: readonly MeasuredLocation[]): Score {
