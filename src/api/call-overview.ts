@@ -2,12 +2,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { canRead, isOwner } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
+import type { Call } from "../model/call.ts";
 import { dayOf, firstHour } from "../model/call-overview.ts";
-import { formatInstant } from "../model/instant.ts";
-import { categoryOf } from "../model/result.ts";
+import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-
-type ListedCall = Awaited<ReturnType<Store["callOverview"]["list"]>>[number];
+import { readStates, shownResult } from "./call-states.ts";
+import type { Deployments, ListedCall } from "./call-states.ts";
 
 /** At a time: SQLite blocks the process meanwhile, and the scheduler's beat is in it. */
 const CALLS_AT_ONCE = 50;
@@ -36,16 +36,20 @@ async function overviewOfSome(
   const opens = (part: "results" | "stats") => (call: ListedCall) =>
     canRead(reader, { ...call, community: call.opens[part] });
   const idsOf = (some: readonly ListedCall[]) => some.map(({ id }) => id);
-  const states = await callOverview.latest(idsOf(calls.filter(opens("results"))), now);
+  const open = calls.filter(opens("results"));
+  const latest = await callOverview.latest(idsOf(open), now);
   await nextTurn();
+  const deployments = await callOverview.deployments(idsOf(calls));
+  const states = await readStates(callOverview, reader, { calls: open, deployments, latest, now });
   const readable = calls.filter(opens("stats"));
   const hours = await callOverview.hours(idsOf(readable), from);
   await nextTurn();
-  const locationsOf = await readLocations(callOverview, reader, { calls, readable, from });
+  const located = { deployments, readable, from };
+  const locationsOf = await readLocations(callOverview, reader, located);
   const isReadable = new Set(idsOf(readable));
   return calls.map((call) => {
     const { id, name, tags, method, domain, owner } = call;
-    const state = states.get(id);
+    const last = latest.get(id);
     const { counts = [], buckets = new Map<number, number>() } = hours.get(id) ?? {};
     return {
       id,
@@ -55,20 +59,15 @@ async function overviewOfSome(
       domain,
       owner,
       locations: [...new Set(locationsOf(call))].toSorted(),
-      state: state
-        ? {
-            ...state,
-            result_category: categoryOf(state.result),
-            time: formatInstant(state.time),
-          }
-        : null,
+      state: last ? { ...shownResult(last), location_id: last.location_id } : null,
+      now: states.get(id) ?? null,
       day: isReadable.has(id) ? dayOf(from, counts, buckets) : null,
     };
   });
 }
 
 interface Located {
-  readonly calls: readonly ListedCall[];
+  readonly deployments: Deployments;
   /** Those whose statistics `reader` may read. */
   readonly readable: readonly ListedCall[];
   readonly from: number;
@@ -78,15 +77,23 @@ interface Located {
 async function readLocations(
   callOverview: Store["callOverview"],
   reader: Actor,
-  { calls, readable, from }: Located,
+  { deployments, readable, from }: Located,
 ): Promise<(call: ListedCall) => readonly string[]> {
-  const all = await callOverview.deployments(calls.map(({ id }) => id));
   // As the lists of deployments: one's own, and those of one's own call.
   const deployed = (call: ListedCall) =>
-    (all.get(call.id) ?? [])
+    (deployments.get(call.id) ?? [])
       .filter((each) => isOwner(reader, each) || isOwner(reader, call))
       .map(({ location_id }) => location_id);
   const others = readable.filter((call) => deployed(call).length === 0).map(({ id }) => id);
   const ran = others.length > 0 ? await callOverview.locations(others, from) : undefined;
   return (call) => ran?.get(call.id) ?? deployed(call);
+}
+
+export function asListed({ document, ...stored }: StoredDocument<Call>): ListedCall {
+  const { id, owner, owner_org, org, community } = stored;
+  const { meta, request, access } = document;
+  const { name, tags } = meta;
+  const { method } = request;
+  const opens = { results: access.results, stats: access.stats };
+  return { id, owner, owner_org, org, community, name, tags, method, domain: meta.domain, opens };
 }

@@ -12,6 +12,8 @@ import { listQuery } from "./documents.ts";
 import { numberOf } from "./names.ts";
 import { isTrue } from "./recorded.ts";
 import type { Page } from "./records.ts";
+import { readNewestAt } from "./newest-results.ts";
+import type { CallAt, NewestResult } from "./newest-results.ts";
 import { growingRanges, nearStarts } from "./result-days.ts";
 
 export interface ListedCall extends Owned {
@@ -52,6 +54,9 @@ export const createCallOverviewStore = (database: Database) => ({
   /** The result that started, or was due, last. */
   latest: (ids: readonly string[], now: number): Promise<ReadonlyMap<string, LatestResult>> =>
     readLatest(database, ids, now),
+  /** That which started, or was due, last at each place, today or in the three days before. */
+  newestAt: (places: readonly CallAt[], now: number): Promise<NewestResult[]> =>
+    readNewestAt(database, places, now),
   /** From the hour that starts at `from` on. */
   hours: (ids: readonly string[], from: number): Promise<ReadonlyMap<string, CallHours>> =>
     readHours(database, ids, from),
@@ -60,19 +65,12 @@ export const createCallOverviewStore = (database: Database) => ({
     ids: readonly string[],
     from: number,
   ): Promise<ReadonlyMap<string, readonly string[]>> => readLocations(database, ids, from),
-  async deployments(ids: readonly string[]): Promise<ReadonlyMap<string, readonly DeployedAt[]>> {
-    const rows = await database.kysely
-      .selectFrom("documents")
-      .select(["target_id", "owner", "owner_org"])
-      .select(textAt(database, "document", ["deployment", "location_id"]).as("location_id"))
-      .where("kind", "=", "deployment")
-      .where(isAmong(database, "target_id", ids))
-      .execute();
-    return grouped(rows, ({ target_id, location_id, ...owner }) => [
-      target_id ?? "",
-      { ...owner, location_id: location_id ?? "" },
-    ]);
-  },
+  deployments: (ids: readonly string[]): Promise<ReadonlyMap<string, readonly DeployedAt[]>> =>
+    readDeployments(database, ids),
+  /** Of the workflows that these calls are part of. */
+  workflowDeployments: (
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly DeployedAt[]>> => readWorkflowDeployments(database, ids),
 });
 
 async function readCalls(database: Database, reader: Actor, page: Page): Promise<ListedCall[]> {
@@ -98,6 +96,43 @@ async function readCalls(database: Database, reader: Actor, page: Page): Promise
     opens: { results: isTrue(flags.results), stats: isTrue(flags.stats) },
   }));
 }
+
+const deploymentRows = (database: Database) =>
+  database.kysely
+    .selectFrom("documents")
+    .select(["documents.owner", "documents.owner_org"])
+    .select(textAt(database, "document", ["deployment", "location_id"]).as("location_id"))
+    .where("documents.kind", "=", "deployment");
+
+type DeploymentRow = Ownership & Record<"target_id" | "location_id", string | null>;
+
+async function readDeployments(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly DeployedAt[]>> {
+  const ofTargets = deploymentRows(database)
+    .select("target_id")
+    .where(isAmong(database, "target_id", ids));
+  return byTarget(await ofTargets.execute());
+}
+
+async function readWorkflowDeployments(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly DeployedAt[]>> {
+  const ofWorkflows = deploymentRows(database)
+    .innerJoin("document_calls", "document_calls.document_id", "documents.target_id")
+    .select("call_id as target_id")
+    .where("document_calls.kind", "=", "workflow")
+    .where(isAmong(database, "call_id", ids));
+  return byTarget(await ofWorkflows.execute());
+}
+
+const byTarget = (rows: readonly DeploymentRow[]): ReadonlyMap<string, readonly DeployedAt[]> =>
+  grouped(rows, ({ target_id, location_id, ...owner }) => [
+    target_id ?? "",
+    { ...owner, location_id: location_id ?? "" },
+  ]);
 
 type LatestRow = Omit<LatestResult, "latency"> & {
   readonly call_id: string;

@@ -106,6 +106,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   getCall: [read("call"), read("call", { query: "?kind=DAY" })],
   listCalls: [list(["call", "its readers"])],
   listCallOverviews: [list(["call", "its readers"])],
+  getCallOverview: [read("call")],
   listCallsOfAuthSetting: [list(["call", "its readers"], "setting")],
   runCall: [run("call")],
   getStat: [read("call")],

@@ -47,6 +47,14 @@ async function record({ store }: TestApi, target_id: string, outcome: Outcome): 
   return run.result_id;
 }
 
+const deploy = (
+  api: TestApi,
+  target_id: string,
+  location_id: string,
+  as: Caller = api.ann,
+): Promise<{ id: string }> =>
+  create(api, "/deployments/", { deployment: { target_id, location_id, frequency: 60 } }, as);
+
 const OUTCOMES: readonly Outcome[] = [
   { start: NOW - 24 * HOUR, result: "CONNECTION_ERROR" }, // of the day before
   { start: NOW - 23 * HOUR, total: 100 },
@@ -149,15 +157,8 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     await using api = await startApi({ storeKind });
     const [own, colleague] = [await api.caller("ann", "shop"), await api.caller("eve", "shop")];
     const { id } = await createCall(api, { access: { org: true } }, own);
-    const deploy = (location_id: string, as: Caller) =>
-      create(
-        api,
-        "/deployments/",
-        { deployment: { target_id: id, location_id, frequency: 60 } },
-        as,
-      );
-    await deploy("local", own);
-    await deploy("far", colleague);
+    await deploy(api, id, "local", own);
+    await deploy(api, id, "far", colleague);
     expect((await overview(api, own))[0]?.locations).toEqual(["far", "local"]);
     expect((await overview(api, colleague))[0]?.locations).toEqual(["far"]);
   });
@@ -171,9 +172,7 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     await record(api, id, { start: NOW, location_id: "near" });
     expect((await overview(api, api.ann))[0]?.locations).toEqual(["far", "near"]);
     expect((await overview(api, await api.caller("bob")))[0]?.locations).toEqual([]);
-    await create(api, "/deployments/", {
-      deployment: { target_id: id, location_id: "local", frequency: 60 },
-    });
+    await deploy(api, id, "local");
     expect((await overview(api, api.ann))[0]?.locations).toEqual(["local"]);
   });
 

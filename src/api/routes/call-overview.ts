@@ -1,13 +1,17 @@
 // The calls at one look.
+import type { Call } from "../../model/call.ts";
 import { HOURS } from "../../model/call-overview.ts";
+import { CALL_STATES } from "../../model/call-state.ts";
 import { Hostname, Id, LocationRef, Name, Owner, Timestamp, nullable } from "../../model/fields.ts";
 import { RESULT_CODES } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
-import { overviewOf } from "../call-overview.ts";
+import type { StoredDocument } from "../../store/records.ts";
+import { asListed, overviewOf } from "../call-overview.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
+import { visible } from "../owned-documents.ts";
 
 const Count = Type.Integer({ minimum: 0 });
 const Counts = Type.Array(Count, {
@@ -15,6 +19,46 @@ const Counts = Type.Array(Count, {
   examples: [Array.from({ length: HOURS }, () => 0)],
 });
 const Latency = nullable(Type.Integer({ description: "milliseconds", examples: [120] }));
+
+const OUTCOME = {
+  result_id: Id,
+  result: Type.Enum([...RESULT_CODES]),
+  result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
+  time: Timestamp,
+  latency: Latency,
+};
+
+const NowSchema = Type.Object(
+  {
+    state: Type.Enum([...CALL_STATES], {
+      description:
+        "the worst of `locations`, in this order: FAILING, WARNING, MISSED, NO_RESULT (the call was not made), PASSING; NO_RESULT also where no location has a result yet",
+      examples: ["FAILING"],
+    }),
+    at: Type.Array(LocationRef, { description: "the locations of which it is the state" }),
+    is_deployed: Type.Boolean({
+      description: "false: `locations` has that of the last result",
+      examples: [true],
+    }),
+    locations: Type.Array(
+      Type.Object({
+        location_id: LocationRef,
+        last: Type.Union([
+          Type.Object(OUTCOME, {
+            description:
+              "the result that started, or was due, last there, today or in the three days before (UTC); null: none",
+          }),
+          Type.Null(),
+        ]),
+      }),
+      {
+        description:
+          "where the call is deployed; without deployments of its own, where its workflows are",
+      },
+    ),
+  },
+  { description: "over all locations where it is deployed" },
+);
 
 const OverviewSchema = named(
   "CallOverview",
@@ -31,18 +75,12 @@ const OverviewSchema = named(
     }),
     state: Type.Union([
       Type.Object(
-        {
-          result_id: Id,
-          result: Type.Enum([...RESULT_CODES]),
-          result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
-          time: Timestamp,
-          latency: Latency,
-          location_id: LocationRef,
-        },
+        { ...OUTCOME, location_id: LocationRef },
         { description: "the result that started, or was due, last" },
       ),
       Type.Null(),
     ]),
+    now: Type.Union([NowSchema, Type.Null()]),
     day: Type.Union([
       Type.Object(
         {
@@ -72,7 +110,7 @@ export const callOverviewEndpoints = ({ store, cursors }: EndpointDeps): Endpoin
     tag: "API Calls",
     summary: "List the API Calls that you may read, with their state and their last 24 hours",
     description:
-      "In creation order. `state` is null for a call without results, and for one whose results you may not read; `day` for one whose statistics you may not read.",
+      "In creation order. `state` is null for a call without results; `state` and `now` for one whose results you may not read, and `day` for one whose statistics you may not read.",
     level: "VIEWER",
     query: LIST_PAGING,
     answer: listOf(OverviewSchema),
@@ -82,6 +120,22 @@ export const callOverviewEndpoints = ({ store, cursors }: EndpointDeps): Endpoin
         store.callOverview.list(principal, page),
       );
       return { meta, results: await overviewOf(store, principal, results) };
+    },
+  }),
+  defineEndpoint({
+    operationId: "getCallOverview",
+    methods: ["GET"],
+    path: "/calls/:id/overview/",
+    tag: "API Calls",
+    summary: "An API Call with its state and its last 24 hours",
+    description: "As in the list of all.",
+    missing: "API Call",
+    level: "VIEWER",
+    answer: OverviewSchema,
+    async handle({ principal, params }) {
+      const stored = visible("API Call", await store.documents.get("call", params.id), principal);
+      const call = asListed(stored as StoredDocument<Call>);
+      return (await overviewOf(store, principal, [call]))[0];
     },
   }),
 ];
