@@ -115,7 +115,7 @@ it("says since when a call is slower, and where, as its history is written", TIM
   await glance
     .getByText(/[1-5]\d days before the change, \d\d since/)
     .waitFor({ timeout: 120_000 });
-  await glance.getByRole("link").click();
+  await glance.getByTitle("Show the two weeks before and since").click();
   await section(page, "Latency: p50").getByText("Each point is a day").waitFor();
   await keepPicture(page, "call-change");
   await expectClean(watched);

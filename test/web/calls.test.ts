@@ -1,11 +1,12 @@
 // The calls at one look, in a real browser: live, searched, sorted, by keyboard, and many of them.
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { startApi } from "../support/api.ts";
+import { create, createCall, startApi } from "../support/api.ts";
 import { keepPicture, openPage, startBrowser } from "../support/browser.ts";
 import { seedCalls } from "../support/many-calls.ts";
 import { expectAccessible } from "../support/pages.ts";
 import { aReport, aRun } from "../support/runs.ts";
+import type { Outcome } from "../support/runs.ts";
 
 const COUNT = 2000;
 
@@ -84,5 +85,56 @@ it(
     await keepPicture(page, "calls-narrow");
     expect(faults).toEqual([]);
     expect(requested.filter((each) => !each.startsWith(url))).toEqual([]);
+  },
+);
+
+it(
+  "a call that fails at one location says so, in the list and on its page, whichever ran last",
+  { timeout: 120_000 },
+  async () => {
+    await using api = await startApi();
+    await api.api.start();
+    const url = String(api.api.address());
+    const { id } = await createCall(api, { meta: { name: "half broken" } });
+    for (const location_id of ["local", "far"])
+      await create(api, "/deployments/", {
+        deployment: { target_id: id, location_id, frequency: 60 },
+      });
+    const ended = async (location_id: string, result: Outcome["result"]): Promise<void> => {
+      const run = aRun({ target_id: id, location_id, due_time: systemClock.now() });
+      await api.store.pendingRuns.insert([run]);
+      await api.store.results.record([aReport(run, { ...(result && { result }) })]);
+    };
+    await ended("far", "HTTP_SERVER_ERROR");
+    await ended("local", "COMPLETE");
+    await using browser = await startBrowser();
+    const { page, faults } = await openPage(browser);
+    const headers = { authorization: `Bearer ${api.ann.key}` };
+    await page.context().request.post(`${url}/api/2/session/`, { headers });
+
+    await page.goto(`${url}/calls?state=fail`);
+    const row = page.locator("[data-row]");
+    await row.getByText("Failing at 1 of 2 locations").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await expectAccessible(page);
+    await keepPicture(page, "calls-one-location");
+    // It changes at the other location only, then at this one.
+    await ended("local", "HTTP_SERVER_ERROR");
+    await row.getByText("Failing at both locations").waitFor();
+    await ended("local", "COMPLETE");
+    await row.getByText("Failing at 1 of 2 locations").waitFor();
+    await ended("far", "COMPLETE");
+    await page.getByText("0 of 1 call", { exact: true }).waitFor();
+
+    await ended("far", "MISSED");
+    await ended("local", "COMPLETE");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto(`${url}/calls/${id}`);
+    await page.locator(".page-head").getByText("Missed at 1 of 2 locations").waitFor();
+    await page.getByText(/The last run at The far one was missed/).waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(360);
+    await ended("far", "COMPLETE");
+    await page.locator(".page-head").getByText("Passing").waitFor();
+    expect(faults).toEqual([]);
   },
 );

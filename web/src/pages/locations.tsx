@@ -7,7 +7,7 @@ import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { formatBytes, formatCount, formatMs } from "../parts/number.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { State } from "../parts/state.tsx";
-import type { Tone } from "../parts/state.tsx";
+import type { Tone } from "../parts/tone.ts";
 import { formatAgo, Time } from "../parts/time.tsx";
 import { useRead } from "../queries.ts";
 import "../styles/locations.css";

@@ -1,4 +1,5 @@
 // Makes deployments, one for each chosen location, or changes one.
+import { overviewKey } from "../call-overview.ts";
 import { useState } from "preact/hooks";
 import { send } from "../api.ts";
 import { useDeployments } from "../deployments.ts";
@@ -43,7 +44,7 @@ function DeployForm({ target, deployment, deployments, onClose }: DeployFormProp
     for (const [at, location_id] of draft.locations.entries()) {
       await saveOne(deployment, bodyOf({ ...draft, run_delay }, target, location_id));
       change({ locations: draft.locations.slice(at + 1) });
-      await invalidate(["deployments"]);
+      await invalidate(["deployments"], overviewKey(target.id));
     }
     const namesOf = (ids: readonly string[]): string =>
       ids.map((id) => nameOfLocation(places, id)).join(", ");

@@ -1,4 +1,5 @@
 // The deployments of a call or a workflow: where, how often, when next; to add, change and delete.
+import { overviewKey } from "../call-overview.ts";
 import { useState } from "preact/hooks";
 import { nextRunOf, useDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
@@ -188,7 +189,7 @@ function Actions({ target, deployment, onEdit }: ActionsProps) {
         what={what}
         path={`deployments/${deployment.id}/`}
         consequence="Its runs that no agent has been given are withdrawn. Results that are recorded stay."
-        onDeleted={() => invalidate(["deployments"])}
+        onDeleted={() => invalidate(["deployments"], overviewKey(target.id))}
       />
     </div>
   );

@@ -13,7 +13,8 @@ import { NoAgent } from "./no-agent.tsx";
 import { Fault } from "./notice.tsx";
 import { formatMs } from "./number.ts";
 import { rowsOfCall, rowsOfSteps } from "./outcome-rows.ts";
-import { State, toneOf } from "./state.tsx";
+import { State } from "./state.tsx";
+import { toneOf } from "./tone.ts";
 import { Sureness } from "./sureness.tsx";
 import { Waterfall } from "./waterfall.tsx";
 

@@ -1,7 +1,5 @@
 // The state of a call or a run: a shape, a word and a colour.
-import type { ResultCategory, ResultCode } from "../../../src/model/result.ts";
-
-export type Tone = "pass" | "warn" | "fail" | "missed" | "none";
+import type { Tone } from "./tone.ts";
 
 const SHAPES: Readonly<Record<Tone, string>> = {
   pass: "M3 8.5 6.5 12 13 4.5",
@@ -18,16 +16,6 @@ const WORDS: Readonly<Record<Tone, string>> = {
   missed: "Missed",
   none: "No result",
 };
-
-export function toneOf(
-  code: ResultCode | null | undefined,
-  category: ResultCategory | null | undefined,
-): Tone {
-  if (category === "PASS") return "pass";
-  if (category === "WARNING") return "warn";
-  if (category === "FAIL") return "fail";
-  return code === "MISSED" ? "missed" : "none";
-}
 
 /** Where the word stands elsewhere. */
 export const StateShape = ({ tone }: { readonly tone: Tone }) => (

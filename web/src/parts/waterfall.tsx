@@ -16,7 +16,7 @@ import {
 } from "./phases.ts";
 import type { Span } from "./phases.ts";
 import { State } from "./state.tsx";
-import type { Tone } from "./state.tsx";
+import type { Tone } from "./tone.ts";
 
 export interface WaterfallRow {
   readonly label: string;

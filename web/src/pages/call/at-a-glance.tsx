@@ -1,6 +1,6 @@
 // The answer at one look: which phase is slowest, since when, where, and how sure that is.
 import { withQuery } from "../../api.ts";
-import { useDeployments } from "../../deployments.ts";
+import type { CallNow } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
@@ -10,11 +10,12 @@ import { Fact } from "../../parts/fact.tsx";
 import { Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { PHASE_NAMES } from "../../parts/phases.ts";
-import { StateShape, toneOf } from "../../parts/state.tsx";
+import { StateShape } from "../../parts/state.tsx";
+import { toneOf } from "../../parts/tone.ts";
 import { Time } from "../../parts/time.tsx";
 import { factorText } from "./answer.ts";
 import type { Change, Slowest } from "./answer.ts";
-import { MOST_LATEST, useDaysAt, useHistogram } from "./reads.ts";
+import { MOST_LATEST, useDaysAt, useHistogram, useLatestAt } from "./reads.ts";
 import { averagesOf, DAYS_BEFORE, useRecent } from "./recent.ts";
 import { MOST_LINES } from "./sample.ts";
 import type { ListedResult, StatEntry } from "./sample.ts";
@@ -30,13 +31,15 @@ interface AtAGlanceProps {
   readonly places: readonly Place[];
   /** The newest results; undefined: not read yet. */
   readonly latest: readonly ListedResult[] | undefined;
+  /** How it is at its locations; undefined: not read yet; null: that is not known. */
+  readonly state: CallNow | null | undefined;
   /** Whether the call was just made: results of the time before that may still be written. */
   readonly isGrowing: boolean;
 }
 
-export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
+export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlanceProps) {
   const { end, hours, days, slowest, change } = useRecent(id);
-  const { data: deployments } = useDeployments({ kind: "call", id });
+  const older = useLatestAt(id, latest ? unseenOf(state, latest) : []);
   const spread = useHistogram(id, {
     span: "day",
     grain: "HOUR",
@@ -53,10 +56,14 @@ export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
   }));
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
-  if (days.isPending || !latest) return <ReadingYet />;
+  if (days.isPending || !latest || state === undefined) return <ReadingYet />;
   const day = countsOf(hours.data.stats);
-  const deployed = (deployments?.results ?? []).map(({ deployment }) => deployment.location_id);
-  const trouble = troubleIn(latest, deployed);
+  const deployed = state?.is_deployed ? state.locations : [];
+  const trouble = troubleOf(
+    [...latest, ...older].map(({ meta }) => meta),
+    latest.length < MOST_LATEST,
+    deployed.map(({ location_id }) => location_id),
+  );
   if (!slowest && !trouble) return <NothingLately latest={latest} isGrowing={isGrowing} />;
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
   return (
@@ -91,12 +98,15 @@ export function AtAGlance({ id, places, latest, isGrowing }: AtAGlanceProps) {
   );
 }
 
-const troubleIn = (latest: readonly ListedResult[], deployed: readonly string[]) =>
-  troubleOf(
-    latest.map(({ meta }) => meta),
-    latest.length < MOST_LATEST,
-    deployed,
-  );
+const MOST_UNSEEN = 5;
+
+/** Where it does not pass, and others ran too often since for the newest results to have it. */
+const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResult[]): string[] =>
+  (state?.locations ?? [])
+    .filter(({ last }) => last && last.result_category !== "PASS")
+    .map(({ location_id }) => location_id)
+    .filter((id) => !latest.some(({ meta }) => meta.location_id === id))
+    .slice(0, MOST_UNSEEN);
 
 interface TroubledProps {
   readonly trouble: Trouble;

@@ -8,7 +8,7 @@ import { dayOf } from "../../parts/chart-time.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatPercent } from "../../parts/number.ts";
 import { StateShape } from "../../parts/state.tsx";
-import type { Tone } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/tone.ts";
 import { toneOfDay } from "./day-tone.ts";
 import type { Day } from "./day-tone.ts";
 import { statsPath, useStats } from "./reads.ts";

@@ -21,7 +21,7 @@ import { Controls } from "./controls.tsx";
 import { HistogramChart, ResultCodes } from "./distribution.tsx";
 import { CallHead } from "./head.tsx";
 import { LatencyChart, NoCalls, PhasesChart } from "./latency.tsx";
-import { useGrowing, useHistogram, useLatest, useSeries } from "./reads.ts";
+import { useGrowing, useHistogram, useLatest, useOverview, useSeries } from "./reads.ts";
 import { firstOf, useRecent } from "./recent.ts";
 import { Results } from "./results.tsx";
 import { StatsTable } from "./stats-table.tsx";
@@ -33,6 +33,7 @@ const ABOVE = { to: "calls", name: "Calls" };
 export function Call({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { data: call, error, refetch } = useRead<CallDocument>(["calls", id], `calls/${id}/`);
   const latest = useLatest(id);
+  const overview = useOverview(id);
   const places = useLocations();
   const [query] = useAddress();
   const [runs, setRuns] = useState<number>();
@@ -51,7 +52,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
     <>
       <CallHead
         call={call}
-        latest={latest.data?.results}
+        now={overview.error ? null : overview.data?.now}
         onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
         onDeploy={isRunnable ? () => setDeploying(true) : undefined}
       />
@@ -59,6 +60,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
         id={id}
         places={places}
         latest={latest.error ? [] : latest.data?.results}
+        state={overview.error ? null : overview.data?.now}
         isGrowing={isGrowing}
       />
       <Charts id={id} places={places} />

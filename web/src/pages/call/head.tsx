@@ -2,31 +2,32 @@
 import { useLocation } from "preact-iso";
 import type { Call } from "../../../../src/model/call.ts";
 import { pathOf } from "../../address.ts";
+import type { CallNow } from "../../call-overview.ts";
+import { useLocations } from "../../locations.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { wordOf } from "../../parts/run-state.tsx";
-import { State, toneOf } from "../../parts/state.tsx";
+import { CallState } from "../../parts/call-state.tsx";
+import { State } from "../../parts/state.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { invalidate } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
-import type { ListedResult } from "./sample.ts";
 
 interface CallHeadProps {
   readonly call: Call;
-  /** The newest results; undefined: not read yet. */
-  readonly latest: readonly ListedResult[] | undefined;
+  /** How it is at its locations; undefined: not read yet; null: it may not be read. */
+  readonly now: CallNow | null | undefined;
   /** What starts it now, and what has it run again and again; undefined: they are not offered. */
   readonly onRun: (() => void) | undefined;
   readonly onDeploy: (() => void) | undefined;
 }
 
-export function CallHead({ call, latest, onRun, onDeploy }: CallHeadProps) {
+export function CallHead({ call, now, onRun, onDeploy }: CallHeadProps) {
   const { meta } = call;
   return (
     <PageHead
       title={meta.name}
       above={{ to: "calls", name: "Calls" }}
-      note={<Note call={call} latest={latest} />}
+      note={<Note call={call} now={now} />}
     >
       {onRun && (
         <button class="button primary" type="button" onClick={onRun}>
@@ -43,18 +44,16 @@ export function CallHead({ call, latest, onRun, onDeploy }: CallHeadProps) {
   );
 }
 
-function Note({ call: { meta, request }, latest }: Pick<CallHeadProps, "call" | "latest">) {
-  const last = latest?.find(
-    ({ meta: { end_time, result } }) => end_time !== null || result === "MISSED",
-  );
+function Note({ call: { meta, request }, now }: Pick<CallHeadProps, "call" | "now">) {
+  const places = useLocations();
   return (
     <div class="stack note">
       <div class="row">
-        <State
-          tone={toneOf(last?.meta.result, last?.meta.result_category)}
-          {...(!latest && { word: "…" })}
-          {...(last?.meta.result_category === null && { word: wordOf(last.meta) })}
-        />
+        {now === undefined ? (
+          <State tone="none" word="…" />
+        ) : (
+          <CallState now={now} places={places} />
+        )}
         <span class="mono">
           {request.method} {request.url}
         </span>

@@ -4,6 +4,8 @@ import type { ResultCode } from "../../../../src/model/result.ts";
 import { useEffect, useState } from "preact/hooks";
 import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
+import { overviewKey } from "../../call-overview.ts";
+import type { CallOverview } from "../../call-overview.ts";
 import { now } from "../../now.ts";
 import { invalidate, useQuery, useRead } from "../../queries.ts";
 import { MOST_LINES, sampleOfResult, sampleOfStat, withMissed, withTimesOf } from "./sample.ts";
@@ -101,6 +103,27 @@ export const useLatest = (id: string) =>
     ["calls", id, "results", "latest"],
     `calls/${id}/results/?order=desc&limit=${MOST_LATEST}`,
   );
+
+/** The newest at locations of which the newest of all have none. */
+export const useLatestAt = (id: string, locations: readonly string[]) =>
+  useQuery<readonly ListedResult[]>(
+    ["calls", id, "results", "latest-at", locations],
+    async ({ signal }) => {
+      const query = { order: "desc", limit: MOST_LATEST };
+      const lists = await Promise.all(
+        locations.map((location_id) => {
+          const path = withQuery(`calls/${id}/results/`, { ...query, location_id });
+          return send<List<ListedResult>>("GET", path, { signal });
+        }),
+      );
+      return lists.flatMap(({ results }) => results);
+    },
+    { enabled: locations.length > 0 },
+  ).data ?? [];
+
+/** How it is at each of its locations: the newest results may all be of others. */
+export const useOverview = (id: string) =>
+  useRead<CallOverview>(overviewKey(id), `calls/${id}/overview/`);
 
 export interface Series {
   /** At the chosen location, or at all together. */

@@ -2,19 +2,19 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { pathOf } from "../../address.ts";
+import type { CallOverview } from "../../call-overview.ts";
 import { useLocations } from "../../locations.tsx";
 import { useNow } from "../../now.ts";
 import { Empty, Fault } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { State } from "../../parts/state.tsx";
-import type { Tone } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/tone.ts";
 import { VirtualTable } from "../../parts/virtual-table.tsx";
 import { has } from "../../session.ts";
 import "../../styles/calls.css";
 import { columnsAt } from "./columns.tsx";
 import { calls, fault, isReading, readCalls, useCalls } from "./overview.ts";
-import type { CallOverview } from "./overview.ts";
 import { matching, searchOf, select, selectionOf, tagsOf, TONES, toneOfCall } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 

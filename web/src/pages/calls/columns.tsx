@@ -1,13 +1,12 @@
 // The columns of the table of calls.
+import type { CallOverview } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
+import { CallState } from "../../parts/call-state.tsx";
 import { formatMs, formatPercent, percentileText } from "../../parts/number.ts";
-import { State } from "../../parts/state.tsx";
 import { Strip } from "../../parts/strip.tsx";
 import { formatAgo, formatTime } from "../../parts/time.tsx";
 import type { Column } from "../../parts/virtual-table.tsx";
-import type { CallOverview } from "./overview.ts";
-import { toneOfCall } from "./selection.ts";
 
 /** Names of locations in a cell; beyond, how many. */
 const MOST_NAMED = 2;
@@ -16,7 +15,13 @@ export const columnsAt = (
   now: number,
   places: readonly Place[],
 ): readonly Column<CallOverview>[] => [
-  { id: "state", title: "State", sorts: true, cell: (call) => <State tone={toneOfCall(call)} /> },
+  {
+    id: "state",
+    title: "State",
+    hint: "Of the last run at each location where the call is deployed, the worst.",
+    sorts: true,
+    cell: (call) => <CallState now={call.now} places={places} />,
+  },
   { id: "name", title: "Call", sorts: true, cell: (call) => <Name call={call} /> },
   {
     id: "hours",

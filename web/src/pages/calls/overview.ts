@@ -1,32 +1,13 @@
 // The calls at one look: the first page at once, the others behind it, and what happens since.
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { CallDay } from "../../../../src/model/call-overview.ts";
-import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
 import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
+import { withOutcome } from "../../call-overview.ts";
+import type { CallOverview } from "../../call-overview.ts";
 import { onGap, onResult } from "../../events.ts";
 import type { RecordedEvent } from "../../events.ts";
 import { session } from "../../session.ts";
-
-export interface CallOverview {
-  readonly id: string;
-  readonly name: string;
-  readonly tags: readonly string[];
-  readonly method: string;
-  readonly domain: string;
-  readonly owner: string;
-  readonly locations: readonly string[];
-  readonly state: {
-    readonly result_id: string;
-    readonly result: ResultCode;
-    readonly result_category: ResultCategory | null;
-    readonly time: string;
-    readonly latency: number | null;
-    readonly location_id: string;
-  } | null;
-  readonly day: CallDay | null;
-}
 
 /** Undefined: none is read yet. */
 export const calls = signal<readonly CallOverview[] | undefined>(undefined);
@@ -76,7 +57,7 @@ effect(() => {
 export function useCalls(): void {
   useEffect(() => {
     void readCalls();
-    let heard = new Map<string, RecordedEvent>();
+    let heard: Heard = new Map();
     let soon: ReturnType<typeof setTimeout> | undefined;
     let refresh = setTimeout(readAgain, refreshMs(0));
     function readAgain(): void {
@@ -97,8 +78,10 @@ export function useCalls(): void {
     }, PATCH_EVERY_MS);
     const endings = [
       onResult((event) => {
-        const { call_id, time } = event;
-        if (call_id !== null && time >= (heard.get(call_id)?.time ?? "")) heard.set(call_id, event);
+        if (event.call_id === null) return;
+        const known = heard.get(event.call_id);
+        if (known) known.push(event);
+        else heard.set(event.call_id, [event]);
       }),
       onGap(() => void readCalls()),
     ];
@@ -112,14 +95,17 @@ export function useCalls(): void {
   }, []);
 }
 
+/** By the id of the call. */
+type Heard = Map<string, RecordedEvent[]>;
+
 /** Returns whether something is of a call that is not in the list, or had nothing that day. */
-function patch(heard: ReadonlyMap<string, RecordedEvent>): boolean {
+function patch(heard: Heard): boolean {
   let known = 0;
   calls.value = calls.peek()?.map((call) => {
-    const event = heard.get(call.id);
-    if (!event) return call;
+    const events = heard.get(call.id);
+    if (!events) return call;
     if (call.day?.count !== 0 || call.day.missed > 0) known += 1;
-    return event.time < (call.state?.time ?? "") ? call : { ...call, state: event };
+    return events.reduce<CallOverview>(withOutcome, call);
   });
   return known < heard.size;
 }

@@ -1,20 +1,18 @@
 // Which calls are shown, and in which order: kept in the query of the page's address.
-import { toneOf } from "../../parts/state.tsx";
-import type { Tone } from "../../parts/state.tsx";
-import type { Sorting } from "../../parts/virtual-table.tsx";
-import type { CallOverview } from "./overview.ts";
+import type { CallOverview } from "../../call-overview.ts";
+import { shareOf, toneOfState } from "../../call-state.ts";
+import type { Tone } from "../../parts/tone.ts";
 
 export interface Selection {
   readonly text: string;
   readonly tag: string;
   readonly state: Tone | "";
-  readonly sorting: Sorting;
+  readonly sorting: { readonly column: string; readonly descending: boolean };
 }
 
 export const TONES: readonly Tone[] = ["fail", "warn", "missed", "pass", "none"];
 
-export const toneOfCall = ({ state }: CallOverview): Tone =>
-  toneOf(state?.result, state?.result_category);
+export const toneOfCall = ({ now }: CallOverview): Tone => toneOfState(now?.state);
 
 export function selectionOf(search: string): Selection {
   const query = new URLSearchParams(search);
@@ -38,7 +36,8 @@ type Value = string | number;
 
 /** What a column is sorted by; null comes last in either order. */
 const VALUES: Readonly<Record<string, (call: CallOverview) => Value | null>> = {
-  state: (call) => TONES.indexOf(toneOfCall(call)),
+  // What is so everywhere comes before what is so at some of the locations.
+  state: (call) => TONES.indexOf(toneOfCall(call)) - (call.now ? shareOf(call.now) / 2 : 0),
   name: ({ name }) => name.toLowerCase(),
   pass: ({ day }) => day?.pass_percent ?? null,
   p50: ({ day }) => day?.p50 ?? null,

@@ -9,7 +9,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatBytes } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
-import type { Tone } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/tone.ts";
 import { Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import { curlOf, hasSecrets } from "./curl.ts";

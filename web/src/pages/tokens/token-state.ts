@@ -1,7 +1,7 @@
 // How a token is now, in words.
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
-import type { Tone } from "../../parts/state.tsx";
+import type { Tone } from "../../parts/tone.ts";
 import { formatAgo } from "../../parts/time.tsx";
 
 /** As answers show it: to a key that only reads, secrets are null. */
