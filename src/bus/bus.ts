@@ -154,7 +154,7 @@ export const MAX_REPORTS_PER_BATCH = 1000;
 export const ANSWER_MS = 2000;
 
 /**
- * Older messages are dropped: ticks are published at most 90 s ahead and useless a minute after
+ * Older messages are dropped: ticks are published at most 15 s ahead and useless a minute after
  * they are due; reports outlast a long weekend.
  */
 export const TICK_MAX_AGE_MS = 300_000;

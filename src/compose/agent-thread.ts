@@ -16,7 +16,7 @@ import type { LocationKeys } from "./location-keys.ts";
 
 export type AgentThread = ReturnType<typeof startAgentThread>;
 
-const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 32 };
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 24 };
 
 /** The agents of this process that get a thread: none if one agent is all that it runs. */
 export function agentThreadsOf({ roles, agentThreads }: Config): number {

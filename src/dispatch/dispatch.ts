@@ -11,8 +11,11 @@ import type { Store } from "../store/store.ts";
 import { buildTicks } from "./build-tick.ts";
 import type { UnableRun } from "./build-tick.ts";
 
-/** Ticks leave the store at most this long before they are due. */
-export const PUBLISH_AHEAD_MS = 90_000;
+/**
+ * Ticks leave the store at most this long before they are due: longer than it takes another
+ * scheduler to lead, and short, since agents hold them in memory.
+ */
+export const PUBLISH_AHEAD_MS = 15_000;
 
 export interface Dispatcher {
   readonly store: Store;

@@ -17,6 +17,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const services = readdirSync(UNITS).filter((name) => name.endsWith(".service"));
 
+/** Of V8, as in `npm start`. */
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  readonly scripts: { readonly start: string };
+};
+const isMemoryOption = (word: string): boolean =>
+  word.startsWith("--") && scripts.start.split(" ").includes(word);
+
 describe.each(services)("%s", (name) => {
   const unit = readFileSync(join(UNITS, name), "utf8");
   const values = (key: string): string[] =>
@@ -40,10 +47,12 @@ describe.each(services)("%s", (name) => {
   });
 
   it("runs the program with settings that it knows, and gives it time to stop", () => {
-    const [node = "", main = "", ...args] = (values("ExecStart")[0] ?? "").split(" ");
+    const [node = "", ...words] = (values("ExecStart")[0] ?? "").split(" ");
+    const [main = "", ...args] = words.filter((word) => !isMemoryOption(word));
     for (const path of [node, main])
       expect([path, existsSync(path.replace("/opt/sonde/", ""))]).toEqual([path, true]);
     expect(args).toEqual(["serve"]);
+    expect(words.filter(isMemoryOption)).toHaveLength(2);
     const settings = values("Environment").map((pair) =>
       pair.replaceAll("%i", "paris").split("=", 2),
     );

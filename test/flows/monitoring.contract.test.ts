@@ -230,6 +230,7 @@ describe("agents", () => {
     // An agent that subscribes a moment later may find the first minute's runs taken.
     for (let at = 1; at <= 5 && makers().size < 2; at += 1) {
       await begin(stack, minute(at));
+      await stack.beat();
       stack.clock.moveTo(minute(at) + 10 * SECOND);
       results = await stack.client.ended(call);
       expect(results).toHaveLength(10 * at);
