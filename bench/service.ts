@@ -9,6 +9,8 @@ import type { Group } from "./support/deployments.ts";
 import type { Figure, Goal } from "./support/figures.ts";
 import { prepareGround, startHub } from "./support/hub.ts";
 import type { Ground, Hub } from "./support/hub.ts";
+import { startCaller } from "./support/caller.ts";
+import type { Measured } from "./support/caller.ts";
 import type { Mode } from "./support/options.ts";
 import { NO_NGINX, startDelayServer, startNginx, writeCertificates } from "./support/target.ts";
 import { cpuMs, memoryMb } from "./support/usage.ts";
@@ -27,18 +29,25 @@ await runBenchmark("service", async (benchmark) => {
   const nginx = await startNginx(files);
   if (!nginx) skip(`${NO_NGINX} (a server of Node stands in)`);
   await using target = nginx ?? (await startDelayServer(files, 0));
-  const url = target.url("http", "service");
+  const { authority } = files;
+  const calls: Calls = { url: target.url("http", "service"), authority };
   const embedded = options.deployments ?? EMBEDDED_DEPLOYMENTS;
   for (const mode of options.modes.slice(0, options.smoke ? 1 : undefined)) {
     const counts = mode === "embedded" ? [embedded] : options.rates.map((rate) => rate * 60);
-    for (const count of options.smoke ? [20] : counts) await measure(benchmark, mode, url, count);
+    for (const count of options.smoke ? [20] : counts) await measure(benchmark, mode, calls, count);
   }
 });
+
+interface Calls {
+  readonly url: string;
+  /** A file with the certificate that the target's are signed by. */
+  readonly authority: string;
+}
 
 async function measure(
   benchmark: Benchmark,
   mode: Mode,
-  url: string,
+  calls: Calls,
   count: number,
 ): Promise<void> {
   const { options, say } = benchmark;
@@ -49,8 +58,9 @@ async function measure(
     say(`${mode}, idle`);
     benchmark.add(await measureIdle(ground));
   }
+  const bare = options.smoke ? undefined : await measureBare(calls, count);
   say(label);
-  const group = options.smoke ? smokeGroup(url, count) : minuteGroup(url, count);
+  const group = options.smoke ? smokeGroup(calls.url, count) : minuteGroup(calls.url, count);
   await deploy(ground.database, [group]);
   await using hub = await startHub(mode, ground);
   const warmUp = options.smoke ? 0 : WARM_UP_SECONDS;
@@ -58,7 +68,19 @@ async function measure(
   const rounds: Round[] = [];
   for (let round = 0; round < options.rounds; round += 1)
     rounds.push(await measureRound(hub, ground, options.smoke ? 3 : ROUND_SECONDS));
-  benchmark.add(...cpuFigures(mode, label, rounds), ...memoryFigures(mode, rounds));
+  benchmark.add(...cpuFigures(mode, label, rounds, bare), ...memoryFigures(mode, rounds));
+}
+
+/**
+ * CPU milliseconds per call of bare undici at the same rate: the fewer calls a second, the more of
+ * it is waking up with cold caches.
+ */
+async function measureBare({ url, authority }: Calls, callsAMinute: number): Promise<number> {
+  await using caller = startCaller("bare", url, authority);
+  const measureFor = (seconds: number): Promise<Measured> =>
+    caller.measureEvenly(Math.ceil((callsAMinute * seconds) / 60), seconds);
+  await measureFor(ROUND_SECONDS / 2);
+  return (await measureFor(ROUND_SECONDS)).cpu;
 }
 
 /** Spread over the minute, from the next one on. */
@@ -110,7 +132,7 @@ async function measureRound(hub: Hub, ground: Ground, seconds: number): Promise<
   };
 }
 
-function cpuFigures(mode: Mode, label: string, rounds: readonly Round[]): Figure[] {
+function cpuFigures(mode: Mode, label: string, rounds: readonly Round[], bare?: number): Figure[] {
   const perResult = (names: readonly string[]): number[] =>
     rounds.map(
       ({ cpu, results }) => names.reduce((sum, name) => sum + (cpu.get(name) ?? 0), 0) / results,
@@ -126,10 +148,14 @@ function cpuFigures(mode: Mode, label: string, rounds: readonly Round[]): Figure
     unit: "a second",
     rounds: rounds.map(({ results, seconds }) => results / seconds),
   };
-  if (mode === "embedded") return [rate, figure("  CPU a result", ["embedded"], { atMost: 0.8 })];
+  const ofProgram = (what: string, names: readonly string[]): Figure => ({
+    ...figure(what, names, { atMost: 0.8 }),
+    ...(bare !== undefined && { beside: { what: "bare undici, as often", rounds: [bare] } }),
+  });
+  if (mode === "embedded") return [rate, ofProgram("  CPU a result", ["embedded"])];
   return [
     rate,
-    figure("  CPU a result: agent, scheduler, aggregator", PROGRAM, { atMost: 0.8 }),
+    ofProgram("  CPU a result: agent, scheduler, aggregator", PROGRAM),
     ...[...PROGRAM, "api"].map((name) => figure(`    ${name}`, [name])),
     figure("  CPU a result: PostgreSQL", ["PostgreSQL"], { atMost: 0.4 }),
     figure("  CPU a result: nats-server", ["nats-server"], { atMost: 0.06 }),

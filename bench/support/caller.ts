@@ -12,7 +12,7 @@ import { makeRun } from "../../src/agent/run-tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { forkChild, stopChild } from "./children.ts";
-import { inParallel } from "./load.ts";
+import { evenly, inParallel, sendAt } from "./load.ts";
 import { tickFor } from "./tick.ts";
 import { cpuMs } from "./usage.ts";
 
@@ -31,6 +31,17 @@ export interface Caller extends AsyncDisposable {
   measure(calls: number): Promise<Measured>;
 }
 
+export interface PacedCaller extends Caller {
+  /** Makes the calls evenly over so many seconds, as a schedule does, not `CONCURRENCY` at a time. */
+  measureEvenly(calls: number, seconds: number): Promise<Measured>;
+}
+
+/** The calls of one measurement; without seconds, `CONCURRENCY` at a time. */
+interface Order {
+  readonly calls: number;
+  readonly seconds?: number;
+}
+
 /** Measures `make`, which makes calls, by the CPU time of the process. */
 export async function measureCalls(
   pid: number,
@@ -44,14 +55,16 @@ export async function measureCalls(
 }
 
 /** `authority`: a file with the trusted certificate. */
-export function startCaller(side: Side, url: string, authority: string): Caller {
+export function startCaller(side: Side, url: string, authority: string): PacedCaller {
   const child = forkChild(fileURLToPath(import.meta.url), [side, url, authority], "measured");
+  const measure = (order: Order): Promise<Measured> =>
+    measureCalls(child.pid ?? 0, order.calls, async () => {
+      child.send(order);
+      await once(child, "message");
+    });
   return {
-    measure: (calls) =>
-      measureCalls(child.pid ?? 0, calls, async () => {
-        child.send(calls);
-        await once(child, "message");
-      }),
+    measure: (calls) => measure({ calls }),
+    measureEvenly: (calls, seconds) => measure({ calls, seconds }),
     [Symbol.asyncDispose]: () => stopChild(child),
   };
 }
@@ -61,8 +74,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const secureContext = createSecureContext({ ca: readFileSync(authority) });
   const call = side === "agent" ? agentCall(url, secureContext) : bareCall(url, secureContext);
   for (;;) {
-    const [calls] = (await once(process, "message")) as [number];
-    await inParallel(Array.from({ length: calls }), CONCURRENCY, call);
+    const [{ calls, seconds }] = (await once(process, "message")) as [Order];
+    if (seconds === undefined) await inParallel(Array.from({ length: calls }), CONCURRENCY, call);
+    else await sendAt(evenly(calls, seconds), call);
     process.send?.("done");
   }
 }
