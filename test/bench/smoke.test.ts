@@ -37,7 +37,8 @@ async function runBench(...args: readonly string[]) {
 }
 
 describe("npm run bench", () => {
-  it.each([
+  // Most wait for runs to be due.
+  it.concurrent.each([
     "accuracy",
     "service",
     "agent",

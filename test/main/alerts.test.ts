@@ -47,7 +47,10 @@ it("finds every series that it needs, and nothing to report", async () => {
   const prometheus = await startWatched(stack);
   const selectors = [...new Set(rules.flatMap(({ expr }) => selectorsOf(expr)))];
   await expect
-    .poll(() => missingOf(prometheus, selectors.filter(isExpected)), { timeout: 100_000 })
+    .poll(() => missingOf(prometheus, selectors.filter(isExpected)), {
+      timeout: 100_000,
+      interval: 1000, // Prometheus' own
+    })
     .toEqual([]);
   // Before the system was complete, runs may have been MISSED.
   await expect.poll(() => firing(prometheus), { timeout: 60_000, interval: 500 }).toEqual([]);

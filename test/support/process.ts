@@ -15,6 +15,8 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const COMPILED_CODE = fileURLToPath(
   new URL("../../node_modules/.cache/sonde", import.meta.url),
 );
+/** As `npm start`, the image and the units give it: a start takes an eighth less. */
+export const NODE_OPTION = "--max-semi-space-size=16";
 const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
 
@@ -86,6 +88,7 @@ export function startSonde(
   const [program = "", ...words] = [
     ...(maxFileBytes === undefined ? [] : limitFiles(maxFileBytes)),
     process.execPath,
+    NODE_OPTION,
     main,
     ...args,
   ];
