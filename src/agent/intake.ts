@@ -149,7 +149,7 @@ function createRuns(settings: IntakeSettings) {
               throw cause;
             });
         },
-        chore: () => turns.chore(),
+        chore: () => turns.chore("ending"),
       };
       try {
         return await runInTime(settings, waited, control);
@@ -182,7 +182,7 @@ async function hold(
   tick: Tick,
   message: Message,
 ): Promise<Held> {
-  await turns.chore();
+  await turns.chore("other");
   const run = prepareRun(settings, tick);
   if (message.givenBack) throw message.givenBack;
   const start = startOfRun(run, message);

@@ -14,6 +14,9 @@ const LONGEST_TURN_MS = 1;
  */
 const START_ANYWAY_AFTER_MS = 5000;
 
+/** Those of runs that end come first: such a run holds its place until then. */
+type Chore = "ending" | "other";
+
 /** A run that waits for its start. */
 export interface Start extends Claim {
   /** Starts that are withdrawn together. */
@@ -36,22 +39,23 @@ export type Turns = ReturnType<typeof createTurns>;
 /** `places`: maximum runs at a time. */
 export function createTurns(clock: Clock, places: number) {
   const starts = createStarts(places);
-  const chores: (() => void)[] = [];
+  const chores: Record<Chore, (() => void)[]> = { ending: [], other: [] };
+  const haveChores = (): boolean => chores.ending.length > 0 || chores.other.length > 0;
   const pace = createPace(clock);
   const sleep = createSleep(clock);
   let startedLast = false;
 
   function turn(): void {
-    const mayStart = pace.turnEnded() && !(startedLast && chores.length > 0);
+    const mayStart = pace.turnEnded() && !(startedLast && haveChores());
     const isExpired = starts.endExpired(clock.now());
     startedLast = mayStart && !isExpired && starts.startNext(clock.now());
-    if (!startedLast && !isExpired) chores.shift()?.();
+    if (!startedLast && !isExpired) (chores.ending.shift() ?? chores.other.shift())?.();
     wake();
   }
 
   function wake(): void {
     if (pace.isInTurn()) return;
-    if (chores.length > 0 || starts.areDue(clock.now())) {
+    if (haveChores() || starts.areDue(clock.now())) {
       pace.turnBegins();
       setImmediate(turn);
       return;
@@ -82,9 +86,9 @@ export function createTurns(clock: Clock, places: number) {
       wake();
     },
     /** Resolves in a turn of its own: for work that is not urgent. */
-    chore(): Promise<void> {
+    chore(of: Chore): Promise<void> {
       return new Promise((resolve) => {
-        chores.push(resolve);
+        chores[of].push(resolve);
         wake();
       });
     },

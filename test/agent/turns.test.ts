@@ -33,7 +33,8 @@ function newTurns(places = 100) {
       },
       (reason: Error) => done.push(`${name}: ${reason.message}`),
     );
-  const chore = (name: string): void => void turns.chore().then(() => done.push(name));
+  const chore = (name: string, of: "ending" | "other" = "other"): void =>
+    void turns.chore(of).then(() => done.push(name));
   /** Something else takes two milliseconds of each turn, as long as `goesOn`. */
   const slowDown = (goesOn: () => boolean): void => {
     lost += 2;
@@ -154,5 +155,14 @@ describe("chores", () => {
     }
     await turnsOfLoop(10);
     expect(done).toEqual(["run 1", "chore 1", "run 2", "chore 2"]);
+  });
+
+  it("of a run that ends come first, since it holds a place", async () => {
+    const { done, chore } = newTurns();
+    chore("prepare 1");
+    chore("prepare 2");
+    chore("report", "ending");
+    await turnsOfLoop(10);
+    expect(done).toEqual(["report", "prepare 1", "prepare 2"]);
   });
 });
