@@ -37,8 +37,7 @@ async function runBench(...args: readonly string[]) {
 }
 
 describe("npm run bench", () => {
-  // Most wait for runs to be due.
-  it.concurrent.each([
+  it.each([
     "accuracy",
     "service",
     "agent",
