@@ -1,6 +1,6 @@
-// The scheduler's beat with a fifth of all deployments due in one minute: how long until the slot is
+// The scheduler's beat with a fifth of all deployments due in one second: how long until the slot is
 // open and every tick is published, memory, and the longest pause of the event loop.
-import { BEAT_LEAD_MS, MINUTE_MS } from "../src/model/slots.ts";
+import { BEAT_LEAD_MS, MINUTE_MS, slotOf } from "../src/model/slots.ts";
 import { runBenchmark } from "./support/benchmark.ts";
 import { sleep } from "./support/children.ts";
 import { deploy, openSlotsBefore } from "./support/deployments.ts";
@@ -24,13 +24,16 @@ await runBenchmark("beat", async ({ options, say, skip, add }) => {
   await using ground = await prepareGround("split", skip);
   if (!ground) return;
   say(`storing ${count} deployments`);
-  await deploy(ground.database, groupsOf(count, options.smoke));
+  const firstDue = options.smoke ? now() : slotOf(now());
+  await deploy(ground.database, groupsOf(count, firstDue));
   await ground.database.query("analyze");
 
   const rounds: Beat[] = [];
   for (let round = 0; round < options.rounds; round += 1) {
     say(`round ${round + 1}`);
-    rounds.push(await measure(ground, count / FREQUENCY, options.smoke));
+    rounds.push(
+      await measure(ground, count / FREQUENCY, options.smoke ? slotOf(firstDue) : nextSlot()),
+    );
   }
   const due = `${(count / FREQUENCY).toLocaleString("en-US")} due of ${count.toLocaleString("en-US")}`;
   const each = (value: (beat: Beat) => number): number[] => rounds.map(value);
@@ -58,18 +61,21 @@ await runBenchmark("beat", async ({ options, say, skip, add }) => {
   );
 });
 
+/** In whole seconds. */
+function now(): number {
+  return Math.floor(Date.now() / 1000) * 1000;
+}
+
 /**
- * Over all seconds of five minutes; for the smoke, in the last second of each, which is never over
- * when its slot is opened.
+ * All that are due in a minute are due in one second of it, since ticks are published shortly before
+ * they are due: the first second, or for the smoke the present one, which is not too late yet.
  */
-function groupsOf(count: number, isSmoke: boolean): Group[] {
-  const group = { url: "https://host.test/", frequency: FREQUENCY } as const;
-  const minute = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
-  if (!isSmoke) return [{ ...group, count, firstDue: minute, seconds: FREQUENCY * 60 }];
+function groupsOf(count: number, firstDue: number): Group[] {
   return Array.from({ length: FREQUENCY }, (_, n) => ({
-    ...group,
+    url: "https://host.test/",
+    frequency: FREQUENCY,
     count: count / FREQUENCY,
-    firstDue: minute + n * MINUTE_MS + 59_000,
+    firstDue: firstDue + n * MINUTE_MS,
     seconds: 1,
   }));
 }
@@ -83,8 +89,7 @@ interface Beat {
 }
 
 /** The first slot of a new scheduler, from the moment when it may be opened. */
-async function measure(ground: Ground, due: number, isSmoke: boolean): Promise<Beat> {
-  const slot = nextSlot(isSmoke);
+async function measure(ground: Ground, due: number, slot: number): Promise<Beat> {
   const store = await ground.database.openStore();
   await openSlotsBefore(store, slot);
   await store.close();
@@ -109,10 +114,6 @@ async function measure(ground: Ground, due: number, isSmoke: boolean): Promise<B
   return { openS, publishedS, pauseMs, cpuS, memory };
 }
 
-/** The smoke does not wait for the minute: it opens the running one. */
-function nextSlot(isSmoke: boolean): number {
-  const earliest = Date.now() + START_MS + BEAT_LEAD_MS;
-  return isSmoke
-    ? Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
-    : Math.ceil(earliest / MINUTE_MS) * MINUTE_MS;
+function nextSlot(): number {
+  return Math.ceil((Date.now() + START_MS + BEAT_LEAD_MS) / MINUTE_MS) * MINUTE_MS;
 }
