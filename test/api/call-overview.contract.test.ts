@@ -1,13 +1,13 @@
 // The calls at one look, on both databases: the same numbers as the statistics, and the same rights
 // as the lists.
 import { describe, expect, it } from "vitest";
-import { createCall, create, startApi } from "../support/api.ts";
+import { createCall, startApi } from "../support/api.ts";
 import type { Caller, List, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { seedCalls } from "../support/many-calls.ts";
-import { aReport, aRun } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
+import { deploy, record } from "./call-runs.ts";
 
 /** The last hours are those of this day. */
 const NOW = Date.UTC(2026, 10, 20, 23, 30);
@@ -38,22 +38,6 @@ const overview = async (
   expect(status).toBe(200);
   return body.results;
 };
-
-async function record({ store }: TestApi, target_id: string, outcome: Outcome): Promise<string> {
-  const { start: due_time = NOW, location_id = "local" } = outcome;
-  const run = aRun({ target_id, due_time, location_id });
-  await store.pendingRuns.insert([run]);
-  await store.results.record([aReport(run, outcome)]);
-  return run.result_id;
-}
-
-const deploy = (
-  api: TestApi,
-  target_id: string,
-  location_id: string,
-  as: Caller = api.ann,
-): Promise<{ id: string }> =>
-  create(api, "/deployments/", { deployment: { target_id, location_id, frequency: 60 } }, as);
 
 const OUTCOMES: readonly Outcome[] = [
   { start: NOW - 24 * HOUR, result: "CONNECTION_ERROR" }, // of the day before

@@ -5,8 +5,8 @@ import { createCall, create, startApi } from "../support/api.ts";
 import type { Caller, List, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun } from "../support/runs.ts";
-import type { Outcome } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
+import { deploy, record } from "./call-runs.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 23, 30);
 const HOUR = 3_600_000;
@@ -27,22 +27,6 @@ async function textsOf({ send }: TestApi, as: Caller): Promise<(string | null)[]
   const { body } = await send<List<Overview>>({ path: "/calls/overview/", as });
   return body.results.map(nowText);
 }
-
-async function record({ store }: TestApi, target_id: string, outcome: Outcome): Promise<string> {
-  const { start: due_time = NOW, location_id = "local" } = outcome;
-  const run = aRun({ target_id, due_time, location_id });
-  await store.pendingRuns.insert([run]);
-  await store.results.record([aReport(run, outcome)]);
-  return run.result_id;
-}
-
-const deploy = (
-  api: TestApi,
-  target_id: string,
-  location_id: string,
-  as: Caller = api.ann,
-): Promise<{ id: string }> =>
-  create(api, "/deployments/", { deployment: { target_id, location_id, frequency: 60 } }, as);
 
 /** `FAILING at far: far HTTP_SERVER_ERROR, local COMPLETE`. */
 function nowText({ now }: Pick<Overview, "now">): string | null {

@@ -1,0 +1,26 @@
+// Deployed calls with outcomes, without a scheduler and agents.
+import { create } from "../support/api.ts";
+import type { Caller, TestApi } from "../support/api.ts";
+import { aReport, aRun } from "../support/runs.ts";
+import type { Outcome } from "../support/runs.ts";
+
+/** By default at `local`, due now. Returns the result's id. */
+export async function record(
+  { store }: TestApi,
+  target_id: string,
+  outcome: Outcome,
+): Promise<string> {
+  const { start: due_time = await store.now(), location_id = "local" } = outcome;
+  const run = aRun({ target_id, due_time, location_id });
+  await store.pendingRuns.insert([run]);
+  await store.results.record([aReport(run, outcome)]);
+  return run.result_id;
+}
+
+export const deploy = (
+  api: TestApi,
+  target_id: string,
+  location_id: string,
+  as: Caller = api.ann,
+): Promise<{ id: string }> =>
+  create(api, "/deployments/", { deployment: { target_id, location_id, frequency: 60 } }, as);
