@@ -33,7 +33,7 @@ export async function readStates(
   callOverview: CallOverviewStore,
   reader: Actor,
   { calls, deployments, latest, now }: Subjects,
-): Promise<ReadonlyMap<string, unknown>> {
+) {
   const others = calls.filter(({ id }) => !deployments.has(id)).map(({ id }) => id);
   const ofWorkflows = others.length > 0 && (await callOverview.workflowDeployments(others));
   const deployed = calls.map((call) => {

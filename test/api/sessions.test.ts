@@ -1,4 +1,4 @@
-// Sessions of the web pages: how one opens, what may use it, and how it ends.
+// Sessions of the web pages: signing in, the requests that a session may make, and its end.
 import { describe, expect, it } from "vitest";
 import { newSignInCode } from "../../src/api/sessions.ts";
 import { createAuthSetting, createCall, LIMITS, sharedApi, startApi } from "../support/api.ts";

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { httpClient } from "../support/client.ts";
 import { freePort } from "../support/free-port.ts";
+import { V8_OPTIONS } from "../support/process.ts";
 import { until } from "../support/until.ts";
 import { argumentDefault, environmentOf, execForm, lastOf, readDockerfile } from "./dockerfile.ts";
 import type { Stage } from "./dockerfile.ts";
@@ -35,6 +36,11 @@ it("has the Node that the tests run on, from a base pinned by version", () => {
   const base = argumentDefault(dockerfile, "NODE_IMAGE");
   expect(base).toContain(`/node:${manifest.devDependencies["node"]}-`);
   expect(process.versions.node).toBe(manifest.devDependencies["node"]);
+});
+
+it("starts Node as `npm start` does", () => {
+  const command = execForm(lastOf(image, "ENTRYPOINT"));
+  expect(command).toEqual(["node", ...V8_OPTIONS, "/app/src/main.ts"]);
 });
 
 describe("the image's files in an empty root", () => {

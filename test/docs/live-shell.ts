@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import { createDatabase } from "../support/postgres.ts";
-import { COMPILED_CODE, makeFolder, NODE_OPTION, runSonde } from "../support/process.ts";
+import { COMPILED_CODE, makeFolder, runSonde, V8_OPTIONS } from "../support/process.ts";
 import { RULE_FILES, startPrometheus } from "../support/prometheus.ts";
 import type { Prometheus } from "../support/prometheus.ts";
 import { startService } from "../support/service.ts";
@@ -32,7 +32,7 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Instead of what the README defines for systemd, Compose and Kubernetes. */
 const DEFINITIONS = `
-sonde() { "$NODE" "$NODE_OPTION" "$MAIN" "$@"; }
+sonde() { "$NODE" $V8_OPTIONS "$MAIN" "$@"; }
 logs() { cat "$LOGS/$1.log" | pick "$2"; }
 `;
 
@@ -46,7 +46,7 @@ export async function startLiveShell(setup: string): Promise<LiveShell> {
     ...hub,
     PATH: process.env["PATH"] ?? "",
     NODE: process.execPath,
-    NODE_OPTION,
+    V8_OPTIONS: V8_OPTIONS.join(" "),
     NODE_COMPILE_CACHE: COMPILED_CODE,
     MAIN,
     LOGS: folder.path,

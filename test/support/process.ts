@@ -1,7 +1,7 @@
 // The real program as a child process, on free ports and in its own data folder, always cleaned up.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,8 +15,14 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const COMPILED_CODE = fileURLToPath(
   new URL("../../node_modules/.cache/sonde", import.meta.url),
 );
-/** As `npm start`, the image and the units give it: a start takes an eighth less. */
-export const NODE_OPTION = "--max-semi-space-size=8";
+const PACKAGE = new URL("../../package.json", import.meta.url);
+const { scripts } = JSON.parse(readFileSync(PACKAGE, "utf8")) as {
+  readonly scripts: { readonly start: string };
+};
+/** What `npm start` gives to Node. */
+export const V8_OPTIONS: readonly string[] = scripts.start
+  .split(" ")
+  .filter((word) => word.startsWith("--"));
 const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
 
@@ -88,7 +94,7 @@ export function startSonde(
   const [program = "", ...words] = [
     ...(maxFileBytes === undefined ? [] : limitFiles(maxFileBytes)),
     process.execPath,
-    NODE_OPTION,
+    ...V8_OPTIONS,
     main,
     ...args,
   ];
