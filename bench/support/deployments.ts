@@ -38,13 +38,13 @@ export async function deploy(
   const store = await database.openStore();
   await ensureKey(store);
   const copy = await prepareCopies(database);
-  const made: string[][] = [];
+  const made: (readonly string[])[] = [];
   for (const group of groups) {
-    const ids: string[] = [];
+    let ids: readonly string[] = [];
     for (let second = 0; second < group.seconds; second += 1) {
       const before = Math.floor((group.count * second) / group.seconds);
       const count = Math.floor((group.count * (second + 1)) / group.seconds) - before;
-      if (count > 0) ids.push(...(await deployAt(copy, store, group, second, count)));
+      if (count > 0) ids = ids.concat(await deployAt(copy, store, group, second, count));
     }
     made.push(ids);
   }
