@@ -70,6 +70,21 @@ export const inSnapshot = <T>(
         .setAccessMode("read only")
         .execute((kysely) => read({ ...database, kysely }));
 
+/**
+ * Reads a page by the index that has its order. PostgreSQL's planner has no statistics on rows of
+ * the last seconds: it takes them for few, and would collect and sort all of them for each page.
+ */
+export const inIndexOrder = <T>(
+  database: Database,
+  read: (ordered: Database) => Promise<T>,
+): Promise<T> =>
+  database.rowLocks
+    ? inTransaction(database, async (transaction) => {
+        await sql`set local enable_bitmapscan = off`.execute(transaction.kysely);
+        return read(transaction);
+      })
+    : read(database);
+
 const collided = (cause: unknown): Error =>
   unavailable(`the database is too busy: a transaction collided with others ${ATTEMPTS} times`, {
     part: "the database",

@@ -2,7 +2,7 @@
 import type { ExpressionBuilder } from "kysely";
 import type { TargetKind } from "../model/tick.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, inTransaction, isAmong } from "./database.ts";
+import { chunksOf, inIndexOrder, inTransaction, isAmong } from "./database.ts";
 import { toPendingRow, toPendingRun } from "./pending-rows.ts";
 import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from "./records.ts";
 import { placeOnPage } from "./result-pages.ts";
@@ -35,7 +35,8 @@ export function createPendingRunStore(database: Database) {
       dueBefore: number,
       limit: number,
       after?: Pick<PendingRun, "due_time" | "result_id">,
-    ): Promise<UnpublishedRun[]> => unpublished(database, dueBefore, limit, after),
+    ): Promise<UnpublishedRun[]> =>
+      inIndexOrder(database, (ordered) => unpublished(ordered, dueBefore, limit, after)),
     /**
      * Unpublished runs due before the instant, oldest first, of workflows whose earlier run by the
      * same deployment is published and has no outcome yet.
@@ -56,7 +57,7 @@ export function createPendingRunStore(database: Database) {
     },
     /** Runs that expired before the instant, oldest first. */
     listExpired: (before: number, limit: number): Promise<ExpiredRun[]> =>
-      expired(database, before, limit),
+      inIndexOrder(database, (ordered) => expired(ordered, before, limit)),
     /**
      * Takes back runs of the target, or of one deployment of it, that are neither published nor
      * due. Returns the unpublished ones that are due: each still needs an outcome.
@@ -121,12 +122,13 @@ async function ofTarget(
   return (await runs.orderBy("result_id", order).limit(limit).execute()).map(toPendingRun);
 }
 
-async function unpublished(
+/** In the order of its index. */
+export function unpublishedQuery(
   { kysely }: Database,
   dueBefore: number,
   limit: number,
   after?: Pick<PendingRun, "due_time" | "result_id">,
-): Promise<UnpublishedRun[]> {
+) {
   let rows = kysely
     .selectFrom("pending_runs")
     .selectAll()
@@ -137,7 +139,13 @@ async function unpublished(
     rows = rows.where((eb) =>
       eb(eb.refTuple("due_time", "result_id"), ">", eb.tuple(after.due_time, after.result_id)),
     );
-  const found = await rows.orderBy("due_time").orderBy("result_id").limit(limit).execute();
+  return rows.orderBy("due_time").orderBy("result_id").limit(limit);
+}
+
+async function unpublished(
+  ...[database, ...page]: Parameters<typeof unpublishedQuery>
+): Promise<UnpublishedRun[]> {
+  const found = await unpublishedQuery(database, ...page).execute();
   return found.map((row) => ({ ...toPendingRun(row), held_back: row.held_back === 1 }));
 }
 

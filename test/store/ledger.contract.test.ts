@@ -13,8 +13,9 @@ import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { chunksOf } from "../../src/store/database.ts";
+import { chunksOf, inIndexOrder } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
+import { unpublishedQuery } from "../../src/store/pending-runs.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
 import { groupedQuery, groupsOf, timedQuery } from "../../src/store/result-pages.ts";
@@ -605,6 +606,22 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     );
     if (kind === "sqlite")
       expect(JSON.stringify(rows)).toMatch(/results_time .*time>\? AND time<\?/);
+    await raw.kysely.destroy();
+  });
+
+  it("reads a page of a large beat by its index, without sorting the others", async () => {
+    const due_time = T0 + 2000 * 24 * HOUR;
+    await ordered(...Array.from({ length: 10_000 }, () => aRun({ due_time })));
+    const raw = connectTo(database);
+    const after = { due_time, result_id: "" };
+    const { sql: text, parameters } = unpublishedQuery(raw, due_time + 1, 9, after).compile();
+    const explain = kind === "postgres" ? "explain" : "explain query plan";
+    const plan = await inIndexOrder(raw, async ({ kysely }) => {
+      const query = CompiledQuery.raw(`${explain} ${text}`, [...parameters]);
+      return JSON.stringify((await kysely.executeQuery(query)).rows);
+    });
+    expect(plan).toContain("pending_runs_unpublished");
+    expect(plan).not.toMatch(/Sort|TEMP B-TREE/);
     await raw.kysely.destroy();
   });
 
