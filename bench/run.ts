@@ -20,7 +20,7 @@ const BENCHMARKS = [
 ];
 
 const args = process.argv.slice(2);
-const { names } = readOptions();
+const { names, options } = readOptions();
 const unknown = names.filter((name) => !BENCHMARKS.includes(name));
 if (process.platform !== "linux") fail("the benchmarks need Linux: they read /proc");
 if (unknown.length > 0)
@@ -31,7 +31,7 @@ for (const name of BENCHMARKS.filter((each) => names.length === 0 || names.inclu
   const [program = "", ...rest] = [...onCore("other"), process.execPath, path, ...args];
   const { status } = spawnSync(program, rest, {
     stdio: "inherit",
-    env: { ...process.env, SONDE_BENCH_PINNED: "1" },
+    env: { ...process.env, SONDE_BENCH_PINNED: "1", SONDE_BENCH_PROCESSORS: options.processors },
   });
   if (status !== 0) process.exitCode = 1;
 }

@@ -4,11 +4,14 @@ import { fork, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findProgram } from "../../test/support/programs.ts";
 
-/** What is measured has a core to itself; everything else shares the other. */
+/**
+ * What is measured has a core to itself, or all of them (`--processors all`); everything else
+ * shares the other.
+ */
 export type Core = "measured" | "other";
 
 const STOP_WITHIN_MS = 30_000;
@@ -25,9 +28,11 @@ process.once("SIGTERM", () => process.exit(143));
 /** The start of a command that runs on this core; empty where the machine has only one. */
 export function onCore(core: Core): readonly string[] {
   const taskset = findProgram("taskset");
-  if (availableParallelism() < 2 && !isPinned()) return [];
-  return taskset === undefined ? [] : [taskset, "--cpu-list", core === "measured" ? "0" : "1"];
+  if (taskset === undefined || (availableParallelism() < 2 && !isPinned())) return [];
+  return [taskset, "--cpu-list", core === "measured" ? MEASURED : "1"];
 }
+
+const MEASURED = process.env["SONDE_BENCH_PROCESSORS"] === "all" ? `0-${cpus().length - 1}` : "0";
 
 // This process itself is pinned by run.ts, and then sees one processor.
 const isPinned = (): boolean => process.env["SONDE_BENCH_PINNED"] === "1";

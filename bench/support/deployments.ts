@@ -13,7 +13,7 @@ export const LOCATION = "local";
 /** Of the first key, and so of everything that it may read. */
 const OWNER = "owner";
 
-// An hour old, so that no beat takes them for late starters.
+/** When the newest was made: an hour ago. */
 let lastMade = Date.now() - 60 * MINUTE_MS;
 
 /** Deployments whose first runs are due within some whole seconds, evenly. */
@@ -114,7 +114,7 @@ async function deployAt(
     frequency,
     run_delay,
     between_calls_delay: 0,
-    active_from: slotOf(now),
+    active_from: trigger,
   });
   if (count > 1) await copy([target_id, deployment_id], count - 1);
   return Array.from({ length: count }, (_, n) => copyId(target_id, n));

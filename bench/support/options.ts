@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 
 export type Mode = "embedded" | "split";
 export type Scheme = "http" | "https";
+export type Processors = "one" | "all";
 
 export interface Options {
   /** Tiny numbers: proves that a benchmark runs, and measures nothing. */
@@ -13,6 +14,8 @@ export interface Options {
   /** Milliseconds that the target takes. */
   readonly delays: readonly number[];
   readonly schemes: readonly Scheme[];
+  /** On which of them runs what is measured. */
+  readonly processors: Processors;
   /** Calls a second. */
   readonly rates: readonly number[];
   /** Undefined: the benchmark's own default. */
@@ -32,6 +35,7 @@ const KNOWN = {
   delays: { type: "string", default: "0,5,50" },
   schemes: { type: "string", default: "http,https" },
   rates: { type: "string", default: "100,500" },
+  processors: { type: "string", default: "one" },
   deployments: { type: "string" },
   results: { type: "string" },
   out: { type: "string", default: OUT },
@@ -47,9 +51,10 @@ export function parseOptions(args: readonly string[]) {
   const options: Options = {
     smoke: values.smoke,
     rounds: values.smoke ? 1 : numberOf("rounds", values.rounds),
-    modes: oneOf("modes", ["embedded", "split"], values.modes),
+    processors: oneOf("processors", ["one", "all"], values.processors),
+    modes: someOf("modes", ["embedded", "split"], values.modes),
     delays: values.delays.split(",").map((text) => numberOf("delays", text)),
-    schemes: oneOf("schemes", ["http", "https"], values.schemes),
+    schemes: someOf("schemes", ["http", "https"], values.schemes),
     rates: values.rates.split(",").map((text) => numberOf("rates", text)),
     deployments:
       values.deployments === undefined ? undefined : numberOf("deployments", values.deployments),
@@ -65,11 +70,12 @@ function numberOf(name: string, text: string): number {
   throw new Error(`--${name}: "${text}" is not a number`);
 }
 
-function oneOf<T extends string>(name: string, known: readonly T[], text: string): T[] {
-  return text.split(",").map((word) => {
-    const found = known.find((each) => each === word);
-    if (found === undefined)
-      throw new Error(`--${name}: "${word}" is not one of ${known.join(", ")}`);
-    return found;
-  });
+const someOf = <T extends string>(name: string, known: readonly T[], text: string): T[] =>
+  text.split(",").map((word) => oneOf(name, known, word));
+
+function oneOf<T extends string>(name: string, known: readonly T[], word: string): T {
+  const found = known.find((each) => each === word);
+  if (found === undefined)
+    throw new Error(`--${name}: "${word}" is not one of ${known.join(", ")}`);
+  return found;
 }
