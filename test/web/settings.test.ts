@@ -165,6 +165,7 @@ it(
     await button("Change host").click();
     await page.getByLabel("New value").fill(`${SECRETS.environment}!`);
     await button("Save").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await said("Saved host");
     const path = `/environment/${encodeURIComponent("a/b <b>")}/host`;
     expect(await client.send("GET", path)).toMatchObject({
