@@ -21,10 +21,11 @@ export async function readSamples(
 ): Promise<{ readonly samples: readonly Sample[]; readonly missing: number }> {
   const dispatcher = new Agent({ connections: 16 });
   const read = await inParallel(callIds, 16, async (id) => {
-    const { body } = await request(`${apiUrl}/api/2/calls/${id}/results/`, {
+    const { statusCode, body } = await request(`${apiUrl}/api/2/calls/${id}/results/`, {
       dispatcher,
       headers: { authorization: `Bearer ${API_KEY}` },
     });
+    if (statusCode !== 200) throw new Error(`${id}: ${statusCode} ${await body.text()}`);
     const { results } = (await body.json()) as { readonly results: readonly ListedResult[] };
     return results.at(-1);
   });
