@@ -57,7 +57,7 @@ export function createPendingRunStore(database: Database) {
     },
     /** Runs that expired before the instant, oldest first. */
     listExpired: (before: number, limit: number): Promise<ExpiredRun[]> =>
-      inIndexOrder(database, (ordered) => expired(ordered, before, limit)),
+      expired(database, before, limit),
     /**
      * Takes back runs of the target, or of one deployment of it, that are neither published nor
      * due. Returns the unpublished ones that are due: each still needs an outcome.
@@ -122,13 +122,12 @@ async function ofTarget(
   return (await runs.orderBy("result_id", order).limit(limit).execute()).map(toPendingRun);
 }
 
-/** In the order of its index. */
-export function unpublishedQuery(
+async function unpublished(
   { kysely }: Database,
   dueBefore: number,
   limit: number,
   after?: Pick<PendingRun, "due_time" | "result_id">,
-) {
+): Promise<UnpublishedRun[]> {
   let rows = kysely
     .selectFrom("pending_runs")
     .selectAll()
@@ -139,13 +138,7 @@ export function unpublishedQuery(
     rows = rows.where((eb) =>
       eb(eb.refTuple("due_time", "result_id"), ">", eb.tuple(after.due_time, after.result_id)),
     );
-  return rows.orderBy("due_time").orderBy("result_id").limit(limit);
-}
-
-async function unpublished(
-  ...[database, ...page]: Parameters<typeof unpublishedQuery>
-): Promise<UnpublishedRun[]> {
-  const found = await unpublishedQuery(database, ...page).execute();
+  const found = await rows.orderBy("due_time").orderBy("result_id").limit(limit).execute();
   return found.map((row) => ({ ...toPendingRun(row), held_back: row.held_back === 1 }));
 }
 

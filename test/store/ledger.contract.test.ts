@@ -1,4 +1,5 @@
-import { CompiledQuery, sql } from "kysely";
+import { CompiledQuery, QueryNode, SelectQueryNode, sql } from "kysely";
+import type { KyselyPlugin } from "kysely";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
@@ -13,9 +14,9 @@ import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { chunksOf, inIndexOrder } from "../../src/store/database.ts";
+import { chunksOf } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
-import { unpublishedQuery } from "../../src/store/pending-runs.ts";
+import { createPendingRunStore } from "../../src/store/pending-runs.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
 import { groupedQuery, groupsOf, timedQuery } from "../../src/store/result-pages.ts";
@@ -609,19 +610,16 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     await raw.kysely.destroy();
   });
 
-  it("reads a page of a large beat by its index, without sorting the others", async () => {
+  it.runIf(kind === "postgres")("reads a page of a large beat without sorting it all", async () => {
     const due_time = T0 + 2000 * 24 * HOUR;
     await ordered(...Array.from({ length: 10_000 }, () => aRun({ due_time })));
     const raw = connectTo(database);
-    const after = { due_time, result_id: "" };
-    const { sql: text, parameters } = unpublishedQuery(raw, due_time + 1, 9, after).compile();
-    const explain = kind === "postgres" ? "explain" : "explain query plan";
-    const plan = await inIndexOrder(raw, async ({ kysely }) => {
-      const query = CompiledQuery.raw(`${explain} ${text}`, [...parameters]);
-      return JSON.stringify((await kysely.executeQuery(query)).rows);
-    });
-    expect(plan).toContain("pending_runs_unpublished");
-    expect(plan).not.toMatch(/Sort|TEMP B-TREE/);
+    const plans: unknown[] = [];
+    const kysely = raw.kysely.withPlugin(explaining(plans));
+    const { listUnpublished } = createPendingRunStore({ ...raw, kysely });
+    await listUnpublished(due_time + 1, 9, { due_time, result_id: "" });
+    expect(JSON.stringify(plans)).toContain("pending_runs_unpublished");
+    expect(JSON.stringify(plans)).not.toContain("Sort");
     await raw.kysely.destroy();
   });
 
@@ -648,6 +646,17 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     await store.pendingRuns.markAllUnpublished();
     expect(mine(await store.pendingRuns.listUnpublished(far, 10_000))).toEqual([2, 0, 1]);
   });
+});
+
+/** Selects are explained instead of executed, and find nothing. */
+const explaining = (plans: unknown[]): KyselyPlugin => ({
+  transformQuery: ({ node }) =>
+    SelectQueryNode.is(node) ? QueryNode.cloneWithExplain(node, undefined, undefined) : node,
+  async transformResult({ result }) {
+    if (!result.rows[0] || !("QUERY PLAN" in result.rows[0])) return result;
+    plans.push(result.rows);
+    return { ...result, rows: [] };
+  },
 });
 
 const connectTo = ({ location }: TestDatabase): Database =>
