@@ -66,14 +66,19 @@ export function startChild(
   return child;
 }
 
-/** A program of ours, with a channel for messages. */
-export function forkChild(path: string, args: readonly string[], core: Core): ChildProcess {
-  const [first, ...rest] = onCore(core);
-  const child = fork(
-    path,
-    args,
-    first === undefined ? {} : { execPath: first, execArgv: [...rest, process.execPath] },
-  );
+/** A program of ours, with a channel for messages. `options` are Node's. */
+export function forkChild(
+  path: string,
+  args: readonly string[],
+  core: Core,
+  options: readonly string[] = [],
+): ChildProcess {
+  const [execPath = process.execPath, ...execArgv] = [
+    ...onCore(core),
+    process.execPath,
+    ...options,
+  ];
+  const child = fork(path, args, { execPath, execArgv });
   running.add(child);
   child.once("exit", () => running.delete(child));
   return child;

@@ -78,7 +78,10 @@ export async function startNginx(files: CertificateFiles): Promise<Target | unde
 /** `delay`: milliseconds. */
 export async function startDelayServer(files: CertificateFiles, delay: number): Promise<Target> {
   const program = fileURLToPath(new URL("./delay-server.ts", import.meta.url));
-  const child = forkChild(program, [files.certificate, files.key], "other");
+  // With threads for garbage, all of one real-time priority and on one core, the first would wait
+  // for the others in a loop, and take the core from everything else for good.
+  const options = ["--single-threaded-gc"];
+  const child = forkChild(program, [files.certificate, files.key], "other", options);
   const [[http = 0, https = 0]] = (await once(child, "message")) as [number[]];
   putFirst(child.pid);
   const ports = { http, https };
