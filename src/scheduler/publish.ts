@@ -10,6 +10,8 @@ import { absenceOf, missedFor, recordMissed } from "./reconcile.ts";
 import type { ReconcileOptions, Renew } from "./reconcile.ts";
 
 const PAGE = 1000;
+/** One is read, one built, and one waits for the bus. */
+const PAGES_AT_ONCE = 3;
 
 /** The API publishes a manual run, or holds it back; after this long, that has failed. */
 const ORDERER_GRACE_MS = 5000;
@@ -18,7 +20,7 @@ export interface PublishOptions extends ReconcileOptions {
   readonly dispatcher: Dispatcher;
 }
 
-/** Publishes in pages, each while the next one is read. False where some are left for later. */
+/** Publishes page by page. False where some are left for later. */
 export async function publishPending(
   options: PublishOptions,
   now: number,
@@ -27,23 +29,32 @@ export async function publishPending(
   const { store, log } = options;
   const list = (after?: PendingRun) =>
     store.pendingRuns.listUnpublished(now + PUBLISH_AHEAD_MS, PAGE, after);
-  try {
-    let page = await list();
-    while (page.length > 0) {
-      const [time, next] = await Promise.all([
-        renew(),
-        list(page.at(-1)),
-        publishAll(options, ours(page, now), now),
-      ]);
-      if (time === undefined) return false;
-      page = next;
+  let isLeader = true;
+  async function* readPages() {
+    for (let page = await list(); page.length > 0; page = await list(page.at(-1))) {
+      yield page;
+      isLeader = (await renew()) !== undefined;
+      if (!isLeader) return;
     }
-    return true;
+  }
+  const pages = readPages();
+  const publishPages = async (): Promise<void> => {
+    for await (const page of pages) await publishAll(options, ours(page, now), now);
+  };
+  try {
+    await allDone(Array.from({ length: PAGES_AT_ONCE }, publishPages));
+    return isLeader;
   } catch (err) {
     if (!isUnavailable(err)) throw err;
     if (!isFull(err)) log.warn({ err }, "ticks not published; retrying"); // the bus logs that once
     return false;
   }
+}
+
+/** Rejects as the first that rejected, once all have ended. */
+async function allDone(work: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(work))
+    if (outcome.status === "rejected") throw outcome.reason;
 }
 
 const ours = (page: readonly UnpublishedRun[], now: number): UnpublishedRun[] =>
