@@ -42,7 +42,7 @@ export interface AgentSettings {
    * enough for an in-process bus.
    */
   readonly spoolPath?: string;
-  /** Spools of former agents, whose reports this one takes over into its own; default: none. */
+  /** Spools of former agents, whose reports this one moves into its own; default: none. */
   readonly leftSpoolPaths?: readonly string[];
   /** Maximum runs at a time; default 500. */
   readonly concurrency?: number;
@@ -79,7 +79,7 @@ export function createAgent(given: AgentSettings): Agent {
   return {
     name: `agent of ${locationId}`,
     async start() {
-      await heartbeats.send(); // the first tick needs the hub's time, and its leave
+      await heartbeats.send(); // before the first tick: the hub's time and consent
       if (spool) openSpool(spool, settings);
       try {
         await duty.begin();
@@ -107,7 +107,7 @@ export function createAgent(given: AgentSettings): Agent {
         clearTimeout(overdue);
         publisher.end();
         runLog.end();
-        await heartbeats.tell(); // lists show at once that it has stopped
+        await heartbeats.tell(); // so that lists show at once that it has stopped
         spool?.close();
       }
     },
@@ -120,7 +120,7 @@ function sizeOf(spool: Spool | undefined): Pick<Condition, "spool"> {
   return reports === undefined || bytes === undefined ? {} : { spool: { reports, bytes } };
 }
 
-/** With the hub's time, and a log whose lines name the agent. */
+/** The clock follows the hub's time, and each line of the log names the agent. */
 interface Settings extends AgentSettings {
   readonly clock: HubClock;
   readonly concurrency: number;

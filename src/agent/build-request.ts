@@ -1,4 +1,4 @@
-// From a call's definition to its request on the wire, or why it cannot be sent.
+// Builds a call's request as it goes on the wire, or says why it cannot be sent.
 import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import { isFramingHeader } from "../model/framing-headers.ts";
@@ -62,7 +62,7 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
     : undefined;
 }
 
-/** A call cannot set it, so that a target can rely on it. */
+/** Calls cannot set this header, so targets can rely on it. */
 const RUN_HEADER = "sonde-run";
 
 /** Whether only the agent may set the header. The name is in lower case. */

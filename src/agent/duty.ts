@@ -1,4 +1,4 @@
-// Whether the agent takes ticks: not while the hub has it drain, or refuses its version.
+// Decides whether the agent takes ticks: not while the hub has it drain, or refuses its version.
 import type { AgentBus, Consumer } from "../bus/bus.ts";
 import type { HeartbeatAnswer } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -41,7 +41,7 @@ export function createDuty(settings: DutySettings) {
       return adapt();
     },
     follow,
-    /** As a heartbeat says it. */
+    /** For heartbeats. */
     state(): string {
       if (phase === "stopped") return "stopped";
       return orders.drain || phase === "stopping" ? "draining" : "online";
@@ -58,10 +58,10 @@ export function createDuty(settings: DutySettings) {
   };
 }
 
-/** Takes ticks, or does not. */
+/** Starts and stops taking ticks. */
 function createTaking({ bus, locationId, intake }: DutySettings) {
   let consumer: Consumer | undefined;
-  /** Of consumers that take no more ticks. */
+  /** The drains under way, of consumers that take no more ticks. */
   const drains = new Set<Promise<void>>();
   let changing: Promise<void> = Promise.resolve();
 
@@ -70,7 +70,7 @@ function createTaking({ bus, locationId, intake }: DutySettings) {
     const drained = left.drain();
     intake.stop();
     drains.add(drained);
-    // `settled` rejects with the reason.
+    // `settled` rejects with this reason.
     void drained.finally(() => drains.delete(drained)).catch(() => undefined);
   }
 
@@ -82,13 +82,13 @@ function createTaking({ bus, locationId, intake }: DutySettings) {
   }
 
   return {
-    /** One change after the other; `shouldTake` is asked when it is its turn. */
+    /** Makes one change after another; calls `shouldTake` when the change's turn comes. */
     set(shouldTake: () => boolean): Promise<void> {
       const changed = changing.then(() => change(shouldTake()));
       changing = changed.catch(() => undefined);
       return changed;
     },
-    /** Resolves when the ticks that are not taken any more have ended or are given back. */
+    /** Resolves when the ticks of former consumers have ended or are given back. */
     async settled(): Promise<void> {
       await Promise.all(drains);
     },

@@ -1,4 +1,4 @@
-// The agent's heartbeats. The hub's answers correct its clock, and say whether to take ticks.
+// Sends the agent's heartbeats. The hub's answers correct its clock, and say whether to take ticks.
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentBus } from "../bus/bus.ts";
 import { PROTOCOL } from "../model/agent.ts";
@@ -9,7 +9,7 @@ import type { Logger } from "../runtime/logger.ts";
 import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 
-/** What the agent says of itself. */
+/** What the agent reports about itself. */
 export type Condition = Required<Pick<Heartbeat, "state" | "in_flight" | "held">> &
   Pick<Heartbeat, "spool">;
 
@@ -32,9 +32,9 @@ const WATCH_INTERVAL_MS = 1000;
 /** An offset above this is logged. */
 const NOTABLE_OFFSET_MS = 1000;
 
-/** Until the agent asks again, after an answer that others must confirm. */
+/** The wait before the next heartbeat when an answer calls for another one soon. */
 const CONFIRM_AFTER_MS = 300;
-/** Then it waits for the next heartbeat. */
+/** After this many in a row, the agent waits for the next interval. */
 const MOST_QUESTIONS = 8;
 
 export function createHeartbeats(settings: HeartbeatSettings) {
@@ -44,7 +44,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   const timers: NodeJS.Timeout[] = [];
   let sending: Promise<void> | undefined;
 
-  /** Resolves with whether to send another soon. */
+  /** Returns whether to send another soon. */
   async function sendOne(): Promise<boolean> {
     const sent = clock.monotonic();
     const answer = await settings.bus.sendHeartbeat(heartbeatOf(settings, offset.get()));
@@ -66,9 +66,9 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   }
 
   /**
-   * Resolves once it is answered or has failed; a failed heartbeat is not retried. Follows an
-   * answer with further heartbeats while it needs others to confirm it, or has changed what the
-   * agent does.
+   * Sends a heartbeat, and more while an answer needs confirmation by others or has changed what
+   * the agent does. Resolves when the last one is answered or has failed; a failed one is not
+   * retried.
    */
   const send = (): Promise<void> =>
     (sending ??= sendAll().finally(() => {
@@ -77,7 +77,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
 
   return {
     send,
-    /** Sends at intervals, and whenever the machine's clock was set, until `end`. */
+    /** Sends at intervals, and whenever the machine's clock has been set, until `end`. */
     begin(): void {
       timers.push(
         setInterval(() => void send(), HEARTBEAT_INTERVAL_MS),
@@ -97,10 +97,10 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   };
 }
 
-/** Unanswered heartbeats in a row until the agent says so: by then, the hub lists it as offline. */
+/** Unanswered heartbeats in a row before a warning: by then, the hub lists the agent as offline. */
 const NOTABLE_SILENCE = 3;
 
-/** While the bus is up: otherwise the bus says what is wrong. */
+/** Counts unanswered heartbeats while the bus is connected; otherwise the bus reports the fault. */
 function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
   let unanswered = 0;
   return {
@@ -120,7 +120,7 @@ function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
   };
 }
 
-/** Of the machine's clock; undefined until it is known. */
+/** The offset of the hub's time from the machine's clock; undefined until it is measured. */
 function createOffset({ log, metrics }: HeartbeatSettings) {
   let offset: number | undefined;
   return {
@@ -149,7 +149,7 @@ function heartbeatOf(settings: HeartbeatSettings, offset: number | undefined): H
     capacity: concurrency,
     ...condition(),
     sent: clock.now(),
-    // Any other is an address inside a network, which targets elsewhere do not see.
+    // Any other address is internal to a network, and targets elsewhere do not see it.
     ...(isPublicAddress(seenAt) && { remote_addr: seenAt }),
     ...(offset !== undefined && { clock_offset_ms: offset }),
   };

@@ -1,9 +1,9 @@
-// The agent's clock: the machine's while it agrees with the hub's, otherwise the hub's time, as
-// measured by its answers to heartbeats.
+// The agent's clock: the machine's while it agrees with the hub's, otherwise the hub's time as
+// measured from its answers to heartbeats.
 import { ANSWER_MS } from "../bus/bus.ts";
 import type { Clock } from "../runtime/clock.ts";
 
-/** An answer of the hub. `sent` and `received` are instants of the machine's monotonic clock. */
+/** An answer from the hub. `sent` and `received` are instants of the machine's monotonic clock. */
 export interface HubAnswer {
   readonly sent: number;
   readonly received: number;
@@ -12,8 +12,8 @@ export interface HubAnswer {
 }
 
 /**
- * In milliseconds: the hub's time minus the machine's monotonic clock is `ahead`, plus or minus
- * `error`.
+ * The hub's time minus the machine's monotonic clock is `ahead`, plus or minus `error`, both in
+ * milliseconds.
  */
 export interface Measurement {
   /** Monotonic. */
@@ -23,7 +23,7 @@ export interface Measurement {
 }
 
 export interface HubClock extends Clock {
-  /** Returns whether the answer needs others to confirm it: ask again soon. */
+  /** Returns whether the answer needs confirmation by others: ask again soon. */
   learn(answer: HubAnswer): boolean;
   /**
    * Milliseconds by which the hub's time is ahead of the machine's clock; 0 while the two agree
@@ -31,23 +31,23 @@ export interface HubClock extends Clock {
    */
   offset(): number;
   /**
-   * Whether the machine's clock was set, or stopped during sleep, since the last call. If so, ask
-   * the hub again; waits under way adapt at once.
+   * Whether the machine's clock was set, or the machine slept, since the last call. If so, ask the
+   * hub again; waits under way adapt at once.
    */
   wasSet(): boolean;
 }
 
-/** A wait may end late by this much: waking thousands of waits takes longer. */
+/** Waits may end this late after a smaller change: waking thousands of them would take longer. */
 const NOTABLE_MS = 25;
 
-/** More than slewing changes in a second, or than a pause between two readings. */
+/** More than slewing shifts a clock in a second, or than the gap between two readings. */
 const SET_MS = 100;
 
 /**
- * Without an answer of the hub, it is the machine's clock. A single answer that contradicts what is
+ * Shows the machine's time until the hub has answered. A single answer that contradicts what is
  * known changes nothing, or one wrong answer would make runs MISSED (`withMeasurement`). The
- * machine's clock may be set at any moment: while it is wrong, and from when it was set until the
- * hub's next answer, the monotonic clock, which nobody sets, continues the hub's time.
+ * machine's clock may be set at any moment: while it is wrong, and between its being set and the
+ * hub's next answer, the monotonic clock, which nobody sets, carries the hub's time on.
  */
 export function createHubClock(clock: Clock): HubClock {
   const skewNow = (): number => clock.now() - clock.monotonic();
@@ -73,7 +73,7 @@ export function createHubClock(clock: Clock): HubClock {
   }
 
   return {
-    ...clock, // `monotonic` and `pause` as they are
+    ...clock, // keeps `monotonic` and `pause`
     now,
     offset,
     learn(answer) {
@@ -112,7 +112,7 @@ const RESOLUTION_MS = 1;
 const DRIFT = 15e-6;
 const MAX_MEASUREMENTS = 8;
 
-/** RFC 5905 section 8, with one reading of the hub, made between the two of the machine. */
+/** RFC 5905 section 8, with one reading of the hub's clock between two of the machine's. */
 export function measure({ sent, received, hubTime }: HubAnswer): Measurement {
   const at = (sent + received) / 2;
   const error = (received - sent) / 2 + RESOLUTION_MS;
@@ -122,20 +122,20 @@ export function measure({ sent, received, hubTime }: HubAnswer): Measurement {
 /** Newest last. */
 export interface Measured {
   readonly believed: readonly Measurement[];
-  /** They contradict the believed ones, and agree with each other. */
+  /** These contradict the believed ones, and agree with each other. */
   readonly doubted: readonly Measurement[];
 }
 
 /** A longer round trip proves nothing: the machine may have stood still meanwhile. */
 const LONGEST_TRIP_MS = ANSWER_MS;
 
-/** So many answers in a row must agree before they replace what is known. */
+/** Answers in a row that must agree before they replace what is known. */
 const CONFIRMED_BY = 3;
 
 /**
- * One that contradicts what is known may be wrong, or show that a clock was set or that the machine
- * slept: it is doubted until others confirm it. Before the first answer, what is known is the
- * machine's clock, by which the hub's time is `machineAhead` of the monotonic clock.
+ * Adds a measurement. One that contradicts what is known may be wrong, or show that a clock was set
+ * or that the machine slept: it is doubted until others confirm it. Before the first answer, what
+ * is known is the machine's clock, which is `machineAhead` of the monotonic clock.
  */
 export function withMeasurement(
   { believed, doubted }: Measured,

@@ -1,4 +1,4 @@
-// The agent's intake: messages of ticks from the bus. Each tick is held until it is due, run once
+// The agent's intake of messages of ticks from the bus. Each tick is held until it is due, run once
 // in this process, and reported; its message is done when all of its ticks are. A redelivered tick
 // joins its run, or is answered with the report that was kept.
 import type { RunReport } from "../model/result.ts";
@@ -28,7 +28,7 @@ export interface IntakeSettings extends RunSettings {
 interface Message {
   /** Whether one of its ticks has started. */
   started: boolean;
-  /** Why it is given back. */
+  /** Why it was given back, if it was. */
   givenBack?: Error;
 }
 
@@ -73,8 +73,8 @@ export function createIntake(settings: IntakeSettings) {
       for (const end of ends) if (end.status === "rejected") throw end.reason as Error;
     },
     /**
-     * Gives back all messages without a started run, now and from now on. The others finish:
-     * redelivered, their started ticks would run a second time.
+     * Gives back every message without a started run, including those that arrive later. The others
+     * finish: on redelivery, their started ticks would run a second time.
      */
     stop(): void {
       stopping = true;
@@ -171,11 +171,11 @@ function createRuns(settings: IntakeSettings) {
 interface Held {
   readonly run: Run;
   readonly start: Start;
-  /** Undefined when it is too late. */
+  /** Undefined if it is too late. */
   readonly place: Place | undefined;
 }
 
-/** Prepares the run, and resolves when it may start, or no longer may. */
+/** Prepares the run; resolves when it may start or is too late. */
 async function hold(
   settings: IntakeSettings,
   turns: Turns,

@@ -4,7 +4,7 @@ import type { Registry } from "../runtime/metrics.ts";
 
 export type AgentMetrics = ReturnType<typeof createAgentMetrics>;
 
-/** Makes metrics of the registry. */
+/** Functions that create metrics in the registry. */
 function makersOf(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>

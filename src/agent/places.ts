@@ -1,5 +1,5 @@
-// The places of an agent: which of the runs that wait gets the next one, so that no owner's runs
-// keep those of the others from starting in time.
+// Decides which waiting run gets the agent's next place, so that no owner's runs keep those of
+// others from starting in time.
 import { createHeap } from "../runtime/heap.ts";
 import type { Heap } from "../runtime/heap.ts";
 
@@ -8,17 +8,17 @@ export interface Claim {
   /** The same for all runs of an owner. */
   readonly owner: string;
   readonly isManual: boolean;
-  /** It may keep its place for longer than others can wait for one. */
+  /** It may hold its place longer than others can wait for one. */
   readonly isLong: boolean;
-  /** Epoch milliseconds, as the next one: no place before then. */
+  /** Epoch milliseconds, like `latest`: no place before then. */
   readonly instant: number;
   /** No place after then, which is not before `instant`. */
   readonly latest: number;
 }
 
 /**
- * Manual runs and long ones together get at most this share of the places, and at least one. The
- * others are left to runs that end soon, since no run is ended for another's sake.
+ * Manual and long runs together get at most this share of the places, but at least one. The rest is
+ * left to runs that end soon, since no run is cut short for another.
  */
 const LIMITED_SHARE = 0.5;
 
@@ -30,8 +30,8 @@ const LIMITED_SHARE = 0.5;
 const TIMES_FREE = 4;
 
 /**
- * A place goes to scheduled runs before manual ones; among these to the owner that holds the fewest
- * places; then to the run that was due first.
+ * A place goes to scheduled runs before manual ones; within each, to the owner that holds the
+ * fewest places; then to the run that was due first.
  */
 export function createPlaces<C extends Claim>(count: number) {
   const owners = createOwners<C>();
@@ -41,7 +41,7 @@ export function createPlaces<C extends Claim>(count: number) {
   const free: Free = { all: count, limited: Math.max(1, Math.floor(count * LIMITED_SHARE)) };
   let added = 0;
 
-  /** The first of a kind holds the fewest places: without room for it, there is none for others. */
+  /** The owner of a kind's first run holds the fewest places: if it has no room, no other has. */
   function withRoom(kind: Kind): Run<C> | undefined {
     const first = waiting.first(kind);
     return first && hasRoom(kind, first.owner, free, owners.count() === 1) ? first : undefined;
@@ -65,7 +65,7 @@ export function createPlaces<C extends Claim>(count: number) {
       runs.set(claim, run);
       waiting.add(run);
     },
-    /** The claim that gets a place now, if there is one. `take` gives it the place. */
+    /** Returns the claim that gets a place now, if any; `take` gives it the place. */
     next(now: number): C | undefined {
       waiting.lineUp(now);
       const [short, long] = [withRoom("short"), withRoom("long")];
@@ -73,17 +73,17 @@ export function createPlaces<C extends Claim>(count: number) {
       return (scheduled ?? withRoom("manual"))?.claim;
     },
     take: (claim: C): void => hold(waiting.remove(runs.get(claim) as Run<C>), 1),
-    /** Ends the place of a claim that took one. */
+    /** Frees the place that a claim took. */
     release: (claim: C): void => hold(end(claim), -1),
-    /** Ends the wait of a claim. */
+    /** Removes a claim that waits. */
     withdraw: (claim: C): void => void waiting.remove(end(claim)),
-    /** A claim that waits in vain. */
+    /** Returns a waiting claim whose `latest` has passed. */
     expired(now: number): C | undefined {
       waiting.lineUp(now);
       const claim = waiting.firstToExpire()?.claim;
       return claim && claim.latest < now ? claim : undefined;
     },
-    /** When `next` or `expired`, which had nothing to name, may have something. */
+    /** When `next` or `expired`, having returned nothing, may return a claim. */
     changesAt(): number {
       const instant = waiting.firstEarly()?.claim.instant ?? Infinity;
       return Math.min(instant, (waiting.firstToExpire()?.claim.latest ?? Infinity) + 1);
@@ -97,7 +97,7 @@ type Kind = "short" | "long" | "manual";
 const kindOf = ({ isManual, isLong }: Claim): Kind =>
   isManual ? "manual" : isLong ? "long" : "short";
 
-/** Places that are free, and how many of them manual and long runs may take. */
+/** All free places, and how many more manual and long runs together may take. */
 interface Free {
   all: number;
   limited: number;
@@ -116,9 +116,9 @@ function hasRoom(
 
 interface Owner<C extends Claim> {
   readonly name: string;
-  /** Those that wait or have places. */
+  /** Its runs that wait or have places. */
   runs: number;
-  /** Places. */
+  /** Places that its runs hold. */
   held: number;
   readonly queues: Map<Kind, Queue<C>>;
 }
@@ -126,18 +126,18 @@ interface Owner<C extends Claim> {
 interface Run<C extends Claim> {
   readonly claim: C;
   readonly owner: Owner<C>;
-  /** In the order in which they came. */
+  /** Rises in order of arrival. */
   readonly number: number;
 }
 
-/** The due runs of one kind of one owner, the first one first; never empty. */
+/** One owner's due runs of one kind, the earliest first; never empty. */
 type Queue<C extends Claim> = Heap<Run<C>>;
 
 function createOwners<C extends Claim>() {
   const owners = new Map<string, Owner<C>>();
   return {
     count: () => owners.size,
-    /** Counts one more run. */
+    /** Counts one more run of the owner. */
     enter(name: string): Owner<C> {
       const owner = owners.get(name) ?? { name, runs: 0, held: 0, queues: new Map() };
       owners.set(name, owner);
@@ -171,7 +171,7 @@ function createWaiting<C extends Claim>() {
         else lines[kind].update(queue);
       }
     },
-    /** Returns the run. */
+    /** Removes and returns a run. */
     remove(run: Run<C>): Run<C> {
       if (early.remove(run)) return run;
       due.remove(run);
@@ -189,14 +189,14 @@ function createWaiting<C extends Claim>() {
     reorder({ queues }: Owner<C>): void {
       for (const [kind, queue] of queues) lines[kind].update(queue);
     },
-    /** Of the due runs of a kind. */
+    /** The first due run of a kind. */
     first: (kind: Kind): Run<C> | undefined => lines[kind].first()?.first(),
     firstEarly: () => early.first(),
     firstToExpire: () => due.first(),
   };
 }
 
-/** The queues of one kind: that of the owner with the fewest places first. */
+/** The queues of one kind, that of the owner with the fewest places first. */
 const createLine = <C extends Claim>() =>
   createHeap<Queue<C>>((a, b) => isSooner(a.first() as Run<C>, b.first() as Run<C>));
 

@@ -1,5 +1,5 @@
-// From a tick's call to its request, variables filled in and credentials added; or why it cannot be
-// made.
+// Turns a tick's call into its request, with variables filled in and credentials added, or says why
+// the call cannot be made.
 import { randomUUID } from "node:crypto";
 import type { Authorization } from "../model/authorization.ts";
 import { VariableFault } from "../model/encode-value.ts";
@@ -21,14 +21,14 @@ export interface Preparation {
 export type Prepared =
   | {
       readonly request: HttpRequest;
-      /** Of this call, beside the credentials that the request itself shows. */
+      /** Secrets of this call, besides the credentials that the request itself shows. */
       readonly secrets: readonly string[];
-      /** A warning for the user: the call can be made nevertheless. */
+      /** A warning for the user; the call can still be made. */
       readonly note: string | null;
     }
   | {
       readonly result: "UNABLE_TO_RUN" | "SKIPPED";
-      /** For the user; holds no secret. */
+      /** Shown to the user; holds no secret. */
       readonly message: string;
     };
 
@@ -164,7 +164,7 @@ function confidentialOf(
     : undefined;
 }
 
-/** All values that the variables of a setting and its token may have. */
+/** All values that the variables of a setting and its token can have. */
 const ownSecrets = (authorization: Authorization): string[] => [
   ...credentialsOf(authorization),
   ...present([authorization.keys.client_id]),

@@ -1,5 +1,5 @@
-// From a tick to a run that can start at once: each call is ready, or has the fault for which it
-// cannot be made.
+// Turns a tick into a run that can start at once: each call is ready, or has the fault that
+// prevents it.
 import type { ResultCode } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -21,7 +21,7 @@ export interface Run {
   readonly steps: readonly Step[];
   /** Default: each call has its own. */
   readonly cookies?: Cookies;
-  /** What its calls have sent in confidence so far. */
+  /** Secrets that its calls have sent so far. */
   readonly secrets: Set<string>;
 }
 
@@ -60,7 +60,7 @@ export function stepOf(settings: PrepareSettings, call: TickCall): Step {
   }
 }
 
-/** Reported rather than thrown: a redelivered tick would only fail again. */
+/** Logs the failure and returns it: if it were thrown, a redelivered tick would only fail again. */
 export function agentFault({ log }: PrepareSettings, call: TickCall, cause: unknown): Fault {
   log.error({ err: cause, call_id: call.call_id }, "call failed");
   const message = "agent_error: the agent failed at this call; see its log";

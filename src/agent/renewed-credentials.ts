@@ -1,5 +1,5 @@
-// The credentials of a workflow's later calls: where the hub renewed a token that has expired since
-// the run began, its successor takes its place.
+// Refreshes the credentials of a workflow's later calls: replaces a token that expires during the
+// run with its successor, once the hub has renewed it.
 import type { AgentBus } from "../bus/bus.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { CallCredentials } from "../model/call-credentials.ts";
@@ -9,16 +9,16 @@ import { stepOf } from "./prepare-run.ts";
 import type { PrepareSettings, Step } from "./prepare-run.ts";
 
 export interface CredentialsSettings extends PrepareSettings {
-  /** To the hub. Default: a run keeps the credentials with which it began. */
+  /** The way to the hub. Default: a run keeps the credentials that it began with. */
   readonly bus?: Pick<AgentBus, "requestCredentials"> | undefined;
 }
 
-/** A call may wait this long for its turn, and has by then the credentials that it has now. */
+/** A call may wait this long for its turn, so its credentials must last as long. */
 const MARGIN_MS = 5000;
 /** How often to ask while the renewal is under way or the hub does not answer. */
 const ASK_EVERY_MS = 1000;
 const PATIENCE_MS = 10_000;
-/** For all calls of a run, whose time in the ledger is limited. */
+/** For all calls of a run together, since its time in the ledger is limited. */
 const PATIENCE_OF_RUN_MS = 20_000;
 
 export function createRenewedCredentials(
@@ -27,14 +27,14 @@ export function createRenewedCredentials(
   cancel: AbortSignal | undefined,
 ) {
   const { bus, clock, log } = settings;
-  /** By the authorization in the tick, as JSON: calls that have the same share its successor. */
+  /** Keyed by the tick's authorization as JSON: calls with the same one share its successor. */
   const successors = new Map<string, Authorization>();
   let runPatienceMs = PATIENCE_OF_RUN_MS;
 
   const lasts = ({ call }: Step, ms: number): boolean =>
     !call.authorization || credentialFault(call.authorization, clock.now() + ms) === undefined;
 
-  /** The step with what the hub has for it; null when it does not answer. */
+  /** Returns the step with the hub's current credentials; null if the hub does not answer. */
   async function ask({ call }: Step): Promise<Step | null> {
     const { location_id, result_id: run_id } = tick;
     const request = { location_id, run_id, result_id: call.result_id };
@@ -64,7 +64,7 @@ export function createRenewedCredentials(
   }
 
   return {
-    /** The step as it can be made soon. Rejects with the reason of `cancel` only. */
+    /** Returns the step with its latest credentials. Rejects only on `cancel`, with its reason. */
     async renewed(step: Step): Promise<Step> {
       const { authorization } = step.call;
       if (!bus || step.fault || !authorization?.token?.is_renewed) return step;
@@ -82,7 +82,7 @@ export function createRenewedCredentials(
   };
 }
 
-/** The step with the credentials of the answer only. */
+/** The step with only the credentials of the answer. */
 const answered = (
   settings: CredentialsSettings,
   call: TickCall,

@@ -1,4 +1,4 @@
-// What the agent reports of a run: the results of its calls, secrets masked, and of its workflow.
+// Builds the report of a run: the results of its calls, with secrets masked, and of its workflow.
 import type { Content } from "../model/content.ts";
 import { LIMITS } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
@@ -29,7 +29,7 @@ type Mask = (text: string) => string;
 const MAX_KEPT_BODY = 8 * 1024;
 /** Bytes of a request's body that are searched for secrets. */
 const MAX_MASKED_BODY = 1024 * 1024;
-// A character takes at most twelve bytes, as two JSON escapes.
+// In bytes: a character takes at most twelve, as two JSON escapes.
 const MAX_SECRET = 12 * LIMITS.secret;
 
 export const reportOf = (
@@ -67,11 +67,11 @@ export interface MadeCall {
   /** Epoch milliseconds. */
   readonly start: number;
   readonly isLate: boolean;
-  /** To be masked: those of the call, and the credentials that it sent. */
+  /** Values to mask: the call's secrets, and the credentials that it sent. */
   readonly secrets: readonly string[];
 }
 
-/** Servers echo requests: any credential that was sent may come back anywhere. */
+/** Servers echo requests, so any credential that was sent may come back anywhere. */
 export const credentialsOf = ({ hops, last }: CallOutcome): string[] =>
   [...hops, last].flatMap(({ request }) => credentialsIn(request));
 
@@ -150,8 +150,8 @@ const shownRequest = (
 });
 
 /**
- * Masks before it cuts, so that no part of a secret remains. A secret may begin at the end of the
- * part that was searched: that end is left out.
+ * Masks before it cuts, so that no part of a secret remains. A secret may straddle the end of the
+ * part that is searched, so that end is left out.
  */
 function shownBody(body: Buffer, mask: Mask): string {
   const start = body.subarray(0, MAX_MASKED_BODY);

@@ -1,6 +1,5 @@
-// What the log and the metrics say about runs: a line for each call that did not pass, and every
-// minute a summary. At the level `debug`, every call has its line. Lines hold ids, names, codes and
-// numbers only.
+// Logs and counts runs: a line for each call that did not pass, and a summary every minute. At the
+// level `debug`, every call has a line. Lines hold only ids, names, codes and numbers.
 import type { RunReport, WorkflowResult, ReportedResult } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { isUncertain } from "../model/uncertainty.ts";
@@ -40,7 +39,7 @@ export function createRunLog(given: Logger, metrics: AgentMetrics) {
   };
 
   return {
-    /** Call it once for each run. `lateness_ms`: its start after its place in time. */
+    /** Call it once for each run. `lateness_ms`: from its place in time to its start. */
     ended({ results, workflow }: RunReport, tick: Tick, lateness_ms: number): void {
       summary.max_lateness_ms = Math.max(summary.max_lateness_ms, lateness_ms);
       for (const result of results) noteCall(result, tick, workflow ? {} : { lateness_ms });
@@ -51,7 +50,7 @@ export function createRunLog(given: Logger, metrics: AgentMetrics) {
       note(workflow, "workflow finished", () => ({ ...factsOfWorkflow(workflow), lateness_ms }));
     },
     begin: () => void (timer = setInterval(summarize, SUMMARY_INTERVAL_MS)),
-    /** Logs what was not summarized yet. */
+    /** Logs a last summary. */
     end(): void {
       clearInterval(timer);
       summarize();

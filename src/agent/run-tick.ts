@@ -1,5 +1,5 @@
-// From a prepared run to its report: its calls one after another. A single call is a run of one
-// step; a workflow also has a result of its own, and limits the time of its calls.
+// Makes the calls of a prepared run, one after another, and its report. A single call is a run of
+// one step; a workflow also has a result of its own, and limits the time of its calls.
 import { keptContext } from "../model/context.ts";
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
@@ -42,7 +42,7 @@ export interface RunControl {
 
 const isWorkflow = (tick: Tick): tick is WorkflowTick => tick.workflow != null;
 
-/** Makes the calls, now. Rejects with the reason of `control.cancel` only. */
+/** Makes the calls now. Rejects only on `control.cancel`, with its reason. */
 export async function makeRun(
   settings: RunSettings,
   run: Run,
@@ -65,7 +65,7 @@ export async function makeRun(
   return { ...report, context: keptContext(tick.context, createMask(run.secrets)) };
 }
 
-/** The time limit of a workflow runs during its calls only, not while it waits between them. */
+/** A workflow's time limit runs only during its calls, not while it waits between them. */
 async function makeCalls(
   settings: RunSettings,
   run: Run,
@@ -112,7 +112,7 @@ async function makeCalls(
   return results;
 }
 
-/** Undefined when the time runs out first. Rejects with the reason of `cancel`. */
+/** Resolves with undefined if the time runs out first. Rejects with the reason of `cancel`. */
 async function within(
   ms: number,
   cancel: AbortSignal | undefined,
@@ -135,14 +135,14 @@ async function within(
   }
 }
 
-/** With the previous call's outcome as context; the context given with the run takes precedence. */
+/** Adds the previous call's outcome to the context; the run's own context takes precedence. */
 function withPrevious(tick: Tick, previous: Result | undefined): Tick {
   if (!previous) return tick;
   const { result: RESULT, http_code } = previous.meta;
   return { ...tick, context: { HTTP_CODE: http_code ?? "", RESULT, ...tick.context } };
 }
 
-/** Rejects with the reason of `control.cancel` only. */
+/** Rejects only on `control.cancel`, with its reason. */
 async function makeCall(
   settings: RunSettings,
   { tick, cookies, secrets: ofRun }: Run,

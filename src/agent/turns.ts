@@ -5,16 +5,16 @@ import type { Clock } from "../runtime/clock.ts";
 import { createPlaces } from "./places.ts";
 import type { Claim } from "./places.ts";
 
-/** A turn that took longer keeps the next run from starting, in milliseconds. */
+/** Milliseconds; after a longer turn, no run starts. */
 const LONGEST_TURN_MS = 1;
 
 /**
- * A thread that had no shorter turn for this long never catches up, and starts runs nevertheless:
- * their uncertainty says so.
+ * A thread without a shorter turn for this long will not catch up: it starts runs anyway, and their
+ * uncertainty shows it.
  */
 const START_ANYWAY_AFTER_MS = 5000;
 
-/** Those of runs that end come first: such a run holds its place until then. */
+/** The chores of runs that end come first: until then, such a run holds its place. */
 type Chore = "ending" | "other";
 
 /** A run that waits for its start. */
@@ -24,7 +24,7 @@ export interface Start extends Claim {
 }
 
 interface Waiting extends Start {
-  /** `hasPlace`: whether it may start; otherwise it has waited in vain. */
+  /** `hasPlace`: whether the run may start; false if its `latest` has passed. */
   readonly resolve: (hasPlace: boolean) => void;
   readonly reject: (reason: Error) => void;
 }
@@ -66,8 +66,8 @@ export function createTurns(clock: Clock, places: number) {
 
   return {
     /**
-     * Resolves to a place when the run may start, from its `instant` on; to undefined after its
-     * `latest`. Rejects with the reason for which its group is withdrawn.
+     * Resolves with a place when the run may start, from its `instant` on; with undefined after its
+     * `latest`. Rejects with the reason if its group is withdrawn.
      */
     async start(given: Start): Promise<Place | undefined> {
       const { waiting, hasPlace } = starts.add(given);
@@ -80,7 +80,7 @@ export function createTurns(clock: Clock, places: number) {
         },
       };
     },
-    /** Rejects the starts of a group that still wait. */
+    /** Rejects those starts of a group that still wait. */
     withdraw(group: object, reason: Error): void {
       starts.withdraw(group, reason);
       wake();
@@ -95,7 +95,7 @@ export function createTurns(clock: Clock, places: number) {
   };
 }
 
-/** Starts that wait, and the places of those that had theirs. */
+/** Starts that wait, and the places of runs that have started. */
 function createStarts(count: number) {
   const places = createPlaces<Waiting>(count);
   const groups = new Map<object, Set<Waiting>>();
@@ -117,10 +117,10 @@ function createStarts(count: number) {
     },
     /** Whether `endExpired` or `startNext` would find one. */
     areDue: (now: number): boolean => Boolean(places.expired(now) ?? places.next(now)),
-    /** Epoch milliseconds; Infinity: not unless something happens. */
+    /** When starts may next be due, in epoch milliseconds; Infinity: not by time alone. */
     dueAt: () => places.changesAt(),
     haveFree: () => places.areFree(),
-    /** False when there is none. */
+    /** Ends one start whose `latest` has passed; returns false if there is none. */
     endExpired(now: number): boolean {
       const waiting = places.expired(now);
       if (!waiting) return false;
@@ -129,7 +129,7 @@ function createStarts(count: number) {
       waiting.resolve(false);
       return true;
     },
-    /** False when none may start. */
+    /** Starts one run; returns false if none may start. */
     startNext(now: number): boolean {
       const waiting = places.next(now);
       if (!waiting) return false;
@@ -151,7 +151,7 @@ function createStarts(count: number) {
 
 /** Judges by the length of turns whether the thread is on time. */
 function createPace(clock: Clock) {
-  /** Monotonic, as the next one; undefined while nothing is to be done. */
+  /** Monotonic, like `behindSince`; undefined while no turn is under way. */
   let turnBegan: number | undefined;
   /** When the first of the long turns in a row began; undefined after a short one. */
   let behindSince: number | undefined;
@@ -166,16 +166,16 @@ function createPace(clock: Clock) {
       behindSince = now - began > LONGEST_TURN_MS ? (behindSince ?? began) : undefined;
       return behindSince === undefined || now - behindSince > START_ANYWAY_AFTER_MS;
     },
-    /** Nothing is left to be done. */
+    /** Call it when nothing is left to do. */
     caughtUp: () => void (behindSince = undefined),
   };
 }
 
-/** One sleep at a time, until the earliest instant that was asked for. */
+/** One sleep at a time, until the instant that was asked for last. */
 function createSleep(clock: Clock) {
   let sleeping: { readonly instant: number; readonly end: AbortController } | undefined;
   return {
-    /** Calls `wake` at the instant, which may be Infinity. */
+    /** Calls `wake` at the instant; never if it is Infinity. */
     until(instant: number, wake: () => void): void {
       if (sleeping?.instant === instant) return;
       sleeping?.end.abort();

@@ -1,4 +1,4 @@
-// Adds the credentials of a call's authentication setting to its request, if its host may have
+// Adds the credentials of a call's authentication setting to its request, if its host may receive
 // them.
 import type { Authorization, TickToken } from "../../model/authorization.ts";
 import { isInDomain, settingOf } from "../../model/authorization.ts";
@@ -34,7 +34,7 @@ const authorizeBasic: Authorizer = (request, { keys }) => {
 
 const AUTHORIZERS: Readonly<Record<string, Authorizer>> = {
   NONE: unchanged,
-  // Its headers and parameters are part of the call when the request is built.
+  // Its headers and parameters became part of the call when the request was built.
   MANUAL: unchanged,
   BASIC: authorizeBasic,
   OAUTH1: authorizeOAuth1,
@@ -44,7 +44,7 @@ const AUTHORIZERS: Readonly<Record<string, Authorizer>> = {
   AMAZON: authorizeAmazon,
 };
 
-/** Types whose credentials hold for one request only. */
+/** Types whose credentials are valid for one request only. */
 const SIGNING = new Set(["OAUTH1", "OAUTH2_JWS", "AMAZON"]);
 
 /** `usesCredentials`: the request was built with values of the setting or the token in it. */
@@ -76,7 +76,7 @@ export async function authorize(
 // RFC 9110 section 5.5, with one character for each byte.
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Credentials are whatever the owner entered. */
+/** Rejects credentials that a header cannot carry: an owner may enter anything. */
 function sendable(built: BuiltRequest): BuiltRequest {
   if ("reason" in built) return built;
   const unfit = built.request.headers.find(({ value }) => !FIELD_VALUE.test(value));
@@ -106,7 +106,7 @@ export function manualPairs(authorization: TickCall["authorization"]): {
 
 const EXPIRING = new Set(["OAUTH1", "OAUTH2", "OAUTH2_JWT", "OAUTH2_JWS", "AMAZON", "MANUAL"]);
 
-/** Why the credentials cannot be sent now, which is our fault and not the target's. */
+/** Says why the credentials cannot be sent now, which is our fault and not the target's. */
 export function credentialFault(
   { auth_type, token }: Authorization,
   now: number,

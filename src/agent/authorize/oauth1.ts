@@ -44,7 +44,7 @@ export const authorizeOAuth1: Authorizer = (request, authorization, moment) => {
   };
 };
 
-/** Undefined for an unknown signature method. */
+/** Returns undefined for an unknown signature method. */
 export function signOAuth1(
   request: HttpRequest,
   method: string,
@@ -81,7 +81,7 @@ function baseUri(request: HttpRequest): string {
   return `${protocol}//${authority}${pathname}`;
 }
 
-/** One character for each byte; empty unless the body is a form. */
+/** The body if it is a form, with one character for each byte; otherwise empty. */
 function formOf(request: HttpRequest): string {
   const type = headerOf(request, "content-type")?.split(";")[0]?.trim();
   return type?.toLowerCase() === "application/x-www-form-urlencoded"
@@ -117,6 +117,6 @@ const encodeBytes = (bytes: string): string =>
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
   );
 
-/** RFC 9110 section 5.6.4, in bytes. */
+/** Escapes the content of a quoted string (RFC 9110 section 5.6.4), one character for each byte. */
 const quoted = (text: string): string =>
   Buffer.from(text.replace(/["\\]/g, String.raw`\$&`)).toString("latin1");

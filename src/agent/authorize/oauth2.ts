@@ -30,7 +30,7 @@ const RESERVED = /^(?:authorization|cookie|host|content-.*)$/;
 
 const isReserved = (name: string): boolean => RESERVED.test(name) || isAgentHeader(name);
 
-/** Sends a signature (RFC 7515) of the body in a header, beside the bearer token. */
+/** Sends a signature (RFC 7515) of the body in a header, and the bearer token if there is one. */
 export const authorizeJws: Authorizer = async (request, authorization, moment) => {
   const secret = authorization.keys.client_secret;
   if (!secret) return { reason: "the authentication setting has no client_secret" };

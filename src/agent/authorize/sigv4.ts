@@ -1,4 +1,4 @@
-// AWS Signature Version 4 of a request, by its documentation. Escaping works byte by byte.
+// Signs a request with AWS Signature Version 4, as AWS documents it. Escaping works byte by byte.
 import { createHash, createHmac } from "node:crypto";
 import type { HttpRequest } from "../http/http-request.ts";
 
@@ -14,7 +14,7 @@ export interface AmazonKey {
   readonly secret: string;
 }
 
-// They describe how the call is made, and a proxy may change them; cookies of a workflow are added
+// These describe how the call is made, and a proxy may change them; a workflow's cookies are added
 // after signing.
 const UNSIGNED = new Set([
   "accept",
@@ -26,7 +26,7 @@ const UNSIGNED = new Set([
   "x-amzn-trace-id",
 ]);
 
-/** The header with the hash of the body, or with the statement that it is not signed. */
+/** The header that holds the body's hash, or states that the body is not signed. */
 const BODY_HASH = "x-amz-content-sha256";
 
 /** Object storage signs paths differently from all other services. */
@@ -74,14 +74,14 @@ const signedHeaders = ({ headers }: HttpRequest): Map<string, string> =>
 const withSingleBlanks = (value: string): string =>
   value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "");
 
-/** Escapes the escapes again. */
+/** Escapes the path's own escapes once more. */
 const servicePath = (path: string): string =>
   path.replace(/\/+/g, "/").replace(/[^\w.~/-]/g, escapeByte);
 
-/** Escaped once. Only here does a plus in a path stand for a space. */
+/** Escapes once. Only here does a plus in a path stand for a space. */
 const storagePath = (path: string): string => canonicalText(path).replaceAll("%2F", "/");
 
-/** Sorted by name, then by value; repeated parameters stay. */
+/** Sorted by name, then by value; keeps repeated parameters. */
 const canonicalQuery = (query: string): string =>
   query
     .split("&")

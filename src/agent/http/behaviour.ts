@@ -1,4 +1,4 @@
-// How a call is made, as its tags say.
+// Reads from a call's tags how to make it.
 import { LONGEST_CALL_MS } from "../../model/time-limits.ts";
 
 export interface Behaviour {
@@ -21,8 +21,8 @@ const PREFIX = "apimetrics:";
 
 /**
  * Ignores other tags; of several for the same setting, the last one counts. A number above the
- * maximum is lowered to it (timeout 120 s, redirects 50). A malformed number is a fault of the
- * definition, and a sentence is returned: a default would measure something other than what was
+ * maximum is lowered to it (timeout 120 s, redirects 50). Returns a sentence for a malformed
+ * number, which is a fault of the definition: a default would measure something other than what was
  * asked for.
  */
 export function readBehaviour(tags: readonly string[]): Behaviour | string {

@@ -1,5 +1,5 @@
-// A fresh connection: lookup, egress check, TCP, TLS, each timed. Only checked addresses are
-// dialled.
+// Opens a fresh connection: lookup, egress check, TCP, TLS; all but the check are timed. Only
+// checked addresses are dialled.
 import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
@@ -13,7 +13,7 @@ import type { HttpRequest } from "./http-request.ts";
 import { secure } from "./secure.ts";
 import type { Trace } from "./trace.ts";
 
-/** For the agent's operator. */
+/** A refused target, reported to the agent's operator. */
 export interface Refusal {
   readonly host: string;
   readonly port: number;
@@ -75,8 +75,8 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
 }
 
 /**
- * A name that leads to refused addresses only fails as one without addresses does, in word and
- * time: whoever makes calls must not learn which names the agent's network knows.
+ * A name with only refused addresses fails like one without addresses, in message and in timing:
+ * users must not learn which names the agent's network knows.
  */
 function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFailure {
   onRefusal?.(refused);
@@ -140,7 +140,7 @@ async function dial(
   throw combined(failures);
 }
 
-// These say least about the target: this machine has no route to an address, for example because it
+// These say least about the target: for example, this machine has no route to an address because it
 // lacks the address family.
 const LEAST_SPECIFIC: readonly FailureCode[] = ["agent_error", "connect_unreachable"];
 
@@ -197,8 +197,8 @@ function dialOne(
 }
 
 /**
- * TCP connects a socket to itself (simultaneous open, RFC 9293 section 3.5) if the port that it
- * gets happens to be the one that it calls.
+ * TCP connects a socket to itself (simultaneous open, RFC 9293 section 3.5) if its own port happens
+ * to be the one that it dials.
  */
 export const isSelfConnection = ({
   localAddress,

@@ -1,5 +1,5 @@
-// Cookies between the exchanges of one call, or of one workflow run, by tough-cookie's rules.
-// SameSite keeps none back: every request counts as one that the user makes.
+// Keeps cookies between the exchanges of one call, or of one workflow run, by tough-cookie's rules.
+// SameSite holds none back: every request counts as one that the user makes.
 import {
   Cookie,
   CookieJar,
@@ -24,7 +24,7 @@ const LATEST_DATE = 8.64e15;
 
 export type Cookies = ReturnType<typeof createCookies>;
 
-/** An empty jar, shared with nobody. `Expires` is an instant of `clock`. */
+/** Creates an empty jar. `Expires` is an instant of `clock`. */
 export function createCookies(clock: Clock) {
   // Secure means https, also on loopback.
   const jar = new CookieJar(new CookieStore(), { allowSecureOnLocal: false });
@@ -41,7 +41,7 @@ export function createCookies(clock: Clock) {
   };
   const put = (cookie: Cookie, url: URL): void => {
     const left = cookie.TTL(clock.now());
-    // From here on by the monotonic clock; tough-cookie counts Max-Age from the last access.
+    // From here on, the monotonic clock counts; tough-cookie counts Max-Age from the last access.
     const end = clock.monotonic() + left;
     cookie.maxAge = null;
     cookie.expires = end > LATEST_DATE ? "Infinity" : new Date(end);
@@ -53,7 +53,7 @@ export function createCookies(clock: Clock) {
   };
 
   return {
-    /** The value of a request's `Cookie` header; "" without cookies. */
+    /** Returns the value of a request's `Cookie` header; "" without cookies. */
     headerFor(url: URL): string {
       forgetExpired();
       let header = "";
@@ -84,7 +84,7 @@ function readCookie(text: string): Cookie | undefined {
 
 const idOf = ({ domain, path, key }: Cookie): string => JSON.stringify([domain, path, key]);
 
-/** RFC 6265bis section 5.7: whether a cookie set over http would go where a Secure one goes. */
+/** RFC 6265bis section 5.7: whether a cookie set over http would overlay a Secure one. */
 function hidesSecure(cookie: Cookie, url: URL, others: Iterable<Cookie>): boolean {
   if (url.protocol !== "http:") return false;
   const domain = cookie.cdomain() ?? url.hostname;

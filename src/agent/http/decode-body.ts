@@ -1,4 +1,4 @@
-// Decodes content codings (RFC 9110 section 8.4) in a stream, so that a body which expands without
+// Decodes content codings (RFC 9110 section 8.4) as a stream, so that a body that expands without
 // end costs no memory.
 import { Duplex, pipeline, Transform, Writable } from "node:stream";
 import {
@@ -13,10 +13,10 @@ import type { ZstdOptions } from "node:zlib";
 import { CallFailure } from "./failure.ts";
 
 export interface BodyDecoder {
-  /** False: wait for `onceReady` before the next chunk. */
+  /** Returns false if the next chunk must wait for `onceReady`. */
   write(chunk: Buffer): boolean;
   onceReady(resume: () => void): void;
-  /** Calls `onDone` when everything is decoded, and never if that fails. */
+  /** Calls `onDone` when everything is decoded; never if decoding fails. */
   end(onDone: () => void): void;
   destroy(): void;
 }
@@ -48,7 +48,7 @@ export const knownCodings = (contentEncoding: string): string[] =>
 export interface DecodedBody {
   readonly maxBytes: number;
   readonly onData: (chunk: Buffer) => void;
-  /** The body does not decode, or decodes to more than `maxBytes`. */
+  /** Called if the body does not decode, or decodes to more than `maxBytes`. */
   readonly onFailure: (failure: CallFailure) => void;
 }
 
@@ -85,7 +85,7 @@ export function createBodyDecoder(
   };
 }
 
-/** Follows each decoder, so that none expands without end into the next. */
+/** Follows each decoder, so that none feeds endless output to the next. */
 function limitTo(maxBytes: number): Transform {
   let size = 0;
   return new Transform({
@@ -108,8 +108,8 @@ const decodeFailure = (cause: Error, codings: readonly string[]): CallFailure =>
 const hasHeader = (firstByte = 0): boolean => (firstByte & 0x0f) === 8;
 
 /**
- * `deflate` (RFC 9110 section 8.4.1.2), also without the zlib header that some servers omit: the
- * first byte decides. Fails if the coding is malformed, cut short, or followed by more.
+ * Decodes `deflate` (RFC 9110 section 8.4.1.2), also without the zlib header, which some servers
+ * omit: the first byte decides. Fails if the coding is malformed, cut short, or followed by more.
  */
 function createInflater(): Duplex {
   let inflate: Duplex | undefined;
@@ -140,12 +140,12 @@ function createInflater(): Duplex {
   return output;
 }
 
-/** Each needs its own decompressor, which costs more than a small frame. */
+/** Each frame needs its own decompressor, which costs more than a small frame. */
 const MAX_FRAMES = 100;
 
 /**
- * Any number of zstd frames (RFC 8878 section 3.1); Node's decompressor ends after the first one.
- * Fails if a frame is malformed or cut short, and for more than `MAX_FRAMES`.
+ * Decodes up to `MAX_FRAMES` consecutive zstd frames (RFC 8878 section 3.1), since Node's
+ * decompressor ends after the first. Fails if there are more, or if one is malformed or cut short.
  */
 export function createZstdFrames(options: ZstdOptions): Duplex {
   const output = new Duplex({

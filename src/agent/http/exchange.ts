@@ -1,5 +1,5 @@
-// One request and its response over an open connection, by an undici client of its own. The request
-// is sent once: if its connection closes, it has failed and is never repeated.
+// Exchanges one request and its response over an open connection, with its own undici client. The
+// request is sent once: if the connection closes, it has failed and is never repeated.
 import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Dispatcher } from "undici";
@@ -43,7 +43,7 @@ export function exchange(
       if (trace.phases.download !== null) return;
       settle(exchangeFailure(cause, trace.response !== null));
     };
-    // undici takes a body without a length for complete when the connection is reset.
+    // When the connection is reset, undici takes a body without a length for complete.
     socket.once("error", fail);
     withoutStackTraces(socket);
     limitReading(socket, MAX_RESPONSE_BYTES, () => settle(tooLarge()));

@@ -1,5 +1,5 @@
-// Why a call failed: the errors of Node's network modules and of undici as a code and a sentence
-// for the user.
+// Says why a call failed: turns errors of Node's network modules and of undici into a code and a
+// sentence for the user.
 import { errors } from "undici";
 import type { ResultCode } from "../../model/result.ts";
 import { LookupFailure } from "../../net/resolve-host.ts";
@@ -92,8 +92,8 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
     return new CallFailure("connect_timeout", `${target} did not answer`, {
       cause,
     });
-  // For IPv6, Linux reports this if the machine has no address of that family; for IPv4, if its
-  // ports are used up.
+  // Linux reports EADDRNOTAVAIL for IPv6 if the machine has no address of that family; for IPv4, if
+  // its ports are used up.
   const noFamily = code === "EADDRNOTAVAIL" && target.startsWith("[");
   return (
     (noFamily ? undefined : shortage(cause)) ??
@@ -136,7 +136,7 @@ const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
   [/^(ERR_SSL_|EPROTO$)/, "tls_protocol", "the TLS handshake failed"],
 ];
 
-/** Undefined unless it is an error of TLS. */
+/** Returns undefined unless it is a TLS error. */
 function tlsCause(cause: unknown): CallFailure | undefined {
   const code = codeOf(cause);
   const [failure, text] = TLS_CODES[code] ?? [];
@@ -150,7 +150,7 @@ export const handshakeFailure = (cause: unknown): CallFailure =>
   shortage(cause) ??
   new CallFailure("reset", "the connection was closed during the TLS handshake", { cause });
 
-/** On an open connection; `answered` if the head of a response has arrived. */
+/** For errors on an open connection. `answered`: the head of a response has arrived. */
 export function exchangeFailure(cause: unknown, answered: boolean): CallFailure {
   return (
     responseFault(cause, answered) ??
@@ -166,7 +166,7 @@ export function exchangeFailure(cause: unknown, answered: boolean): CallFailure 
   );
 }
 
-/** Undefined if the response is at worst incomplete. */
+/** Returns undefined if the response is at worst incomplete. */
 function responseFault(cause: unknown, answered: boolean): CallFailure | undefined {
   if (codeOf(cause) === "UND_ERR_HEADERS_OVERFLOW")
     return new CallFailure("too_large", "the headers of the response exceed the agent's limit", {

@@ -37,7 +37,7 @@ export interface HttpCallerSettings {
   readonly onRefusal?: Network["onRefusal"];
   readonly secureContext?: SecureContext;
   readonly certifiedContext?: Network["certifiedContext"];
-  /** `host:port` of what answers whenever the agent's own network works. */
+  /** `host:port` of servers that answer whenever the agent's own network works. */
   readonly uplinkCheck?: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export function createHttpCaller({
   const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {
     /**
-     * What the target does is an outcome; rejects with the reason of `cancel` only. The call reads
+     * Resolves whatever the target does; rejects only on `cancel`, with its reason. The call reads
      * and fills `cookies`; without them, its redirects share a jar of their own.
      */
     async call(
@@ -110,7 +110,7 @@ interface Plan {
   readonly cookies: Cookies | undefined;
 }
 
-/** Makes the call and follows its redirects; a failure leaves in `progress` what was reached. */
+/** Makes the call and follows its redirects; after a failure, `progress` holds what was reached. */
 async function followToEnd(
   network: Network,
   progress: Progress,
@@ -142,7 +142,7 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
     }
   } catch (cause) {
     endTrace(trace, network.clock);
-    // How long it took would tell why there is none.
+    // The time it took would reveal why the name has no address.
     if (cause instanceof CallFailure && cause.code === "dns_not_found") trace.ended = trace.started;
     throw cause;
   }

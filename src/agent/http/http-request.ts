@@ -9,19 +9,20 @@ export const MAX_URL_LENGTH = 32 * 1024;
 export interface HttpRequest {
   readonly method: string;
   readonly url: URL;
-  /** In the order of sending; a value has one character for each byte on the wire. */
+  /** In sending order; a value has one character for each byte on the wire. */
   readonly headers: readonly KeyValue[];
   readonly body: Buffer | null;
-  /** What must not reach another host, beside the headers that always hold credentials. */
+  /** What must not reach another host, besides the headers that always hold credentials. */
   readonly confidential?: {
     /** Names in lower case. */
     readonly headers: readonly string[];
     readonly body: boolean;
   };
-  /** PEM; shown to this host only. */
+  /** PEM; presented to this host only. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
   /**
-   * Signs the request again after a redirect within its host, if a signature holds for one only.
+   * Signs the request again after a redirect within its host; set if a signature is valid for one
+   * request only.
    */
   readonly sign?: (redirected: HttpRequest, moment: Moment) => Promise<BuiltRequest>;
 }
@@ -37,7 +38,7 @@ export interface Moment {
   readonly nonce: string;
 }
 
-/** Decodes a header's value; unless it is UTF-8, it keeps one character for each byte. */
+/** Decodes a header's value from UTF-8; any other keeps one character for each byte. */
 export function textOfHeader(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, "latin1");
@@ -46,7 +47,7 @@ export function textOfHeader(value: string): string {
 
 // RFC 9110 section 11.4: Bearer, Digest.
 const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;
-// Only their signature is secret, and that holds for one request.
+// Only the signature in these is secret, and it is valid for one request.
 const SIGNATURE = /^(?:OAuth|AWS4-HMAC-SHA256) /i;
 
 // Shorter parts of a credential are words like "none".
@@ -56,7 +57,7 @@ const SHORTEST_PART = 8;
 const parametersOf = (url: URL): [string, string][] =>
   url.search === "" ? [] : [...url.searchParams];
 
-/** What a request sends as credentials, and the parts of them that a server may echo. */
+/** Returns the credentials that a request sends, and the parts of them that a server may echo. */
 export function credentialsIn({ headers, url, confidential }: HttpRequest): string[] {
   const names = confidential?.headers ?? [];
   const values = headers

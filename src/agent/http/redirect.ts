@@ -1,4 +1,4 @@
-// Where a redirect leads, and which parts of the request go there.
+// Decides where a redirect leads, and which parts of the request go there.
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
@@ -13,8 +13,8 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const KEEPS_METHOD = new Set([307, 308]);
 
 /**
- * The request that a 3xx response to `request` asks for. Throws a `CallFailure` if the redirect may
- * not be followed.
+ * Returns the request that a 3xx response to `request` asks for. Throws a `CallFailure` if the
+ * redirect may not be followed.
  */
 export function redirectedRequest(
   request: HttpRequest,

@@ -31,13 +31,13 @@ export function watchStart(socket: Socket, { onFirstByte, onFailure }: StartEven
 }
 
 const MAX_INTERIM_RESPONSES = 20;
-/** The limit for a status line, and for an interim response; each piece rescans the whole. */
+/** For a status line or an interim response: each new piece rescans the whole. */
 const MAX_WITHHELD_BYTES = 16 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 const END_OF_HEAD = "\r\n\r\n";
 const PROTOCOL = "HTTP/1.";
-// 101 is the end of HTTP on the connection.
+// 101 ends HTTP on the connection.
 const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d(?: .*)?\r\n$/;
 const CONTINUE = /^HTTP\/1\.\d 100[ \r]/;
 
@@ -46,7 +46,7 @@ export function createStartFilter() {
   let interims = 0;
   let done = false;
 
-  /** What undici may read of the next interim response; undefined until a whole one is there. */
+  /** What undici may read of the next interim response; undefined until that is complete. */
   const passInterim = (): Buffer | undefined => {
     const line = firstOf(withheld);
     done = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
@@ -61,7 +61,7 @@ export function createStartFilter() {
   return {
     /** True once the final response, or something that is not HTTP, has begun. */
     isDone: (): boolean => done,
-    /** What undici may read now of everything so far; a text says what is too large. */
+    /** Returns what undici may read now, or a text that says what is too large. */
     pass(chunk: Buffer): Buffer | string {
       if (done) return chunk;
       withheld = joined([withheld, chunk]);
@@ -79,7 +79,7 @@ export function createStartFilter() {
   };
 }
 
-/** The first line, or as much of it as there is; without a line break, the protocol's length. */
+/** The first line; until its line break arrives, no more of it than the length of `PROTOCOL`. */
 const firstOf = (bytes: Buffer): string =>
   bytes.toString(
     "latin1",

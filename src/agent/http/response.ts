@@ -1,5 +1,5 @@
-// The response of an exchange, received within limits: its head, and its body as far as it may be
-// text of a size that is stored.
+// Receives the response of an exchange within limits: its head, and its body if that is text small
+// enough to be stored.
 import type { Dispatcher } from "undici";
 import { MAX_CONTENT_BYTES, withoutText } from "../../model/content.ts";
 import type { Content } from "../../model/content.ts";
@@ -10,9 +10,9 @@ import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
 
 const MAX_HEADERS = 1000;
-/** On the wire, and again when decoded. */
+/** Both on the wire and decoded. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** The whole response: its head and what frames its chunks may take as much again. */
+/** For the whole response: its head and its chunk framing may take as much again as the body. */
 export const MAX_RESPONSE_BYTES = 2 * MAX_BODY_BYTES;
 
 type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "resume">;
@@ -34,7 +34,7 @@ export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
       onFailure: settle,
     });
     if (decoder.write(chunk)) return;
-    // Paused after the last byte, undici would take the close that follows for an early one.
+    // If paused after the last byte, undici would take the close that follows for an early one.
     if (size === Number(headerOf("content-length") || NaN)) return;
     controller.pause();
     decoder.onceReady(() => controller.resume());
@@ -46,7 +46,7 @@ export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
   };
 
   return {
-    /** For undici, which reports interim responses (RFC 9110 section 15.2) as well. */
+    /** Called by undici, for interim responses (RFC 9110 section 15.2) as well. */
     onResponseStart: (controller: Controller, status: number, _: unknown, text = ""): void => {
       if (isInterim(status)) return;
       const fault = readHead(trace, controller, status, text);
@@ -54,7 +54,7 @@ export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
       if (encoding !== "") codings = knownCodings(encoding);
       if (fault) settle(fault);
     },
-    /** For undici. */
+    /** Called by undici. */
     onResponseData: (controller: Controller, chunk: Buffer): void => {
       if (freed) return;
       size += chunk.length;
@@ -87,8 +87,8 @@ function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
   return pairs;
 }
 
-// White space around a value is not part of it (RFC 9110 section 5.5). Greedy, so that the time is
-// linear whatever the value.
+// White space around a value is not part of it (RFC 9110 section 5.5). Greedy, so that it takes
+// linear time for any value.
 const trimmed = (value: string): string => /[^ \t](?:.*[^ \t])?/s.exec(value)?.[0] ?? "";
 
 const latin1 = (text: string | Buffer | undefined): string =>
@@ -132,9 +132,9 @@ function bodyFault(size: number, codings: readonly string[]): CallFailure | unde
 
 const NOTHING = Buffer.alloc(0);
 
-/** Keeps a body's decoded bytes, in order, until they exceed what is stored. */
+/** Keeps a body's decoded bytes, in order, unless they exceed what is stored. */
 function createKeptBody() {
-  // A copy: a chunk of one byte would keep alive everything that was read with it.
+  // Holds copies: a chunk of one byte would keep alive everything that was read with it.
   let kept = NOTHING;
   let size = 0;
   return {
@@ -169,7 +169,7 @@ function grown(bytes: Buffer, size: number): Buffer<ArrayBuffer> {
   return larger;
 }
 
-/** Undefined unless it is text in the encoding that the server names, by default UTF-8. */
+/** Returns undefined unless it is text in the encoding that the server names, by default UTF-8. */
 function textOf(
   bytes: Buffer,
   contentType: string,
@@ -184,5 +184,5 @@ function textOf(
   }
 }
 
-// Text has no control characters of ASCII but tabs, line breaks and form feeds.
+// ASCII control characters other than tabs, line breaks and form feeds: text has none.
 const CONTROL = /[^\P{Cc}\t\n\f\r\u{80}-\u{9f}]/u;

@@ -1,4 +1,4 @@
-// TLS over an open connection: the timed handshake, and the server's certificate.
+// Secures an open connection with TLS: times the handshake, and records the server's certificate.
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import type { Socket } from "node:net";
@@ -71,16 +71,16 @@ function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promi
   });
 }
 
-/** The code of Node's objection, which it leaves in a field typed as an error. */
+/** An error with the code of Node's objection, which is left in a field typed as an error. */
 const distrust = ({ authorizationError }: TLSSocket): Error =>
   Object.assign(new Error("the server's certificate is not trusted"), {
     code: String(authorizationError),
   });
 
-// OpenSSL's text for a malformed time, of which Node may make an invalid date or a wrong one.
+// OpenSSL's text for a malformed time, which Node may turn into an invalid date or a wrong one.
 const BAD_TIME = "Bad time value";
 
-/** Null if the certificate's dates are malformed. */
+/** Returns null if there is no certificate, or its dates are malformed. */
 function certificateOf(socket: TLSSocket, now: number): Certificate | null {
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return null;

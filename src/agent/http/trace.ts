@@ -1,5 +1,5 @@
-// What one exchange has done so far. It is filled in as the exchange proceeds, so that a failure
-// leaves what was reached.
+// Records one exchange. The trace is filled in as the exchange proceeds, so that after a failure it
+// shows what was reached.
 import type { Certificate } from "../../model/certificate.ts";
 import type { Content } from "../../model/content.ts";
 import type { Result } from "../../model/result.ts";
@@ -15,12 +15,12 @@ export interface Trace {
   /** Monotonic instants. */
   readonly started: number;
   ended: number;
-  /** How long this thread had been busy by then (`Clock.busy`). */
+  /** `Clock.busy` at the start and at the end. */
   readonly busyAtStart: number;
   busyAtEnd: number;
   sourceIp: string | null;
   destIp: string | null;
-  /** The server's, over https. */
+  /** The server's certificate, over https. */
   certificate: Certificate | null;
   /** Bytes of the body; null if nothing was sent, or received. */
   requestSize: number | null;
@@ -77,7 +77,7 @@ export function timingOf(trace: Trace, first = trace): Timing {
     processing: roundedOrNull(phases.processing),
     download: roundedOrNull(phases.download),
     total,
-    // The clock is read twice at each end: an interval that was all busy may seem longer.
+    // Each end reads two clocks in turn, so an interval that was all busy may seem busy for longer.
     uncertainty: Math.min(rounded(trace.busyAtEnd - first.busyAtStart), total),
   };
 }

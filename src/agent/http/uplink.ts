@@ -1,4 +1,4 @@
-// Whether the agent's own network works: checked before a target is blamed for a failure that the
+// Checks whether the agent's own network works before a target is blamed for a failure that the
 // network may have caused.
 import { connect, isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
@@ -53,7 +53,7 @@ export function createUplink({
     clock.monotonic() < downUntil || (check ??= checkNow());
 
   return {
-    /** The failure to report, within two seconds: the given one, or `uplink_down`. */
+    /** Resolves within two seconds with the failure to report: the given one, or `uplink_down`. */
     async judge(failure: CallFailure): Promise<CallFailure> {
       if (addresses.length === 0 || !DOUBTFUL.has(failure.code)) return failure;
       return (await isDown())
@@ -77,7 +77,7 @@ async function noneAnswers(addresses: readonly string[], resolver: HostResolver)
   }
 }
 
-/** Rejects when no address of the host answers. */
+/** Rejects if no address of the host answers. */
 async function answers(address: string, resolver: HostResolver, limit: AbortSignal): Promise<void> {
   const colon = address.lastIndexOf(":");
   const name = address.slice(0, colon).replace(/^\[|\]$/g, "");
@@ -92,7 +92,7 @@ async function answers(address: string, resolver: HostResolver, limit: AbortSign
   await Promise.any(hosts.slice(0, MAX_ADDRESSES).map((host) => answersAt(host, port, limit)));
 }
 
-/** A refusal counts: it came over the network. */
+/** A refusal counts as an answer: it came over the network. */
 function answersAt(host: string, port: number, limit: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });

@@ -1,4 +1,4 @@
-// The outcome of recent runs, for ticks that are delivered again.
+// Keeps the outcome of recent runs, for ticks that are redelivered.
 import type { RunReport } from "../../model/result.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { jsonLength } from "./report-size.ts";
@@ -12,12 +12,12 @@ const MAX_LENGTH = 64 * 1024 * 1024;
 
 export type KeptReports = ReturnType<typeof createKeptReports>;
 
-/** The outcome of recent runs. `spool` has those of earlier processes, too. */
+/** `spool` also holds reports of earlier processes. */
 export function createKeptReports(clock: Clock, spool?: Spool) {
   const published = createRecent<"published">(clock, MAX_PUBLISHED, () => 1);
   const reports = createRecent<RunReport>(clock, MAX_LENGTH, jsonLength);
   return {
-    /** The report, still to be published, or that it is published. */
+    /** Returns the report if it is still to be published, or "published". */
     find: (runId: string): RunReport | "published" | undefined =>
       published.get(runId) ?? reports.get(runId) ?? spool?.find(runId),
     /** Keeps a report that could not be published. */
@@ -29,7 +29,7 @@ export function createKeptReports(clock: Clock, spool?: Spool) {
   };
 }
 
-/** Values of the last `KEEP_MS`, the oldest dropped if together they exceed the bound. */
+/** Keeps values for `KEEP_MS`; drops the oldest while together they exceed the bound. */
 function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => number) {
   interface Entry {
     readonly value: T;

@@ -1,4 +1,4 @@
-// Reports on their way to the bus: published in batches, and spooled while the bus is away.
+// Publishes reports to the bus in batches, and spools them while the bus is away.
 import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { retry } from "../../runtime/retry.ts";
@@ -27,7 +27,7 @@ const BATCH_REPORTS = 50;
 const GATHER_MS = 20;
 /** Batches under way at a time: over 1000 reports a second where an answer takes 600 ms. */
 const PIPELINED = 16;
-/** Longer than the bus gives one attempt: over a bad line, the answer to it comes in time. */
+/** Longer than the bus gives one attempt, so that its answer comes in time even over a bad line. */
 const SPOOL_AFTER_MS = 3000;
 
 /**
@@ -71,20 +71,20 @@ export function createReportPublisher(settings: ReportPublisherSettings) {
   const line = createLine((waiting) => away && (delivery?.put(waiting, "fresh") ?? false), send);
 
   return {
-    /** Delivers what an earlier process left in the spool. Open that first. */
+    /** Delivers what an earlier process left in the spool. Open the spool first. */
     begin: () => delivery?.wake(),
     /**
-     * Resolves when the tick can be acknowledged: the bus has stored the report, or the spool has
-     * and the bus is connected, or no message of the bus can carry it, which is logged. Until then,
-     * it retries.
+     * Retries until the tick can be acknowledged, then resolves: the bus has stored the report, or
+     * the spool has and the bus is connected, or no message of the bus can carry it, which is
+     * logged.
      */
     publish(report: RunReport): Promise<void> {
       metrics.unpublishedReports.inc();
       return new Promise((resolve, reject) => line.add({ report, resolve, reject }));
     },
-    /** From now on, no report in the spool waits for the bus. */
+    /** From now on, no `publish` of a spooled report waits for the bus. */
     finish: () => delivery?.finish(),
-    /** Rejects with the reason whatever neither bus nor spool has taken. */
+    /** Rejects, with the reason, each report that neither the bus nor the spool has taken. */
     abandon(reason: Error): void {
       abandoned.abort(reason);
       line.flush();
@@ -95,8 +95,8 @@ export function createReportPublisher(settings: ReportPublisherSettings) {
 }
 
 /**
- * Gathers reports into batches, and sends so many of them at a time. `divert` is offered all that
- * wait before each send, and returns whether it took them. `send` never rejects.
+ * Gathers reports into batches, and sends up to `PIPELINED` of them at a time. Before it sends, it
+ * offers all that wait to `divert`, which returns whether it took them. `send` never rejects.
  */
 function createLine(
   divert: (waiting: readonly Waiting[]) => boolean,
@@ -123,14 +123,14 @@ function createLine(
       if (line.length >= BATCH_REPORTS) flush();
       else gathering ??= setTimeout(flush, GATHER_MS);
     },
-    /** Does not wait until a batch is full. */
+    /** Sends without waiting for a full batch. */
     flush,
   };
 }
 
 /**
- * Retries until the bus has taken the batch, or the spool has: then it resolves with false. Rejects
- * when the bus refuses the batch, and with the signal's reason.
+ * Retries until the bus has taken the batch (resolves with true) or the spool has (with false).
+ * Rejects if the bus refuses the batch, and with the signal's reason.
  */
 const offer = (
   batch: Batch,

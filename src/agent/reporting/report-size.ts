@@ -1,5 +1,5 @@
 // Fits reports into messages of the bus. The outcome and the times of each call are always
-// reported, details as far as there is room.
+// reported, details only as far as there is room.
 import type { AgentBus } from "../../bus/bus.ts";
 import { TooLargeError } from "../../bus/bus.ts";
 import { withoutText } from "../../model/content.ts";
@@ -7,18 +7,18 @@ import type { ReportedResult, RunReport } from "../../model/result.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { AgentMetrics } from "../metrics.ts";
 
-// Of JSON text. A message of the bus holds 1 MB; outcome and times take up to 3 KB a call.
+// Bytes of JSON text. A message of the bus holds 1 MB; outcome and times take up to 3 KB a call.
 const CONTENT_BYTES = 256 * 1024;
 const DETAILS_BYTES = 512 * 1024;
 
-/** Characters of any other text that a server may make long. */
+/** Characters kept of any other text that a server may make long. */
 const LONGEST_TEXT = 200;
 
 const NOTE = "the report had no room for its details";
 
 /**
- * Leaves out contents, and details of what was sent and received, that exceed a message: the last
- * ones first.
+ * Leaves out contents, and details of what was sent and received, that do not fit into a message.
+ * Earlier results take precedence.
  */
 export function withinMessage(results: readonly ReportedResult[]): ReportedResult[] {
   if (surelyFits(results)) return [...results];
@@ -39,8 +39,9 @@ export interface FittingSettings {
 }
 
 /**
- * Publishes reports; those too large for the bus go bare. Resolves with the ids of the runs that
- * are still too large, which it logs and counts. Rejects as `Bus.publishReports` does otherwise.
+ * Publishes reports; those too large for the bus go without details. Resolves with the ids of the
+ * runs that are still too large, which it logs and counts. Otherwise rejects as
+ * `Bus.publishReports` does.
  */
 export async function publishFitting(
   { bus, log, metrics }: FittingSettings,
@@ -59,7 +60,7 @@ export async function publishFitting(
   return never.runIds;
 }
 
-/** The bus has stored the reports that the returned error does not name. */
+/** The bus has stored all reports that the returned error does not name. */
 async function publish(
   bus: AgentBus,
   reports: readonly RunReport[],
@@ -79,7 +80,7 @@ export const bareReport = ({ context: _context, ...report }: RunReport): RunRepo
   results: report.results.map((result) => withoutDetails(withoutContent(result))),
 });
 
-// A character, in UTF-8 or escaped.
+// For one character, in UTF-8 or escaped.
 const MOST_BYTES = 6;
 
 /** Judges by lengths alone, which most reports pass: serializing costs ten times more. */
@@ -95,7 +96,7 @@ function surelyFits(results: readonly ReportedResult[]): boolean {
 // A member's name with the characters around it. No member of a report has a longer one.
 const NAME_LENGTH = 28;
 
-/** An upper bound of the characters of its JSON text, escapes aside. */
+/** An upper bound for the characters of the value's JSON text, not counting escapes. */
 export function jsonLength(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 24;

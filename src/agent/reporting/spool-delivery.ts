@@ -1,5 +1,5 @@
-// From the spool to the bus: the oldest reports first, one batch at a time, paced so that fresh
-// reports come through.
+// Delivers the spool to the bus: the oldest reports first, one batch at a time, paced so that fresh
+// reports get through.
 import type { AgentBus } from "../../bus/bus.ts";
 import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
@@ -9,7 +9,7 @@ import { publishFitting } from "./report-size.ts";
 import type { FittingSettings } from "./report-size.ts";
 import type { Spool } from "./spool.ts";
 
-/** A report, and what its tick waits for. */
+/** A report, and the callbacks that end its tick's wait. */
 export interface Waiting {
   readonly report: RunReport;
   readonly resolve: () => void;
@@ -56,11 +56,11 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
   };
 
   return {
-    /** Delivers what is in the spool and what comes meanwhile; does nothing while it does that. */
+    /** Delivers the spool, and what is put meanwhile; does nothing if a delivery is under way. */
     wake,
     /**
-     * Returns whether the spool has stored the reports. Nothing is delivered between putting
-     * offered ones, which the bus may still take, and `offerEnded`.
+     * Returns whether the spool has stored the reports. After `offered` ones, which the bus may
+     * still take directly, no delivery begins until `offerEnded`.
      */
     put(waiting: readonly Waiting[], kind: "fresh" | "offered"): boolean {
       if (!store(waiting)) return false;
@@ -76,7 +76,7 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
     acknowledge: () => unacknowledged.settle(true),
     /** From now on, no spooled report waits for the bus. */
     finish: () => unacknowledged.finish(),
-    /** Does not wait for the bus: the next process may deliver again what it takes now. */
+    /** Does not wait for the bus: the next process may redeliver what the bus takes now. */
     stop: () => stopped.abort(),
   };
 }
@@ -102,7 +102,7 @@ function createUnacknowledged(bus: AgentBus) {
   };
 }
 
-/** Resolves when the spool is empty, or at the signal. */
+/** Resolves when the spool is empty or the signal aborts. */
 async function deliverAll(settings: SpoolDeliverySettings, signal: AbortSignal): Promise<void> {
   const { spool, log, onAttempt, onDelivered } = settings;
   let [delivered, failures] = [0, 0];
@@ -154,7 +154,7 @@ async function publish(
   }
 }
 
-/** So that a report that the bus refuses does not hold up the others. */
+/** Publishes each half by itself, so that a report the bus refuses does not hold up the others. */
 async function publishHalves(
   settings: FittingSettings,
   reports: readonly RunReport[],

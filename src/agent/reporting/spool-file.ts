@@ -1,4 +1,4 @@
-// The SQLite file of the spool: private to its user, locked by one process.
+// The spool's SQLite file: accessible only to its user, and locked by one process.
 import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { SQLOutputValue } from "node:sqlite";
@@ -23,7 +23,7 @@ const VERSION = 2;
 const FROM_VERSION_1 =
   "begin; alter table reports drop column checksum; pragma user_version = 2; commit";
 
-// WAL with NORMAL: a killed process loses no commit, a power failure at most the last ones.
+// WAL with NORMAL: a killed process loses no commit, a power failure at most the latest.
 const SCHEMA = `
   pragma auto_vacuum = full;
   pragma journal_mode = wal;
@@ -74,7 +74,7 @@ export function openSpoolFile(path: string, locationId: string) {
   };
 
   return {
-    /** Deletes the oldest rows beyond the bound, of any location; returns how many. */
+    /** Adds rows, then deletes the oldest, of any location, beyond the bound; returns how many. */
     insert: (rows: readonly NewRow[], maxBytes: number): number =>
       change(() => {
         for (const { run_id, location_id, due_time, report } of rows)
@@ -82,7 +82,7 @@ export function openSpoolFile(path: string, locationId: string) {
             count({ location_id, reports: 1, bytes: report.length }, 1);
         return deleteBeyond(maxBytes);
       }),
-    /** One batch, earliest due first. */
+    /** Returns one batch, earliest due first. */
     oldest: (exceptRunIds: readonly string[]): Row[] =>
       firstBatch(sql.byDueTime.iterate(locationId, JSON.stringify(exceptRunIds))),
     find(runId: string): Row | undefined {
@@ -109,7 +109,7 @@ function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** One row at least, however large. */
+/** At least one row, however large. */
 function firstBatch(values: Iterable<Values>): Row[] {
   const rows: Row[] = [];
   let bytes = 0;
@@ -126,7 +126,7 @@ function openDatabase(path: string) {
   closeSync(openSync(path, "a", 0o600));
   const database = new DatabaseSync(path);
   try {
-    // Keeps other processes out, and the index of the log in memory.
+    // Keeps other processes out, and the WAL's index in memory.
     database.exec("pragma locking_mode = exclusive");
     const version = Number(pragma(database, "user_version"));
     if (![0, 1, VERSION].includes(version))
@@ -135,7 +135,7 @@ function openDatabase(path: string) {
     const damage = pragma(database, "integrity_check(1)");
     if (damage !== "ok") throw new UnusableFileError(String(damage));
     if (version === 1) database.exec(FROM_VERSION_1);
-    // Writes only if it must: reports are read from a full disk, too.
+    // Writes only if it must, so that reports can be read from a full disk.
     else if (version === 0) database.exec(`pragma user_version = ${VERSION}`);
     const sql = prepareStatements(database);
     return { database, sql, sizes: sql.sizes.all().map(sizeOf) };
@@ -150,7 +150,7 @@ const pragma = (database: DatabaseSync, name: string): SQLOutputValue | undefine
 
 const SIZE = "location_id, length(report) as bytes";
 
-/** Lists of runs are JSON. */
+/** Lists of runs are passed as JSON. */
 const prepareStatements = (database: DatabaseSync) => ({
   insertion: database.prepare(
     "insert or ignore into reports (run_id, location_id, due_time, report) values (?, ?, ?, ?)",
@@ -210,7 +210,7 @@ export const isUnusable = (cause: unknown): boolean =>
   codeOf(cause) === SQLITE_IOERR_SHORT_READ;
 
 function openingError(cause: unknown): unknown {
-  // Our statements fit our tables.
+  // Our statements match our tables, so these are not ours.
   if (codeOf(cause) === SQLITE_ERROR) return new UnusableFileError("not a spool", { cause });
   if ((codeOf(cause) & 0xff) !== SQLITE_BUSY) return cause;
   return new Error("another agent uses it: give each a folder of its own with SONDE_DATA_DIR", {
@@ -230,7 +230,7 @@ export function setAside(path: string): string {
 }
 
 function rename(from: string, to: string): void {
-  // The log goes first: left behind, SQLite would apply it to the next file.
+  // The WAL goes first: if it stayed behind, SQLite would apply it to the next file.
   for (const log of ["-wal", ""]) {
     rmSync(`${to}${log}`, { force: true });
     if (existsSync(`${from}${log}`)) renameSync(`${from}${log}`, `${to}${log}`);

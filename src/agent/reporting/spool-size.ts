@@ -1,4 +1,4 @@
-// How many reports a spool holds while no agent uses it. Looking leaves the spool as it is.
+// Counts the reports in a spool that no agent is using, without changing the spool.
 import { existsSync, rmSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync } from "node:sqlite";
@@ -6,10 +6,10 @@ import { DatabaseSync } from "node:sqlite";
 // https://www.sqlite.org/rescode.html#busy
 const SQLITE_BUSY = 5;
 
-/** Throws with one line for the operator while an agent uses it, or if the file is no spool. */
+/** Throws with one line for the operator if an agent is using the file, or if it is no spool. */
 export function spoolSize(path: string): { readonly reports: number; readonly bytes: number } {
   const url = pathToFileURL(path);
-  // An agent that was killed leaves its latest reports in the log.
+  // A killed agent leaves its latest reports in the WAL.
   const hasLog = existsSync(`${path}-wal`);
   if (!hasLog) url.searchParams.set("immutable", "1");
   const hadIndex = existsSync(`${path}-shm`);

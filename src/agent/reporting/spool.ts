@@ -1,5 +1,5 @@
-// Reports on disk while the bus is away: bounded, read in order of due time, usable again after any
-// failure of the disk.
+// Holds reports on disk while the bus is away: bounded, read in order of due time, and usable again
+// after any failure of the disk.
 import { parseInstant } from "../../model/instant.ts";
 import { runReportValidator } from "../../model/result.ts";
 import type { RunReport } from "../../model/result.ts";
@@ -16,7 +16,7 @@ export interface SpoolSettings {
   readonly locationId: string;
   readonly log: Logger;
   readonly metrics: AgentMetrics;
-  /** Of all reports together; default `SPOOL_MAX_BYTES`. */
+  /** Limit for all reports together; default `SPOOL_MAX_BYTES`. */
   readonly maxBytes?: number;
 }
 
@@ -24,7 +24,8 @@ export type Spool = ReturnType<typeof createSpool>;
 
 /**
  * A spool survives its process, however that ends. No method throws: a failure (a full disk, a file
- * that another process has locked) is counted, logged once, and the next call tries again.
+ * that another process has locked) is counted, the first in a row is logged, and the next call
+ * tries again.
  */
 export function createSpool(settings: SpoolSettings) {
   const { path, log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
@@ -67,7 +68,7 @@ export function createSpool(settings: SpoolSettings) {
     },
     /** The next batch, earliest due first; drops and counts reports that it cannot read. */
     oldest(): RunReport[] {
-      remove([]); // what the disk did not let go before
+      remove([]); // retries what the disk rejected before
       const rows = access.use((file) => file.oldest([...removable])) ?? [];
       const reports = rows.map(decode);
       const unreadable = rows.filter((_, at) => !reports[at]).map(({ run_id }) => run_id);
@@ -88,8 +89,8 @@ export function createSpool(settings: SpoolSettings) {
 }
 
 /**
- * Moves the reports of a spool that no agent uses any more into an open one. What cannot be moved
- * stays for the next start.
+ * Moves the reports of a spool that no agent uses any more into an open one. Reports that cannot be
+ * moved stay for the next start.
  */
 export function takeOver(spool: Spool, settings: SpoolSettings): void {
   const left = createSpool(settings);
@@ -132,7 +133,7 @@ function createAccess(settings: SpoolSettings) {
     }
   };
 
-  /** Undefined where the work failed. */
+  /** Returns undefined if the work failed. */
   const use = <T>(work: (file: SpoolFile) => T): T | undefined => {
     if (!isOpen) return undefined;
     try {
@@ -152,7 +153,7 @@ function createAccess(settings: SpoolSettings) {
       use(() => undefined);
     },
     use,
-    /** Call it after a write: reading works on a full disk, too. */
+    /** Call it after a write: a successful read proves nothing, since a full disk allows it. */
     written: () => outage.ended(),
     size: () => file?.count(),
     bytes: () => file?.bytes(),
@@ -188,7 +189,7 @@ function encode(report: RunReport): NewRow {
   return { run_id, location_id, due_time, report: Buffer.from(JSON.stringify(report)) };
 }
 
-/** Undefined where the row does not hold a report of its run. */
+/** Returns undefined if the row does not hold a report of its run. */
 function decode(row: Row): RunReport | undefined {
   try {
     const report: unknown = JSON.parse(Buffer.from(row.report).toString());
