@@ -1,4 +1,4 @@
-// Who is asking: the key in a request, the caller behind it, and whether its level suffices.
+// Authenticates requests: finds the key, identifies the caller behind it, and checks its level.
 import type { FastifyRequest } from "fastify";
 import { AppError, TooManyError } from "../model/errors.ts";
 import { hasLevel } from "../model/access.ts";
@@ -12,18 +12,18 @@ import { clientAddress } from "./http/proxies.ts";
 import { assertSameOrigin, isUse, sessionSecretOf } from "./http/session-cookie.ts";
 import { isSignInCode, keyOfSession, spendSignInCode } from "./sessions.ts";
 
-/** Who asks. */
+/** The caller of a request. */
 export interface Authenticated {
   readonly principal: Principal;
-  /** The secret of the session whose cookie took the place of a key. */
+  /** The session's secret, if its cookie took the place of a key. */
   readonly session: string | undefined;
 }
 
 /**
  * Rejects with `unauthenticated` without an active key or an open session, `forbidden` for a key
- * below the level and for changes that another site asks for with a session, and `too_many` after a
- * flood of requests with one key, or with wrong keys from one address. A valid key works
- * throughout: nobody can lock out the others behind an address.
+ * below the level and for changes that another site requests with a session, and `too_many` after a
+ * flood of requests with one key, or with wrong keys from one address. Wrong keys never block a
+ * valid one: nobody can lock out the others behind an address.
  */
 export type Authenticate = (
   request: FastifyRequest,
@@ -39,7 +39,7 @@ export interface AuthenticateOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly tokenInQuery: boolean;
-  /** Of one key, its sessions included. */
+  /** Per key, including its sessions. */
   readonly limits: { readonly requestsPerMinute: number };
   readonly sessionIdleMs: number;
   readonly publicUrl?: string | undefined;
@@ -68,23 +68,23 @@ interface Credential {
   readonly session: string | undefined;
 }
 
-/** Throws where there is none, and for a change that another site asks for with a session. */
+/** Throws if there is none, and for a change that another site requests with a session. */
 function credentialIn(
   request: FastifyRequest,
   acceptsCode: boolean,
   { tokenInQuery, publicUrl }: Pick<AuthenticateOptions, "tokenInQuery" | "publicUrl">,
 ): Credential {
-  // Another site can make a browser send a query, and would sign it in as somebody else.
+  // Signing in takes no key from the query: another site could make a browser send its own key.
   const given = keyIn(request, tokenInQuery && !acceptsCode);
   if (given !== undefined) return { given, session: undefined };
-  // A session opens no other: it would outlive its end.
+  // A session cannot open another, which would outlive it.
   const session = acceptsCode ? undefined : sessionSecretOf(request);
   if (session === undefined) throw unauthenticated();
   assertSameOrigin(request, publicUrl);
   return { given, session };
 }
 
-/** Throws `too_many` for a key that asks too often. */
+/** Returns a check that throws `too_many` for a key with too many requests in a minute. */
 function createRequestLimit(clock: Clock, { requestsPerMinute }: AuthenticateOptions["limits"]) {
   const countRequest = perMinute(clock);
   return ({ key_id }: Principal): void => {
@@ -97,7 +97,7 @@ function createRequestLimit(clock: Clock, { requestsPerMinute }: AuthenticateOpt
   };
 }
 
-/** What rejects a wrong key from an address. */
+/** Returns a function that rejects a wrong key from an address. */
 function createRefusal(store: Store, clock: Clock): (ip: string) => Promise<never> {
   const countWrongKey = perMinute(clock);
   const recordFailure = createFailureRecord(store, clock);
@@ -120,8 +120,8 @@ async function keyNamed(
 }
 
 /**
- * Records failed sign-ins in the audit trail, never the key: the first of each minute from an
- * address. Beyond the limit of addresses, one more entry without an address stands for the rest.
+ * Records failed sign-ins in the audit trail, but never the key: the first per address and minute.
+ * Beyond the limit of addresses, one more entry without an address stands for the rest.
  */
 function createFailureRecord(store: Store, clock: Clock): (ip: string) => Promise<void> {
   const countEntry = perMinute(clock);
@@ -158,7 +158,7 @@ function withLevel(principal: Principal, needed: AccessLevel): Principal {
   );
 }
 
-/** Counts by name, from 0 each minute; `secondsLeft`: of this one. */
+/** Counts by name, from 0 each minute; `secondsLeft` is what remains of the minute. */
 function perMinute(clock: Clock) {
   const counts = new Map<string, number>();
   let began = clock.monotonic();

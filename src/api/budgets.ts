@@ -1,4 +1,4 @@
-// Limits on what one owner has, so that none fills the database or a location for the others.
+// Limits what one owner may have, so that nobody fills the database or a location for the others.
 import type { Actor } from "../model/access.ts";
 import { AppError, TooManyError } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
@@ -6,13 +6,13 @@ import type { Store } from "../store/store.ts";
 
 /** src/config/settings.ts says what each is for. */
 export interface Limits {
-  /** Of one key. */
+  /** Per key, in this process. */
   readonly requestsPerMinute: number;
-  /** Of one owner, as all that follow; of each kind. */
+  /** Per owner and kind. The limits below are per owner, too. */
   readonly objects: number;
   readonly definitionsMiB: number;
   readonly keys: number;
-  /** At a time. */
+  /** Unfinished ones, at a time. */
   readonly manualRuns: number;
 }
 
@@ -21,15 +21,15 @@ const RUNS_RETRY_AFTER_SECONDS = 5;
 
 interface Kind {
   readonly kind: ResourceKind;
-  /** As in a sentence: "API Call". */
+  /** For messages: "API Call". */
   readonly label: string;
 }
 
 export type Budgets = ReturnType<typeof createBudgets>;
 
 /**
- * The checks of a change. Each is part of its transaction, and follows the change, so that changes
- * at the same time are counted too.
+ * Checks changes against the limits. Call each check in the transaction of the change, after it, so
+ * that concurrent changes are counted too.
  */
 export const createBudgets = (limits: Limits) => ({
   /** Throws `forbidden` if the owner has more objects, or larger ones, than it may have. */
@@ -53,13 +53,13 @@ export const createBudgets = (limits: Limits) => ({
     if (lengthOf(after) <= lengthOf(before)) return;
     assertBytes((await store.usage.of(owner, kind)).bytes, limits);
   },
-  /** Throws `forbidden`. */
+  /** Throws `forbidden` if the owner has more active keys than it may have. */
   async checkIssued(store: Store, owner: Actor): Promise<void> {
     await store.usage.lock(owner);
     if ((await store.apiKeys.countOf(owner)) > limits.keys)
       throw exceeded(`more than ${limits.keys} active keys`, "SONDE_MAX_KEYS", "revoke keys");
   },
-  /** Throws `too_many`. */
+  /** Throws `too_many` if the owner has too many unfinished manual runs. */
   async checkOrdered(store: Store, owner: Actor): Promise<void> {
     await store.usage.lock(owner);
     if ((await store.usage.manualRuns(owner, limits.manualRuns + 1)) > limits.manualRuns)

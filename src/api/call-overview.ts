@@ -1,4 +1,4 @@
-// The calls that a caller may read, each with its state and its last 24 hours.
+// Builds the overview of calls: each with its state and its last 24 hours.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { canRead, isOwner } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import { readStates, shownResult } from "./call-states.ts";
 import type { Deployments, ListedCall } from "./call-states.ts";
 
-/** At a time: SQLite blocks the process meanwhile, and the scheduler's beat is in it. */
+/** Per batch: on SQLite, reading one blocks the process, and the scheduler's beat in it. */
 const CALLS_AT_ONCE = 50;
 
 export async function overviewOf(
@@ -68,18 +68,18 @@ async function overviewOfSome(
 
 interface Located {
   readonly deployments: Deployments;
-  /** Those whose statistics `reader` may read. */
+  /** The calls whose statistics `reader` may read. */
   readonly readable: readonly ListedCall[];
   readonly from: number;
 }
 
-/** Of its deployments; of a call without any, where it ran. */
+/** Finds the locations of a call: those of its deployments or, without any, where it ran. */
 async function readLocations(
   callOverview: Store["callOverview"],
   reader: Actor,
   { deployments, readable, from }: Located,
 ): Promise<(call: ListedCall) => readonly string[]> {
-  // As the lists of deployments: one's own, and those of one's own call.
+  // As in the lists of deployments: the reader's own, and those of the reader's own calls.
   const deployed = (call: ListedCall) =>
     (deployments.get(call.id) ?? [])
       .filter((each) => isOwner(reader, each) || isOwner(reader, call))

@@ -1,4 +1,4 @@
-// How calls are now, over the locations where they are deployed.
+// Determines the current state of calls over the locations where they are deployed.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isOwner } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
@@ -13,11 +13,11 @@ export type Deployments = Awaited<ReturnType<CallOverviewStore["deployments"]>>;
 type LatestResults = Awaited<ReturnType<CallOverviewStore["latest"]>>;
 type Outcome = Omit<Awaited<ReturnType<CallOverviewStore["newestAt"]>>[number], "call_id">;
 
-/** In one statement: a call may be deployed at many locations. */
+/** Per statement: a call may be deployed at many locations. */
 const PLACES_AT_ONCE = 200;
 
 interface Subjects {
-  /** Those whose results the reader may read. */
+  /** The calls whose results the reader may read. */
   readonly calls: readonly ListedCall[];
   readonly deployments: Deployments;
   readonly latest: LatestResults;
@@ -25,9 +25,9 @@ interface Subjects {
 }
 
 /**
- * Of a call without deployments, those of its workflows count; without any, its last result.
- * Whoever may read results sees where they come from; a deployment without any is shown only to who
- * may list it.
+ * Returns the state of each call by its id. A call without deployments has those of its workflows;
+ * without any location to show, it has that of its last result. A reader sees every location that
+ * has a result; one without any is shown only to those who may list a deployment there.
  */
 export async function readStates(
   callOverview: CallOverviewStore,

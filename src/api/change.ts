@@ -1,5 +1,5 @@
-// A change that a request makes: one transaction, in which every change of a document leaves a row
-// in the audit trail.
+// Carries out the change that a request makes: one transaction, in which every change of a document
+// adds an entry to the audit trail.
 import { isOwner } from "../model/access.ts";
 import type { Actor, Ownership, Principal } from "../model/access.ts";
 import type { AuditAction, AuditEntry } from "../model/audit.ts";
@@ -15,7 +15,7 @@ export interface Caller {
   readonly repeatable: Repeatable | undefined;
 }
 
-/** Adds an audit entry for a change of anything but a document. `of`: whose the object is. */
+/** Adds an audit entry for a change of anything but a document. `of` is the object's owner. */
 export type Audit = (
   action: AuditAction,
   kind: string,
@@ -24,7 +24,7 @@ export type Audit = (
   of?: Ownership,
 ) => Promise<void>;
 
-/** `ApiRequest.change`, which documents it. */
+/** Implements `ApiRequest.change`; see there. */
 export const carryOut = <T>(
   store: Store,
   { principal, address, repeatable }: Caller,
@@ -58,7 +58,7 @@ function auditedStore(store: Store, author: Author): Store {
     documents: auditedDocuments(store.documents, auditIn(store, author)),
     transaction: (work) => store.transaction((inner) => work(auditedStore(inner, author))),
   };
-  // Inherits the other parts: a copy would make them all.
+  // Inherits the other parts, which are created on first use: a copy would create them all.
   return Object.setPrototypeOf(audited, store) as Store;
 }
 
@@ -95,8 +95,8 @@ function auditedDocuments(documents: Store["documents"], audit: Audit): Store["d
 const ALWAYS_CHANGED = ["meta.last_update", "meta.updated"];
 
 /**
- * The paths that differ, in alphabetical order, never their values. Objects are compared field by
- * field, arrays as a whole.
+ * Returns the paths that differ, in alphabetical order, never their values. Compares objects field
+ * by field, arrays as a whole.
  */
 export const changedPaths = (before: unknown, after: unknown): string[] =>
   differences(before, after, "")

@@ -1,4 +1,4 @@
-// Create, update, delete, get and list: the endpoints of every owned resource.
+// The endpoints of every owned resource: create, update, delete, get and list.
 import type { TObject, TSchema } from "typebox";
 import type { Principal } from "../model/access.ts";
 import { answerSchema } from "../model/answer.ts";
@@ -25,10 +25,10 @@ export interface Served<S extends TObject> extends OwnedResource<S> {
   /** Operation ids contain them: "Call" and "Calls". */
   readonly noun: string;
   readonly nouns: string;
-  /** As in a sentence: "an API Call" and "API Calls". */
+  /** For use in sentences: "an API Call" and "API Calls". */
   readonly one: string;
   readonly many: string;
-  /** What the deletion involves, for the OpenAPI document. */
+  /** What a deletion entails, for the OpenAPI document. */
   readonly deletion?: string;
 }
 
@@ -151,10 +151,10 @@ export interface FilteredList<Path extends string, P extends Parameters> {
   readonly operationId: string;
   readonly path: Path;
   readonly summary: string;
-  /** Beside those of paging. */
+  /** In addition to those for paging. */
   readonly query?: P;
   readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters;
-  /** Whether the reader sees the documents of all owners; by default those shared with them. */
+  /** Whether the reader sees the documents of all owners; by default, those they may read. */
   readonly seesAll?: (reader: Principal, params: PathParams<Path>) => Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-// What was recorded since somebody listens: read from the store by one loop for all listeners.
+// Feeds newly recorded outcomes to listeners: while there are any, one loop reads the store.
 import { RECORDED_FROM_START } from "../model/recorded.ts";
 import type { RecordedBatch, RecordedPlace } from "../model/recorded.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 
 const READ_EVERY_MS = 500;
 export const BATCHES_AT_ONCE = 20;
-/** Who is further behind reads the store. */
+/** Listeners that are further behind read the store. */
 const OUTCOMES_KEPT = 5000;
 
 export interface FeedOptions {
@@ -37,14 +37,14 @@ export function createFeed(options: FeedOptions) {
   }
 
   return {
-    /** Returns what leaves again. */
+    /** Adds a listener. Returns a function that removes it. */
     async enter(): Promise<() => void> {
       listeners += 1;
       const opening = (opened ??= open());
       try {
         await opening;
       } catch (error) {
-        // Another listener may have begun anew.
+        // Another listener may have reopened the feed.
         if (opened === opening) opened = undefined;
         leave();
         throw error;
@@ -80,7 +80,7 @@ async function readOn(
 
 type KeptBatches = ReturnType<typeof createKeptBatches>;
 
-/** In memory: all that follows a floor, which rises. */
+/** Keeps the newest batches in memory: all those after a floor, which rises as old ones go. */
 function createKeptBatches() {
   let floor = RECORDED_FROM_START;
   let known: readonly RecordedBatch[] = [];
@@ -101,7 +101,7 @@ function createKeptBatches() {
       arrived = Promise.withResolvers();
     },
     newest: (): RecordedPlace => known.at(-1)?.place ?? floor,
-    /** Undefined: only the store knows. */
+    /** Undefined for a place below the floor: only the store has what follows it. */
     after: (place: RecordedPlace): readonly RecordedBatch[] | undefined =>
       isAfter(floor, place) ? undefined : known.filter((batch) => isAfter(batch.place, place)),
     arrival: (): Promise<void> => arrived.promise,

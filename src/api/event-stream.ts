@@ -6,11 +6,11 @@ import { categoryOf } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Events, Listening } from "./events.ts";
 
-/** So that proxies do not close a quiet stream. */
+/** A quiet stream sends a comment this often, so that proxies do not close it. */
 const QUIET_MS = 15_000;
-/** How often the key and the session are asked for again. */
+/** How often the key and the session are checked again. */
 const CHECK_EVERY_MS = 60_000;
-/** In one part of the answer. */
+/** Per chunk of the answer. */
 const EVENTS_AT_ONCE = 100;
 const RECONNECT_AFTER_MS = 2000;
 
@@ -59,10 +59,10 @@ async function* follow(stream: EventStream, listening: Listening): AsyncGenerato
   }
 }
 
-/** More than a batch has. */
+/** Stands for all outcomes of a batch: more than any has. */
 const WHOLE = 999_999;
 
-/** Of a batch, and how many of its outcomes the caller knows. The empty line ends the event. */
+/** Names a batch, and how many of its outcomes the caller has. The empty line ends the event. */
 const idOf = (seq: number, sent: number): string => `id: ${seq}-${sent}\n\n`;
 
 async function batchOf(

@@ -1,5 +1,5 @@
-// What is recorded, for those who listen: read from the store by one loop for all, and only while
-// somebody listens.
+// Recorded outcomes for listeners: limits how many listen, and decides who may read which outcome.
+// One loop reads the store for all of them, and only while somebody listens.
 import { canRead } from "../model/access.ts";
 import type { Owned, Principal } from "../model/access.ts";
 import { TooManyError } from "../model/errors.ts";
@@ -12,7 +12,7 @@ import { keyOfSession } from "./sessions.ts";
 
 const STREAMS_OF_A_KEY = 20;
 const RETRY_AFTER_SECONDS = 10;
-/** For how long the rights to a call are not asked again. */
+/** How long the rights to a call or workflow are cached. */
 const RIGHTS_KEPT_MS = 5000;
 const RIGHTS_KEPT = 50_000;
 
@@ -20,7 +20,7 @@ export interface EventsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** At a time, in all. */
+  /** At a time, in this process. */
   readonly maxEventStreams: number;
   readonly sessionIdleMs: number;
 }
@@ -29,7 +29,7 @@ export type Events = ReturnType<typeof createEvents>;
 
 /** A listener. */
 export interface Listening {
-  /** At first, the newest that was recorded. */
+  /** Where the listener starts: the newest batch recorded when it began. */
   readonly place: RecordedPlace;
   readonly stop: () => void;
 }
@@ -40,7 +40,7 @@ export function createEvents(options: EventsOptions) {
   const rights = createRights(options);
   const feed = createFeed(options);
   return {
-    /** Throws `too_many`. */
+    /** Rejects with `too_many` if too many streams are open, of the key or in all. */
     async listen({ key_id }: Principal): Promise<Listening> {
       const release = places.take(key_id);
       const leave = await feed.enter().catch((error: unknown) => {
@@ -53,9 +53,9 @@ export function createEvents(options: EventsOptions) {
       };
       return { place: feed.newest(), stop };
     },
-    /** The batch with this number; undefined where it is unknown, or gone. */
+    /** Resolves to the batch with this number; undefined if it is unknown or no longer kept. */
     find: (seq: number): Promise<RecordedBatch | undefined> => store.recorded.find(seq),
-    /** What follows a place; empty where nothing does within `ms`, or once `ended` is aborted. */
+    /** Resolves to the batches after a place; to none after `ms`, or when `ended` aborts. */
     async next(
       place: RecordedPlace,
       ms: number,
@@ -71,7 +71,7 @@ export function createEvents(options: EventsOptions) {
       return feed.after(place) ?? [];
     },
     readable: rights,
-    /** Whether the key is still active, and the session open. */
+    /** Whether the key is still active and the session, if there is one, still open. */
     holds: (principal: Principal, session: string | undefined): Promise<boolean> =>
       holds(options, principal, session),
   };
@@ -92,7 +92,7 @@ async function holds(
 function createPlaces(maxStreams: number) {
   const held: string[] = [];
   return {
-    /** Returns what gives the place back. Throws `too_many`. */
+    /** Returns a function that frees the place. Throws `too_many`. */
     take(keyId: string): () => void {
       const own = held.filter((each) => each === keyId).length;
       if (own >= STREAMS_OF_A_KEY)
@@ -109,7 +109,7 @@ function createPlaces(maxStreams: number) {
 
 const full = (message: string): TooManyError => new TooManyError(message, RETRY_AFTER_SECONDS);
 
-/** Who may hear of what: whoever may read the results of the call, or of the workflow. */
+/** Decides who may see an outcome: those who may read the results of its call or workflow. */
 function createRights({ store, clock }: EventsOptions) {
   let owned = new Map<string, { readonly sharing: Owned | undefined; readonly until: number }>();
   const targetOf = ({ call_id, workflow_id }: RecordedOutcome): string =>
@@ -125,7 +125,7 @@ function createRights({ store, clock }: EventsOptions) {
       owned.set(id, { sharing: found.get(id), until: now + RIGHTS_KEPT_MS });
   }
 
-  /** Tells of each outcome whether the reader may read it. */
+  /** Resolves to a function that tells whether the reader may read an outcome. */
   return async (
     reader: Principal,
     outcomes: readonly RecordedOutcome[],

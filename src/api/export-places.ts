@@ -1,5 +1,5 @@
-// Limits how many exports a process makes at a time: for one owner, so that no owner's exports keep
-// others from theirs, and in all.
+// Limits how many exports a process makes at a time: in all, and for one owner, so that no owner
+// keeps others from theirs.
 import { TooManyError } from "../model/errors.ts";
 import { identityOf, ownedBy } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
@@ -13,7 +13,7 @@ export type ExportPlaces = ReturnType<typeof createExportPlaces>;
 export function createExportPlaces() {
   const held: string[] = [];
   return {
-    /** Returns what gives the place back; call it once. Throws `too_many`. */
+    /** Returns a function that frees the place; call it once. Throws `too_many`. */
     take(actor: Actor): () => void {
       const owner = identityOf(ownedBy(actor));
       const own = held.filter((each) => each === owner).length;

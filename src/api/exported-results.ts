@@ -1,4 +1,4 @@
-// The recorded results of a call, page by page, in the order of their times.
+// Reads the recorded results of a call for an export, page by page, in the order of their times.
 import { formatInstant } from "../model/instant.ts";
 import { RESULT_CODES } from "../model/result.ts";
 import type { Result, ResultCode } from "../model/result.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { Pace } from "./exports.ts";
 import type { ResultFilter } from "./result-lists.ts";
 
-/** Each result once, also where a late one takes the place of MISSED meanwhile. */
+/** Yields each result once, even if a late one replaces MISSED during the export. */
 export async function* exportedResults(
   store: Store,
   call_id: string,
@@ -27,7 +27,10 @@ export async function* exportedResults(
 
 const HOUR_MS = 3_600_000;
 
-/** Remembers results that may come again, for an hour of their times: a late one is not later. */
+/**
+ * Remembers results that may come again, until the times read are an hour away from theirs: a late
+ * result and the MISSED that it replaces are closer.
+ */
 function onceEach(): (result: Result, time: number) => boolean {
   const remembered = new Map<string, number>();
   return ({ id, meta }, time) => {
@@ -55,7 +58,7 @@ export interface EntrySubject {
   readonly codes: readonly ResultCode[];
 }
 
-/** Entries of RAW statistics. */
+/** Yields the entries of RAW statistics. */
 export async function* exportedEntries(
   store: Store,
   { codes, ...query }: EntrySubject,
@@ -80,7 +83,10 @@ export async function* exportedEntries(
   }
 }
 
-/** Statistics tell where to look for a rare result, and outlive the results. */
+/**
+ * Finds the first result that is still stored. Where results are rare, the store looks for them by
+ * the statistics, which outlive them.
+ */
 async function firstTime(store: Store, call_id: string, from: number): Promise<number | undefined> {
   const query = { call_id, location_id: null };
   const start = { time: from, afterId: null };

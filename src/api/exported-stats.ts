@@ -1,4 +1,4 @@
-// The statistics of a call, page by page, oldest first.
+// Reads the statistics of a call for an export, page by page, oldest first.
 import { partsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { codesOfType } from "../model/stat.ts";
 import type { PeriodRow, StatQuery } from "../store/records.ts";
@@ -6,10 +6,10 @@ import type { Store } from "../store/store.ts";
 import type { Range } from "./exported-results.ts";
 import type { Pace } from "./exports.ts";
 
-/** A kept period costs about as much to read as so many results. */
+/** Reading a stored period costs about as much as reading this many results. */
 const RESULTS_PER_PART = 8;
 
-/** The periods with calls of this type, from the one that contains `from` until before `to`. */
+/** Yields the periods with calls of this type, from the one that contains `from` up to `to`. */
 export async function* exportedPeriods(
   store: Store,
   query: StatQuery,

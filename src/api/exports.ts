@@ -1,4 +1,4 @@
-// Exports: rows that are read in small pages, and sent as CSV or NDJSON while they are read.
+// Exports rows as CSV or NDJSON: reads them in small pages, and sends each as it is read.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TSchema } from "typebox";
 import { csvHeader, csvRecords } from "../model/csv.ts";
@@ -19,7 +19,7 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
   ndjson: "application/x-ndjson",
 };
 
-/** How much to read at once: as many rows as keep the thread a few milliseconds. */
+/** How many rows to read at once: as many as occupy the thread for a few milliseconds. */
 export interface Pace {
   readonly limit: number;
 }
@@ -27,7 +27,7 @@ export interface Pace {
 export interface Export {
   readonly principal: Principal;
   readonly format: ExportFormat;
-  /** Of the file, without its ending. Letters, digits and `-`. */
+  /** The file's name without its extension: letters, digits and `-`. */
   readonly name: string;
   readonly columns: readonly Column[];
   /** The rows, in pages of at most `limit`. Ends early when the caller leaves. */
@@ -55,8 +55,8 @@ export function createExports() {
 }
 
 /**
- * A page and its text keep the thread this long: the beat and other requests wait for it. Waiting
- * for a database server does not count.
+ * How long a page and its text should occupy the thread: the beat and other requests wait for it.
+ * Waiting for a database server does not count.
  */
 const TURN_MS = 5;
 const [FEWEST, FIRST, MOST] = [8, 32, 1024];
@@ -78,7 +78,7 @@ async function* textOf({ format, columns, pages }: Export): AsyncGenerator<strin
   if (text !== "") yield text;
 }
 
-/** At most twice or half as many: others may have kept the thread too. */
+/** At most doubles or halves the limit: other work may have occupied the thread too. */
 function paced(limit: number, busyMs: number): number {
   const factor = Math.min(2, Math.max(0.5, TURN_MS / Math.max(busyMs, 0.01)));
   return Math.round(Math.min(MOST, Math.max(FEWEST, limit * factor)));

@@ -45,7 +45,7 @@ export function toRepeatable(
 const hash = (value: unknown): string =>
   createHash("sha256").update(JSON.stringify(value)).digest("hex");
 
-/** With names in order, which makes no difference between objects. */
+/** Sorts the names in objects, so that their order makes no difference. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
@@ -57,7 +57,8 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * The kept answer; without one, that of `work`, which is kept. Part of the change's transaction.
+ * Resolves to the kept answer; without one, to that of `work`, and keeps it. Call it in the
+ * transaction of the change.
  */
 export async function once<T>(
   store: Store,

@@ -1,4 +1,5 @@
-// Insights reports as the API answers with them: as entries of lists, in full, and ranked.
+// Insights reports as the API shows them: as list entries and in full, with the measures that
+// rankings show too.
 import { formatInstant } from "../model/instant.ts";
 import { explain } from "../model/insight-explanation.ts";
 import { insightId, REPORT_TYPES } from "../model/insight.ts";
@@ -6,7 +7,7 @@ import type { Insight, InsightSummary } from "../model/insight.ts";
 import { periodEnd } from "../model/periods.ts";
 import { bandOf, SCORE_VERSION } from "../model/score.ts";
 
-/** Of the call. */
+/** What names the report's call. */
 interface Named {
   readonly name: string;
   readonly domain: string;

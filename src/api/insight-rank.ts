@@ -1,4 +1,4 @@
-// Calls ranked by their scores of the latest closed periods.
+// Ranks calls by their latest scores in the last closed periods.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Principal } from "../model/access.ts";
 import { insightId } from "../model/insight.ts";
@@ -13,23 +13,23 @@ export interface RankQuery {
   readonly kind: InsightKind;
   /** How many closed periods. */
   readonly periods: number;
-  /** Also what others share with the organization. */
+  /** Also calls that others share with the organization. */
   readonly withShared: boolean;
   readonly worstFirst: boolean;
 }
 
-/** A call by its latest report, with the scores of all, the oldest first. */
+/** A call's latest report, with its scores in all the periods, oldest first. */
 interface Ranked {
   readonly last: Awaited<ReturnType<Store["insights"]["ofNumbers"]>>[number];
   readonly scores: readonly PeriodScore[];
-  /** Of the period before, in milliseconds; null where it has no report, or no call passed. */
+  /** Mean of the period before, in milliseconds; null if it has no report, or no call passed. */
   readonly meanBefore: number | null;
 }
 
 interface PeriodScore {
   readonly start: number;
   readonly score: number;
-  /** Of the report. */
+  /** The report's number. */
   readonly number: number;
 }
 
@@ -50,7 +50,7 @@ export async function rankCalls(store: Store, reader: Principal, query: RankQuer
   };
 }
 
-/** By the call. On SQLite, each statement keeps the main thread busy: others run in between. */
+/** Reads the scores by call. On SQLite, a statement blocks the main thread: yields in between. */
 async function readScores(
   store: Store,
   reader: Principal,
@@ -102,7 +102,7 @@ async function readRanked(
   return ranked;
 }
 
-/** The number of the report of the period right before the last. */
+/** Returns the number of the report of the period right before the last. */
 function reportBefore(kind: InsightKind, scores: readonly PeriodScore[]): number | undefined {
   const [before, last] = scores.slice(-2);
   return before && last && periodStart(kind, last.start - 1) === before.start
@@ -110,14 +110,14 @@ function reportBefore(kind: InsightKind, scores: readonly PeriodScore[]): number
     : undefined;
 }
 
-/** The oldest first. The current period is not closed. */
+/** Returns the starts of the periods, oldest first. The current period is not closed. */
 function closedStarts({ kind, periods }: RankQuery, now: number): number[] {
   const starts = [periodStart(kind, now)];
   while (starts.length <= periods) starts.unshift(periodStart(kind, (starts[0] as number) - 1));
   return starts.slice(0, -1);
 }
 
-/** Calls without a score come last either way; equal scores by name, then by id. */
+/** Calls without a score come last either way; equal scores are sorted by name, then by id. */
 function inOrder(calls: readonly Ranked[], worstFirst: boolean): Ranked[] {
   const sign = worstFirst ? -1 : 1;
   return calls.toSorted(
@@ -141,7 +141,7 @@ interface Texts {
   readonly id: (call_id: string) => string;
 }
 
-/** Of the few periods, once each. */
+/** Formats each of the few periods once. */
 function createTexts(kind: InsightKind): (start: number) => Texts {
   const made = new Map<number, Texts>();
   return (start) => {

@@ -1,5 +1,5 @@
-// How the locations are: what of a reader waits for their agents, and how punctual and exact the
-// latest calls of all owners were. Measured for all callers together, and not for each request.
+// The health of locations: which of a reader's runs wait there, and how punctual and exact the
+// latest calls of all owners were. Measured once for all callers, not for each request.
 import { identityOf, ownedBy } from "../model/access.ts";
 import type { Actor, Ownership } from "../model/access.ts";
 import { percentilesOf } from "../model/percentiles.ts";
@@ -9,16 +9,16 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
 
 const HOUR_MS = 3_600_000;
-/** How long a measurement serves. */
+/** How long a measurement is reused. */
 const KEPT_MS = 5_000;
-/** Newest results, of all locations, that are looked at. */
+/** How many of the newest results are examined, over all locations. */
 export const MOST_RESULTS = 5_000;
 export const MOST_PENDING = 50_000;
 
 export interface Load {
-  /** The reader's runs without an outcome, those included that are under way or not due yet. */
+  /** The reader's runs without an outcome, including those under way or not yet due. */
   readonly pending_runs: number;
-  /** Epoch milliseconds: when the first of them was due; null without any. */
+  /** When the first of them is due, in epoch milliseconds; null without any. */
   readonly oldest_due: number | null;
   /** Calls in the sample. */
   readonly calls: number;
@@ -27,7 +27,7 @@ export interface Load {
   readonly uncertainty: Percentiles | null;
 }
 
-/** Of the location with this id. */
+/** Returns the load of the location with this id. */
 export type LoadOf = (location_id: string, reader: Actor) => Load;
 
 export function createLocationHealth({
@@ -43,7 +43,7 @@ export function createLocationHealth({
     if (latest && at - latest.at < KEPT_MS) return latest.read;
     const read = measure(store);
     latest = { at, read };
-    // A failure is the answer to those who wait for it, and to nobody else.
+    // A failure goes to those who wait for it; the next caller measures again.
     read.catch(() => {
       latest = undefined;
     });

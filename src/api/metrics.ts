@@ -49,12 +49,12 @@ const REASONS: Readonly<Record<number, string>> = {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** When it arrived, in monotonic milliseconds; 0 for one that could not be parsed. */
+    /** When it arrived, in monotonic milliseconds; 0 if it could not be parsed. */
     began: number;
   }
 }
 
-/** The caller left before the answer. Not a status of HTTP, but the one that proxies log. */
+/** The caller left before the answer. Not an HTTP status, but the one that proxies log. */
 const ABANDONED = 499;
 
 /** Logs and measures each request to the server, by the pattern of its route. */
@@ -95,7 +95,7 @@ export function observeRequests(
   });
 }
 
-/** Kept, since looking up its labels is most of what a metric costs. */
+/** Caches instruments, since looking up labels is most of what a metric costs. */
 function createInstruments({ requests, durations }: ApiMetrics) {
   const make = (method: string, route: string, status: string) => ({
     requests: requests.labels(method, route, status),

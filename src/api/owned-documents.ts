@@ -1,6 +1,6 @@
-// The documents of a resource: reading, writing and locking them for a caller, with whatever else a
-// change involves. One whose secrets cannot be decrypted is shown without them, marked, and not
-// changed.
+// Reads, writes and locks the documents of a resource for a caller, with whatever else a change
+// involves. A document whose secrets cannot be decrypted is shown without them and marked; it
+// cannot be changed.
 import type { Static, TObject } from "typebox";
 import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
 import { canRead, canWrite, ownedBy } from "../model/access.ts";
@@ -20,7 +20,7 @@ export interface Change {
   readonly now: number;
 }
 
-/** What a resource does beside storing its document, in the same transaction. */
+/** What a resource does besides storing its document, in the same transaction. */
 export interface DocumentHooks<D> {
   /**
    * Checks that need the store; resolves to the document to store. `before` is undefined on
@@ -29,7 +29,7 @@ export interface DocumentHooks<D> {
   readonly prepare?: (change: Change, document: D, before?: D) => Promise<D>;
   readonly written?: (change: Change, document: D, before?: D) => Promise<void>;
   readonly removed?: (change: Omit<Change, "now">, id: string) => Promise<void>;
-  /** Whether a caller who may not read the document may all the same get and delete it. */
+  /** Whether a caller who may not read the document may still get and delete it. */
   readonly oversees?: (store: Store, caller: Principal, document?: D) => Promise<boolean>;
   /** The parts of each document that the reader may see. */
   readonly shown?: (
@@ -44,7 +44,7 @@ export interface OwnedResource<S extends TObject> {
   readonly hooks?: DocumentHooks<Static<S>>;
 }
 
-/** Documents that the reader may read, as answers show them. */
+/** Resolves to the documents as answers show them to a reader who may get them. */
 export async function shown<S extends TObject>(
   { resource, hooks }: OwnedResource<S>,
   store: Store,
@@ -84,8 +84,8 @@ const isOverseer = async <S extends TObject>(
   (await hooks?.oversees?.(store, caller, stored?.document as Static<S> | undefined)) ?? false;
 
 /**
- * The document, for a caller who reads or oversees it; throws `not_found` for any other. A document
- * that is missing takes as many look-ups as one that may not be read.
+ * Resolves to the document for a caller who may read or oversees it; rejects with `not_found` for
+ * any other. A missing document takes as many look-ups as one that the caller may not read.
  */
 export async function visibleOrOverseen<S extends TObject>(
   owned: OwnedResource<S>,
@@ -100,8 +100,8 @@ export async function visibleOrOverseen<S extends TObject>(
 }
 
 /**
- * For a change by the owner, or a deletion by the owner or an overseer. Throws for any other
- * caller, and if `If-Match` does not match.
+ * Locks the document for a change by its owner, or a deletion by its owner or an overseer. Rejects
+ * for any other caller, and if `If-Match` does not match.
  */
 export async function lock<S extends TObject>(
   owned: OwnedResource<S>,
@@ -143,7 +143,7 @@ interface Dated {
 
 /**
  * Changes a document because another object changed or was deleted, regardless of its owner.
- * `before` was read for update; a `change` that returns its document stores nothing.
+ * `before` must be locked. Stores nothing if `change` returns the document that it was given.
  */
 export async function follow<S extends TObject>(
   store: Store,
@@ -163,8 +163,8 @@ export async function follow<S extends TObject>(
 const LABELS = { call: "API Call", token: "Token" } as const;
 
 /**
- * Throws `invalid` while documents of these kinds and of the caller name the object, and counts
- * them. Others' never count: they could keep its owner from deleting it.
+ * Throws `invalid`, with their counts, while documents of these kinds that the caller owns refer to
+ * the object. Documents of others never count: they could keep its owner from deleting it.
  */
 export async function assertUnused(
   { store, principal }: Omit<Change, "now">,

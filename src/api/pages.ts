@@ -8,7 +8,7 @@ import { entityTag } from "./http/serve-endpoint.ts";
 
 const DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
 
-/** The first step of the path of each page; the pages themselves route what follows. */
+/** The first segment of the path of each page; the pages themselves route what follows. */
 export const PAGES = [
   "sign-in",
   "calls",
@@ -32,7 +32,7 @@ const PATHS = PAGES.flatMap((page) => [`/${page}`, `/${page}/*`]);
 /** Paths that need no key. */
 export const PAGE_PATHS: readonly string[] = [...PATHS, `${ASSETS}*`];
 
-/** Our own files and nothing else; charts and tables set their styles through the DOM. */
+/** Allows our own files and nothing else; charts and tables set their styles through the DOM. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -56,16 +56,16 @@ const PAGE_HEADERS = {
 const NOT_BUILT =
   "The web pages are not built. Run `npm ci` with the development packages, or `npm run build`, then start Sonde again.\n";
 
-/** Answers with the document of every page. */
+/** Sends the HTML document that all pages share. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 export interface ServedPages {
   readonly send: SendPage;
-  /** Likewise, where no page is; undefined where the pages are not built. */
+  /** Sends it with 404 where there is no page; undefined if the pages are not built. */
   readonly sendMissing: SendPage | undefined;
 }
 
-/** Whether a browser's reader asks for a page, rather than a program for something else. */
+/** Whether a browser requests a page, rather than a program something else. */
 export const isForPage = ({ method, url, headers }: FastifyRequest): boolean =>
   (method === "GET" || method === "HEAD") &&
   acceptsHtml(headers) &&
@@ -75,9 +75,9 @@ export const acceptsHtml = ({ accept = "" }: IncomingHttpHeaders): boolean =>
   /\btext\/html\b/i.test(accept);
 
 export interface PagesConfig {
-  /** What browsers know the service as, perhaps below a path. */
+  /** The service's URL in browsers, perhaps with a path. */
   readonly publicUrl?: string | undefined;
-  /** Where the pages are; by default where `npm run build` puts them. With a slash at its end. */
+  /** The folder of the pages, ending in a slash; by default where `npm run build` puts them. */
   readonly pagesFolder?: string;
 }
 
@@ -107,7 +107,7 @@ export function servePages(
     void app.register(fastifyStatic, {
       root: `${pagesFolder}assets`,
       prefix: ASSETS,
-      // A route for each file: no path leads anywhere else.
+      // Registers a route for each file: no path leads anywhere else.
       wildcard: false,
       preCompressed: true,
       cacheControl: false,
@@ -120,7 +120,7 @@ export function servePages(
   return { send, sendMissing: isBuilt ? sendMissing : undefined };
 }
 
-/** Relative links start there. */
+/** Sets the base of relative links. */
 function withBase(html: string, publicUrl: string | undefined): string {
   const path = publicUrl === undefined ? "/" : new URL(`${publicUrl}/`).pathname;
   const href = path.replaceAll("&", "&amp;"); // a URL has no quotes

@@ -1,4 +1,4 @@
-// The statistics of a report's rows, read group by group.
+// Reads the statistics of a report's rows, group by group.
 import { invalid } from "../model/errors.ts";
 import type { PeriodKind } from "../model/periods.ts";
 import type { Report, ReportRow } from "../model/report.ts";
@@ -12,7 +12,7 @@ import type { Store } from "../store/store.ts";
 export const MOST_ENTRIES = 5000;
 
 interface Row extends ReportRow {
-  /** Of the call. */
+  /** The call's name. */
   readonly name: string;
 }
 
@@ -21,7 +21,7 @@ export interface Group {
   readonly rows: readonly Row[];
 }
 
-/** With the rows of the calls that `names` has. */
+/** Returns the report's groups with only the rows whose calls are in `names`. */
 export const groupsOf = ({ groups }: Report, names: ReadonlyMap<string, string>): Group[] =>
   groups.map(({ name: group, rows }) => ({
     name: group,
@@ -31,7 +31,7 @@ export const groupsOf = ({ groups }: Report, names: ReadonlyMap<string, string>)
     }),
   }));
 
-/** The index of the first group beyond the page. Throws `invalid` where a group fits on no page. */
+/** Returns the index of the first group after the page. Throws `invalid` if one fits on no page. */
 export function endOfPage(groups: readonly Group[], first: number, periods: number): number {
   for (const { name, rows } of groups)
     if (rows.length * periods > MOST_ENTRIES)

@@ -1,4 +1,4 @@
-// The location that a request names: in a body or, with `__ALL__` for all of them, in a filter.
+// Resolves the location that a request names: in a body or, with `__ALL__` for all, in a filter.
 import { invalid } from "../model/errors.ts";
 import { EXAMPLE } from "../model/fields.ts";
 import { show } from "../model/validate.ts";
@@ -13,7 +13,7 @@ export const LOCATION_FILTER = text(
   EXAMPLE.location,
 );
 
-/** What the value of `LOCATION_FILTER` selects; null: all locations. Throws `invalid`. */
+/** Resolves to what a value of `LOCATION_FILTER` selects; null: all locations. Throws `invalid`. */
 export async function locationToFilter(
   store: Store,
   wanted: string | undefined,

@@ -1,4 +1,4 @@
-// "Run now": orders a run, hands it to the bus at once and, if asked to, waits for its end.
+// "Run now": orders a run, dispatches it at once and, if asked to, waits for its outcome.
 import { dispatch } from "../dispatch/dispatch.ts";
 import { canRun, ownedBy } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
@@ -24,7 +24,7 @@ const Context = Type.Record(Type.String(), Type.Unknown(), {
   examples: [{ WORKSPACE: "staging" }],
 });
 
-/** What the body of every run may hold. */
+/** What the body of every order of a run may hold. */
 export const RUN_FIELDS = {
   location_id: Type.Optional(withDefault(Type.String({ maxLength: 100 }), "")),
   context: Type.Optional(withDefault(Context, {})),
@@ -52,7 +52,7 @@ export interface RunBody {
   readonly between_calls_delay?: number;
 }
 
-/** The run that the caller orders, not stored yet. Throws unless the caller may run the target. */
+/** Resolves to the run that the caller orders, unstored. Throws unless they may run the target. */
 export async function orderRun(
   { store }: EndpointDeps,
   { principal, params }: ApiRequest<"/:id/">,

@@ -40,19 +40,19 @@ export interface ApiConfig extends PagesConfig {
   readonly port: number;
   /** Whether to accept a key as the query parameter `_token`. */
   readonly tokenInQuery: boolean;
-  /** Proxies that say who their clients are: their addresses, or how many. Default: none. */
+  /** Proxies trusted to name their clients: their addresses, or how many. Default: none. */
   readonly trustProxy?: number | readonly string[];
   /** Signs cursors; shared by all processes that serve the API. */
   readonly cursorKey: Uint8Array;
   readonly version: string;
-  /** At the same time; further ones are closed. */
+  /** At a time; further ones are closed. */
   readonly maxConnections: number;
   /** Default: 25 s. */
   readonly requestTimeoutMs?: number;
   /** How long a caller may take nothing of a streamed answer. Default: 60 s. */
   readonly stalledAfterMs?: number;
   readonly limits: Limits;
-  /** How long a session of the pages lasts that is not used. */
+  /** How long an unused session of the pages lasts. */
   readonly sessionIdleMs: number;
   readonly maxEventStreams: number;
 }
@@ -73,12 +73,12 @@ export interface Api extends Service {
   address(): string | undefined;
 }
 
-/** For a whole request to arrive; checked ten times as often. */
+/** How long a whole request may take to arrive; checked ten times as often. */
 const REQUEST_TIMEOUT_MS = 25_000;
 const STALLED_AFTER_MS = 60_000;
 const MAX_PARAM_LENGTH = 1024;
 
-/** Handlers validate, and answers are plain JSON: the compilers of fastify need not be loaded. */
+/** Handlers validate, and answers are plain JSON: Fastify's compilers need not be loaded. */
 const unused = (): never => {
   throw new Error("a route has a schema");
 };
@@ -150,7 +150,7 @@ function createServer(
   return app;
 }
 
-/** It has its limits and words its errors, and serves nothing yet. */
+/** Creates the server with its limits and error answers, but without routes. */
 function bareServer(log: Logger, config: ApiConfig): FastifyInstance {
   const onError = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     answerError(log, error, request, reply);
@@ -193,7 +193,7 @@ function prettyPrintOnDemand(app: FastifyInstance): void {
   });
 }
 
-/** The documentation is loaded when somebody first asks for it. */
+/** Loads the documentation when it is first requested. */
 function serveDocumentation(
   app: FastifyInstance,
   endpoints: readonly Endpoint[],

@@ -1,5 +1,5 @@
-// The sessions of the web pages: a cookie that stands for an API key, for as long as it is used and
-// the key is active.
+// The sessions of the web pages: a cookie stands for an API key for up to 30 days, as long as it is
+// used and the key is active.
 import { hash, randomBytes } from "node:crypto";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 
 export const LONGEST_SESSION_MS = 30 * 24 * 3_600_000;
 const CODE_VALID_MS = 3_600_000;
-/** A use is written at most this often. */
+/** The last use is stored at most this often. */
 const NOTE_USE_EVERY_MS = 60_000;
 const HOURLY = "37 * * * *";
 
@@ -21,8 +21,8 @@ export async function openSession(store: Store, keyId: string): Promise<string> 
 }
 
 /**
- * The key that a session stands for; undefined once it has ended: unused for `idleMs`, say.
- * `isUse`: the request keeps it open.
+ * Resolves to the session's key; undefined once the session has ended, for example after `idleMs`
+ * without use. `isUse`: the request keeps it open.
  */
 export async function keyOfSession(
   store: Store,
@@ -39,7 +39,7 @@ export async function keyOfSession(
 export const closeSession = (store: Store, secret: string): Promise<void> =>
   store.sessions.close(hashOf(secret));
 
-/** A code that signs in as this key, once, within an hour. */
+/** Resolves to a code that signs in as this key, once, within an hour. */
 export async function newSignInCode(store: Store, keyId: string): Promise<string> {
   const code = newSecret();
   await store.sessions.addCode(hashOf(code), keyId, await store.now());
@@ -48,7 +48,7 @@ export async function newSignInCode(store: Store, keyId: string): Promise<string
 
 export const isSignInCode = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
-/** The key of a code, which is spent; undefined where it does not hold, or no longer. */
+/** Spends the code and resolves to its key; undefined if the code or its key is not valid. */
 export async function spendSignInCode(store: Store, code: string): Promise<ApiKey | undefined> {
   return store.sessions.takeCode(hashOf(code), (await store.now()) - CODE_VALID_MS);
 }
@@ -62,7 +62,7 @@ const boundsAt = (now: number, idleMs: number): SessionBounds => ({
 const newSecret = (): string => randomBytes(32).toString("base64url");
 const hashOf = (secret: string): string => hash("sha256", secret);
 
-/** Removes ended sessions and codes, hourly. */
+/** Removes expired sessions and codes, hourly. */
 export const createSessionPruning = ({
   store,
   log,

@@ -1,4 +1,4 @@
-// What a call's access flags open beside the call itself: its results and its statistics.
+// What a call's access flags open besides the call itself: its results and its statistics.
 import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 
 type Part = "results" | "stats";
 
-/** The call, when `principal` may read this part of it. */
+/** Resolves to the call if `principal` may read this part of it. */
 export async function callSharing(
   part: Part,
   store: Store,
@@ -20,7 +20,7 @@ export async function callSharing(
   return stored && isOpen(part, principal, stored) ? (stored.document as Call) : undefined;
 }
 
-/** Those of the calls whose part `principal` may read. */
+/** Resolves to the ids of the calls of which `principal` may read this part. */
 export async function callsSharing(
   part: Part,
   store: Store,
@@ -34,7 +34,7 @@ export async function callsSharing(
 /** Documents in memory at a time. */
 const PIECE = 500;
 
-/** The names, by id, of those of a report's calls whose part `principal` may read. */
+/** Resolves to the names, by id, of the report's calls of which `principal` may read this part. */
 export async function callNames(
   part: Part,
   store: Store,

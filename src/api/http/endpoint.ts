@@ -15,7 +15,7 @@ import type { Media } from "./streamed-answer.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** What handlers use. */
+/** The services that handlers use. */
 export interface EndpointDeps {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
@@ -39,9 +39,9 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
   readonly query: Values<P>;
   /** Parsed, not validated; `{}` without a body. */
   readonly body: unknown;
-  /** The secret of the session that it came with; undefined where it came with a key. */
+  /** The secret of its session; undefined if it came with a key. */
   readonly session: string | undefined;
-  /** Of the last event that the caller has, in its header. */
+  /** From the header Last-Event-ID: the last event that the caller has. */
   readonly lastEventId: string | undefined;
   /** Aborted when the caller leaves or the server stops. */
   readonly ended: AbortSignal;
@@ -53,7 +53,7 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
    * of documents leave audit entries; report any other change to `audit`.
    */
   readonly change: <T>(work: (store: Store, audit: Audit) => Promise<T>) => Promise<T>;
-  /** Drops the kept answer, after the change was undone: a repeated request runs again. */
+  /** Drops the kept answer after the change was undone, so that a repeated request runs again. */
   readonly forget: () => Promise<void>;
   /** Throws `precondition_failed` when `If-Match` names another version of the document. */
   readonly assertMatches: (document: unknown) => void;
@@ -63,7 +63,7 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
 export interface Reply {
   readonly status: 200 | 201;
   readonly answer: unknown;
-  /** The secret of a session that it opens, for its cookie; null: the cookie is to be removed. */
+  /** The secret of the session that it opens, for the cookie; null removes the cookie. */
   readonly session?: string | null;
 }
 
@@ -79,21 +79,21 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly summary: string;
   /** What the summary and the schemas do not say. */
   readonly description?: string;
-  /** What a 404 says is not found; absent where none comes. */
+  /** What a 404 says is not found; absent if the endpoint sends none. */
   readonly missing?: string;
   readonly level: AccessLevel;
-  /** A one-time code may take the place of the key, and is spent. */
+  /** Accepts a one-time code instead of the key, and spends it. */
   readonly acceptsCode?: boolean;
-  /** Pages ask for it by themselves, so it does not keep a session open. */
+  /** Pages request it on their own, so it does not keep a session open. */
   readonly inBackground?: boolean;
-  /** Its answers last as long as their callers like: their durations say nothing. */
+  /** Its answers last as long as their callers like, so their durations are not measured. */
   readonly lasting?: boolean;
   readonly query?: P;
   readonly body?: TSchema;
   /** "of the answer": the handler returns a `Reply`. */
   readonly status?: 200 | 201 | "of the answer";
   readonly answer: TSchema;
-  /** By type; absent: JSON. The handler returns a `StreamedAnswer` of objects like `answer`. */
+  /** By media type; absent: JSON. The handler returns a `StreamedAnswer` of `answer` objects. */
   readonly media?: Readonly<Record<string, Media>>;
   /** The answer carries an ETag. */
   readonly versioned?: boolean;
@@ -115,13 +115,13 @@ export const defineEndpoint = <
   },
 ): Endpoint => endpoint;
 
-/** A schema that the OpenAPI document holds once, under its name. */
+/** Names a schema, so that the OpenAPI document holds it once, under this name. */
 export const named = <S extends TSchema>(name: string, schema: S): S => ({
   ...schema,
   $id: name,
 });
 
-/** For a change: a client must not fill in what its caller leaves out. */
+/** Drops the defaults for a change: a client must not fill in what its caller leaves out. */
 export const withoutDefaults = <S extends TSchema>(schema: S): S => dropDefaults(schema) as S;
 
 function dropDefaults(node: unknown): unknown {

@@ -13,7 +13,7 @@ import { HttpError, toAnswer } from "./errors.ts";
 import { MAX_BODY_BYTES } from "./json-body.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
-/** Of every answer, unless it says otherwise: no cache keeps what a key opened. */
+/** Sent with every answer, unless it sets others: no cache may keep what a key gave access to. */
 export const SAFE_HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -34,7 +34,7 @@ export function answerError(
   void reply.code(status).headers(headers).send(body);
 }
 
-/** The error for a request without a route: 405 if the path is known, otherwise 404. */
+/** Returns the error for a request without a route: 405 if the path is known, otherwise 404. */
 export function withoutRoute(
   endpoints: readonly Endpoint[],
   { url, method }: FastifyRequest,
@@ -81,7 +81,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request took too long to arrive"],
 };
 
-/** A request with an `Expect` other than `100-continue`, which no route sees. */
+/** Answers a request with an `Expect` other than `100-continue`, which reaches no route. */
 export async function answerExpectation(
   request: IncomingMessage,
   response: ServerResponse,
@@ -92,7 +92,7 @@ export async function answerExpectation(
   response.end(JSON.stringify({ error_msg, error: 417 }));
 }
 
-/** The request could not be parsed: the answer goes to the socket directly. */
+/** Answers a request that could not be parsed, directly on its socket. */
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

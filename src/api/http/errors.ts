@@ -61,7 +61,7 @@ const answer = (
   body: { error_msg, error: status },
 });
 
-/** Errors of fastify carry their status; any other error is a fault of ours. */
+/** Fastify's errors carry their status; any other error is a fault of ours. */
 function statusOf(error: unknown): number {
   const { statusCode } = error as { readonly statusCode?: unknown };
   return error instanceof Error && typeof statusCode === "number" ? statusCode : 500;

@@ -1,5 +1,5 @@
-// Request bodies: JSON objects in UTF-8, up to a size limit. Refuses everything that JSON parsers
-// disagree on.
+// Parses request bodies: JSON objects in UTF-8, up to a size limit. Refuses everything that JSON
+// parsers disagree on.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { invalid } from "../../model/errors.ts";
 import { show, unexpected } from "../../model/validate.ts";
@@ -7,11 +7,11 @@ import { HttpError } from "./errors.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_DEPTH = 32;
-/** In the whole body: a report of 1 MiB has fewer. */
+/** Per body: a report of 1 MiB has fewer. */
 const MAX_VALUES = 40_000;
 const MAX_PROPERTIES = 5000;
 
-// These mean something to JavaScript itself.
+// Names that mean something to JavaScript itself.
 const FORBIDDEN_NAMES = new Set(["__proto__", "constructor", "prototype"]);
 
 /** Makes the server parse JSON bodies, and refuse any other type unless the body is empty. */
@@ -29,7 +29,7 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   });
 }
 
-/** Undefined for an empty body. Ignores a byte order mark. Throws `invalid`. */
+/** Returns undefined for an empty body. Ignores a byte order mark. Throws `invalid`. */
 export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> | undefined {
   if (bytes.length === 0) return undefined;
   const text = decode(bytes);
@@ -62,7 +62,7 @@ function parse(text: string): unknown {
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** Before a body is parsed, at a fraction of what parsing costs. Throws `invalid`. */
+/** Checks a body before it is parsed, at a fraction of the cost of parsing. Throws `invalid`. */
 function checkSize(bytes: Uint8Array): void {
   let [commas, depth, inString] = [0, 0, false];
   for (let at = 0; at < bytes.length; at += 1) {
@@ -78,13 +78,13 @@ function checkSize(bytes: Uint8Array): void {
   }
 }
 
-/** An object or array that is open. */
+/** An object or array that has not been closed yet. */
 interface Level {
-  /** Those of an object; an array has none. */
+  /** The property names so far; absent for an array. */
   readonly names?: Set<string>;
   /** Its name or index in the level above. */
   readonly place: string | number;
-  /** The index of the value that comes next. */
+  /** The index of the current value. */
   at: number;
 }
 
@@ -112,7 +112,7 @@ function checkTokens(json: string): void {
   }
 }
 
-/** Where the quote is that ends the string that starts here. */
+/** Returns the index of the quote that ends the string starting at `start`. */
 function endOfString(json: string, start: number): number {
   let at = start + 1;
   while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
@@ -131,7 +131,7 @@ function checkName(open: readonly Level[], name: string): void {
     throw invalid(`an object in the body has more than ${MAX_PROPERTIES} properties`);
 }
 
-/** A JSON Pointer to the last of these levels; long names are cut for the message. */
+/** Returns a JSON Pointer to the last of these levels; long names are cut for the message. */
 const pointerTo = (open: readonly Level[]): string =>
   open
     .slice(1)

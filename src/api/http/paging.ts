@@ -1,5 +1,5 @@
-// Lists in pages: the envelope of their answers, and their cursors. A cursor is opaque, and signed,
-// so that nobody can forge or edit one, or use it on another list.
+// Paged lists: the envelope of their answers, and their cursors. A cursor is opaque and signed, so
+// that nobody can forge or edit one, or use it on another list.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
@@ -68,7 +68,7 @@ export function toPage<T>(
   };
 }
 
-/** Named after the schema of its items, which has a name. */
+/** Returns the schema of a list, named after the schema of its items, which must have a name. */
 export const listOf = (item: TSchema & { readonly $id?: string }): TSchema =>
   Type.Object({ meta: PageMetaSchema, results: Type.Array(item) }, { $id: `${item.$id}List` });
 
@@ -77,13 +77,13 @@ export interface List<T> {
   readonly results: readonly T[];
 }
 
-/** What a list reads of its request. */
+/** The parts of a request that a list reads. */
 export interface ListRequest {
   readonly query: { readonly cursor: string | undefined; readonly limit: number };
   readonly scope: string;
 }
 
-/** One page of a list ordered by id. `fetch` reads a page of rows from the store. */
+/** Resolves to a page of a list ordered by id. `fetch` reads a page of rows from the store. */
 export async function listPage<T extends { readonly id: string }>(
   cursors: Cursors,
   { query, scope }: ListRequest,

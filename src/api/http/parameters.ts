@@ -73,7 +73,7 @@ export function choice<const T extends string>(
   };
 }
 
-/** Without its fallback. */
+/** Undefined if absent: the parameter loses its fallback. */
 export const optional = <T>(parameter: Parameter<T>): Parameter<T | undefined> => {
   const { default: _default, ...schema } = parameter.schema as TSchema & {
     readonly default?: unknown;
@@ -84,7 +84,7 @@ export const optional = <T>(parameter: Parameter<T>): Parameter<T | undefined> =
   };
 };
 
-/** Epoch milliseconds. */
+/** Read as epoch milliseconds. */
 export const instant = (description: string): Parameter<number | undefined> => ({
   schema: dateTime(Type.String({ description, examples: [EXAMPLE.time] })),
   read(given, name) {
@@ -95,7 +95,7 @@ export const instant = (description: string): Parameter<number | undefined> => (
   },
 });
 
-/** Throws `invalid` where `from` is later than `to`. */
+/** Throws `invalid` if `from` is later than `to`. */
 export function assertRange({
   from = -Infinity,
   to = Infinity,

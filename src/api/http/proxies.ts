@@ -1,10 +1,10 @@
-// Who the client is, behind proxies: the address that the audit trail and the limits know it by.
+// Finds the client behind proxies: the address that the audit trail and the limits use.
 import { isIP } from "node:net";
 import type { FastifyRequest, FastifyServerOptions } from "fastify";
 
 /**
- * Whom to believe: the proxies with these addresses, or the last so many that a request passed.
- * Everybody could pass for a proxy of the second kind who can reach this server directly.
+ * Returns which proxies to trust: those with these addresses, or the last `trusted` that a request
+ * passed. With a number, anyone who can reach this server directly can pose as a proxy.
  */
 export function trustedProxies(
   trusted: number | readonly string[] = [],
@@ -13,12 +13,12 @@ export function trustedProxies(
   return trusted.length > 0 && [...trusted];
 }
 
-/** With a port, as some proxies write it: `203.0.113.7:52100`, `[2001:db8::7]:52100`. */
+/** An address with a port, as some proxies write: `203.0.113.7:52100`, `[2001:db8::7]:52100`. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /**
- * The last address that no trusted proxy stands for; that of the connection where a proxy passed on
- * what is no address.
+ * Returns the last address that is not a trusted proxy's, or that of the connection if a proxy
+ * passed on something that is no address.
  */
 export function clientAddress({ ip, socket }: FastifyRequest): string {
   const [, v6, v4] = WITH_PORT.exec(ip) ?? [];

@@ -21,13 +21,13 @@ export const API_PREFIX = "/api/2";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The durations of its answers say nothing. */
+    /** Its answers last as long as their callers like, so their durations are not measured. */
     isLasting?: boolean;
   }
   interface FastifyRequest {
-    /** Who asks, once authenticated. */
+    /** The caller, once authenticated. */
     principal: Principal;
-    /** The secret of the session, where it came with one. */
+    /** The session's secret, if the request came with one. */
     session: string | undefined;
   }
 }
@@ -38,7 +38,7 @@ export interface Serving {
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
-  /** A caller who takes nothing of a streamed answer for so long loses it. Milliseconds. */
+  /** Milliseconds after which a streamed answer of which the caller takes nothing is broken off. */
   readonly stalledAfterMs: number;
 }
 
@@ -50,7 +50,7 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         method,
         url: `${API_PREFIX}${path}`,
         config: { isLasting: endpoint.lasting ?? false },
-        // Before the body: a caller without a key need not send it, and we need not parse it.
+        // Before the body is read: without a key, the caller need not send it, nor we parse it.
         async onRequest(request) {
           Object.assign(request, await serving.authenticate(request, endpoint));
         },
@@ -116,7 +116,7 @@ function toApiRequest(
   };
 }
 
-/** Filters count as they are read: a list is the same with a default left out or given. */
+/** Compares filters by their parsed values: a list is the same with a default left out or given. */
 function scopeOf(
   { operationId }: Endpoint,
   params: Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import { AppError } from "../../model/errors.ts";
 import { show } from "../../model/validate.ts";
 
-/** Browsers take this prefix from secure origins only, for the whole host and no other. */
+/** Browsers accept the prefix `__Host-` from secure origins only, for the whole host alone. */
 const nameOf = (isSecure: boolean): string => (isSecure ? "__Host-sonde" : "sonde");
 
 /** The secret of the request's session. */
@@ -13,7 +13,7 @@ export const sessionSecretOf = ({ headers, protocol }: FastifyRequest): string |
     ? undefined
     : parseCookie(headers.cookie)[nameOf(protocol === "https")];
 
-/** The value of Set-Cookie; `secret` null: removes the cookie. */
+/** Returns the value of Set-Cookie; if `secret` is null, it removes the cookie. */
 export const sessionCookie = (
   { protocol }: Pick<FastifyRequest, "protocol">,
   secret: string | null,
@@ -31,7 +31,7 @@ export const sessionCookie = (
   });
 };
 
-/** Marks a request that a page made by itself, without its reader. */
+/** The header of a request that a page makes on its own, without its user. */
 const BACKGROUND = "sonde-background";
 
 /** Whether the request counts as a use of its session: an open page alone must not keep it. */
@@ -40,9 +40,9 @@ export const isUse = ({ headers }: FastifyRequest): boolean => headers[BACKGROUN
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
- * Throws `forbidden` for a change that another site asks for with a browser's cookie. Browsers say
+ * Throws `forbidden` for a change that another site requests with a browser's cookie. Browsers say
  * where a request comes from: in Sec-Fetch-Site on secure origins and loopback, else in Origin.
- * `publicUrl`: what browsers know the service as.
+ * `publicUrl` is the service's URL in browsers.
  */
 export function assertSameOrigin(
   { method, headers, host }: FastifyRequest,

@@ -1,5 +1,5 @@
-// Sends an answer while it is made. Until its first part is there, a failure is an error answer;
-// after that it breaks the connection, so that no caller takes a part for the whole.
+// Streams an answer while it is made. A failure before the first part becomes an error answer; a
+// later one breaks the connection, so that no caller takes a part for the whole.
 import { once } from "node:events";
 import { addAbortSignal, Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -10,17 +10,17 @@ import type { Logger } from "../../runtime/logger.ts";
 /** An answer that is sent while it is made, as fast as the caller takes it. */
 export interface StreamedAnswer {
   readonly contentType: string;
-  /** For an answer to be saved: letters, digits, `-` and `.`. */
+  /** Set if the answer is to be saved to a file: letters, digits, `-` and `.`. */
   readonly filename?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Ends early, with its `finally`, when the caller leaves or the server stops. */
   readonly text: () => AsyncGenerator<string>;
 }
 
-/** One of the forms of a streamed answer. */
+/** One of the media types of a streamed answer. */
 export interface Media {
   readonly schema: TSchema;
-  /** Made of an example of `answer`. */
+  /** Makes the example from one of `answer`. */
   readonly example: (of: unknown) => unknown;
 }
 

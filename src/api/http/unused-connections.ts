@@ -1,9 +1,9 @@
-// Connections that nothing was asked on, as browsers open them ahead: a server that closes would
-// wait for their first requests.
+// Closes unused connections, which browsers open ahead of need: a closing server would wait for
+// their first requests.
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
-/** Ends them when the server closes. */
+/** Destroys connections that have sent nothing when the server closes. */
 export function endUnused(app: FastifyInstance): void {
   const open = new Set<Socket>();
   app.server.on("connection", (socket) => {

@@ -69,7 +69,7 @@ function finish(operation: Operation, endpoint: Endpoint): void {
   }
 }
 
-/** An absent body is read as `{}`. */
+/** Whether the body is required: an absent one is read as `{}`. */
 function isNeeded(body: object): boolean {
   const { required = [], anyOf = [] } = body as {
     readonly required?: readonly string[];

@@ -1,5 +1,5 @@
-// The documentation of the API: the OpenAPI document and the page that shows it, on a fastify of
-// their own.
+// The documentation of the API: the OpenAPI document and the page that shows it, on a Fastify
+// instance of their own.
 import { gzipSync } from "node:zlib";
 import fastify from "fastify";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -16,7 +16,7 @@ const STYLE = ".swagger-ui .topbar { display: none }";
 
 export type Documentation = Awaited<ReturnType<typeof createDocumentation>>;
 
-/** `pages` serves `/docs` by `routing`. */
+/** `pages.routing` serves `/docs`. */
 export async function createDocumentation(endpoints: readonly Endpoint[], config: Described) {
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
   app.addHook("onRequest", (_, reply, done) => {
@@ -24,7 +24,7 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
     reply.header("content-security-policy", CONTENT_SECURITY_POLICY);
     done();
   });
-  // The schemas describe, and nothing else.
+  // The schemas only describe: they neither validate nor serialize.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   for (const schema of sharedSchemas(endpoints)) app.addSchema(schema);
@@ -50,11 +50,11 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
   return { pages: app, sendDocument: documentSender(app.swagger()) };
 }
 
-/** Below which a proxy serves the pages; "" by default. */
+/** Returns the path below which a proxy serves the pages; "" by default. */
 const pathOf = (publicUrl: string | undefined): string =>
   publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
 
-/** Renders the document once: it needs no key, so anybody may ask for it as often as they like. */
+/** Renders the document once: it needs no key, so anybody may request it as often as they like. */
 function documentSender(document: object) {
   const [compact, indented] = [0, 2].map((spaces) =>
     rendered(JSON.stringify(document, null, spaces)),
@@ -73,7 +73,7 @@ function documentSender(document: object) {
 
 type Rendered = ReturnType<typeof rendered>;
 
-/** As bytes, which nothing renders again. */
+/** As bytes, which need not be encoded for each answer. */
 function rendered(json: string) {
   const text = Buffer.from(json);
   return {

@@ -1,12 +1,12 @@
-// The examples of the OpenAPI document: bodies by hand, as a client would send them, and everything
-// else sampled from its schemas.
+// The examples of the OpenAPI document: bodies are written by hand, as a client would send them;
+// everything else is sampled from its schemas.
 import { sample } from "openapi-sampler";
 import type { TSchema } from "typebox";
 import { EXAMPLE } from "../../model/fields.ts";
 
 export const EXAMPLE_ETAG = '"qL3x0b1vJmA"';
 
-/** Bodies that a sample would fill with every property. */
+/** By operation; a sample would fill these bodies with every property. */
 const BODIES: Readonly<Record<string, object>> = {
   createCall: {
     meta: { name: "Sign in", tags: ["timeout:10"] },
@@ -43,7 +43,7 @@ const BODIES: Readonly<Record<string, object>> = {
   updateReport: { access: { public: true } },
 };
 
-/** A value that fits the schema. */
+/** Returns a value that fits the schema. */
 export const exampleOf = (schema: TSchema): unknown => sample(schema, { quiet: true });
 
 export const bodyExample = (operationId: string, body: TSchema): unknown =>

@@ -156,7 +156,7 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
   };
 }
 
-/** The schema without our own keywords, with references to the named schemas in it. */
+/** Drops our own keywords from a schema, and refers to the named schemas in it. */
 const plain = (schema: unknown): unknown =>
   JSON.parse(
     JSON.stringify(schema, (name, value: unknown) =>
@@ -164,13 +164,13 @@ const plain = (schema: unknown): unknown =>
     ),
   );
 
-/** Keywords of our own, always true: a property may have the same name. */
+/** Our own keywords. Their value is always true: a property may have the same name. */
 const MARKS = new Set(["secret", "credentials", "requiredAlways", "namedByUser", "dateTime"]);
 
 const isOurs = (name: string, value: unknown): boolean =>
   name.startsWith("~") || name === "$id" || (MARKS.has(name) && value === true);
 
-/** In the words of JSON Schema 2020-12, which OpenAPI 3.1 uses. */
+/** Translates into JSON Schema 2020-12, which OpenAPI 3.1 uses. */
 function toStandard(value: unknown): unknown {
   if (isTuple(value)) {
     const { items, additionalItems: _additional, ...rest } = value;

@@ -1,4 +1,4 @@
-// What the OpenAPI document says of tags, path parameters and errors, which many endpoints share.
+// What the OpenAPI document says about tags, path parameters and errors, which endpoints share.
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { EXAMPLE } from "../../model/fields.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -57,7 +57,7 @@ interface ErrorWords {
   readonly example: string;
 }
 
-/** Those that an endpoint may answer with, by status. */
+/** Returns the errors that an endpoint may answer with, by status. */
 export function errorsOf({ body, level, missing, conditional }: Endpoint) {
   const errors: Record<number, ErrorWords | undefined> = {
     400: body ? FAULTY_BODY : FAULTY_QUERY,

@@ -76,7 +76,7 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
   }),
 ];
 
-/** Of what somebody else did, neither the key nor where it came from. */
+/** Hides the key and the address of what somebody else did. */
 function toAnswer(entry: StoredAuditEntry, { owner, org }: Actor) {
   const { object_owner = null, object_org = null } = entry;
   const isOwn = entry.owner === owner && entry.org === org;

@@ -49,7 +49,7 @@ const hooks: DocumentHooks<AuthSetting> = {
     found.map((stored) => shownAuthSetting(stored.document, reader, stored)),
 };
 
-/** The owner's tokens follow the setting; those of others are withheld, and say why. */
+/** Makes the owner's tokens follow the setting; withholds those of others, which say why. */
 async function changeTokensOf(
   { store, principal }: Change,
   before: AuthSetting,

@@ -1,4 +1,4 @@
-// The calls at one look.
+// Overviews of calls: the state and the last 24 hours of each.
 import type { Call } from "../../model/call.ts";
 import { HOURS } from "../../model/call-overview.ts";
 import { CALL_STATES } from "../../model/call-state.ts";

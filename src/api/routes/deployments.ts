@@ -1,4 +1,4 @@
-// Deployments. Their schedules are stored beside them, for the scheduler.
+// Deployments. Their schedules are stored alongside, for the scheduler.
 import { canRun, isOwner, ownedBy } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { activeFrom, deploymentResource } from "../../model/deployment.ts";
@@ -82,7 +82,7 @@ const hooks: DocumentHooks<Deployment> = {
     ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
 
-/** Withdraws the deployment's unpublished runs of these targets, which it may have had in turn. */
+/** Withdraws the deployment's unpublished runs of these targets, which it had one after another. */
 async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
   await store.schedules.remove(id);
   const now = await store.now();
@@ -98,7 +98,7 @@ const unableToRun = (run: PendingRun): MissedRun => ({
   message: "the deployment was deleted before its run",
 });
 
-/** Takes as many look-ups for a target that does not exist. */
+/** Takes as many look-ups for a missing target as for any other. */
 async function ownsTarget(
   { documents }: Store,
   caller: Principal,
@@ -126,7 +126,7 @@ async function faultOfTarget(
   return `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
 }
 
-/** Part of deleting a call or workflow, whose due runs then have nothing to run. */
+/** Part of deleting a call or workflow. Its due runs stay, and end with nothing to run. */
 export async function removeDeploymentsOf(
   { store }: Pick<Change, "store">,
   targetId: string,

@@ -1,5 +1,5 @@
-// Environment variables of the caller's organization, which every member sets, or of an owner
-// without one.
+// Environment variables: those of the caller's organization, which any member can set, or of an
+// owner without one.
 import { answerSchema, toAnswer } from "../../model/answer.ts";
 import {
   VariableName,

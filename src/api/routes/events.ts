@@ -1,4 +1,4 @@
-// What is recorded, as it is recorded: server-sent events.
+// Streams results as they are recorded, as server-sent events.
 import { Id, LocationRef, Timestamp, nullable } from "../../model/fields.ts";
 import { RESULT_CODES } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
@@ -39,13 +39,13 @@ export const eventEndpoints = ({ events, clock }: EndpointDeps): Endpoint[] => [
     lasting: true,
     query: { last_event_id: text("`id` of the last event that you have", "") },
     answer: EventSchema,
-    // The `data` of an event: OpenAPI 3.1 has no words for a stream.
+    // Describes the `data` of an event: OpenAPI 3.1 cannot describe a stream.
     media: { "text/event-stream": { schema: EventSchema, example: (of: unknown) => of } },
     async handle({ principal, session, query, lastEventId, ended }): Promise<StreamedAnswer> {
       const lastId = lastEventId ?? query.last_event_id;
       return {
         contentType: "text/event-stream; charset=utf-8",
-        headers: { "x-accel-buffering": "no" }, // nginx would keep events back
+        headers: { "x-accel-buffering": "no" }, // nginx would buffer events
         text: () => eventStream({ events, clock, principal, session, lastId, ended }),
       };
     },

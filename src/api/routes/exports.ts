@@ -156,7 +156,7 @@ interface ReportQuery extends Range {
   readonly type: string;
 }
 
-/** `names` has those of the calls whose rows are shown. */
+/** Yields only the rows of calls in `names`. */
 async function* reportRows(
   store: Store,
   { groups }: Report,

@@ -1,4 +1,4 @@
-// How the latencies of a call are spread, and where its outliers begin.
+// The distribution of a call's latencies, and where its outliers begin.
 import { invalid } from "../../model/errors.ts";
 import { LocationRef, nullable } from "../../model/fields.ts";
 import { histogramOf } from "../../model/histogram.ts";
@@ -104,7 +104,7 @@ async function histogram(deps: EndpointDeps, request: HistogramRequest): Promise
   };
 }
 
-/** The starts of the periods from the one that contains `from`. Throws `invalid`. */
+/** Returns the starts of the periods, from that of `from` to that of `until`. Throws `invalid`. */
 function periodsBetween(kind: PeriodKind, from: number, until: number): number[] {
   if (until < from)
     throw invalid(

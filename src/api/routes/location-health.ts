@@ -1,4 +1,5 @@
-// How each location is: its agents, what waits there, and how punctual and exact its calls were.
+// The health of each location: its agents, what waits there, and how punctual and exact its calls
+// were.
 import { Timestamp, nullable } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";

@@ -13,7 +13,7 @@ import { LIST_PAGING } from "../http/parameters.ts";
 
 const tag = "Locations";
 
-/** What both lists say of an agent. */
+/** What both lists show of an agent. */
 const AGENT_FIELDS = {
   state: Type.Enum(AGENT_STATES, {
     description: [
@@ -127,7 +127,7 @@ export const locationEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] 
   }),
 ];
 
-/** Of both lists of locations. */
+/** Resolves to a page of either list of locations. */
 export async function pageOfLocations(
   { store, cursors }: Pick<EndpointDeps, "store" | "cursors">,
   request: ListRequest,

@@ -102,7 +102,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
   }),
 ];
 
-/** The starts of the periods of a page: those of the first page, on the others. */
+/** Resolves to the starts of a page's periods: all pages have those of the first. */
 async function periodsOf(
   store: Store,
   { kind, since, before, limit }: Values<typeof QUERY>,

@@ -1,4 +1,4 @@
-// Reports. A reader sees the rows of calls whose statistics it may see.
+// Reports. Readers see only the rows of calls whose statistics they may see.
 import { invalid } from "../../model/errors.ts";
 import { callIdsOf, reportResource, withRows } from "../../model/report.ts";
 import type { Report } from "../../model/report.ts";

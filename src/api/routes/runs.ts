@@ -1,4 +1,4 @@
-// Runs of calls and workflows at a caller's request.
+// Manual runs of calls and workflows.
 import type { Static } from "typebox";
 import { DelaySeconds } from "../../model/deployment.ts";
 import { Id, LocationRef } from "../../model/fields.ts";

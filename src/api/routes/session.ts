@@ -1,4 +1,4 @@
-// The session of the web pages: a cookie instead of a key.
+// Opens, shows and closes the session of the web pages: a cookie instead of a key.
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { Id, Owner, nullable } from "../../model/fields.ts";

@@ -26,7 +26,7 @@ export const STAT_PARAMETERS = {
   kind: choice("kind of period", PERIOD_KINDS, "DAY"),
 };
 
-/** Read for an endpoint's own maximum, which is also the default. */
+/** Read as a function of the endpoint's own maximum, which is also the default. */
 const LIMIT: Parameter<(maximum: number) => number> = {
   schema: Type.Integer({
     minimum: 1,
@@ -91,7 +91,7 @@ export const STAT_ENTRY = { ...stat, adv_stat: Type.Union([AdvancedStatSchema, T
 
 export const StatEntrySchema = named("StatEntry", Type.Object(STAT_ENTRY));
 
-/** What statistics are about, in the `meta` of an answer. */
+/** The subject of statistics, in the `meta` of an answer. */
 export const ABOUT_STATS = {
   kind: Type.String({ examples: ["DAY"] }),
   call_id: Id,

@@ -51,7 +51,7 @@ export const statEndpoints = (deps: EndpointDeps): Endpoint[] => [
   listing(deps, "before", "backwards"),
 ];
 
-/** `get`, extended: answers with statistics when the query has `kind`. */
+/** Extends `get`: answers with statistics if the query has `kind`. */
 export const callOrStat = (deps: EndpointDeps, get: Endpoint): Endpoint =>
   defineEndpoint({
     ...get,
@@ -188,7 +188,7 @@ interface AboutStats extends Pick<StatRequest, "principal" | "params"> {
   };
 }
 
-/** What statistics are about. */
+/** The subject of statistics. */
 interface Subject {
   readonly call: Call;
   /** Null: all locations together. */
@@ -225,7 +225,7 @@ const positionOf = (
 ): Position | undefined =>
   query.cursor === undefined ? undefined : cursors.decode(scope, query.cursor);
 
-/** The start of the next period in this direction. */
+/** Returns the start of the next period in this direction. */
 const beside = (kind: PeriodKind, time: number, direction: Direction): number =>
   direction === "forwards" ? periodEnd(kind, time) : periodStart(kind, time - 1);
 

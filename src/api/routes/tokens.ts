@@ -48,7 +48,7 @@ const hooks: DocumentHooks<Token> = {
       throw invalid(
         `meta.auth_id: ${show(auth_id)} is not an Authentication Setting that you may read`,
       );
-    // Calls that use it name its present setting too.
+    // Calls that use the token refer to its present setting too.
     if (before) await assertUnused(change, "Token", "token_id", token.id, ["call"]);
     // What another setting's endpoint answered says nothing about this one.
     return withoutFailure(ofSetting(token, setting.document as AuthSetting));
@@ -57,7 +57,7 @@ const hooks: DocumentHooks<Token> = {
   removed: (change, id) => assertUnused(change, "Token", "token_id", id, ["call"]),
 };
 
-/** May go where its setting leads now, if that is still there for its owner. */
+/** Lets the token go where its setting leads now, if its owner may still read the setting. */
 async function rewritten({ store, principal }: Change, token: Token): Promise<Token> {
   const setting = await store.documents.get("auth_setting", token.meta.auth_id);
   if (!setting || !canRead(principal, setting)) return token;
