@@ -1,4 +1,4 @@
-// What an inspection of the bus finds. It publishes nothing that is stored, and makes nothing.
+// What an inspection of the bus finds. It stores no message and creates nothing.
 
 /** What the server says about a stream. */
 export interface StreamFacts {
@@ -7,20 +7,20 @@ export interface StreamFacts {
   readonly found?: {
     readonly messages: number;
     readonly bytes: number;
-    /** −1: none. */
+    /** −1: no limit. */
     readonly maxBytes: number;
     readonly replicas: number;
-    /** Servers that should have a replica and have none that is current. */
+    /** Servers that should have a replica but have no current one. */
     readonly lagging: readonly string[];
   };
   readonly wanted: { readonly maxBytes: number; readonly replicas: number };
-  /** The setting of `wanted.maxBytes`. */
+  /** The name of the setting behind `wanted.maxBytes`. */
   readonly setting: string;
 }
 
 export interface SubjectFacts {
   readonly subject: string;
-  /** What the role needs; the others it should not be able to use. */
+  /** Whether the role needs the subject; if not, it should have no access to it. */
   readonly needed: boolean;
   readonly allowed: boolean;
 }
@@ -32,14 +32,14 @@ export interface BusFacts {
   readonly roundTripMs: number;
   readonly clustered: boolean;
   readonly subjects: readonly SubjectFacts[];
-  /** For the hub: what is wrong with JetStream, or its streams. */
+  /** For the hub: its streams, or what is wrong with JetStream. */
   readonly streams: readonly StreamFacts[] | { readonly fault: string };
-  /** For an agent: of its location's ticks. */
+  /** For an agent: the consumer of its location's ticks. */
   readonly tickConsumer?: ConsumerFacts;
 }
 
 export type ConsumerFacts =
   | { readonly pending: number; readonly unacknowledged: number }
-  /** The hub has not made it. */
+  /** The hub has not created it. */
   | "missing"
   | { readonly fault: string };

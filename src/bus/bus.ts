@@ -24,7 +24,7 @@ export interface Consumer {
 /** May answer once; its work may go on after the answer. */
 export type QuestionHandler<Q, A> = (question: Q, answer: (content: A) => void) => Promise<void>;
 
-/** The sooner after its `now` it answers, the more exact is the agent's time. */
+/** The sooner it answers after reading `now`, the more accurate is the agent's time. */
 export type HeartbeatHandler = QuestionHandler<Heartbeat, HeartbeatAnswer>;
 
 export type CredentialsHandler = QuestionHandler<CredentialsRequest, CallCredentials>;
@@ -40,9 +40,9 @@ export interface BusStatus {
 /** The messages of one stream that are not acknowledged: waiting, or held by a consumer. */
 export interface BusBacklog {
   readonly stream: "ticks" | "results";
-  /** Of locations that have any. */
+  /** Only locations that have any. */
   readonly at: readonly BacklogAt[];
-  /** On a server. */
+  /** For a stream on a server. */
   readonly bytes?: number;
   readonly maxBytes?: number;
 }
@@ -51,8 +51,8 @@ export interface BacklogAt {
   readonly location_id: string;
   readonly messages: number;
   /**
-   * Of the oldest: of ticks, since agents hold those of long workflows, one that no consumer has
-   * been given; 0 without one.
+   * Age of the oldest message; for ticks, of the oldest that no consumer has been given, since
+   * agents hold those of long workflows. 0 if there is none.
    */
   readonly oldestAgeMs: number;
 }
@@ -61,7 +61,10 @@ export interface BacklogAt {
 export interface BusLine {
   readonly isUp: boolean;
   readonly reconnects: number;
-  /** As measured every 15 s; undefined before, and for longer than a minute after the last one. */
+  /**
+   * Measured every 15 s; undefined before the first measurement, and more than a minute after the
+   * last.
+   */
   readonly roundTripMs: number | undefined;
 }
 
@@ -79,30 +82,30 @@ export interface Bus {
   /**
    * Resolves when the ticks, all of one location, are stored. Publishing the same ticks again
    * within `DEDUPLICATION_WINDOW_MS` stores nothing new. Rejects with `unavailable` when the bus
-   * does not answer within 5 s or has no room (`isFull`), and with a `TooLargeError` when
-   * some fit into no message; the others are then stored.
+   * does not answer within 5 s or has no room (`isFull`), and with a `TooLargeError` when some fit
+   * into no message; the others are then stored.
    */
   publishTicks(ticks: readonly Tick[]): Promise<void>;
 
-  /** The consumers of a location share its messages, and get no others. */
+  /** The consumers of a location share its messages and get no others. */
   consumeTicks(
     locationId: string,
     handler: (ticks: readonly Tick[]) => Promise<void>,
   ): Promise<Consumer>;
 
-  /** As `publishTicks`: reports of one location, at most `MAX_REPORTS_PER_BATCH`. */
+  /** Like `publishTicks`, for at most `MAX_REPORTS_PER_BATCH` reports of one location. */
   publishReports(reports: readonly RunReport[]): Promise<void>;
 
   /**
-   * Hands over batches for one transaction each: the reports of 20 ms, or under load of up to a
-   * second, at most `MAX_REPORTS_PER_BATCH`. The messages behind a batch are acknowledged together.
-   * Consumers share the work.
+   * Passes reports on in batches, each for one transaction: those of 20 ms, or of up to a second
+   * under load, at most `MAX_REPORTS_PER_BATCH`. The messages behind a batch are acknowledged
+   * together. Consumers share the work.
    */
   consumeReports(handler: (reports: readonly RunReport[]) => Promise<void>): Promise<Consumer>;
 
   /**
-   * Resolves when the reports that this process published survive its end: at once on a durable
-   * bus, otherwise when a handler has taken the last of them.
+   * Resolves once the reports that this process published would survive its end: at once on a
+   * durable bus, otherwise when a handler has handled the last of them.
    */
   reportsSafe(): Promise<void>;
 
@@ -121,7 +124,7 @@ export interface Bus {
 
   status(): BusStatus;
 
-  /** For the hub. */
+  /** For the hub only. */
   backlog(): Promise<readonly BusBacklog[]>;
 
   /** Undefined without a server. */
@@ -130,14 +133,14 @@ export interface Bus {
   /** The IP address that the server of the bus sees this process at; "" without a server. */
   seenAt(): string;
 
-  /** `host:port` of the servers that announced themselves, configured or not. */
+  /** `host:port` of the servers that the bus has announced, configured or not. */
   announcedServers(): readonly string[];
 
   /** Ends every consumer and the connection. */
   close(): Promise<void>;
 }
 
-/** What an agent uses of it. */
+/** The part of the bus that an agent uses. */
 export type AgentBus = Pick<
   Bus,
   | "consumeTicks"
@@ -154,7 +157,7 @@ export const MAX_REPORTS_PER_BATCH = 1000;
 export const ANSWER_MS = 2000;
 
 /**
- * Older messages are dropped: ticks are published at most 15 s ahead and useless a minute after
+ * Older messages are dropped: ticks are published at most 15 s ahead and are useless a minute after
  * they are due; reports outlast a long weekend.
  */
 export const TICK_MAX_AGE_MS = 300_000;

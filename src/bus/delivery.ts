@@ -1,4 +1,4 @@
-// From messages to handlers: ticks one message at a time, reports in batches.
+// Passes messages to handlers: ticks one message at a time, reports in batches.
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
@@ -13,18 +13,18 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number];
 /** Passes messages to a handler. */
 export interface Receiver<T> {
   /**
-   * `attempt`: 1 for the first delivery. Resolves with whether the message is done; otherwise
-   * deliver it again, after `retryDelayMs(attempt)`. Never rejects.
+   * `attempt`: 1 for the first delivery. Resolves with true when the message is done; with false,
+   * deliver it again after `retryDelayMs(attempt)`. Never rejects.
    */
   receive(content: T, attempt: number): Promise<boolean>;
-  /** No message follows: waits for no others, and gives back what its handler then rejects. */
+  /** No message follows: stops waiting for others, and gives back what its handler then rejects. */
   stop(): void;
 }
 
-/** Sees what goes wrong with messages. */
+/** Learns what goes wrong with messages. */
 export interface Observer {
   readonly log: Logger;
-  /** Called for each message that could not be decoded, or that nobody took in time. */
+  /** Called for each message that could not be decoded, or that no consumer took in time. */
   readonly onDropped?: (kind: MessageKind) => void;
 }
 
@@ -52,13 +52,13 @@ function receiveEach<T>(handling: Handling<T>): Receiver<T> {
 }
 
 /**
- * A batch gathers for this long for each report of the batch before, up to a second: a report alone
- * is handed over soon; above 50 reports a second, batches grow and cost less.
+ * A batch gathers for this long per report of the previous batch, up to a second: a lone report is
+ * handed over soon; above 50 reports a second, batches grow and cost less.
  */
 const GATHER_MS = 20;
 const LONGEST_GATHER_MS = 1000;
 
-// A message that was rejected this often is handled alone, so that it does not hold up others.
+// A message rejected this often is handled alone, so that it does not hold up others.
 const ATTEMPTS_IN_COMPANY = 3;
 
 interface Gathered<T> {
@@ -130,7 +130,7 @@ function takeBatch<T>(gathered: Gathered<T>[]): Gathered<T>[] {
   return gathered.splice(0, taken);
 }
 
-/** False when the handler rejects. */
+/** Resolves with false when the handler rejects. */
 async function handle<T>(
   { kind, handler, log }: Handling<T>,
   content: T,
@@ -141,7 +141,7 @@ async function handle<T>(
     await handler(content);
     return true;
   } catch (cause) {
-    // A consumer that stops gives back what it has not started: nothing is wrong.
+    // A stopping consumer gives back what it has not started, which is no fault.
     const level = stopped?.aborted ? "debug" : "warn";
     log[level]({ err: cause, kind, attempt }, "message rejected");
     return false;

@@ -1,4 +1,4 @@
-// The metrics of the bus, as this process uses it.
+// The metrics of this process's use of the bus.
 import { Counter, registerReading, registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import type { BusLine } from "./bus.ts";
@@ -19,12 +19,14 @@ export function createBusMetrics(registry: Registry) {
     labelNames: ["kind"],
     registers,
   });
-  // So that the first of a kind shows as an increase.
+  // Starts at 0, so that the first of a kind shows as an increase.
   for (const kind of MESSAGE_KINDS) dropped.inc({ kind }, 0);
   return { refused, dropped };
 }
 
-/** Of the connection to NATS; agents in threads have connections of their own. */
+/**
+ * Registers the metrics of the connection to NATS. Agents in threads have their own connections.
+ */
 export function registerLine(registry: Registry, line: () => BusLine | undefined): void {
   const registers = [registry];
   registerReading(

@@ -1,5 +1,5 @@
-// Questions of agents to the hub: best effort, neither kept nor redelivered. One consumer gets
-// each, and may answer.
+// Agents' questions to the hub: best effort, neither stored nor redelivered. One consumer gets each
+// question and may answer it.
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
 import type { Bus, Consumer, QuestionHandler } from "./bus.ts";
@@ -34,7 +34,7 @@ export function createQuestionListener<Q, A>(
 type Asking =
   "sendHeartbeat" | "consumeHeartbeats" | "requestCredentials" | "consumeCredentialsRequests";
 
-/** Connects those who ask and those who answer within this process. */
+/** Connects askers and answerers within this process. */
 export function createQuestionLines(observer: Observer): Pick<Bus, Asking | "close"> {
   const heartbeats = createQuestionLine<Heartbeat, HeartbeatAnswer>("heartbeat", observer);
   const credentials = createQuestionLine<CredentialsRequest, CallCredentials>(
@@ -56,7 +56,7 @@ export function createQuestionLines(observer: Observer): Pick<Bus, Asking | "clo
 function createQuestionLine<Q, A>(kind: MessageKind, observer: Observer) {
   const listeners = new Set<QuestionListener<Q, A>>();
   return {
-    /** Null when nobody listens, or answers in time. */
+    /** Resolves with null when nobody listens, or nobody answers in time. */
     async ask(question: Q): Promise<A | null> {
       const [listener] = listeners;
       if (!listener) return null;

@@ -1,4 +1,4 @@
-// A queue of messages in memory: the messages of one subject, and the consumers that share them.
+// A queue in memory: the messages of one subject, and the consumers that share them.
 import type { Clock } from "../runtime/clock.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import type { Consumer } from "./bus.ts";
@@ -23,7 +23,7 @@ interface QueueOptions<T> extends Observer {
   readonly kind: MessageKind;
   /** Older messages are dropped. */
   readonly maxAgeMs: number;
-  /** The same whenever the item is published. */
+  /** Identifies the item: the same each time it is published. */
   readonly keyOf: (item: T) => string;
 }
 
@@ -34,19 +34,19 @@ export type Queue<T> = ReturnType<typeof createQueue<T>>;
 
 export function createQueue<T>(options: QueueOptions<T>) {
   const { clock, keyOf } = options;
-  /** When each message that is not done was stored, by its items; the oldest is in front. */
+  /** When each unfinished message was stored, keyed by its items, oldest first. */
   const open = new Map<readonly T[], number>();
   const forget = ({ items }: Message<T>): void => void open.delete(items);
   const backlog = createBacklog(options, pumpSoon, forget);
   const isDuplicate = createDeduplication();
-  // The one whose last message is the oldest is in front.
+  // Least recently served first.
   const takers = new Set<Taker<T>>();
   const { emptied, look } = createEmptied(
     () => backlog.isEmpty() && [...takers].every(({ underWay }) => underWay.size === 0),
   );
   let isPumping = false;
 
-  // In a turn of its own: handlers do not hold up the publisher.
+  // Pumps in its own turn of the event loop, so that handlers do not hold up the publisher.
   function pumpSoon(): void {
     if (!isPumping) setImmediate(pump);
     isPumping = true;
@@ -64,7 +64,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
 
   return {
     open: open as ReadonlyMap<readonly T[], number>,
-    /** When the oldest message was stored that no consumer has been given. */
+    /** Returns when the first message waiting for a consumer was stored. */
     oldestWaiting: () => backlog.oldest(),
     /** Does nothing when the same items were published within the window. */
     publish(items: readonly T[]): void {
@@ -80,7 +80,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
       pumpSoon();
       return { drain: () => drain(taker, takers) };
     },
-    /** Resolves when no message waits, is being handled or is to be redelivered. */
+    /** Resolves when no message is waiting, being handled or due for redelivery. */
     emptied,
     /** Drains the consumers and forgets the messages. */
     async close(): Promise<void> {
@@ -91,7 +91,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
   };
 }
 
-/** Lets others wait until the queue is empty: `look` says when that may be. */
+/** Lets callers wait until the queue is empty: call `look` whenever it may be. */
 function createEmptied(isEmpty: () => boolean) {
   const waiting = new Set<() => void>();
   const look = (): void => {
@@ -110,7 +110,7 @@ function createEmptied(isEmpty: () => boolean) {
   };
 }
 
-/** Resolves when the message is handled, or back in the backlog. */
+/** Resolves when the message is handled or back in the backlog. */
 async function hand<T>(
   message: Message<T>,
   taker: Taker<T>,
@@ -140,7 +140,7 @@ const idlest = <T>(takers: ReadonlySet<Taker<T>>): Taker<T> | undefined =>
 
 type Backlog<T> = ReturnType<typeof createBacklog<T>>;
 
-/** The messages that wait for a consumer, or for their redelivery. */
+/** The messages that wait for a consumer or for redelivery. */
 function createBacklog<T>(
   { clock, log, onDropped, kind, maxAgeMs }: QueueOptions<T>,
   onAdded: () => void,
@@ -159,7 +159,7 @@ function createBacklog<T>(
   };
   const add = (message: Message<T>): void => {
     if (isClosed) return;
-    // Without a consumer, messages pile up: the oldest are in front.
+    // Without a consumer, messages pile up, oldest first.
     for (const oldest of waiting) if (!expireIfOld(oldest)) break;
     waiting.add(message);
     onAdded();
@@ -174,7 +174,7 @@ function createBacklog<T>(
         add(message);
       }, afterMs).unref();
     },
-    /** The message that waits for longest and has not expired. */
+    /** Takes the message that has waited longest and has not expired. */
     take(): Message<T> | undefined {
       for (const message of waiting)
         if (!expireIfOld(message) && waiting.delete(message)) return message;
@@ -182,7 +182,7 @@ function createBacklog<T>(
     },
     oldest: (): number | undefined => waiting.values().next().value?.storedAt,
     isEmpty: () => isClosed || waiting.size + later === 0,
-    /** Forgets every message, and those added from now on. */
+    /** Forgets every message, and any added from now on. */
     close(): void {
       isClosed = true;
       waiting.clear();

@@ -1,5 +1,5 @@
 // The in-process bus for an agent in another thread: both ends of the port between them. Ticks and
-// reports travel as JSON text, which costs half of what cloning objects does.
+// reports travel as JSON text, which costs half as much as cloning objects.
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { MessagePort } from "node:worker_threads";
 import { unavailable } from "../model/errors.ts";
@@ -11,7 +11,7 @@ import { connectThreads } from "../runtime/thread-calls.ts";
 import type { ThreadCalls } from "../runtime/thread-calls.ts";
 import type { AgentBus, Bus, Consumer } from "./bus.ts";
 
-/** What the agent asks. */
+/** What the agent may ask. */
 interface HubEnd {
   consume(order: { readonly consumer: number; readonly locationId: string }): Promise<void>;
   drain(consumer: number): Promise<void>;
@@ -20,7 +20,7 @@ interface HubEnd {
   credentials(request: CredentialsRequest): Promise<CallCredentials | null>;
 }
 
-/** What the hub asks. */
+/** What the hub may ask. */
 interface AgentEnd {
   /** Resolves when the reports of the ticks are published. */
   take(order: { readonly consumer: number; readonly ticks: string }): Promise<void>;
@@ -55,7 +55,7 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
   });
 }
 
-/** The agent's end. Its work on a message is cut into pieces, between which calls go on. */
+/** Creates the agent's end. It handles a message in pieces, between which calls go on. */
 export function createThreadBus(port: MessagePort): AgentBus {
   const handlers: ((ticks: readonly Tick[]) => Promise<void>)[] = [];
   const consumers: Consumer[] = [];
@@ -101,6 +101,6 @@ export function createThreadBus(port: MessagePort): AgentBus {
   };
 }
 
-/** Of ten ticks or reports each: read or written in a fraction of a millisecond. */
+/** Splits items into pieces of ten, each read or written in a fraction of a millisecond. */
 const pieces = <T>(items: readonly T[]): (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / 10) }, (_, n) => items.slice(10 * n, 10 * n + 10));

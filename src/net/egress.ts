@@ -1,5 +1,5 @@
-// Allowed targets: public unicast addresses, and those that the operator names. The check is on the
-// address to dial, so no spelling of a URL and no answer of a name server gets around it.
+// Decides which targets are allowed: public unicast addresses, and those that the operator names.
+// The check is on the address to dial, so no spelling of a URL and no DNS answer gets around it.
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { canonical, EGRESS_ENTRIES, parseEgressEntry } from "../model/egress-entry.ts";
@@ -12,13 +12,13 @@ export interface EgressRules {
 }
 
 /**
- * Where Sonde itself is. A call gets there only if an entry names exactly that address and port.
+ * Sonde's own addresses. A call gets there only if an entry names exactly that address and port.
  * Both collections may grow while they are in use.
  */
 export interface OwnNetwork {
   /** Ports on this machine, at any of its addresses. */
   readonly ports: ReadonlySet<number>;
-  /** The servers that it uses, on any machine. */
+  /** The servers that Sonde uses, on any machine. */
   readonly servers: ReadonlyMap<string, ServerAddress>;
 }
 
@@ -31,12 +31,12 @@ export interface ServerAddress {
 const NOWHERE: OwnNetwork = { ports: new Set(), servers: new Map() };
 
 /**
- * Throws `invalid` naming the first entry that is malformed. `interfaces` are this machine's
- * addresses, read at each use.
+ * Throws `invalid` naming the first malformed entry. `interfaces` returns this machine's addresses
+ * and is called at each check.
  *
- * Only an entry inside loopback opens loopback, and only a metadata address, or another address of
- * this machine, itself opens it: a wide range opens none of them. Only an address with its port
- * opens a part of Sonde's `own` network.
+ * A wide range opens neither loopback nor a metadata address nor another address of this machine:
+ * loopback needs an entry inside loopback, the others an entry for exactly that address. A part of
+ * Sonde's `own` network needs an entry for its address with the port.
  */
 export function parseEgressAllow(
   entries: readonly string[],
@@ -119,7 +119,7 @@ const isOwnMachine = (address: Address): boolean =>
 const INTERFACES_TTL_MS = 10_000;
 let known = { addresses: new Set<string>(), readAt: -Infinity };
 
-/** Those beyond loopback, read again from time to time, since they change. */
+/** Returns this machine's addresses other than loopback, reread every 10 s, since they change. */
 function interfaceAddresses(): ReadonlySet<string> {
   const now = performance.now();
   if (now - known.readAt < INTERFACES_TTL_MS) return known.addresses;
@@ -136,7 +136,7 @@ const isSame = (a: Address, b: Address): boolean =>
 
 const GLOBAL_UNICAST_6 = ipaddr.parseCIDR("2000::/3");
 
-/** Whether the text is an address that the Internet routes, and not a cloud's own. */
+/** Whether the text is an address that the Internet routes, and not a cloud's metadata address. */
 export const isPublicAddress = (text: string): boolean =>
   ipaddr.isValid(text) && isPublic(canonical(ipaddr.parse(text)));
 
@@ -153,7 +153,7 @@ const isPublic = (address: Address): boolean =>
 
 const SIX_TO_FOUR = ipaddr.parseCIDR("2002::/16");
 const LOCAL_NAT64 = ipaddr.parseCIDR("64:ff9b:1::/48");
-// RFC 6052 section 2.2: the bytes of the IPv4 address by prefixes of 32 to 96 bits.
+// RFC 6052 section 2.2: where the bytes of the IPv4 address are, for prefixes of 32 to 96 bits.
 const PLACES = [
   [4, 5, 6, 7],
   [5, 6, 7, 9],
@@ -162,12 +162,12 @@ const PLACES = [
   [9, 10, 11, 12],
   [12, 13, 14, 15],
 ];
-/** Those that leave `LOCAL_NAT64` its 48 bits. */
+/** For prefixes of at least 48 bits, the length of `LOCAL_NAT64`. */
 const LOCAL_PLACES = PLACES.slice(2);
 
 /**
- * The IPv4 addresses that a relay (6to4, RFC 3056), a tunnel (ISATAP, RFC 5214) or a translator
- * (NAT64, RFC 6052 and 8215) may derive from an IPv6 address.
+ * Returns the IPv4 addresses that a relay (6to4, RFC 3056), a tunnel (ISATAP, RFC 5214) or a
+ * translator (NAT64, RFC 6052 and 8215) may derive from an IPv6 address.
  */
 function carried(address: Address): Address[] {
   if (isIsatap(address)) return [bytesAt(address, [12, 13, 14, 15])];
@@ -184,8 +184,8 @@ const INSIDE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The inside addresses that a translator with a prefix of its own would reach. Nothing marks such a
- * prefix, but all else in the interface identifier is zero.
+ * Returns the internal addresses that a translator with its own prefix would reach. Nothing marks
+ * such a prefix, but all other bytes of the interface identifier are zero.
  */
 function translated(address: Address): Address[] {
   if (address.kind() === "ipv4") return [];
@@ -202,7 +202,7 @@ function bytesAt(address: Address, places: readonly number[]): Address {
   return ipaddr.fromByteArray(places.map((at) => bytes[at] ?? 0));
 }
 
-/** RFC 5214 section 6.1: under any prefix, an interface identifier that has an IPv4 address. */
+/** RFC 5214 section 6.1: the interface identifier embeds an IPv4 address, under any prefix. */
 function isIsatap(address: Address): boolean {
   const [flags = 0, ...rest] = address.kind() === "ipv6" ? address.toByteArray().slice(8) : [];
   return (flags & ~0x02) === 0 && rest[0] === 0 && rest[1] === 0x5e && rest[2] === 0xfe;

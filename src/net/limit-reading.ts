@@ -1,8 +1,8 @@
-// A limit to the bytes read from a connection: HTTP parsers count bodies and headers, not the
-// extensions of chunks, which may have any length.
+// Limits the bytes read from a connection: HTTP parsers count bodies and headers, but not chunk
+// extensions, which may have any length.
 import type { Socket } from "node:net";
 
-/** Call it before anything is read. Beyond the limit, `onExcess` is called and nothing is read. */
+/** Call it before anything is read. Beyond the limit, calls `onExcess` and reads nothing more. */
 export function limitReading(socket: Socket, maxBytes: number, onExcess: () => void): void {
   const read = socket.read.bind(socket);
   let total = 0;

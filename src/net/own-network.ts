@@ -1,6 +1,6 @@
-// Where this process listens and which servers it uses: off limits to calls unless the operator
-// names the exact address and port. Egress rules read what is known so far; nothing is looked up
-// while a call waits.
+// Tracks where this process listens and which servers it uses: off limits to calls unless the
+// operator names the exact address and port. Egress rules read what is known so far, so no call
+// waits for a lookup.
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import type { Clock } from "../runtime/clock.ts";
@@ -16,22 +16,22 @@ export interface OwnNetworkOptions {
   readonly ports: readonly number[];
   /** `host:port` of each server that this process uses. */
   readonly servers: readonly string[];
-  /** `host:port` of the servers of the bus announced so far; read every second. */
+  /** `host:port` of the bus's servers announced so far; called every second. */
   readonly announced: () => readonly string[];
   readonly find?: (name: string) => Promise<readonly LookupAddress[]>;
 }
 
 export interface WatchedNetwork extends OwnNetwork, Service {
-  /** Adds a port where this process listens. */
+  /** Adds a port that this process listens on. */
   listensOn(port: number): void;
-  /** Calls back now and whenever something was added. */
+  /** Calls back now and after each addition. */
   onGrowth(listener: (known: OwnNetwork) => void): void;
 }
 
 /**
  * Resolves once the servers have been looked up; never rejects. While it runs as a service, it adds
- * announced servers and repeats the lookups. Nothing is forgotten: a name may get other addresses
- * each time.
+ * announced servers and repeats the lookups. Nothing is forgotten: a name may resolve to other
+ * addresses each time.
  */
 export async function createOwnNetwork({
   clock,

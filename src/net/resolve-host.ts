@@ -1,6 +1,6 @@
-// Host names to addresses: the hosts file, then DNS, then the system. DNS queries bypass the thread
+// Resolves host names: by the hosts file, then DNS, then the system. DNS queries bypass the thread
 // pool, so slow name servers delay only their own lookups; a system lookup holds one of few
-// threads, so there is one at a time, with a short limit.
+// threads, so only one runs at a time, with a short limit.
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
@@ -10,13 +10,13 @@ import { untilAborted } from "../runtime/deadline.ts";
 import { createSemaphore } from "../runtime/semaphore.ts";
 
 export interface HostResolver {
-  /** At least one address, IPv4 first. Rejects with a `LookupFailure`. */
+  /** Resolves with at least one address, IPv4 first. Rejects with a `LookupFailure`. */
   resolve(host: string): Promise<string[]>;
 }
 
 export type LookupFailureCode = "dns_not_found" | "dns_timeout" | "dns_failure";
 
-/** The message begins with the code and is for the user; `cause` is Node's error. */
+/** The message begins with the code and is shown to the user; `cause` is Node's error. */
 export class LookupFailure extends Error {
   readonly code: LookupFailureCode;
 
@@ -40,9 +40,10 @@ type SystemLookup = (name: string) => Promise<readonly LookupAddress[]>;
 
 const QUERY_TIMEOUT_MS = 3000;
 const QUERY_TRIES = 3;
-// How long IPv4 waits for IPv6: the resolution delay of RFC 8305 section 3.
+// How long an IPv4 answer waits for IPv6: the resolution delay of RFC 8305 section 3.
 const WAIT_FOR_IPV6_MS = 50;
-// IPv6 waits longer for IPv4, which is dialled first and may be all that this machine has.
+// An IPv6 answer waits longer for IPv4, which is dialled first and may be all that this machine
+// has.
 const WAIT_FOR_IPV4_MS = 2000;
 const WAIT_FOR_SYSTEM_MS = 2000;
 const HOSTS_FILE_TTL_MS = 10_000;
@@ -65,7 +66,7 @@ export function createHostResolver({
     } catch (cause) {
       return await throughSystem(ask, name, lookupFailure(cause, name));
     } finally {
-      resolver.cancel(); // the query of the other family, with its socket
+      resolver.cancel(); // ends the other family's query, and its socket
     }
   };
 
@@ -106,8 +107,8 @@ function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * A new one for each lookup. It reads the system's list of name servers, which may change; and a
- * resolver that got a few quick answers cuts its timeout for later ones to a fraction.
+ * Creates a resolver for one lookup. It reads the system's list of name servers, which may change;
+ * and a resolver that got a few quick answers cuts its timeout for later ones to a fraction.
  */
 function newResolver(servers: readonly string[] | undefined): Resolver {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
@@ -136,7 +137,7 @@ async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
   ];
 }
 
-/** Empty when there is no answer in time. */
+/** Resolves with an empty list if there is no answer in time. */
 const within = <Found>(
   limit: AbortSignal,
   answer: Promise<readonly Found[]>,
@@ -144,7 +145,7 @@ const within = <Found>(
 
 const noAddress = (): Error => Object.assign(new Error("no address"), { code: "ENOTFOUND" });
 
-/** The answer for a dangling alias has no address. */
+/** Throws for the answer to a dangling alias, which has no address. */
 function atLeastOne(addresses: string[]): string[] {
   if (addresses.length === 0) throw noAddress();
   return addresses;
@@ -175,7 +176,9 @@ function oneAtATime(system: SystemLookup): LimitedLookup {
   return (name, limit) => turns.run(limit, () => system(name));
 }
 
-/** A name that DNS does not know may be local: a search list, multicast DNS. */
+/**
+ * Asks the system: a name that DNS does not know may be local, from a search list or multicast DNS.
+ */
 async function throughSystem(
   ask: LimitedLookup,
   name: string,

@@ -1,4 +1,4 @@
-// API keys: generated, recognized and hashed for the store.
+// Generates API keys, recognizes them, and hashes them for the store.
 import { hash, randomInt } from "node:crypto";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

@@ -1,4 +1,4 @@
-// The only reader of the system's clocks.
+// The clock: wall time, monotonic time, and waits by either.
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Clock {
@@ -14,8 +14,7 @@ export interface Clock {
    */
   waitUntil(instant: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Resolves after so many milliseconds of `monotonic`, never early; rejects with the signal's
-   * reason.
+   * Resolves after `ms` milliseconds of `monotonic`, never early; rejects with the signal's reason.
    */
   pause(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -41,7 +40,7 @@ async function waitWhileLeft(leftMs: () => number, signal?: AbortSignal): Promis
     if (left <= 0) return;
     const ms = Math.min(Math.ceil(left), LONGEST_TIMER_MS);
     await delay(ms, undefined, signal ? { signal } : {}).catch(
-      () => undefined, // the next turn rejects
+      () => undefined, // if aborted, the loop rejects next
     );
   }
 }

@@ -1,4 +1,4 @@
-// Recurring work by a cron expression, as a service.
+// Runs recurring work by a cron expression, as a service.
 import { createTask, validateDetailed } from "node-cron";
 import { systemClock } from "./clock.ts";
 import type { Service } from "./lifecycle.ts";
@@ -17,16 +17,16 @@ const CLOCK_CHECK_MS = 10_000;
 const STEP_BACK_MS = 1_000;
 
 /**
- * Never overlaps with itself: it silently skips what falls due during a run. Where the process was
- * delayed, or the clock set forward, it runs once for all the times that passed. Work that fails is
- * logged and runs again at its next time; an outage of the database is logged at its beginning and
- * its end only. Throws for a bad expression.
+ * Runs never overlap: times that fall due during a run are silently skipped. If the process was
+ * delayed, or the clock set forward, the work runs once for all the times that passed. Work that
+ * fails is logged and runs again at its next time; an outage of the database is logged only at its
+ * beginning and its end. Throws for a bad expression.
  */
 export function createCron(options: CronOptions): Service {
   const { name, expression } = options;
   assertValid(name, expression);
-  // Reads the expression only: its own timer would walk through all the times that passed, which
-  // blocks the process for seconds a day.
+  // Only reads the expression: its own timer would walk through all the times that passed, which
+  // blocks the process for seconds per day to catch up.
   const task = createTask(expression, () => undefined, { name, timezone: "UTC" });
   const nextTime = (): number => (task.getNextRuns(1)[0] as Date).getTime();
   const stopping = new AbortController();
@@ -82,6 +82,6 @@ function createRun({ name, log, work }: CronOptions, stopping: AbortSignal): () 
   };
 }
 
-/** By the code of the model's `UnavailableError`. */
+/** Recognizes the model's `UnavailableError` by its code. */
 const isUnavailable = (err: unknown): boolean =>
   err instanceof Error && "code" in err && err.code === "unavailable";

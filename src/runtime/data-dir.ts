@@ -17,7 +17,10 @@ export interface DataDir {
   read(file: string): string | undefined;
   /** Writes the file for this user alone (mode 0600), atomically. */
   write(file: string, content: string): void;
-  /** The key in the file, generated on first use; processes that start at once get the same. */
+  /**
+   * Returns the key in the file, generated on first use; processes that start together get the
+   * same.
+   */
   key(file: string): Uint8Array;
 }
 
@@ -75,11 +78,11 @@ export function openDataDir(directory: string): DataDir {
 }
 
 interface ExistingDataDir extends Pick<DataDir, "path" | "read"> {
-  /** Undefined where there is no file. Throws for one without a key. */
+  /** Undefined if there is no file. Throws if the file holds no key. */
   existingKey(file: string): Uint8Array | undefined;
 }
 
-/** The folder as it is, which may be missing: nothing is created in it. */
+/** Opens the folder as it is, even if it is missing: creates nothing in it. */
 export function existingDataDir(directory: string): ExistingDataDir {
   const path = (file: string): string => join(directory, file);
   const read = (file: string): string | undefined => {
@@ -108,7 +111,7 @@ export function existingDataDir(directory: string): ExistingDataDir {
   };
 }
 
-/** Creates its parents too. Without mkdir's `recursive`, which never returns below /proc. */
+/** Creates its parents too, but without mkdir's `recursive`, which never returns below /proc. */
 function makeFolder(directory: string): void {
   const above = dirname(directory);
   if (above !== directory && !existsSync(above)) makeFolder(above);

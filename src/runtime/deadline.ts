@@ -1,8 +1,8 @@
-// A deadline that the waits of one piece of work share, one after another.
+// A deadline shared by the successive waits of one piece of work.
 
 export type Deadline = ReturnType<typeof createDeadline>;
 
-/** Passes after `ms`, or with `cancel`. */
+/** Creates a deadline that passes after `ms`, or when `cancel` aborts. */
 export function createDeadline(ms: number, cancel?: AbortSignal) {
   let isOver = cancel?.aborted ?? false;
   let onOver: (() => void) | undefined;
@@ -14,7 +14,7 @@ export function createDeadline(ms: number, cancel?: AbortSignal) {
   const followers = cancel && followersOf(cancel).add(expire);
   return {
     isOver: () => isOver,
-    /** Has `end` called when the deadline passes, or has passed; undefined: nothing waits. */
+    /** Calls `end` when the deadline passes, at once if it has; undefined when nothing waits. */
     watch(end: (() => void) | undefined): void {
       onOver = end;
       if (isOver) end?.();
@@ -29,7 +29,10 @@ export function createDeadline(ms: number, cancel?: AbortSignal) {
 
 const followersBySignal = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Called when the signal aborts. Its own listeners are a list, searched for each that leaves. */
+/**
+ * Returns the functions called when the signal aborts. A signal keeps its listeners in a list,
+ * which it searches whenever one is removed.
+ */
 function followersOf(signal: AbortSignal): Set<() => void> {
   const known = followersBySignal.get(signal);
   if (known) return known;

@@ -1,4 +1,4 @@
-// How full the file system of a folder is.
+// Measures how full the file system of a folder is.
 import { statfs } from "node:fs/promises";
 import { systemClock } from "./clock.ts";
 import type { Service } from "./lifecycle.ts";
@@ -9,14 +9,14 @@ import { MEASURE_EVERY_MS, createReading } from "./reading.ts";
 import { createRounds } from "./rounds.ts";
 
 export interface DiskOptions {
-  /** As the label `disk` names it. */
+  /** The value of the label `disk`. */
   readonly name: string;
   readonly folder: string;
   readonly registry: Registry;
   readonly log: Logger;
 }
 
-/** Measures it in the background: a network file system may not answer. */
+/** Measures in the background, since a network file system may not answer. */
 export function createDiskWatch({ name: disk, folder, registry, log }: DiskOptions): Service {
   const space = createReading<{ readonly free: number; readonly size: number }>(systemClock);
   const register = (metric: string, help: string, of: "free" | "size"): void =>

@@ -1,4 +1,4 @@
-// The text of metrics, in the two formats that Prometheus reads.
+// Writes metrics as text, in the two formats that Prometheus reads.
 export type Format = "prometheus" | "openmetrics";
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
@@ -10,10 +10,10 @@ export type Labels = Readonly<Record<string, string | number | undefined>>;
 
 export interface Sample {
   readonly labels?: Labels;
-  /** Instead of `labels`, as `labelTextOf` writes them. */
+  /** Replaces `labels`, as `labelTextOf` writes them. */
   readonly labelText?: string;
   readonly value: number;
-  /** Where it is not that of the metric: `…_bucket`, `…_sum`, `…_count`. */
+  /** Where it differs from the metric's: `…_bucket`, `…_sum`, `…_count`. */
   readonly metricName?: string;
 }
 
@@ -21,15 +21,18 @@ export interface SnapshotMetric {
   readonly name: string;
   readonly help: string;
   readonly type: unknown;
-  /** How those of threads become one. */
+  /** How the values of threads are combined. */
   readonly aggregator: string;
   readonly values: readonly (Sample & { readonly labels: Labels })[];
 }
 
-/** The values of a registry at one moment; crosses between threads. */
+/** The values of a registry at one moment; passed between threads. */
 export type MetricsSnapshot = readonly SnapshotMetric[];
 
-/** What an Accept header prefers; Prometheus's own format where it has no preference. */
+/**
+ * Returns OpenMetrics if the Accept header weighs it no lower than text/plain, else Prometheus's
+ * own format.
+ */
 export function formatOf(accept = ""): Format {
   const weights = accept.split(",").map(weightOf);
   const best = (types: readonly string[]): number =>
@@ -58,7 +61,7 @@ export function writeMetrics(metrics: MetricsSnapshot, format: Format): string {
   return format === "openmetrics" ? `${families.join("")}# EOF\n` : families.join("\n");
 }
 
-/** Labels between the braces. */
+/** Writes labels as they appear between the braces. */
 export const labelTextOf = (labels: Labels): string =>
   Object.entries(labels)
     .map(([name, value]) => `${name}="${escapeValue(String(value))}"`)

@@ -1,8 +1,8 @@
-// A binary heap: the first of its items is at hand; every change costs O(log n).
+// A binary heap: its first item is at hand, and every change costs O(log n).
 
 export type Heap<T> = ReturnType<typeof createHeap<T>>;
 
-/** Items that are not before one another leave in any order. No item may be in it twice. */
+/** Items of equal rank leave in any order. No item may be added twice. */
 export function createHeap<T>(isBefore: (a: T, b: T) => boolean) {
   const items: T[] = [];
   const places = new Map<T, number>();
@@ -11,7 +11,7 @@ export function createHeap<T>(isBefore: (a: T, b: T) => boolean) {
     items[at] = item;
     places.set(item, at);
   };
-  /** Finds the place of an item that may stand anywhere from `from` on, up or down. */
+  /** Moves an item, which may belong above or below `from`, to its place. */
   function settle(item: T, from: number): void {
     let at = from;
     while (at > 0) {
@@ -38,12 +38,12 @@ export function createHeap<T>(isBefore: (a: T, b: T) => boolean) {
       items.push(item);
       settle(item, items.length - 1);
     },
-    /** Call it when the order of an item has changed. */
+    /** Call it when the rank of an item has changed. */
     update(item: T): void {
       const at = places.get(item);
       if (at !== undefined) settle(item, at);
     },
-    /** False when the item is not there. */
+    /** Returns false if the item is not in the heap. */
     remove(item: T): boolean {
       const at = places.get(item);
       if (at === undefined) return false;

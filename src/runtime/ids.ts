@@ -4,13 +4,15 @@ import { createHash, hash, randomBytes } from "node:crypto";
 
 /** Crockford's base 32. */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-/** Characters of time in front of an id. */
+/** How many characters of time an id begins with. */
 export const TIME_DIGITS = 10;
 const TAIL_BYTES = 10;
 
 let last = { ms: 0, tail: new Uint8Array(TAIL_BYTES) };
 
-/** Greater than every earlier id of this process, even after the clock was set back. */
+/**
+ * Returns an id greater than every earlier one of this process, even after the clock was set back.
+ */
 export function newId(now: number): string {
   if (now > last.ms) last = { ms: now, tail: randomBytes(TAIL_BYTES) };
   else increment(last.tail);
@@ -24,13 +26,13 @@ export function derivedId(ms: number, ...parts: readonly string[]): string {
 }
 
 /**
- * The id of a deployment's run: its trigger's time, and what distinguishes the deployment's own id.
- * The store makes the same in SQL.
+ * Returns the id of a deployment's run: the trigger's time, then the part of the deployment's id
+ * after its time. The store makes the same in SQL.
  */
 export const scheduledRunId = (triggerTime: number, deploymentId: string): string =>
   encodeTime(triggerTime) + deploymentId.slice(TIME_DIGITS);
 
-/** The ids of a run's steps, in order; they follow from the run. */
+/** Returns the ids of a run's steps, in order, derived from the run. */
 export const stepIds = (dueTime: number, runId: string, count: number): string[] =>
   Array.from({ length: count }, (_, step) => derivedId(dueTime, runId, String(step)));
 
@@ -53,7 +55,7 @@ export function encodeTime(ms: number): string {
   return text;
 }
 
-/** The time in front of an id. */
+/** Returns the time that an id begins with, in epoch milliseconds. */
 export function decodeTime(id: string): number {
   let ms = 0;
   for (let at = 0; at < TIME_DIGITS; at += 1) ms = ms * 32 + ALPHABET.indexOf(id.charAt(at));

@@ -52,8 +52,8 @@ function algorithmOf(key: KeyObject): string {
 }
 
 /**
- * The compact serialization; `detached` leaves out its payload (RFC 7515 appendix F). Rejects with
- * `SigningError`.
+ * Returns the compact serialization; `detached` leaves out its payload (RFC 7515 appendix F).
+ * Rejects with `SigningError`.
  */
 export async function signJws(
   payload: Uint8Array,

@@ -27,7 +27,7 @@ export function createLifecycle(services: readonly Service[], log: Logger, stopD
   };
   const stopAll = async (): Promise<void> => {
     state = "draining";
-    await starting?.catch(() => undefined); // start() rejects with it
+    await starting?.catch(() => undefined); // start() rejects with the cause
     const failures: unknown[] = [];
     for (const service of started.toReversed()) {
       awaited = `the ${service.name} to stop`;
@@ -73,7 +73,8 @@ export function createLifecycle(services: readonly Service[], log: Logger, stopD
 }
 
 /**
- * As one service, whose parts start and stop at the same time. If one fails to start, all stop.
+ * Combines services into one, whose parts start and stop at the same time. If one fails to start,
+ * all stop.
  */
 export function together(name: string, parts: readonly Service[]): Service {
   const stop = async (): Promise<void> => {

@@ -1,10 +1,10 @@
-// Writes lines to a terminal or a pipe without ever waiting for whoever reads them: a paused
-// terminal (Ctrl-S, a selection in it) must not hold up the calls that a thread times.
+// Writes lines to a terminal or a pipe without ever waiting for their reader: a paused terminal
+// (Ctrl-S, a selection in it) must not hold up the calls that a thread times.
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 
 const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
-/** Lines for a reader that pauses; then further ones are left out. */
+/** What is kept for a reader that has paused; further lines are left out. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 const RETRY_MS = 50;
 /** How long the end of the process waits for a reader that has paused. */
@@ -12,7 +12,7 @@ const LAST_WAIT_MS = 500;
 const LAST_RETRY_MS = 10;
 
 export interface LineWriter {
-  /** Written when it returns, unless the reader has paused. Never throws. */
+  /** The line is written on return, unless the reader has paused. Never throws. */
   write(line: string): void;
   close(): void;
 }
@@ -74,8 +74,8 @@ export function createLineWriter(fd: number): LineWriter {
 }
 
 /**
- * The same terminal or pipe, opened once more, so that only our own writes do not block. Undefined
- * for what never blocks, or cannot be opened so.
+ * Reopens the terminal or pipe, so that only our own writes are non-blocking. Undefined for what
+ * never blocks, or cannot be reopened.
  */
 function reopen(fd: number): number | undefined {
   try {

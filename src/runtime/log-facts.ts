@@ -1,4 +1,4 @@
-// The facts of a log line as people read them: `latency=9.9ms` for "latency_ms": 9.859.
+// Extracts the facts of a log line as people read them: `latency=9.9ms` for "latency_ms": 9.859.
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -7,17 +7,17 @@ export interface Fact {
   readonly value: string;
 }
 
-/** Shown in a place of their own, or of no use on a screen. */
+/** Fields shown in a place of their own, or of no use on a screen. */
 const ELSEWHERE = new Set(["level", "time", "msg", "role", "err", "pid", "hostname"]);
-/** An agent's own, the same in each of its lines. */
+/** An agent's own ids, the same in each of its lines. */
 const STEADY = new Set(["location_id", "agent_id"]);
-/** Where a name says which thing it is, ids only lengthen the line. */
+/** Fields that name what a line is about; beside them, ids only lengthen the line. */
 const NAMES = ["call_name", "workflow_name"];
 const ID = /^[0-9a-z]{26}$/;
 const SHOWN_OF_ID = 10;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 
-/** The facts of one line after another: an agent's own ids only where they change. */
+/** Extracts the facts of one line after another, an agent's own ids only when they change. */
 export function factsOf() {
   const shown = new Map<string, unknown>();
   const isRepeated = (fields: LogFields, name: string): boolean => {
@@ -62,7 +62,7 @@ const duration = (ms: number): string =>
 const rounded = (value: number): string =>
   Number.isInteger(value) ? String(value) : String(Number(value.toFixed(value >= 100 ? 0 : 1)));
 
-/** With the date where it is another than the line's. */
+/** Adds the date if it differs from the line's. */
 function localTime(text: string, now: string): string {
   const instant = new Date(text);
   const time = instant.toTimeString().slice(0, 8);
@@ -72,7 +72,7 @@ function localTime(text: string, now: string): string {
   return `${year}-${pad(month)}-${pad(day)} ${time}`;
 }
 
-/** Of what a line holds where a text belongs. */
+/** Returns text as it is, and any other value as JSON. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 
@@ -83,9 +83,11 @@ const quoted = (text: string): string => {
   return shown === "" || /[\s"=]/.test(shown) ? `"${shown.replaceAll('"', "'")}"` : shown;
 };
 
-// Controls move the cursor or colour the screen; marks of direction reorder what is read.
+// Control characters move the cursor or colour the screen; direction marks reorder what is read.
 const UNPRINTABLE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 
-/** Names are the users': nothing in them reaches the terminal but text. */
+/**
+ * Escapes unprintable characters: users choose names, and only plain text may reach the terminal.
+ */
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);

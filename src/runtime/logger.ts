@@ -7,7 +7,7 @@ export type { DestinationStream, LevelWithSilent as LogLevel, Logger } from "pin
 
 export type LogFormat = "json" | "pretty";
 
-/** What a process logs, and how; crosses to its threads. */
+/** What a process logs, and how; passed on to its threads. */
 export interface LogSettings {
   readonly level: LogLevel;
   readonly format: LogFormat;
@@ -31,7 +31,7 @@ const SECRET_FIELDS = [
   "body",
 ];
 
-// Each wildcard matches one level: secrets are redacted down to the third level of objects.
+// Each wildcard matches one level, so secrets are redacted in objects nested up to three deep.
 const REDACTED = ["", "*", "*.*", "*.*.*"].flatMap((prefix) =>
   SECRET_FIELDS.map((field) =>
     prefix === "" || field.startsWith("[") ? `${prefix}${field}` : `${prefix}.${field}`,
@@ -50,7 +50,7 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** Not what libraries hang on their errors, such as a database's client with all that it holds. */
+/** Leaves out properties that libraries attach to errors, such as a database client. */
 function errorFields(err: unknown): unknown {
   if (!(err instanceof Error)) return err;
   const { type, message, stack } = pino.stdSerializers.err(err);
@@ -64,7 +64,7 @@ export interface Log {
   readonly print?: (text: string) => void;
 }
 
-/** The log of this process or thread. What makes lines for people is loaded only for them. */
+/** Opens the log of this process or thread. Loads the formatter for people only when it is used. */
 export async function openLog({ level, format, terminal }: LogSettings): Promise<Log> {
   if (format === "json") return { log: createLogger(level) };
   const { createPrettyOutput } = await import("./pretty-log.ts");
@@ -72,7 +72,7 @@ export async function openLog({ level, format, terminal }: LogSettings): Promise
   return { log: createLogger(level, destination), print };
 }
 
-/** `auto`: for people where they read it, which is on a terminal. */
+/** `auto`: lines for people on a terminal, otherwise JSON. */
 export function logSettingsOf(level: LogLevel, format: LogFormat | "auto"): LogSettings {
   const { isTTY: isTerminal, columns } = process.stdout;
   if (!isTerminal) return { level, format: format === "pretty" ? "pretty" : "json" };

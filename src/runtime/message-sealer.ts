@@ -1,6 +1,6 @@
 // Seals messages between hub and agents: JWE (RFC 7516), `dir` with A256GCM, each bound to its
-// place. Unlike in the compact form, only the header is text: base64 would add a third. The library
-// `jose` would keep the thread busy for ten times as long.
+// place. Unlike in the compact form, only the header is text, because base64 would add a third. The
+// library `jose` would keep the thread busy ten times as long.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { deriveSecret, keyIdFrom, SealError } from "./secrets.ts";
@@ -28,7 +28,7 @@ const TAG_BYTES = 16;
 /** No header of ours is longer. */
 const MAX_HEADER_BYTES = 512;
 
-/** `keys`: 32 bytes each. The first seals, all open. */
+/** `keys`: 32 bytes each. The first seals; all open. */
 export function createMessageSealer(keys: readonly [Uint8Array, ...Uint8Array[]]): MessageSealer {
   const [sealing, ...others] = [keyFrom(keys[0]), ...keys.slice(1).map(keyFrom)] as const;
   const opening = new Map([sealing, ...others].map((key) => [key.id, key]));
@@ -85,7 +85,7 @@ interface Header {
   readonly bytes: number;
 }
 
-/** As the message claims, before it is opened. */
+/** Reads the header that the message claims, before it is verified. */
 function headerOf(message: Uint8Array): Header {
   const bytes = message.subarray(0, MAX_HEADER_BYTES).indexOf(DOT);
   try {

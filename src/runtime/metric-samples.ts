@@ -2,14 +2,17 @@
 
 export type MetricSamples = ReturnType<typeof readSamples>;
 
-/** Of the Prometheus text format, as our own processes write it. */
+/** Reads the Prometheus text format as our own processes write it. */
 export function readSamples(text: string) {
   const samples = text.split("\n").flatMap((line) => {
     const [, name = "", labels = "", value = ""] = SAMPLE.exec(line) ?? [];
     return name === "" ? [] : [{ name, labels, value: Number(value) }];
   });
   return {
-    /** The sum over all labels, or over those that contain `label`; undefined without a sample. */
+    /**
+     * Sums the samples of a metric, or those whose labels contain `label`; undefined if there are
+     * none.
+     */
     sum(name: string, label = ""): number | undefined {
       const found = samples.filter((each) => each.name === name && each.labels.includes(label));
       return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);

@@ -6,10 +6,12 @@ import type { Format, MetricsSnapshot, Sample, SnapshotMetric } from "./expositi
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** Gauges named like counters: those without `_total` say the same by type. */
+/** Gauges named like counters. Those without `_total` report the same by type. */
 const MISNAMED = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
 
-/** With the metrics of the process, event-loop lag included, and of its build. */
+/**
+ * Creates a registry with the metrics of the process, including event-loop lag, and of its build.
+ */
 export function createRegistry({ version }: { readonly version: string }): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -28,10 +30,12 @@ export interface SampledMetric {
   readonly help: string;
   /** Default: gauge. */
   readonly type?: "counter" | "gauge" | "histogram";
-  /** How the metrics of threads become one; default: their sum. */
+  /** How the metrics of threads are combined; default: their sum. */
   readonly aggregator?: Aggregator;
   readonly registers: Registry[];
-  /** Called at each scrape: what has no sample then is not exported. Must not wait for anything. */
+  /**
+   * Called at each scrape: a series without a sample is not exported. Must not wait for anything.
+   */
   readonly samples: () => readonly Sample[];
 }
 
@@ -52,7 +56,7 @@ export function registerSampled({
   Object.assign(metric, { get });
 }
 
-/** A gauge without labels; no sample where the value is undefined. */
+/** Registers a gauge without labels, which has no sample while its value is undefined. */
 export const registerReading = (
   config: Omit<SampledMetric, "samples" | "type">,
   read: () => number | undefined,
@@ -68,7 +72,7 @@ export const registerReading = (
 export const snapshotOf = (registry: Registry): Promise<MetricsSnapshot> =>
   registry.getMetricsAsJSON();
 
-/** The text of /metrics: the metrics of this process, with those of its threads added up. */
+/** Returns the text of /metrics: this process's metrics, combined with those of its threads. */
 export async function renderMetrics(
   registry: Registry,
   threads: readonly MetricsSnapshot[],

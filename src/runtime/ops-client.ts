@@ -28,14 +28,14 @@ export async function askOps(address: OpsAddress, path: string): Promise<OpsAnsw
   }
 }
 
-/** The host of a URL that reaches a listener on `host` from this machine. */
+/** Returns the URL host that reaches a listener on `host` from this machine. */
 export function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** What fetch itself says about a failed connection is always "fetch failed". */
+/** fetch's own message about a failed connection is always "fetch failed". */
 const reasonOf = (error: Error): string =>
   error.cause instanceof Error
     ? ((error.cause as NodeJS.ErrnoException).code ?? error.cause.message)

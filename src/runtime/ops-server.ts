@@ -1,5 +1,5 @@
-// /livez, /readyz and /metrics of this process. Starts first and stops last, so that it answers
-// while the other services drain.
+// Serves /livez, /readyz and /metrics of this process. Starts first and stops last, so that it
+// answers while the other services drain.
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,8 +16,8 @@ export interface ReadinessCheck {
   /** Its name in /readyz. */
   readonly part: string;
   /**
-   * Rejects with the reason why the part is not ready; resolves with what does not work although it
-   * is.
+   * Rejects with the reason why the part is not ready; resolves with what does not work in a part
+   * that is ready.
    */
   readonly check: () => Promise<string | undefined | void> | string | undefined | void;
 }
@@ -25,7 +25,7 @@ export interface ReadinessCheck {
 export interface OpsServerOptions {
   readonly host: string;
   readonly port: number;
-  /** At the same time; further ones are closed. */
+  /** Open at the same time; further ones are closed. */
   readonly maxConnections: number;
   readonly registry: Registry;
   /** Asks each thread of this process for its metrics; default: there are no threads. */
@@ -47,7 +47,7 @@ interface Fault {
 
 interface Readiness {
   readonly failing: readonly Fault[];
-  /** Of parts that are ready. */
+  /** Faults of parts that are ready nevertheless. */
   readonly degraded: readonly Fault[];
 }
 
@@ -147,7 +147,10 @@ async function answer(
   await found(response, request);
 }
 
-/** Runs the checks at each call and logs changes: at info until the process was ready once. */
+/**
+ * Runs the checks at each call and logs changes: unreadiness at info until the process has been
+ * ready once, then at warn.
+ */
 function createReadiness({ state, checks, log }: OpsServerOptions): () => Promise<Readiness> {
   let wasReady = true;
   let level: "info" | "warn" = "info";

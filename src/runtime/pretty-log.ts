@@ -1,5 +1,5 @@
 // The log for people: a line has the time of day, the level, the role, what happened, and the facts
-// as `name=value`. pino-pretty reads the lines and colours them; words and layout are ours.
+// as `name=value`. pino-pretty parses the lines and colours them; words and layout are ours.
 import { isatty } from "node:tty";
 import { styleText } from "node:util";
 import PinoPretty from "pino-pretty";
@@ -7,7 +7,7 @@ import { createLineWriter } from "./line-writer.ts";
 import { factsOf, printable, textOf } from "./log-facts.ts";
 import type { Fact, LogFields } from "./log-facts.ts";
 
-/** As the process finds it at its start: threads cannot ask. */
+/** As the process finds it at its start: its threads cannot ask. */
 export interface Terminal {
   readonly hasColors: boolean;
   readonly columns: number | undefined;
@@ -20,10 +20,10 @@ const INDENT = 16 + LONGEST_ROLE + 1;
 /** On a narrower terminal, its own line breaks read better. */
 const MIN_COLUMNS = INDENT + 40;
 
-/** Lines for people on stdout. `terminal`: none where stdout is no terminal. */
+/** Writes lines for people to stdout. `terminal`: undefined if stdout is not a terminal. */
 export function createPrettyOutput(terminal: Terminal | undefined) {
   const writer = createLineWriter(1);
-  // Only the main thread learns that the window has another size.
+  // Only the main thread learns that the window was resized.
   const columns = (): number | undefined =>
     isatty(1) ? (process.stdout.columns ?? terminal?.columns) : undefined;
   const format = createPrettyFormat({ hasColors: terminal?.hasColors ?? false, columns });
@@ -39,7 +39,7 @@ export interface PrettyOptions {
   readonly columns: () => number | undefined;
 }
 
-/** Makes a JSON line a line for people. */
+/** Creates a formatter that turns a JSON line into a line for people. */
 export function createPrettyFormat({ hasColors, columns }: PrettyOptions) {
   const dim = (text: string): string =>
     hasColors ? styleText("dim", text, { validateStream: false }) : text;
@@ -50,7 +50,7 @@ export function createPrettyFormat({ hasColors, columns }: PrettyOptions) {
     useOnlyCustomProps: false,
     hideObject: true,
     translateTime: "SYS:HH:MM:ss",
-    ignore: "pid,hostname", // which pino-pretty puts before the message
+    ignore: "pid,hostname", // which pino-pretty would put before the message
     customPrettifiers: {
       time: (time) => dim(textOf(time)),
       level: (level, _key, _log, { labelColorized, label }) =>
@@ -65,7 +65,9 @@ export function createPrettyFormat({ hasColors, columns }: PrettyOptions) {
   });
 }
 
-/** Breaks between words and facts only: what does not fit alone is left to the terminal. */
+/**
+ * Breaks lines only between words and facts; what is longer than a line is left to the terminal.
+ */
 function wrap(
   parts: readonly Fact[],
   columns: number | undefined,
@@ -89,7 +91,7 @@ function wrap(
   return text;
 }
 
-/** With its causes; where a person must act, with the place in the code, too. */
+/** Formats an error with its causes, and with the stack where a person must act. */
 function errorOf({ level, err }: LogFields, dim: (text: string) => string): string {
   if (typeof err !== "object" || err === null) return "";
   const { type, message, stack, code } = err as Record<string, unknown>;

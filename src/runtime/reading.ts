@@ -1,14 +1,14 @@
-// What was measured lately.
+// Keeps the latest measurement of a value for as long as it is recent.
 import type { Clock } from "./clock.ts";
 
-/** Work that measures in the background does so this often. */
+/** How often background work measures. */
 export const MEASURE_EVERY_MS = 15_000;
 
 const KEPT_MS = 60_000;
 
 export interface Reading<T> {
   readonly set: (value: T) => void;
-  /** Undefined before it is measured, and where that was more than a minute ago. */
+  /** Undefined before the first measurement, and more than a minute after the latest. */
   readonly get: () => T | undefined;
 }
 

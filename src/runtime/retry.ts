@@ -1,4 +1,4 @@
-// Retries work that fails for a while.
+// Retries work that fails temporarily.
 import { systemClock } from "./clock.ts";
 import type { Clock } from "./clock.ts";
 
@@ -22,8 +22,8 @@ export const retryDelayMs = (failures: number): number =>
   Math.min(100 * 2 ** Math.min(failures - 1, 10), 5000);
 
 /**
- * Resolves with the first success. Rejects with the failure that is not retryable or leaves no time
- * for another attempt, and with the signal's reason. `work` gets the milliseconds left.
+ * Resolves with the first success. Rejects with a failure that is not retryable or leaves no time
+ * for another attempt, or with the signal's reason. `work` gets the milliseconds left.
  */
 export async function retry<T>(
   work: (leftMs: number) => Promise<T>,

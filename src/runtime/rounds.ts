@@ -1,18 +1,18 @@
-// Work in the background, again and again, that may fail without harm: measurements.
+// Repeats background work that may fail without harm: measurements.
 import type { Clock } from "./clock.ts";
 import type { Service } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 
 export interface RoundsOptions {
   readonly name: string;
-  /** From the end of one to the next; longer after one that took long. */
+  /** From the end of one round to the start of the next; longer after a slow one. */
   readonly everyMs: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly work: (signal: AbortSignal) => Promise<void>;
 }
 
-/** It works for at most a twentieth of the time, unless that would take longer than this. */
+/** A pause is at least this many times as long as the round before it, up to the longest pause. */
 const REST_FACTOR = 20;
 const LONGEST_PAUSE_MS = 45_000;
 
@@ -28,7 +28,7 @@ export function createRounds({ name, everyMs, clock, log, work }: RoundsOptions)
       });
       const rest = Math.min(REST_FACTOR * (clock.monotonic() - began), LONGEST_PAUSE_MS);
       const pause = clock.pause(Math.max(everyMs, rest), stopping.signal);
-      await pause.catch(() => undefined); // it stops
+      await pause.catch(() => undefined); // stopping
     }
   }
 

@@ -19,11 +19,11 @@ export interface Sealer {
 export interface MasterKeys {
   /** 32 bytes. */
   readonly current: Uint8Array;
-  /** Earlier keys, which still open. */
+  /** Earlier keys, which still open but no longer seal. */
   readonly old?: readonly Uint8Array[];
 }
 
-/** A sealed text does not open: the key or the place is another, or the text was changed. */
+/** A sealed text does not open: the key or the place is wrong, or the text was changed. */
 export class SealError extends Error {
   override readonly name = "SealError";
 }
@@ -91,7 +91,7 @@ const deriveKey = (master: Uint8Array): Key => ({
 /** Does not reveal the key. */
 export const keyIdFrom = (key: Uint8Array): string => derive(key, "key id", 6).toString("hex");
 
-/** 32 bytes for one use. */
+/** Derives 32 bytes for one use. */
 export const deriveSecret = (key: Uint8Array, use: string): KeyObject =>
   createSecretKey(derive(key, use, 32));
 
@@ -99,16 +99,16 @@ const derive = (key: Uint8Array, use: string, bytes: number): Buffer =>
   Buffer.from(hkdfSync("sha256", key, "", `sonde ${use}`, bytes));
 
 /**
- * The key that seals what the hub and the agents of a location send each other: 32 bytes, derived
- * from the master key without revealing it. `version`: 1, and one more with each rotation.
+ * Returns the key that seals what the hub and the agents of a location send each other: 32 bytes,
+ * derived from the master key without revealing it. `version`: 1, plus one with each rotation.
  */
 export const locationKeyOf = (master: Uint8Array, locationId: string, version = 1): Uint8Array =>
   derive32(master, `location ${locationId}${version === 1 ? "" : ` v${version}`}`);
 
-/** Of the nkey with which the hub authenticates to NATS: 32 bytes. */
+/** Returns the 32 bytes behind the nkey with which the hub authenticates to NATS. */
 export const hubNkeyOf = (master: Uint8Array): Uint8Array => derive32(master, "nats hub");
 
-/** Of the nkey with which a location's agents authenticate to NATS: 32 bytes. */
+/** Returns the 32 bytes behind the nkey with which a location's agents authenticate to NATS. */
 export const locationNkeyOf = (
   master: Uint8Array,
   locationId: string,

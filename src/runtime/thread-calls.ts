@@ -17,8 +17,8 @@ type Answer<F> = F extends Call ? Awaited<ReturnType<F>> : never;
 export type ThreadCalls<Theirs> = ReturnType<typeof connectThreads<Theirs>>;
 
 /**
- * `own`: functions of one content, which the other end asks by name; `Theirs`: those of the other
- * end. Contents and answers are cloned.
+ * `own`: the functions, each of one content, that the other end calls by name; `Theirs`: those of
+ * the other end. Contents and answers are cloned.
  */
 export function connectThreads<Theirs>(port: ThreadPort, own: object) {
   const answers = new Map<string, (content: unknown) => unknown>(Object.entries(own));
@@ -47,7 +47,7 @@ export function connectThreads<Theirs>(port: ThreadPort, own: object) {
   });
 
   return {
-    /** Rejects with the message of the other end's error, and with the reason of `lose`. */
+    /** Rejects with the message of the other end's error, or with the reason given to `lose`. */
     ask<Name extends keyof Theirs & string>(
       name: Name,
       ...[content]: Content<Theirs[Name]>
@@ -60,7 +60,10 @@ export function connectThreads<Theirs>(port: ThreadPort, own: object) {
       }
       return asker.promise as Promise<Answer<Theirs[Name]>>;
     },
-    /** The other end has gone: rejects what waits for it, and whatever is asked from now on. */
+    /**
+     * Call it when the other end has gone: rejects what waits for an answer, and all later
+     * questions.
+     */
     lose(reason: Error): void {
       lost ??= reason;
       for (const { reject } of waiting.values()) reject(lost);

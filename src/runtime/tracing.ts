@@ -1,6 +1,6 @@
-// Spans on their way to the operator's collector, by OTLP over HTTP. The only file that loads
-// OpenTelemetry, and itself loaded only where tracing is on. A collector that does not answer costs
-// spans, which are counted, and one line of the log.
+// Sends spans to the operator's collector, by OTLP over HTTP. The only file that loads
+// OpenTelemetry, and itself loaded only if tracing is on. When the collector does not answer, spans
+// are dropped and counted, and the outage is logged at its beginning and its end.
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
 import type { Context } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -16,14 +16,14 @@ export interface SpanFacts {
   /** 32 and 16 hex digits. */
   readonly traceId: string;
   readonly spanId: string;
-  /** Undefined: the root of its trace. */
+  /** Undefined for the root of its trace. */
   readonly parentId: string | undefined;
   readonly name: string;
   readonly kind: keyof typeof KINDS;
   /** Epoch milliseconds, with fractions. */
   readonly start: number;
   readonly end: number;
-  /** Those that are null or undefined are left out. */
+  /** Null and undefined ones are left out. */
   readonly attributes: Readonly<Record<string, string | number | boolean | null | undefined>>;
   readonly isFailed: boolean;
 }
@@ -31,7 +31,7 @@ export interface SpanFacts {
 export interface TracingOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of every span of this process. */
+  /** The attributes of the process, sent with every span. */
   readonly resource: Readonly<Record<string, string>>;
   readonly log: Logger;
   readonly registry: Registry;
@@ -99,7 +99,7 @@ const createCounters = (registry: Registry) => ({
   }),
 });
 
-/** `settled`: so many spans have been taken, or are lost. */
+/** Calls `settled` with the number of spans taken or lost. */
 function createExporter(
   { url, headers, log }: TracingOptions,
   settled: (count: number, isTaken: boolean) => void,
@@ -126,7 +126,7 @@ function createTracer(resource: TracingOptions["resource"], exporter: SpanExport
   let ids = { traceId: "", spanId: "" };
   const provider = new TracerProvider({
     resource: resourceFromAttributes(resource),
-    // Each span has the ids that it was given: `startSpan` asks for them at once.
+    // Gives each span its own ids: `startSpan` asks for them before it returns.
     idGenerator: { generateTraceId: () => ids.traceId, generateSpanId: () => ids.spanId },
     spanProcessors: [
       new BatchSpanProcessor({

@@ -1,16 +1,18 @@
-// Requests that are answered before their body was read: Node would read and drop the rest, however
-// long it is.
+// Handles requests that are answered before their body was read: Node would otherwise read and
+// discard the rest, however long it is.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** How much is still read, and for how long: a client may send this before it reads its answer. */
+/**
+ * How much is still read, and for how long: a client may send this much before it reads its answer.
+ */
 const LEFT_BYTES = 256 * 1024;
 const LEFT_MS = 2_000;
 
 /**
- * Makes the answer the last one of its connection if part of the body has not arrived. A connection
- * that is closed at once may lose the answer (RFC 9112 section 9.6). Call it before the answer.
+ * Makes the answer the last one on its connection if part of the body has not arrived. A connection
+ * closed at once may lose the answer (RFC 9112 section 9.6). Call it before the answer.
  */
 export async function closeIfUnread(
   request: IncomingMessage,
@@ -31,7 +33,7 @@ export async function closeIfUnread(
     left -= chunk.length;
     if (left < 0) end();
   });
-  // Node calls it after the answer.
+  // Node calls this after the answer.
   socket.destroySoon = () => {
     socket.end();
     const timer = setTimeout(end, LEFT_MS);

@@ -1,5 +1,5 @@
-// The accounts of NATS, as its configuration: the hub's, which has JetStream, and one for each
-// location, which reaches the hub's subjects of that location and nothing else.
+// Writes the NATS accounts as server configuration: the hub's, which has JetStream, and one for
+// each location, which reaches the hub's subjects of that location and nothing else.
 import {
   credentialsSubject,
   heartbeatSubject,
@@ -8,7 +8,7 @@ import {
   tickConsumer,
 } from "./topology.ts";
 
-/** Where a location's account has the API of its consumer: `$JS.API` cannot be imported. */
+/** The prefix of the consumer API in a location's account: `$JS.API` cannot be imported. */
 export const LOCATION_API = "sonde.api";
 
 export interface LocationUsers {
@@ -20,15 +20,15 @@ export interface LocationUsers {
 interface Service {
   /** In the hub's account. */
   readonly subject: string;
-  /** In the location's. */
+  /** In the location's account. */
   readonly as: string;
   readonly manyReplies?: true;
 }
 
 /**
- * All that a location's agents may ask for. Replies cross accounts under names that the server
- * makes: a reply subject that an agent chooses is one of its own account. Creating consumers is not
- * among it, because a consumer may deliver to any subject.
+ * Lists all that a location's agents may ask for. Replies cross accounts under names that the
+ * server makes up, so a reply subject that an agent chooses stays in its own account. Agents may
+ * not create consumers, because a consumer may deliver to any subject.
  */
 function servicesOf(id: string): Service[] {
   const { stream, durable } = tickConsumer(id);
@@ -51,7 +51,7 @@ function servicesOf(id: string): Service[] {
 const HUB = "SONDE";
 const accountOf = (id: string): string => `${HUB}_${id}`;
 
-/** For `include` in the configuration of each server. `hubUsers`: public nkeys. */
+/** Returns a file for `include` in each server's configuration. `hubUsers`: public nkeys. */
 export const accountsConfig = (
   hubUsers: readonly string[],
   locations: readonly LocationUsers[],

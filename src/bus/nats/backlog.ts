@@ -1,4 +1,4 @@
-// What the streams hold, and how far away the server is: for metrics.
+// Measures, for metrics, what the streams hold and the round trip to the server.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
@@ -14,7 +14,7 @@ const STREAMS = [
 ] as const;
 const REQUEST_TIMEOUT_MS = 2000;
 
-/** What is acknowledged leaves the stream. */
+/** Counts all that the streams hold: acknowledged messages leave them. */
 export async function readBacklog(link: NatsLink, clock: Clock): Promise<BusBacklog[]> {
   const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
   const manager = await jetstreamManager(link.connection, options);
@@ -29,7 +29,7 @@ async function backlogOf(
 ): Promise<BusBacklog> {
   const { state, config } = await manager.streams.info(name, { subjects_filter: ">" });
   const at = [];
-  // One after the other: it is no hurry, and there may be many.
+  // One after the other: there is no hurry, and there may be many.
   for (const [subject, messages] of Object.entries(state.subjects ?? {})) {
     const location_id = locationOfSubject(subject);
     const given = stream === "ticks" ? await lastGiven(manager, name, location_id) : 0;
@@ -41,7 +41,7 @@ async function backlogOf(
   return { stream, at, bytes, ...(config.max_bytes > 0 && { maxBytes: config.max_bytes }) };
 }
 
-/** The sequence number of the last message that the location's agents were given; 0: none. */
+/** Returns the sequence number of the last message given to the location's agents; 0 if none. */
 async function lastGiven(
   manager: JetStreamManager,
   stream: string,
@@ -56,7 +56,7 @@ async function lastGiven(
   }
 }
 
-/** Epoch milliseconds, by the server's clock; undefined where there is no such message. */
+/** Epoch milliseconds by the server's clock; undefined if there is no such message. */
 async function storedAt(
   manager: JetStreamManager,
   stream: string,
@@ -65,7 +65,7 @@ async function storedAt(
   return (await manager.streams.getMessage(stream, query))?.time.getTime();
 }
 
-/** Measures the round trip in the background, until it is closed. */
+/** Measures the round trip in the background until it is closed. */
 export function watchLine(link: NatsLink, clock: Clock) {
   const roundTrip = createReading<number>(clock);
   const measure = async (): Promise<void> => {

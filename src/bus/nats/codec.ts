@@ -1,5 +1,5 @@
-// The JSON texts of messages on NATS: ticks, reports, and questions with their answers. They travel
-// sealed.
+// Encodes and decodes the JSON text of messages on NATS: ticks, reports, and questions with their
+// answers. The text travels sealed.
 import {
   callCredentialsValidator,
   credentialsRequestValidator,
@@ -16,7 +16,7 @@ import { MAX_REPORTS_PER_BATCH } from "../bus.ts";
 
 export interface EncodedMessage<T = unknown> {
   readonly text: string;
-  /** The same for the same ticks or reports. */
+  /** Always the same for the same ticks or reports. */
   readonly key: string;
   readonly items: readonly T[];
   readonly runIds: readonly string[];
@@ -64,14 +64,14 @@ export const decodeCredentialsRequest = (
 
 export const encodeHeartbeatAnswer = (answer: HeartbeatAnswer): string => JSON.stringify(answer);
 
-/** Throws for anything else. */
+/** Throws if the text is not a valid answer. */
 export const decodeHeartbeatAnswer = (text: string): HeartbeatAnswer =>
   heartbeatAnswerValidator.parse(parse(text));
 
 export const encodeCallCredentials = (credentials: CallCredentials): string =>
   JSON.stringify(credentials);
 
-/** Throws for anything else. */
+/** Throws if the text is not a valid answer. */
 export const decodeCallCredentials = (text: string): CallCredentials =>
   callCredentialsValidator.parse(parse(text));
 
@@ -80,7 +80,7 @@ type Batch = "ticks" | "reports";
 interface Packing<T> {
   readonly name: Batch;
   readonly runIdOf: (item: T) => string;
-  /** Identifies an item that is published again. */
+  /** Identifies an item when it is published again. */
   readonly keyOf: (item: T) => string;
 }
 
@@ -90,8 +90,8 @@ const TICKS: Packing<Tick> = {
   keyOf: ({ result_id }) => result_id,
 };
 
-// An agent's reports of a run are the same. Those of two agents differ: one made the call, the
-// other came too late for it.
+// One agent's reports of a run are the same. Those of two agents differ: one made the calls, the
+// other was too late for them.
 const REPORTS: Packing<RunReport> = {
   name: "reports",
   runIdOf: ({ run_id }) => run_id,

@@ -7,11 +7,11 @@ import { invalid, unavailable } from "../../model/errors.ts";
 import { createHealth } from "./health.ts";
 import { publicKeyOf } from "./nkey.ts";
 
-/** In PEM. Any of them turns TLS on, as does a `tls://` URL. */
+/** PEM texts. Any of them turns TLS on, as does a `tls://` URL. */
 export interface NatsTls {
-  /** Instead of the public authorities. */
+  /** Replaces the public authorities. */
   readonly ca?: string | undefined;
-  /** Of this process, for servers that ask for it. */
+  /** Identifies this process to servers that ask for a certificate. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
 }
@@ -24,7 +24,7 @@ export interface NatsLinkOptions {
   /** The seed of a user's nkey. */
   readonly nkey?: string;
   readonly tls?: NatsTls;
-  /** As the server's monitoring shows this client. */
+  /** The name of this client in the server's monitoring. */
   readonly name: string;
   readonly inboxPrefix?: string;
   readonly pingIntervalMs: number;
@@ -38,7 +38,8 @@ const RECONNECT_WAIT_MS = 250;
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Rejects with advice for the operator when no server is in reach, or one refuses the credentials.
+ * Rejects with advice for the operator when no server is in reach, or when one refuses the
+ * credentials.
  */
 export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> {
   const servers = options.servers.map(parseServer);
@@ -79,11 +80,14 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
     fault: health.fault,
     /** Since the start. */
     reconnects: health.reconnects,
-    /** Calls back after each reconnection; returns how to unsubscribe. */
+    /** Calls back after each reconnection; returns a function that unsubscribes. */
     onReconnect: (listener: () => void) => health.onReconnect(listener),
-    /** False when the connection is not up in time. */
+    /** Resolves with false when the connection is not up in time. */
     isUpWithin: (ms: number): Promise<boolean> => within(health.up(), ms),
-    /** Resolves when the server has everything that was sent, or the connection is down. */
+    /**
+     * Resolves when the server has everything that was sent, the connection is down, or 2 s have
+     * passed.
+     */
     async flush(): Promise<void> {
       if (health.fault() === undefined && !connection.isClosed())
         await within(connection.flush(), FLUSH_TIMEOUT_MS);
@@ -91,7 +95,7 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
   };
 }
 
-/** False when it rejects, or has not resolved by then. */
+/** Resolves with false when the promise rejects or does not resolve in time. */
 async function within(promise: Promise<void>, ms: number): Promise<boolean> {
   const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), ms);
@@ -191,7 +195,7 @@ function startFault(cause: unknown, addresses: string, nkey?: string): Error {
   );
 }
 
-/** Of OpenSSL's checks of a certificate, and of Node's check of the name in it. */
+/** Matches the codes of OpenSSL's certificate checks and of Node's host name check. */
 function isTlsFault(cause: unknown): boolean {
   const { code = "" } = cause as NodeJS.ErrnoException;
   return /CERT|SIGNATURE|ERR_TLS|ERR_SSL/.test(code);

@@ -23,7 +23,10 @@ export interface ConsumersOptions {
   readonly ackWaitMs: number;
 }
 
-/** In a row: a single lost answer is repeated at once, and nobody need look at it. */
+/**
+ * Failures in a row that are logged: a single lost answer is asked for again, and needs no
+ * attention.
+ */
 const LOGGED_FAILURES = 2;
 
 export function createConsumers(options: ConsumersOptions) {
@@ -52,7 +55,7 @@ export function createConsumers(options: ConsumersOptions) {
   };
 
   return {
-    /** Has the consumer drained with the others. */
+    /** Has the consumer drained along with the others. */
     add,
     pull<T>(spec: ConsumerSpec, source: Source<T>): Consumer {
       const name = `${spec.stream}/${spec.durable}`;
@@ -70,7 +73,7 @@ export function createConsumers(options: ConsumersOptions) {
         },
       });
     },
-    /** Why one of them cannot consume; undefined when all can. */
+    /** Why one of the consumers cannot consume; undefined when all can. */
     fault: (): string | undefined => [...faults.values()][0],
     async drain(): Promise<void> {
       await Promise.all([...consumers].map((consumer) => consumer.drain()));
@@ -78,34 +81,35 @@ export function createConsumers(options: ConsumersOptions) {
   };
 }
 
-/** What is done with the messages. */
+/** How messages are read and handled. */
 export interface Source<T> {
   readonly read: (message: JsMsg) => Received<T>;
   readonly receiver: Receiver<T>;
-  /** With a wrong key, one message is taken at a time, and only now and then. */
+  /** With a wrong key, takes one message at a time, at least 5 s apart. */
   readonly keyCheck?: KeyCheck;
 }
 
 interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clock" | "ackWaitMs"> {
   readonly open: () => Promise<JetStreamConsumer>;
   /**
-   * Called with what keeps messages from arriving, and the failures in a row; with undefined once
-   * they can arrive.
+   * Called with the error that keeps messages from arriving and the number of failures in a row;
+   * with undefined once they can arrive.
    */
   readonly onFault: (fault: unknown, failures?: number) => void;
 }
 
 /** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
 const MAX_UNDER_WAY = 1000;
-// Asking for a handful whenever a handful is done would be one request per message.
+// Refilling after every few messages would cost about one request per message.
 const REFILL_BELOW = 750;
 
 const PULL_MS = 30_000;
-// A consumer without the right key leaves the messages to others.
+// Until its key is proven, a consumer pulls for a shorter time, and with a wrong key it pauses:
+// this leaves the messages to others.
 const PULL_TO_PROVE_MS = 5000;
 const WRONG_KEY_PAUSE_MS = 5000;
 
-// Silence for two to three of these reveals a request that reached no leader of a cluster.
+// Silence for two to three of these shows that a request reached no leader of the cluster.
 const IDLE_HEARTBEAT_MS = 2000;
 
 function startPulling<T>(options: PullOptions<T>): Consumer {
@@ -116,7 +120,7 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
   let consumer: JetStreamConsumer | undefined;
   let messages: ConsumerMessages | undefined;
 
-  /** One request to the server; ends when it is satisfied or over. */
+  /** Makes one request to the server and takes its messages until it is satisfied or expires. */
   async function pull(): Promise<void> {
     if (!(await link.isUpWithin(1000))) return;
     consumer ??= await open();
@@ -143,7 +147,8 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
     while (!signal.aborted) await retry(pull, { clock, signal, onRetry });
   }
 
-  // The server may be back without the consumer; it does not answer a request for its messages.
+  // The server may have come back without the consumer, and then never answers a request for its
+  // messages.
   const ignoreReconnects = link.onReconnect(() => {
     consumer = undefined;
     void messages?.close();
@@ -156,7 +161,7 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
     receiver.stop();
     held.stopWaiting();
     void messages?.close();
-    await running.catch(() => undefined); // with the signal's reason
+    await running.catch(() => undefined); // rejects with the signal's reason
     await held.settled();
     await link.flush();
   }

@@ -20,14 +20,14 @@ export const isStreamMissing = (cause: unknown): boolean =>
 export const isConsumerMissing = (cause: unknown): boolean =>
   hasCode(cause, JetStreamApiCodes.ConsumerNotFound);
 
-/** A stream with this name exists, with other settings. */
+/** A stream with this name exists with other settings. */
 export const isNameInUse = (cause: unknown): boolean => hasCode(cause, NAME_IN_USE);
 
 /** There are fewer servers with JetStream than the stream has replicas. */
 export const isPeerMissing = (cause: unknown): boolean =>
   hasCode(cause, NO_SUITABLE_PEERS) || hasCode(cause, NOT_CLUSTERED);
 
-/** A consumer with this name exists, with other settings. */
+/** A consumer with this name exists with other settings. */
 export const isConsumerDifferent = (cause: unknown): boolean => hasCode(cause, CONSUMER_DIFFERS);
 
 /** The message is larger than the `max_msg_size` of its stream. */
@@ -41,7 +41,7 @@ export const isNoRoom = (cause: unknown): boolean =>
 export const isNoResponders = (cause: unknown): boolean =>
   isCausedBy(cause, errors.NoRespondersError);
 
-/** The credential does not allow it. */
+/** The credential does not allow the request. */
 export const isForbidden = (cause: unknown): boolean =>
   isCausedBy(cause, errors.PermissionViolationError);
 

@@ -1,8 +1,8 @@
-// Whether the NATS server answers, as its client reports.
+// Tracks whether the NATS server answers, from what its client reports.
 import type { Status } from "@nats-io/transport-node";
 import type { Logger } from "../../runtime/logger.ts";
 
-/** `nats`: the servers, for the log. */
+/** `nats`: the servers' addresses, for the log. */
 export function createHealth(nats: string, log: Logger) {
   let fault: string | undefined;
   let reconnecting = false;
@@ -24,7 +24,7 @@ export function createHealth(nats: string, log: Logger) {
     fault = refusal = undefined;
     up.resolve();
   };
-  /** While reconnecting, each attempt may fail alike: that is logged once. */
+  /** While reconnecting, every attempt may fail for the same reason: it is logged once. */
   const noteError = (err: Error): void => {
     const reason = `the server refuses the connection (${err.message})`;
     if (reconnecting && refusal === reason) return;

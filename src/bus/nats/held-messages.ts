@@ -1,4 +1,5 @@
-// The messages that a consumer works on: kept alive meanwhile, each handed over once.
+// Holds the messages that a consumer works on: keeps them alive meanwhile, and hands each over
+// once.
 import type { JsMsg } from "@nats-io/jetstream";
 import { retryDelayMs } from "../../runtime/retry.ts";
 import type { Receiver } from "../delivery.ts";
@@ -40,7 +41,7 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
   }
 
   return {
-    /** Hands the message over, or, while its handler works already, keeps its newer delivery. */
+    /** Hands the message over; if its handler is already at work, only keeps the newer delivery. */
     take(message: JsMsg): void {
       const key = keyOf(message);
       const known = held.get(key);
@@ -77,5 +78,5 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
   };
 }
 
-// With the time, because a recreated stream counts from 1 again.
+// Includes the time, because a recreated stream counts from 1 again.
 const keyOf = ({ info }: JsMsg): string => `${info.streamSequence}@${info.timestampNanos}`;

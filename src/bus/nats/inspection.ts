@@ -1,4 +1,4 @@
-// Looks at NATS as a process with these settings would use it, and leaves it as it is: it makes no
+// Inspects NATS as a process with these settings would use it, and changes nothing: it creates no
 // stream and no consumer, and nothing that it publishes is stored.
 import { jetstream, JetStreamApiError } from "@nats-io/jetstream";
 import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
@@ -30,7 +30,7 @@ export type NatsInspectionOptions = Pick<
     | { readonly locationId?: never; readonly streams: StreamSettings }
   );
 
-/** Longer than an inspection takes: the connection need not be watched. */
+/** Longer than an inspection takes, since the connection need not be watched. */
 const PING_INTERVAL_MS = 60_000;
 
 /** Rejects with advice for the operator when NATS is out of reach or refuses the credentials. */
@@ -139,7 +139,10 @@ async function consumerFacts(link: NatsLink, locationId: string): Promise<Consum
   }
 }
 
-/** The server refuses a subscription before it answers the ping that follows. */
+/**
+ * Returns whether the server accepts the subscription: it refuses one before it answers the ping
+ * that follows.
+ */
 async function maySubscribe({ connection }: NatsLink, subject: string): Promise<boolean> {
   let refused = false;
   const subscription = connection.subscribe(subject, {
@@ -156,8 +159,8 @@ const NO_SUCH_STREAM = "SONDE_DOCTOR";
 const PUBLISH_TIMEOUT_MS = 2000;
 
 /**
- * A message that expects another stream is refused by the one that takes its subject, which shows
- * that the way there is open: https://docs.nats.io/nats-concepts/jetstream/headers
+ * Publishes a message that expects another stream. The stream that takes the subject refuses it,
+ * which shows that the way there is open: https://docs.nats.io/nats-concepts/jetstream/headers
  */
 async function mayPublishTo({ connection }: NatsLink, subject: string): Promise<boolean> {
   try {
@@ -168,7 +171,7 @@ async function mayPublishTo({ connection }: NatsLink, subject: string): Promise<
     return true;
   } catch (cause) {
     if (cause instanceof JetStreamApiError) return true;
-    // The stream is missing: another check says so.
+    // The stream is missing, which another check reports.
     return isNoResponders(cause) && !isForbidden(cause);
   }
 }

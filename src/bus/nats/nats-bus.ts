@@ -40,13 +40,13 @@ export interface NatsBusOptions {
   /** The seed of a user's nkey. */
   readonly nkey?: string;
   readonly tls?: NatsTls;
-  /** For an agent, which may not make streams and consumers, and reaches this location only. */
+  /** The location of an agent, which reaches no other and may not create streams or consumers. */
   readonly locationId?: string;
-  /** For the hub, whose settings decide on the streams. */
+  /** For the hub, whose settings govern the streams. */
   readonly streams?: StreamSettings;
   /** What seals and opens the messages of a location. */
   readonly sealerOf: SealerOf;
-  /** As the server's monitoring shows this process. */
+  /** The name of this process in the server's monitoring. */
   readonly name: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -54,7 +54,7 @@ export interface NatsBusOptions {
   readonly onDropped?: (kind: MessageKind) => void;
   /** Called for each message that NATS had no room for. */
   readonly onRefused?: (content: StreamContent) => void;
-  /** Without a sign of life for this long, a message is redelivered; default 10 s. */
+  /** A message without a sign of life for this long is redelivered; default 10 s. */
   readonly ackWaitMs?: number;
   /** A server that leaves a ping unanswered for this long counts as lost; default 5 s. */
   readonly pingIntervalMs?: number;
@@ -160,7 +160,7 @@ function createBus(
   };
 }
 
-/** Where an agent lives, there must be a consumer for it. */
+/** Creates the tick consumer of each location that an agent reports from, if it is missing. */
 const keepingConsumer =
   (access: StreamAccess, handler: HeartbeatHandler): HeartbeatHandler =>
   (heartbeat, answer) => {

@@ -1,7 +1,7 @@
 // The nkeys of NATS users: Ed25519 keys, written in base32 with their purpose and a checksum.
 import { nkeys } from "@nats-io/transport-node";
 
-/** The seed of a user, as NATS writes it (`SU…`), of 32 bytes. */
+/** Returns a user's seed as NATS writes it (`SU…`), from 32 raw bytes. */
 export function userSeedOf(raw: Uint8Array): string {
   const seed = Buffer.from([...USER_SEED, ...raw]);
   const checksum = Buffer.alloc(2);
@@ -9,11 +9,14 @@ export function userSeedOf(raw: Uint8Array): string {
   return base32(Buffer.concat([seed, checksum]));
 }
 
-/** The public key of a seed (`U…`), by which the server knows the user. Throws for no seed. */
+/**
+ * Returns the public key of a seed (`U…`), by which the server knows the user. Throws if the text
+ * is not a seed.
+ */
 export const publicKeyOf = (seed: string): string =>
   nkeys.fromSeed(Buffer.from(seed)).getPublicKey();
 
-/** Two prefixes of 5 bits, so that the text begins with S for seed and U for user. */
+/** Two prefixes of 5 bits, which make the text begin with S for seed and U for user. */
 const USER_SEED = [0x95, 0x00];
 
 /** CRC-16/XMODEM. */

@@ -1,5 +1,4 @@
-// From sealed messages to their content. What this process's keys do not open never reaches a
-// handler.
+// Opens and decodes sealed messages. What this process's keys do not open never reaches a handler.
 import type { MessageKind, Observer } from "../delivery.ts";
 import { createKeyCheck, createRefusalLog } from "./refusals.ts";
 import type { RefusalsOptions } from "./refusals.ts";
@@ -35,7 +34,7 @@ export function createHubOpener(options: OpenerOptions) {
 
 export type AgentOpener = ReturnType<typeof createAgentOpener>;
 
-/** Opens what the hub sends; gives back ticks that do not open, which another agent may. */
+/** Opens what the hub sends; gives back ticks that do not open, since another agent's key may. */
 export function createAgentOpener(options: OpenerOptions) {
   const { log, clock, sealerOf } = options;
   const logRefusal = createRefusalLog({ clock, log });
@@ -69,7 +68,7 @@ export function createAgentOpener(options: OpenerOptions) {
   };
 }
 
-/** Or why it does not open. */
+/** Returns the text, or the error if the message does not open. */
 function open(
   sealerOf: SealerOf,
   data: Uint8Array,

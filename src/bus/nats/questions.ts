@@ -1,4 +1,4 @@
-// Questions of agents on plain NATS: requests, whose replies are the hub's answers.
+// Agents' questions on plain NATS: requests, whose replies are the hub's answers.
 import { randomUUID } from "node:crypto";
 import type { CallCredentials, CredentialsRequest } from "../../model/call-credentials.ts";
 import { locationOf } from "../../model/location.ts";
@@ -63,7 +63,7 @@ export interface QuestionsLink {
   readonly opener: AgentOpener;
 }
 
-/** Null when no hub answers, or with something else. */
+/** Null if no hub answers, or the answer is not understood. */
 export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
   { link, sealerOf, opener }: QuestionsLink,
   { kind, subjectOf, decodeAnswer }: Questions<Q, A>,
@@ -87,10 +87,12 @@ export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
   }
 }
 
-/** The server's names for replies to other accounts. */
+/** The prefix of the server's reply subjects between accounts. */
 const ACROSS_ACCOUNTS = "_R_.";
 
-/** The hub may publish anywhere, so whoever asks must not choose any subject for the answer. */
+/**
+ * The hub may publish anywhere, so the asker must not choose an arbitrary subject for the answer.
+ */
 const isInboxOf = (locationId: string, reply = ""): boolean =>
   reply.startsWith(ACROSS_ACCOUNTS) || reply.startsWith(`${inboxPrefix(locationId)}.`);
 

@@ -1,4 +1,4 @@
-// What a process does about messages that its keys do not open, or that it cannot decode.
+// Logs messages that this process cannot open or decode, and tracks whether its key is wrong.
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 
@@ -8,7 +8,10 @@ export interface RefusalsOptions {
 }
 
 const LOG_EVERY_MS = 60_000;
-/** Whoever sends names the location: beyond so many in a minute, the others share a line. */
+/**
+ * The sender chooses the location's name, so beyond this many names a minute the rest share one log
+ * line.
+ */
 const MAX_LOCATIONS = 1000;
 
 /** Logs at most one line a minute for each location. */
@@ -30,8 +33,8 @@ const PROVEN_MS = 30_000;
 export type KeyCheck = ReturnType<typeof createKeyCheck>;
 
 /**
- * Whether a process that serves a location has the right key: not if it opens nothing of what
- * arrives. A key that opened something lately is right, whatever else others send.
+ * Tracks whether a process that serves a location has the right key: a key that opens nothing of
+ * what arrives is wrong. One that opened something lately is right, whatever else arrives.
  */
 export function createKeyCheck({ clock }: Pick<RefusalsOptions, "clock">) {
   let openedAt = -Infinity;

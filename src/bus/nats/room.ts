@@ -1,4 +1,4 @@
-// Which kinds of messages NATS refuses because it has no room for them: for the log and the status.
+// Tracks which kinds of messages NATS refuses for lack of room, for the log and the status.
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { REPORT_STREAM, TICK_STREAM } from "./topology.ts";
@@ -11,7 +11,10 @@ const ADVICE: Readonly<Record<StreamContent, string>> = {
   reports: `${REPORT_STREAM} has no room for results: start an aggregator, or raise SONDE_NATS_RESULTS_MIB`,
 };
 
-/** Without a refusal for this long, there is room: small messages fit where larger ones do not. */
+/**
+ * There is room again after this long without a refusal: while larger messages do not fit, smaller
+ * ones may.
+ */
 const CALM_MS = 10_000;
 
 export interface RoomOptions {

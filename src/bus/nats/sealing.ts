@@ -1,13 +1,13 @@
-// How messages on NATS are sealed: whole, under their location's key, for their kind and location.
+// Seals messages on NATS: each whole, under its location's key, bound to its kind and location.
 import type { MessageSealer } from "../../runtime/message-sealer.ts";
 import type { MessageKind } from "../delivery.ts";
 import type { EncodedMessage } from "./codec.ts";
 
-/** Throws where this process has no key for the location. */
+/** Throws if this process has no key for the location. */
 export type SealerOf = (locationId: string) => MessageSealer;
 
 export interface SealedMessage {
-  /** By which the server knows what it has stored already. Others cannot guess it. */
+  /** Tells the server whether it has stored the message already. Others cannot guess it. */
   readonly id: string;
   readonly data: Uint8Array;
 }
@@ -19,7 +19,7 @@ export interface ReceivedMessage {
 
 export const placeOf = (kind: MessageKind, locationId: string): string => `${kind}/${locationId}`;
 
-/** `nonce`: of the question, so that its answer fits no other. */
+/** `nonce`: the question's, so that the answer fits no other. */
 export const answerPlaceOf = (kind: MessageKind, locationId: string, nonce: string): string =>
   `${kind} answer/${locationId}/${nonce}`;
 

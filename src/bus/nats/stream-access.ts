@@ -1,4 +1,4 @@
-// What a process may do about streams and consumers: the hub makes them; an agent, which may not,
+// What a process may do with streams and consumers: the hub creates them; an agent, which may not,
 // finds the consumer of its location.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { Consumer, JetStreamClient } from "@nats-io/jetstream";
@@ -11,13 +11,13 @@ import { tickConsumer } from "./topology.ts";
 import type { ConsumerSpec, Topology } from "./topology.ts";
 
 export interface StreamAccess {
-  /** Makes the streams where they are missing, if this process may. */
+  /** Creates missing streams, if this process may. */
   ensureStreams(): Promise<void>;
-  /** Rejects while the consumer is missing and this process may not make it. */
+  /** Rejects while the consumer is missing and this process may not create it. */
   openConsumer(spec: ConsumerSpec): Promise<Consumer>;
   /**
-   * Has the consumer of a location's ticks made soon if it is missing, unless this process may not,
-   * or has looked lately.
+   * Creates the consumer of a location's ticks in the background if it is missing, unless this
+   * process may not or has looked lately.
    */
   keepTickConsumer(locationId: string): void;
 }
@@ -35,7 +35,7 @@ const LOOK_AGAIN_MS = 30_000;
 export function createHubAccess(options: HubAccessOptions): StreamAccess {
   const { link, client, topology, clock, log } = options;
   const lookedAt = new Map<string, number>();
-  // The server may be back without them.
+  // The server may have come back without the consumers.
   link.onReconnect(() => lookedAt.clear());
 
   async function makeTickConsumer(locationId: string): Promise<void> {
@@ -62,7 +62,9 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
   };
 }
 
-/** No fault: the hub makes the consumer at an agent's heartbeat, and may start after the agent. */
+/**
+ * Not a fault: the hub creates the consumer at an agent's heartbeat, and may start after the agent.
+ */
 export class NotMadeError extends Error {
   override readonly name = "NotMadeError";
 }
@@ -73,8 +75,8 @@ const REQUEST_TIMEOUT_MS = 2000;
 export const createAgentAccess = (link: NatsLink): StreamAccess => ({
   ensureStreams: async () => undefined,
   /**
-   * Under the name that the account of the location gives to the hub's API, or, on a server without
-   * accounts, under the API's own.
+   * Uses the prefix that the location's account gives the hub's API or, on a server without
+   * accounts, the API's own.
    */
   async openConsumer(spec) {
     try {

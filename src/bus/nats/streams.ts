@@ -1,5 +1,5 @@
-// The streams of Sonde in NATS: created where they are missing, and brought in line with the
-// settings where they exist, without losing what they hold.
+// Creates Sonde's streams in NATS where they are missing, and brings existing ones in line with the
+// settings without losing what they hold.
 import { DiscardPolicy, RetentionPolicy, StorageType } from "@nats-io/jetstream";
 import type { JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
@@ -29,7 +29,7 @@ import {
 export interface StreamSettings {
   readonly ticksMiB: number;
   readonly resultsMiB: number;
-  /** Default: three in a cluster, where it has three servers; otherwise one. */
+  /** Default: three in a cluster that has three servers, otherwise one. */
   readonly replicas: number | undefined;
 }
 
@@ -41,9 +41,9 @@ const DEFAULTS: StreamSettings = {
 
 export interface StreamsOptions {
   readonly manager: JetStreamManager;
-  /** Default: creates streams of the usual size, and changes none. */
+  /** Default: creates streams of the default size and changes no existing ones. */
   readonly settings: StreamSettings | undefined;
-  /** The server is one of a cluster. */
+  /** Whether the server is part of a cluster. */
   readonly clustered: boolean;
   readonly log: Logger;
 }
@@ -51,11 +51,11 @@ export interface StreamsOptions {
 interface StreamPlan {
   readonly name: string;
   readonly subject: string;
-  /** The setting that bounds it. */
+  /** The name of the setting that bounds the stream. */
   readonly setting: string;
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** Older messages are of no use: an existing stream may drop them. */
+  /** Whether older messages are useless, so that an existing stream may drop them. */
   readonly agesOut: boolean;
 }
 
@@ -98,13 +98,13 @@ export function createStreams(options: StreamsOptions) {
     async align(): Promise<void> {
       if (options.settings) for (const plan of plans) await alignStream(options, plan, replicas);
     },
-    /** Whether it makes do with one replica, from now on, because nobody asked for more. */
+    /** Settles for one replica from now on if nobody asked for more; returns whether it did. */
     settleForOneReplica(): boolean {
       if (settings.replicas !== undefined || replicas === 1) return false;
       replicas = 1;
       return true;
     },
-    /** What the server must offer, for the operator of one that does not. */
+    /** Says what the server must offer, for the operator of one that does not. */
     needs: (): string =>
       `its JetStream needs room for SONDE_NATS_TICKS_MIB=${settings.ticksMiB} and SONDE_NATS_RESULTS_MIB=${settings.resultsMiB} (see max_file_store), and ${replicas === 1 ? "one server" : `${replicas} servers (see SONDE_NATS_REPLICAS)`}`,
   };
@@ -146,7 +146,7 @@ async function alignStream(
   const stream = await manager.streams.info(plan.name);
   const { changes, kept } = changesTo(stream, { ...plan, replicas });
   if (kept !== undefined) log.warn({ stream: plan.name }, kept);
-  // One by one: the server makes all changes of a request, or none.
+  // One by one, because the server makes all changes of a request or none.
   for (const change of changes) {
     const facts = { stream: plan.name, ...change };
     try {
@@ -166,8 +166,8 @@ interface StreamChanges {
 
 /**
  * A limit below what a stream holds makes the server delete messages. So a limit is lowered only
- * while the stream holds at most half of it: more messages may arrive meanwhile. Replicas are never
- * removed.
+ * while the stream holds at most half of the new limit, since more messages may arrive meanwhile.
+ * Replicas are never removed.
  */
 function changesTo(
   { config, state }: Pick<StreamInfo, "config" | "state">,

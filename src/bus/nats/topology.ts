@@ -1,4 +1,4 @@
-// The streams, consumers and subjects of Sonde in NATS, created where they are missing.
+// Names the streams, consumers and subjects of Sonde in NATS, and creates missing consumers.
 import { AckPolicy, DeliverPolicy, jetstreamManager } from "@nats-io/jetstream";
 import type { ConsumerInfo, JetStreamManager } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
@@ -20,7 +20,7 @@ export const credentialsSubject = (locationId: string): string => `sonde.credent
 export const locationOfSubject = (subject: string): string =>
   subject.slice(subject.lastIndexOf(".") + 1);
 
-/** An agent receives answers under a prefix of its own, since answers carry ticks. */
+/** A location's agents receive replies under their own prefix, since replies carry ticks. */
 export const inboxPrefix = (locationId: string): string => `sonde.inbox.${locationId}`;
 
 export interface ConsumerSpec {
@@ -47,11 +47,11 @@ export interface TopologyOptions {
     /** Creates the streams that are missing. */
     ensure(): Promise<void>;
   };
-  /** Without a sign of life for this long, a message is redelivered. */
+  /** A message without a sign of life for this long is redelivered. */
   readonly ackWaitMs: number;
 }
 
-// For all consumers of a location, or all aggregators, together.
+// Shared by all agents of a location, or by all aggregators.
 const MAX_UNACKNOWLEDGED = 20_000;
 
 export type Topology = ReturnType<typeof createTopology>;
@@ -59,7 +59,7 @@ export type Topology = ReturnType<typeof createTopology>;
 export function createTopology({ manager, streams, ackWaitMs }: TopologyOptions) {
   return {
     streams,
-    /** Creates the streams too when they are missing. */
+    /** Creates the streams too if they are missing. */
     async ensureConsumer(spec: ConsumerSpec): Promise<ConsumerInfo> {
       try {
         return await addConsumer(manager, spec, ackWaitMs);
@@ -96,8 +96,9 @@ async function addConsumer(
 const REQUEST_TIMEOUT_MS = 2000;
 
 /**
- * Rejects with advice for the operator when NATS has no JetStream, or refuses this user. A cluster
- * that has just started does not answer yet: whoever makes the streams waits for it.
+ * Rejects with advice for the operator if the server has no JetStream or refuses this user. A
+ * cluster is not asked, since it does not answer right after its start: creating the streams waits
+ * for it.
  */
 export async function openJetStream(
   link: NatsLink,
@@ -115,7 +116,7 @@ export async function openJetStream(
   }
 }
 
-/** At most 1 s, so that attempts go on until the end of a few seconds' patience. */
+/** At most 1 s, so that retries within a few seconds continue until that time is up. */
 export const shortDelayMs = (failures: number): number => Math.min(retryDelayMs(failures), 1000);
 
 export const forbidden = (link: NatsLink, cause: unknown): Error =>
