@@ -5,7 +5,8 @@ export const ACCESS_LEVELS = ["VIEWER", "EDITOR", "OWNER"] as const;
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];
 
 /**
- * Who acts: the pair. The same name in another organization, or in none, is somebody else.
+ * Who acts, identified by both fields: the same name in another organization, or in none, is
+ * somebody else.
  */
 export interface Actor {
   readonly owner: string;
@@ -27,23 +28,23 @@ export interface Ownership {
 /** An owned object, as access rules see it. */
 export interface Owned extends Ownership, Sharing {}
 
-/** The actor that a run of the object uses credentials as. */
+/** The actor on whose behalf a run of the object uses credentials. */
 export const ownerOf = ({ owner, owner_org }: Ownership): Actor => ({ owner, org: owner_org });
 
 export const ownedBy = ({ owner, org }: Actor): Ownership => ({ owner, owner_org: org });
 
-/** The reason in messages where an owner has none. */
+/** The reason that messages give where an owner has no key. */
 export const hasNoKey = (who: string, { owner_org }: Ownership): string =>
   `${who} has no active API key${owner_org === null ? "" : ` in organization '${owner_org}'`}`;
 
-/** A key for maps: the same for one identity, another for each other one. */
+/** Returns a map key that is unique to an identity. */
 export const identityOf = ({ owner, owner_org }: Ownership): string =>
   JSON.stringify([owner_org, owner]);
 
 export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(principal.access_level) >= ACCESS_LEVELS.indexOf(needed);
 
-/** A key that only reads is often handed on: it shows no secrets, not even its owner's. */
+/** Read-only keys are often passed on, so they show no secrets, not even their owner's. */
 export const readsSecrets = (principal: Principal): boolean => hasLevel(principal, "EDITOR");
 
 export const isOwner = (principal: Actor, thing: Ownership): boolean =>

@@ -4,21 +4,21 @@ import { HEARTBEAT_INTERVAL_MS } from "./location.ts";
 import type { Heartbeat } from "./location.ts";
 
 /**
- * What hub and agents say to each other. It grows when an older agent could no longer do what the
- * hub asks of it, not when a field is added.
+ * The version of the protocol between hub and agents. It increases when an older agent could no
+ * longer do what the hub asks of it, not when a field is added.
  */
 export const PROTOCOL = 2;
 
-/** The hub takes no results of agents that speak an older one. */
+/** The hub accepts no results from agents that speak an older protocol. */
 export const OLDEST_PROTOCOL = 2;
 
-/** Agents of a location that the hub lists: those beyond work, unlisted. */
+/** The most agents that the hub lists for a location; further ones work unlisted. */
 export const MAX_AGENTS_PER_LOCATION = 1000;
 
 /** An agent that was not seen for this long is forgotten. */
 export const AGENTS_KEPT_MS = 7 * 86_400_000;
 
-/** What an agent does, by its latest heartbeat; `incompatible` is the hub's verdict. */
+/** An agent's condition at its latest heartbeat; `incompatible` is the hub's verdict. */
 export type AgentCondition = "online" | "draining" | "stopped" | "incompatible";
 
 export const AGENT_STATES = ["ONLINE", "STALE", "OFFLINE", "DRAINING", "INCOMPATIBLE"] as const;
@@ -26,7 +26,7 @@ export type AgentState = (typeof AGENT_STATES)[number];
 
 export interface SeenAgent {
   readonly condition: AgentCondition;
-  /** Epoch milliseconds, as the next one: when it came into its condition. */
+  /** When it entered its condition; epoch milliseconds, like `last_seen`. */
   readonly condition_since: number;
   /** When its latest heartbeat was received. */
   readonly last_seen: number;
@@ -37,14 +37,14 @@ export interface ListedAgent extends SeenAgent {
   readonly agent_id: string;
   readonly version: string;
   readonly protocol: number;
-  /** Maximum runs at a time; null: unknown. */
+  /** Maximum runs at a time; null if unknown. */
   readonly capacity: number | null;
   readonly in_flight: number;
   readonly held: number;
   readonly spool_reports: number;
   readonly spool_bytes: number;
   readonly clock_offset_ms: number | null;
-  /** When it sent its latest heartbeat, by its own clock, unless that was ahead. */
+  /** When it sent its latest heartbeat, by its own clock, but no later than `last_seen`. */
   readonly sent: number;
   readonly remote_addr: string;
   /** When its first heartbeat was received. */
@@ -52,12 +52,12 @@ export interface ListedAgent extends SeenAgent {
   readonly drain_ordered: boolean;
 }
 
-/** `protocol` of a heartbeat without one. */
+/** The protocol of a heartbeat that names none. */
 const FIRST_PROTOCOL = 1;
 
 export const protocolOf = ({ protocol = FIRST_PROTOCOL }: Heartbeat): number => protocol;
 
-/** For the agent's operator: why the hub takes no results of it; undefined if it does. */
+/** Returns, for the agent's operator, why the hub refuses its results; undefined if it does not. */
 export function refusalOf(
   heartbeat: Heartbeat,
   hub: { readonly version: string; readonly oldestProtocol: number },
@@ -75,18 +75,18 @@ export function conditionOf({ state }: Heartbeat): AgentCondition {
   return state === "draining" || state === "stopped" ? state : "online";
 }
 
-/** An agent is offline after three missed heartbeats, or when it said that it stopped. */
+/** An agent is offline after three missed heartbeats, or once it has said that it stopped. */
 export const isOnline = ({ condition, last_seen }: SeenAgent, at: number): boolean =>
   condition === "stopped" ? at < last_seen : at - last_seen <= 3 * HEARTBEAT_INTERVAL_MS;
 
-/** Online, and neither draining nor incompatible by then. */
+/** Whether the agent is online, and neither draining nor incompatible, at that time. */
 export const takesTicks = (agent: SeenAgent, at: number): boolean =>
   isOnline(agent, at) && !(isIdle(agent) && agent.condition_since <= at);
 
 const isIdle = ({ condition }: SeenAgent): boolean =>
   condition === "draining" || condition === "incompatible";
 
-/** Half an interval of leeway: a heartbeat may be under way for a while. */
+/** Half an interval of leeway, since a heartbeat may be in transit for a while. */
 const MISSED_ONE_MS = 1.5 * HEARTBEAT_INTERVAL_MS;
 
 export function agentStateOf(agent: SeenAgent, now: number): AgentState {
@@ -96,7 +96,7 @@ export function agentStateOf(agent: SeenAgent, now: number): AgentState {
   return now - agent.last_seen > MISSED_ONE_MS ? "STALE" : "ONLINE";
 }
 
-/** What lists say of an agent at this time. */
+/** Describes an agent at this time, as lists show it. */
 export const describeAgent = (agent: ListedAgent, now: number) => ({
   state: agentStateOf(agent, now),
   version: agent.version,

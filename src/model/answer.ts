@@ -1,5 +1,5 @@
-// What answers show of a stored document, and their schema: both follow from the marks in the
-// document's own.
+// What answers show of a stored document, and the schema of answers: both follow from the marks in
+// the document's schema.
 import type { TSchema, TSchemaOptions } from "typebox";
 import { readsSecrets } from "./access.ts";
 import type { Principal } from "./access.ts";
@@ -15,7 +15,7 @@ const MARK = mark(Type.Boolean(), {
 
 const HIDDEN = "null for a key of level VIEWER";
 
-/** For readers: the document's schema, with null allowed for whatever some of them do not see. */
+/** Returns the document's schema, with null allowed wherever some readers may not see a value. */
 export function answerSchema(schema: TSchema): TSchema {
   if (!hasSecrets(schema)) return schema;
   const { properties, required = [], ...rest } = withNulls(schema) as Shape;
@@ -29,7 +29,7 @@ interface Shape {
   readonly properties: Readonly<Record<string, { readonly internal?: boolean }>>;
 }
 
-/** Without what only Sonde itself uses. `of`: by the names of the schema's properties. */
+/** Leaves out what only Sonde itself uses. `of` has the names of the schema's properties. */
 function withoutInternal(schema: TSchema, of: object): object {
   const { properties } = schema as Shape;
   return Object.fromEntries(
@@ -50,8 +50,8 @@ function withNulls(node: unknown): unknown {
 }
 
 /**
- * The stored document, or the part of it that is `open` to the reader, as answers show it: without
- * secrets for a key that does not read them, and marked if it is unreadable.
+ * Returns the stored document, or the part of it that is `open` to the reader, as answers show it:
+ * without secrets for a key that may not read them, and marked if it is unreadable.
  */
 export function toAnswer(
   schema: TSchema,

@@ -1,4 +1,4 @@
-// The audit trail.
+// The entries of the audit trail.
 
 export const AUDIT_ACTIONS = [
   "create",
@@ -18,10 +18,10 @@ export interface AuditEntry {
   readonly time: number;
   /** The id of the key that acted, or another actor, such as `command line`. */
   readonly actor: string;
-  /** On whose behalf, with the organization; null for what belongs to nobody. */
+  /** On whose behalf, with `org`; null for what belongs to nobody. */
   readonly owner: string | null;
   readonly org: string | null;
-  /** Of the request; null without one. */
+  /** From the request; null if there was none. */
   readonly address: string | null;
   readonly action: AuditAction;
   /**
@@ -30,7 +30,7 @@ export interface AuditEntry {
    */
   readonly kind: string;
   readonly object_id: string;
-  /** Whose the object is, where that is somebody else. */
+  /** The owner of the object, if it is somebody else. */
   readonly object_owner?: string | null;
   readonly object_org?: string | null;
   /** The paths that an update changed. */

@@ -41,7 +41,7 @@ const Text = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
 const Switch = Type.Optional(nullable(Type.Boolean()));
 
 const PRIVATE_KEY = /-----BEGIN [^\n]{0,100}PRIVATE KEY/i; // bounded: texts may be long
-/** Readers of a shared setting see it, and the database holds it in clear. */
+/** Visible to readers of a shared setting, and stored in plaintext. */
 const Certificate = Type.Refine(
   Type.String({
     maxLength: LIMITS.secret,
@@ -59,7 +59,7 @@ const Settings = Type.Object(
         namedByUser(
           Type.Record(Type.String(), Type.String({ maxLength: LIMITS.pair }), {
             maxProperties: LIMITS.variables,
-            additionalProperties: false, // names with line breaks
+            additionalProperties: false, // rejects names with line breaks
             description: "null removes a variable",
           }),
         ),

@@ -15,15 +15,15 @@ const TickToken = Type.Object({
   expires_at: Type.Union([Type.Number(), Type.Null()]),
   /** Why the latest attempt to renew it failed. */
   renewal_failure: Text,
-  /** Why it must not be sent now: it comes without its secrets. */
+  /** Why it must not be sent now; its secrets are then left out. */
   withheld: Text,
-  /** Whether Sonde obtains it, and renews it. */
+  /** Whether Sonde obtains and renews it. */
   is_renewed: Type.Optional(Type.Boolean()),
 });
 
 export const AuthorizationSchema = Type.Object({
   auth_type: Type.String(),
-  /** Credentials go to this host and below it only. */
+  /** Credentials go only to this host and its subdomains. */
   domain: Type.String(),
   settings: Type.Record(Type.String(), Type.Unknown()),
   keys: Type.Object({ client_id: Text, client_secret: Text }),
@@ -33,7 +33,7 @@ export const AuthorizationSchema = Type.Object({
 export type Authorization = Static<typeof AuthorizationSchema>;
 export type TickToken = Static<typeof TickToken>;
 
-/** Both in the form of `URL.hostname`. */
+/** Expects both in the form of `URL.hostname`. */
 export function isInDomain(host: string, domain: string): boolean {
   const [inner, outer] = [host, domain].map((name) => name.toLowerCase().replace(/\.$/, "")) as [
     string,

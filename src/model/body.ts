@@ -1,5 +1,5 @@
 // The bodies that create and update a resource: their schemas, which follow from the resource's,
-// and how a document takes in what they hold.
+// and how they are merged into a document.
 import type { TArray, TObject, TSchema } from "typebox";
 import { Ignored, mark, nullable } from "./fields.ts";
 import { hasSecrets, isHidden } from "./secrets.ts";
@@ -25,8 +25,8 @@ interface Node {
 type Verb = "create" | "update";
 
 /**
- * Takes anything for the properties that the service sets, but no `id`; in updates only
- * `requiredAlways` is required.
+ * Accepts any value for the properties that the service sets, but no `id`. Updates require only
+ * the properties marked `requiredAlways`.
  */
 export const bodySchema = (schema: TObject, verb: Verb): TSchema =>
   objectBody(schema, verb, hasSecrets(schema) ? { unreadable: Ignored } : {});
@@ -66,14 +66,17 @@ function withRemovals(map: TSchema, verb: Verb): TSchema {
   return mark(withRoomToRemove(map, verb), { patternProperties: Object.fromEntries(values) });
 }
 
-/** An update may name as much as it adds besides, to remove it: the whole document is checked. */
+/**
+ * Doubles the limit for updates, which may remove as many names as they add. The merged document
+ * is checked against the limit itself.
+ */
 function withRoomToRemove(schema: TSchema, verb: Verb): TSchema {
   const { maxProperties } = schema as { maxProperties?: number };
   if (verb === "create" || maxProperties === undefined) return schema;
   return mark(schema, { maxProperties: 2 * maxProperties });
 }
 
-/** In a new object made from what a reader saw, null for what was hidden counts as absent. */
+/** A client may create an object from an answer, where null for a hidden value means absent. */
 const hideable = (schema: TSchema, verb: Verb): TSchema =>
   verb === "create" && isHidden(schema) && !takesNull(schema) ? nullable(schema) : schema;
 
@@ -88,7 +91,7 @@ function isRequired(node: Node, verb: Verb): boolean {
 
 const isObject = (schema: TSchema): boolean => (schema as Node).properties !== undefined;
 
-/** A value of a create body, with its defaults; undefined for nothing. */
+/** Returns a value of a create body with its defaults; undefined if there is neither. */
 export function withDefaults(schema: Node, value: unknown): unknown {
   const { default: preset, properties } = schema;
   const isGiven = value !== undefined && (value !== null || takesNull(schema));
@@ -129,7 +132,7 @@ export function merge(document: Json, change: Json): Json {
   return merged;
 }
 
-/** What the schema of a body leaves of it: clients send back the whole object that they read. */
+/** Drops read-only properties: clients send back the whole object that they read. */
 export const withoutReadOnly = (schema: Node, body: Json): Json =>
   onlyGiven(
     Object.entries(body).map(([name, value]) => {
@@ -139,7 +142,7 @@ export const withoutReadOnly = (schema: Node, body: Json): Json =>
     }),
   );
 
-/** Without the names that the user chose and set to null. */
+/** Drops the names that the user chose and set to null. */
 export const withoutRemoved = (schema: Node, document: Json): Json =>
   onlyGiven(
     Object.entries(document).map(([name, value]) => {

@@ -1,5 +1,5 @@
-// Cuts what is far beyond the limits of a schema out of a value, so that finding its faults costs
-// no more than the limits allow.
+// Cuts off what is far beyond a schema's limits, so that finding the faults of a value costs no
+// more than the limits allow.
 
 interface Node {
   readonly type?: string;
@@ -12,12 +12,12 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** Unexpected properties of one object that a message shows. */
+/** The most unexpected properties of one object that a message shows. */
 export const MAX_NAMES = 20;
 
 /**
- * The value, cut to one item or property more than the schema allows wherever it has more. It is
- * valid if and only if the whole is; the value itself if there is nothing to cut.
+ * Returns the value, cut to one item or property more than the schema allows wherever it has more;
+ * the value itself if there is nothing to cut. The result is valid if and only if the value is.
  */
 export function bounded(schema: object, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -52,7 +52,7 @@ function boundedObject(node: Node, value: object): unknown {
   return isWhole ? value : Object.fromEntries(inner);
 }
 
-/** How many properties beyond those of the schema are looked at. */
+/** How many properties that the schema does not name are looked at. */
 function mostOthers({ maxProperties, additionalProperties, patternProperties }: Node): number {
   if (maxProperties !== undefined) return maxProperties;
   return additionalProperties === false && !patternProperties ? MAX_NAMES : Infinity;

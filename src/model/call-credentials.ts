@@ -11,14 +11,14 @@ const ResultId = Type.String({ minLength: 1, maxLength: 100 });
 export const CredentialsRequestSchema = Type.Object({
   location_id: LocationId,
   run_id: ResultId,
-  /** Of the call. */
+  /** The id of the call's result. */
   result_id: ResultId,
 });
 
-/** Empty where this location makes no such run. */
+/** Empty if this location has no such call under way. */
 export const CallCredentialsSchema = Type.Object({
   authorization: Type.Optional(AuthorizationSchema),
-  /** Why the call cannot be made any more. */
+  /** Why the call can no longer be made. */
   unable: Type.Optional(Type.String()),
 });
 

@@ -1,4 +1,4 @@
-// How a call did in the last 24 hours, from its statistics by the hour.
+// How a call did in the last 24 hours, from its hourly statistics.
 import { formatPeriodTime } from "./instant.ts";
 import { periodStart } from "./periods.ts";
 import { categoryOf } from "./result.ts";
@@ -8,10 +8,10 @@ import { EMPTY_SUMMARY, percentiles } from "./summary.ts";
 const HOUR_MS = 3_600_000;
 export const HOURS = 24;
 
-/** The start of the first of the hours up to the present one. */
+/** Returns the start of the first of the 24 hours that end with the present one. */
 export const firstHour = (now: number): number => periodStart("HOUR", now) - (HOURS - 1) * HOUR_MS;
 
-/** The runs of one hour with one result, all locations together. */
+/** The runs of one hour that had one result, over all locations. */
 export interface HourCount {
   /** The start of the hour. */
   readonly period: number;
@@ -21,7 +21,7 @@ export interface HourCount {
   readonly max: number;
 }
 
-/** Of each hour from `time` on. */
+/** A call's last 24 hours; `hours` has the counts of each hour from `time` on. */
 export interface CallDay {
   readonly time: string;
   /** Calls made. */
@@ -38,7 +38,7 @@ const LANES = { PASS: "pass", WARNING: "warning", FAIL: "fail" } as const satisf
   string
 >;
 
-/** `buckets`: how many latencies of the calls made are in each, over the whole time. */
+/** `buckets` counts the latencies of the calls made, over the whole time. */
 export function dayOf(
   from: number,
   counts: readonly HourCount[],

@@ -1,22 +1,22 @@
-// How a call is now: over its newest outcome at each location where it is deployed, so that one
-// location that fails is not hidden by others that pass.
+// The present state of a call: the worst of its newest outcomes at the locations where it is
+// deployed, so that locations that pass do not hide one that fails.
 import { categoryOf } from "./result.ts";
 import type { ResultCategory, ResultCode } from "./result.ts";
 
-/** From the worst on. */
+/** Worst first. */
 export const CALL_STATES = ["FAILING", "WARNING", "MISSED", "NO_RESULT", "PASSING"] as const;
 export type CallState = (typeof CALL_STATES)[number];
 
 export interface LocationOutcome {
   readonly location_id: string;
-  /** Null: there is none yet. */
+  /** Null if there is none yet. */
   readonly last: { readonly result: ResultCode } | null;
 }
 
 export interface StateNow {
-  /** The worst; NO_RESULT where there is none yet at any location. */
+  /** The worst; NO_RESULT if no location has an outcome yet. */
   readonly state: CallState;
-  /** The locations of which it is the state. */
+  /** The locations that are in this state. */
   readonly at: readonly string[];
 }
 
@@ -36,7 +36,10 @@ const STATES: Readonly<Record<ResultCategory, CallState>> = {
   FAIL: "FAILING",
 };
 
-/** NO_RESULT of an outcome that says nothing of the target: its call was not made. */
+/**
+ * NO_RESULT for an outcome that says nothing about the target: no call was made, or the fault is
+ * ours.
+ */
 export function stateOf(result: ResultCode): CallState {
   const category = categoryOf(result);
   if (category) return STATES[category];

@@ -2,7 +2,7 @@
 import type { Static } from "typebox";
 import { Type } from "./type.ts";
 
-/** Longer text is not kept. Decoded bytes. */
+/** In decoded bytes; longer text is not kept. */
 export const MAX_CONTENT_BYTES = 32 * 1024;
 
 const text = (example: string) => Type.Union([Type.String({ examples: [example] }), Type.Null()]);

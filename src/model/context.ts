@@ -3,13 +3,13 @@ import { isCredential, MASK } from "./mask.ts";
 
 export type Context = Readonly<Record<string, unknown>>;
 
-/** Characters. */
+/** In characters. */
 const LONGEST_NAME = 100;
 const ALL_VALUES = 8 * 1024;
 
 /**
- * The context with the values of credentials masked, by their names, and whatever else `mask` does
- * not show. What exceeds the room is cut off, and is then text that tells its length.
+ * Masks the values whose names say that they are credentials, and whatever else `mask` masks. A
+ * value that exceeds the room left is cut off, and becomes text that tells its length.
  */
 export function keptContext(context: Context, mask: (text: string) => string): Context {
   let left = ALL_VALUES;
@@ -25,7 +25,7 @@ export function keptContext(context: Context, mask: (text: string) => string): C
   );
 }
 
-/** Unchanged where it holds none. */
+/** Returns the value itself if it holds no credentials. */
 function withoutCredentials(name: string, value: unknown, mask: (text: string) => string): unknown {
   if (isCredential(name)) return MASK;
   const text = textOf(value, hideCredential);
@@ -36,6 +36,6 @@ function withoutCredentials(name: string, value: unknown, mask: (text: string) =
 const hideCredential = (name: string, value: unknown): unknown =>
   isCredential(name) ? MASK : value;
 
-/** As it is filled in. */
+/** The text that a variable with this value fills in. */
 const textOf = (value: unknown, replace?: (name: string, value: unknown) => unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, replace);

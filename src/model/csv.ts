@@ -1,12 +1,12 @@
-// CSV by RFC 4180: records of the fields of JSON objects, as text that no spreadsheet runs.
+// Writes the fields of JSON objects as CSV (RFC 4180) that no spreadsheet runs as formulas.
 import type { TSchema } from "typebox";
 
-/** A column has the name of its field: `meta.result`. */
+/** The name of its field, such as `meta.result`. */
 export type Column = string;
 
 const END = "\r\n";
 
-/** The fields of objects of this schema, those of objects within them included. */
+/** Lists the fields of objects of this schema, including those of nested objects. */
 export function columnsOf(schema: TSchema): Column[] {
   const properties = propertiesOf(schema);
   if (!properties) return [""];
@@ -17,7 +17,7 @@ export function columnsOf(schema: TSchema): Column[] {
 
 type Properties = Readonly<Record<string, TSchema>>;
 
-/** Also of an object that may be null. */
+/** Returns the properties of an object, nullable or not. */
 function propertiesOf(schema: TSchema): Properties | undefined {
   const { properties, anyOf } = schema as {
     readonly properties?: Properties;
@@ -47,7 +47,7 @@ function fieldOf(row: object, path: readonly string[]): unknown {
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return quoted(harmless(value));
-  // Also of a number: `String` would keep what it makes of it.
+  // Numbers too: `String` would cache their texts.
   return quoted(JSON.stringify(value));
 }
 
@@ -58,8 +58,8 @@ const quoted = (text: string): string =>
   NEEDS_QUOTES.test(text) ? `"${text.replaceAll(/"/g, '""')}"` : text;
 
 /**
- * How a formula begins, after spaces that a spreadsheet may drop: also in full width, which some
- * take for the same. https://owasp.org/www-community/attacks/CSV_Injection
+ * The start of a formula, after spaces that a spreadsheet may drop. Includes full-width characters,
+ * which some treat alike. https://owasp.org/www-community/attacks/CSV_Injection
  */
 const FORMULA = /^(?:[\t\r\n]|[\s\p{Cc}\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
 

@@ -1,4 +1,4 @@
-// An entry of SONDE_EGRESS_ALLOW: targets beyond public addresses.
+// Parses an entry of SONDE_EGRESS_ALLOW, which allows targets beyond public addresses.
 import ipaddr from "ipaddr.js";
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -6,7 +6,7 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export interface EgressRule {
   readonly network: Address;
   readonly prefix: number;
-  /** Null: every port. */
+  /** Null for every port. */
   readonly port: number | null;
 }
 
@@ -15,7 +15,7 @@ export const EGRESS_ENTRIES =
   "an address, a range whose other bits are 0 (10.0.0.0/8), localhost, or one of them with a port (127.0.0.1:8080, [::1]:8080)";
 
 /**
- * An address (`10.1.2.3`), a range (`10.0.0.0/8`), or one of them at a port (`127.0.0.1:8080`,
+ * Parses an address (`10.1.2.3`), a range (`10.0.0.0/8`), or either with a port (`127.0.0.1:8080`,
  * `[::1]:8080`); `localhost` stands for both loopback addresses. Undefined for anything else, such
  * as `::1:8080`, which is an address, but may be meant as another one with a port.
  */
@@ -45,7 +45,7 @@ function isAmbiguous(entry: string): boolean {
 function parseRange(text: string): Omit<EgressRule, "port"> | undefined {
   const [base = "", length, ...more] = text.split("/");
   const four = ipaddr.IPv4.isValidFourPartDecimal(base);
-  // A zone names an interface, and a range has none.
+  // A zone names an interface; a range belongs to none.
   if (more.length > 0 || base.includes("%") || !(four || ipaddr.IPv6.isValid(base)))
     return undefined;
   const address = ipaddr.parse(base);
@@ -55,7 +55,7 @@ function parseRange(text: string): Omit<EgressRule, "port"> | undefined {
   }
   const prefix = /^\d{1,3}$/.test(length) ? Number(length) : Infinity;
   if (prefix > (four ? 32 : 128) || !isNetwork(address, prefix)) return undefined;
-  // Such a range would never match: its addresses are judged as IPv4.
+  // Such a range would never match, since its addresses are judged as IPv4.
   return canonical(address) === address ? { network: address, prefix } : undefined;
 }
 
@@ -67,7 +67,7 @@ const isNetwork = (address: Address, prefix: number): boolean =>
 
 const NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
 
-/** An IPv4 address inside IPv6 (mapped, RFC 4291; behind NAT64, RFC 6052) is judged as itself. */
+/** Unwraps an IPv4 address inside IPv6 (mapped, RFC 4291; NAT64, RFC 6052), to judge it as IPv4. */
 export function canonical(address: Address): Address {
   if (address instanceof ipaddr.IPv4) return address;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();

@@ -1,18 +1,18 @@
 // Encodes the values of variables for the place in the text where they land.
 
-/** The kind of text. */
+/** The kind of text that a value lands in. */
 export type Landing = "text" | "url" | "json" | "form" | "xml";
 
-/** The message is a sentence for the user, and holds no value. */
+/** Its message is shown to the user, and contains no value. */
 export class VariableFault extends Error {}
 
-/** Reads the text in order to know where each value lands. Throws a `VariableFault`. */
+/** Follows the text to know where each value lands. Throws a `VariableFault`. */
 export interface ValueEncoder {
-  /** The text before a value. */
+  /** Takes the text before a value. */
   pass(text: string): void;
-  /** A reference without a value, which stays as written. */
+  /** Takes a reference without a value, which stays as written. */
   leave(written: string): void;
-  /** Null is `null` in JSON, and empty in other texts. */
+  /** Null becomes `null` in JSON outside strings, and empty text elsewhere. */
   encode(value: string | null, written: string): string;
   end(rest: string): void;
 }
@@ -39,18 +39,18 @@ const asForm = (value: string): string => percentEncoded(value).replaceAll("%20"
 
 const HOST = /^[^\s\p{Cc}/?#@\\%]{1,255}$/u;
 
-/** What may begin a URL: its scheme, or more of it, without credentials and fragment. */
+/** What a value may begin a URL with: the scheme or more, but no credentials or fragment. */
 const BEGINNING = /^https?(?::\/\/(?:[^\s\p{Cc}/?#@\\%]{1,255}(?:[/?][^\s\p{Cc}#\\]*)?)?)?$/iu;
 
-/** With its scheme. A host name has at most 253 characters (RFC 1035 section 2.3.4). */
+/** Includes the scheme. A host name has at most 253 characters (RFC 1035 section 2.3.4). */
 const LONGEST_AUTHORITY = 300;
 
 // WHATWG URL resolves dot segments, encoded ones too, and ignores control characters.
 const DOT_SEGMENT = /^[\p{Cc} ]*(?:(?:\.|%2e)[\p{Cc} ]*){1,2}$/iu;
 
 /**
- * A value at the beginning is a part of the URL as it is. Any other stays within the host, or
- * within its path segment, and makes no dot segment.
+ * Inserts a value at the beginning of the URL as it is. Any other value cannot leave the host or
+ * the path segment that it is in, and cannot make a dot segment.
  */
 function createUrlEncoder(): ValueEncoder {
   let part: "authority" | "path" | "rest" = "authority";
@@ -113,7 +113,7 @@ function createUrlEncoder(): ValueEncoder {
   };
 }
 
-/** Within a string a value is escaped; elsewhere it stays if it is JSON, or becomes a string. */
+/** Escapes a value inside a string. Elsewhere JSON stays as it is; other text becomes a string. */
 function createJsonEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
   let inString = false;
   return {

@@ -35,7 +35,7 @@ export const VariableSchema = Type.Object({
 
 export type Variable = Static<typeof VariableSchema>;
 
-/** The name in the key of a workspace. */
+/** Returns the name in a workspace's key. */
 export const workspaceOf = (key: string): string =>
   (JSON.parse(key) as { readonly workspace: string }).workspace;
 

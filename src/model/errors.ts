@@ -35,7 +35,7 @@ export const invalid = (message: string, options?: ErrorOptions): AppError =>
 
 export const notFound = (what: string): AppError => new AppError("not_found", `${what} not found`);
 
-/** Secrets that were changed in the database, or that no available key opens. */
+/** For secrets that were changed in the database, or that no available key opens. */
 export const unreadable = (what: string, options?: ErrorOptions): AppError =>
   new AppError(
     "unreadable",
@@ -46,7 +46,7 @@ export const unreadable = (what: string, options?: ErrorOptions): AppError =>
 export interface UnavailableOptions extends ErrorOptions {
   /** Named in the error answer. */
   readonly part?: "the database" | "the bus";
-  /** It has no room, and works otherwise. */
+  /** The part works, but has no room for more. */
   readonly full?: boolean;
 }
 
@@ -72,5 +72,5 @@ export const unavailable = (message: string, options?: UnavailableOptions): Unav
 
 export const isUnavailable = (err: unknown): boolean => err instanceof UnavailableError;
 
-/** Unavailable only for what it should store. */
+/** Whether the part works, but has no room for more. */
 export const isFull = (err: unknown): boolean => err instanceof UnavailableError && err.full;

@@ -17,7 +17,7 @@ export const LIMITS = {
   secret: 64 * 1024,
 } as const;
 
-/** A copy with more keywords. Keeps the hidden properties that its validator reads. */
+/** Returns a copy with more keywords. Keeps the hidden properties that its validator reads. */
 export const mark = <S extends TSchema>(schema: S, keywords: object): S =>
   Object.assign(
     Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)),
@@ -27,7 +27,7 @@ export const mark = <S extends TSchema>(schema: S, keywords: object): S =>
 /** Set by the service, never by a body. */
 export const readOnly = <S extends TSchema>(schema: S): S => mark(schema, { readOnly: true });
 
-/** Stored, but in no body and no answer. For properties of the document itself. */
+/** Stored, but in no body and no answer. Only for top-level properties of a document. */
 export const internal = <S extends TSchema>(schema: S): S => mark(schema, { internal: true });
 
 /** Optional on creation; defaults to `value`. */
@@ -38,7 +38,7 @@ export const withDefault = <S extends TSchema>(schema: S, value: unknown): S =>
 export const requiredAlways = <S extends TSchema>(schema: S): S =>
   mark(schema, { requiredAlways: true });
 
-/** Of an object: null removes a name that the user chose. */
+/** Marks an object in which null removes a name that the user chose. */
 export const namedByUser = <S extends TSchema>(schema: S): S => mark(schema, { namedByUser: true });
 
 /** Encrypted at rest. */
@@ -47,18 +47,18 @@ export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret
 /** Hidden as a whole: readers who see no secrets see null instead of the object. */
 export const credentials = <S extends TSchema>(schema: S): S => mark(schema, { credentials: true });
 
-/** `date-time` in the OpenAPI document; what bodies take is checked by rules of their own. */
+/** `date-time` in the OpenAPI document; bodies are checked by rules of their own. */
 export const dateTime = <S extends TSchema>(schema: S): S => mark(schema, { dateTime: true });
 
 export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], keywords);
 
-/** In a body: a property that the service sets. */
+/** Stands in a body for a property that the service sets. */
 export const Ignored = Type.Optional(
   Type.Unknown({ readOnly: true, description: "set by the service; ignored in a body" }),
 );
 
-/** In the examples of the OpenAPI document. */
+/** Values for the examples in the OpenAPI document. */
 export const EXAMPLE = {
   id: "01k6fr5m00a2b3c4d5e6f7g8h9",
   time: "2026-10-01T12:00:00.000000Z",

@@ -1,5 +1,5 @@
-// The headers that a call may set. Both the API, which refuses others, and the agent ask here: what
-// variables fill in is known to the agent only.
+// The headers that a call may set. The API rejects others, and the agent checks again, since only
+// the agent knows what variables fill in.
 import { isFramingHeader } from "./framing-headers.ts";
 import { LIMITS, withDefault } from "./fields.ts";
 import type { KeyValue } from "./fields.ts";
@@ -7,7 +7,7 @@ import { Type } from "./type.ts";
 import { show } from "./validate.ts";
 import { withoutReferences } from "./variables.ts";
 
-/** RFC 9110 section 5.6.2: the characters of header names and methods, in a pattern. */
+/** RFC 9110 section 5.6.2: the characters of header names and methods, as a pattern. */
 export const TOKEN_CHARACTER = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]";
 const TOKEN = new RegExp(`^${TOKEN_CHARACTER}+$`);
 
@@ -18,7 +18,7 @@ const CONTROL_CHARACTER = /[^\P{Cc}\t]/u;
 
 export const hasControlCharacter = (value: string): boolean => CONTROL_CHARACTER.test(value);
 
-/** The name of a header that is given more than once, though it may be given only once. */
+/** Returns the name of a header that is given more than once, but may be given only once. */
 export function repeatedName(headers: readonly KeyValue[]): string | undefined {
   const [first, second] = headers.filter(({ key }) => key.toLowerCase() === "host");
   return second && first?.key;

@@ -1,5 +1,5 @@
-// How the latencies of a call are spread over periods, and where its outliers begin: from the
-// counters of summaries, so that the single results are not needed.
+// The histogram of a call's latencies over some periods, and where its outliers begin, computed
+// from the counters of summaries without the single results.
 import { categoryOf, MADE_CODES } from "./result.ts";
 import type { ResultCode } from "./result.ts";
 import { measureLocation } from "./score.ts";
@@ -14,10 +14,13 @@ export interface Bucket {
   readonly count: number;
 }
 
-/** Of one location; quartiles and the fence are null where no call passed. */
+/**
+ * The latencies of one location. Quartiles and `outlier_from` are null if no call passed, or if
+ * retention has removed counters.
+ */
 export interface Spread {
   readonly location_id: string;
-  /** Calls, passed or not. */
+  /** Calls made, passed or not. */
   readonly made: number;
   readonly passed: number;
   readonly q1: number | null;
@@ -33,9 +36,9 @@ export interface Histogram {
   readonly count: number;
   /** Ascending, none of them empty; null where retention has removed counters of these periods. */
   readonly buckets: readonly Bucket[] | null;
-  /** Where calls were made. */
+  /** The locations where calls were made. */
   readonly locations: readonly Spread[];
-  /** How often each result occurred, the most frequent first; of any type. */
+  /** How often each result occurred, of any type, the most frequent first. */
   readonly results: readonly { readonly result: ResultCode; readonly count: number }[];
 }
 
@@ -48,7 +51,7 @@ export function histogramOf(byLocation: LocationSummaries, type: string): Histog
     (merged, summaries) => mergeSummaries(merged, select(summaries, codes)),
     EMPTY_SUMMARY,
   );
-  // Of runs without a call there is no latency, and so no counter.
+  // Runs without a call have no latency, and so no counter.
   const isMeasured = codes.every((code) => categoryOf(code) !== null);
   const isWhole = summary.count === 0 || !isMeasured || isInBuckets(summary);
   return {
@@ -81,8 +84,8 @@ const bucketsOf = (buckets: ReadonlyMap<number, number>): Bucket[] =>
 const PASSED = MADE_CODES.filter((code) => categoryOf(code) === "PASS");
 
 /**
- * As `measureLocation` of the latencies that the buckets stand for: exact below 256 ms, above
- * within 1 %. Counters do not tell uncertain results, which are no outliers of a report.
+ * Applies `measureLocation` to the latencies that the buckets stand for: exact below 256 ms, within
+ * 1 % above. Counters do not tell which results are uncertain; in a report, these are no outliers.
  */
 function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
   const made = select(summaries, MADE_CODES).count;

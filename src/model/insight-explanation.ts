@@ -1,14 +1,14 @@
-// What a report says about its score: what each part cost, and one sentence about it.
+// What a report says about its score: what each part cost, and a sentence about it.
 import type { Insight, InsightKind } from "./insight.ts";
 import { categoryOf } from "./result.ts";
 import { FEWEST_CALLS, HIGHEST_SCORE } from "./score.ts";
 import type { ScoreParts } from "./score.ts";
 
-/** Of a score, in its order: each takes its share of what the ones before it left. */
+/** A part of a score. In their order, each takes its share of what the ones before it left. */
 type Part = Exclude<keyof ScoreParts, "variation">;
 
 export interface PartExplanation {
-  /** What the part cost; the three together are 999 less the score. Null without a score. */
+  /** What the part cost; the three add up to 999 less the score. Null if there is no score. */
   readonly points: number | null;
   readonly sentence: string;
 }
@@ -76,9 +76,9 @@ function costs(points: number | null): string {
 
 interface Says {
   readonly now: string;
-  /** Beside it; "" without any. */
+  /** Appended to `now`; "" if there is none. */
   readonly detail: string;
-  /** Of the period before, after a comma. */
+  /** About the period before; follows a comma. */
   readonly before: (report: Explained) => string;
 }
 
@@ -102,7 +102,7 @@ const failedOf = ({ made, passed }: Explained): number => made - passed;
 const allOf = (made: number): string =>
   made === 1 ? "the only call" : `all ${number(made)} calls`;
 
-/** The commonest way to fail. */
+/** Names the most frequent failure. */
 function mostly({ details }: Explained, failed: number): string {
   const [first] = details.failures.filter(({ result }) => categoryOf(result) !== null);
   if (failed === 0 || !first) return "";
@@ -134,7 +134,7 @@ const variationOf = ({ details }: Explained): string =>
 
 const amount = (count: number): string => (count === 0 ? "none" : number(count));
 
-/** Of milliseconds; from a second on in seconds with three digits or more. */
+/** Formats milliseconds; from one second on, in seconds with three digits or more. */
 const duration = (ms: number): string =>
   ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 

@@ -1,5 +1,5 @@
-// An insights report from what its period holds: every latency counted, the merged statistics, and
-// the hours.
+// Builds an insights report from what its period holds: every latency counted, the merged
+// statistics, and the hours.
 import type {
   HourInsight,
   Insight,
@@ -20,13 +20,13 @@ export interface CountedLatency extends LatencyCount {
   readonly result: ResultCode;
 }
 
-/** How the calls of an hour ended that had this result. */
+/** The calls of one hour that had this result. */
 export interface HourResults {
   /** Start of the hour. */
   readonly time: number;
   readonly result: ResultCode;
   readonly count: number;
-  /** Of their latencies, in milliseconds. */
+  /** The mean of their latencies, in milliseconds. */
   readonly mean: number;
 }
 
@@ -69,7 +69,7 @@ export function createLatencyCounts() {
   };
 }
 
-/** How many calls were made, passed or not. */
+/** Counts the calls that were made, passed or not. */
 export const madeIn = (summaries: PeriodSummaries): number =>
   sum([...summaries].map(([code, { count }]) => (categoryOf(code) === null ? 0 : count)));
 
@@ -81,7 +81,7 @@ export interface InsightParts {
   readonly outliers: readonly Outlier[];
 }
 
-/** A period without calls made has a report too: it tells what was missed. */
+/** A period in which no call was made has a report too, which tells what was missed. */
 export function reportOf(
   { call_id, kind, start }: InsightKey,
   { score, locations, summaries, hours, outliers }: InsightParts,
@@ -107,7 +107,7 @@ export function reportOf(
   };
 }
 
-/** Of a period in which runs were only skipped, or the fault was ours. */
+/** For a period in which runs were only skipped, or the fault was ours. */
 const NO_STAT: Omit<AdvancedStat, "pass_percent"> = {
   p50: null,
   p75: null,
@@ -151,7 +151,7 @@ const failuresIn = (summaries: PeriodSummaries): InsightDetails["failures"] =>
     .map(([result, { count }]) => ({ result, count }))
     .toSorted((a, b) => b.count - a.count || (a.result < b.result ? -1 : 1));
 
-/** By the share of calls that passed, then the number that did not, then how long they took. */
+/** Ranks hours by the share of calls that passed, the number that did not, and the mean time. */
 export const worstOf = (hours: readonly HourResults[]): HourInsight[] =>
   [...Map.groupBy(hours, ({ time }) => time)]
     .map(([time, results]) => hourOf(time, results))

@@ -8,16 +8,16 @@ import type { ResultCode } from "./result.ts";
 export const INSIGHT_KINDS = ["WEEK", "MONTH"] as const;
 export type InsightKind = (typeof INSIGHT_KINDS)[number];
 
-/** As reports name their kind. */
+/** The numbers that reports use for their kind. */
 export const REPORT_TYPES = { MONTH: 0, WEEK: 1 } as const satisfies Record<InsightKind, number>;
 
 export const kindOf = (reportType: number): InsightKind =>
   reportType === REPORT_TYPES.WEEK ? "WEEK" : "MONTH";
 
-/** Results may take as long to arrive after a period has closed. */
+/** How long results may take to arrive after a period has closed. */
 export const INSIGHT_DELAY_MS = 10 * 60_000;
 
-/** Of the process that computes reports. Its cursor: all periods that ended by then are marked. */
+/** Held by the process that computes reports. All periods that ended by its cursor are marked. */
 export const INSIGHTS_LEASE = "insights";
 
 /** A week or a month, by its start in epoch milliseconds. */
@@ -26,19 +26,19 @@ export interface InsightPeriod {
   readonly start: number;
 }
 
-/** Which report. */
+/** Identifies a report. */
 export interface InsightKey extends InsightPeriod {
   readonly call_id: string;
 }
 
-/** A report that is to be computed. `version` tells whether its mark has been renewed since. */
+/** A report to be computed. `version` tells whether its mark has been renewed since. */
 export interface StaleInsight extends InsightKey {
   readonly version: number;
 }
 
 /** A report without what explains it. */
 export interface InsightSummary extends InsightKey, Omit<Score, "parts" | "locations"> {
-  /** 1 is the best; −1 without a score. */
+  /** 1 is the best; −1 if there is no score. */
   readonly rank: number;
 }
 
@@ -64,7 +64,7 @@ export interface InsightDetails {
   readonly phases: AdvancedStat["phases"];
   readonly missed: number;
   readonly locations: readonly LocationInsight[];
-  /** Of the results other than COMPLETE, MISSED included, the most frequent first. */
+  /** The results other than COMPLETE, MISSED included, the most frequent first. */
   readonly failures: readonly { readonly result: ResultCode; readonly count: number }[];
   /** At most five, the worst first. */
   readonly worst_hours: readonly HourInsight[];
@@ -82,7 +82,7 @@ export interface HourInsight {
   readonly time: number;
   readonly made: number;
   readonly passed: number;
-  /** Of the calls that passed, in milliseconds; null without any. */
+  /** Over the calls that passed, in milliseconds; null if there were none. */
   readonly mean_test_length: number | null;
 }
 
@@ -125,7 +125,7 @@ export function closedBetween(
   }).toSorted((a, b) => a.end - b.end);
 }
 
-/** Of these, the periods that have a part between `from` and `to`. */
+/** The periods closed by `until` that overlap the time from `from` to `to`. */
 export const closedWithin = (
   from: number,
   to: number,

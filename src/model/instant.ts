@@ -10,7 +10,7 @@ export function formatInstant(ms: number): string {
 const KEPT_SECONDS = 64;
 const kept: (readonly [second: number, text: string] | undefined)[] = [];
 
-/** The instants of one result are within a few seconds, and so are those of the next. */
+/** Caches seconds: the instants of one result, and of the next, lie a few seconds apart. */
 function formatSecond(second: number): string {
   const at = ((second % KEPT_SECONDS) + KEPT_SECONDS) % KEPT_SECONDS;
   const known = kept[at];
@@ -39,7 +39,7 @@ export function parseInstant(text: string): number | undefined {
 
 const OWN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}000Z$/;
 
-/** What `formatInstant` made: nearly every instant, and read in half the time. */
+/** Parses what `formatInstant` wrote, which is nearly every instant, in half the time. */
 function parseOwn(text: string): number | undefined {
   if (!OWN.test(text)) return undefined;
   const at = (start: number): number =>

@@ -4,16 +4,16 @@
 export const DEFAULT_GRACE_HOURS = 24;
 
 export interface KeyState {
-  /** Of the newest key: 1, and one more with each rotation. */
+  /** The version of the newest key: 1, and one more with each rotation. */
   readonly key_version: number;
-  /** When the newest key takes over; until then the previous one is valid too. Null: it has. */
+  /** When the newest key takes over; until then the previous one is valid too. Null if it has. */
   readonly key_changed: number | null;
 }
 
 export interface KeyVersions {
   /** Seals what the hub sends. */
   readonly sealing: number;
-  /** Open what agents send, newest first: agents may have the newest key already. */
+  /** Open what agents send, newest first, since agents may have the newest key already. */
   readonly opening: readonly number[];
 }
 

@@ -11,13 +11,13 @@ const notLocationId = (shown: string): string =>
 
 export const LocationId = Type.String({ pattern: LOCATION_ID.source, fault: notLocationId });
 
-/** Returns the id; throws `invalid` if it is none. */
+/** Returns the id; throws `invalid` if it is not a location id. */
 export function checkLocationId(id: string): string {
   if (!LOCATION_ID.test(id)) throw invalid(notLocationId(show(id)));
   return id;
 }
 
-/** The location of the items; throws for items of several. */
+/** Returns the location of the items; throws if they have several. */
 export function locationOf(items: readonly { readonly location_id: string }[]): string {
   const [first = "", ...others] = new Set(items.map((item) => item.location_id));
   if (others.length > 0)

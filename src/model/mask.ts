@@ -28,7 +28,7 @@ export function isCredential(name: string): boolean {
   return is;
 }
 
-/** Most names come again and again; a server may choose others. */
+/** Most names recur, but a server may choose any others. */
 const judged = new Map<string, boolean>();
 const MAX_JUDGED = 1000;
 const LONGEST_JUDGED = 64;
@@ -62,7 +62,7 @@ const SHORTEST_SECRET = 4;
 /** A secret whose end was cut off is masked from this length on. */
 const SHORTEST_BEGINNING = 256;
 
-/** Roughly nanoseconds: ten times what a call with a hundred secrets takes. */
+/** Roughly in nanoseconds: ten times what a call with a hundred secrets takes. */
 const MOST_WORK = 250e6;
 const WORK_OF = { secret: 60_000, encoding: 60, lookup: 100, comparison: 30, character: 1 };
 
@@ -105,14 +105,14 @@ const startOf = (form: string): string =>
     START_LENGTHS.findLast((length) => length <= form.length),
   );
 
-/** Finds the places to mask, in order and without overlaps; undefined once no work is left. */
+/** Finds the places to mask, in order and without overlaps; undefined once `work` is used up. */
 function createFinder(forms: ReadonlySet<string>, work: number) {
   const byStart = Map.groupBy(forms, startOf);
   const hashes = new Uint8Array(HASHES);
   for (const form of forms) hashes[hashAt(form, 0)] = 1;
   let left = work;
 
-  /** The length of the longest form at this place; 0 if there is none. */
+  /** Returns the length of the longest form at this place; 0 if there is none. */
   const lengthAt = (text: string, at: number): number => {
     let longest = 0;
     for (const length of START_LENGTHS) {
@@ -143,7 +143,7 @@ function createFinder(forms: ReadonlySet<string>, work: number) {
 
 const HASHES = 2 ** 14;
 
-/** A hash of the four characters there: it rules out most places without a lookup. */
+/** Hashes the four characters at a place, which rules out most places without a lookup. */
 const hashAt = (text: string, at: number): number =>
   (text.charCodeAt(at) ^
     (text.charCodeAt(at + 1) << 3) ^
@@ -152,7 +152,7 @@ const hashAt = (text: string, at: number): number =>
   (HASHES - 1);
 
 /**
- * The length of the form, or of its beginning, at this place in the text; 0 if less than
+ * Returns the length of the form, or of its beginning, at this place in the text; 0 if less than
  * `SHORTEST_BEGINNING` of a longer form is there.
  */
 function lengthOfCommon(form: string, text: string, at: number): number {

@@ -7,7 +7,7 @@ export type PeriodKind = (typeof PERIOD_KINDS)[number];
 export const KEPT_KINDS = ["HOUR", "DAY", "MONTH"] as const satisfies readonly PeriodKind[];
 export type KeptKind = (typeof KEPT_KINDS)[number];
 
-/** The periods that make up one of each kind. */
+/** Which kept periods make up a period of each kind. */
 export const PARTS: Readonly<Record<PeriodKind, KeptKind>> = {
   HOUR: "HOUR",
   DAY: "DAY",
@@ -54,7 +54,7 @@ export function partsOf(kind: PeriodKind, ms: number): number[] {
   return parts;
 }
 
-/** The first of the month of `ms`, or of one `months` later. */
+/** Returns the start of the month of `ms`, or of the month `months` later. */
 function firstOf(ms: number, months: number): number {
   const at = new Date(ms);
   return utc(at.getUTCFullYear(), at.getUTCMonth() + months);

@@ -1,14 +1,14 @@
-// What was recorded, as listeners hear of it.
+// What was recorded, as it is passed to listeners.
 import type { ResultCode } from "./result.ts";
 
-/** A place in what was recorded, in the order of the commits. */
+/** A place in the sequence of what was recorded, which is in the order of the commits. */
 export interface RecordedPlace {
   /** On PostgreSQL, the number of the transaction. */
   readonly xact: number;
   readonly seq: number;
 }
 
-/** Before everything. */
+/** The place before everything. */
 export const RECORDED_FROM_START: RecordedPlace = { xact: 0, seq: 0 };
 
 /** What one transaction recorded. */
@@ -19,14 +19,14 @@ export interface RecordedBatch {
 
 export interface RecordedOutcome {
   readonly result_id: string;
-  /** Null: of the run of a workflow as a whole. */
+  /** Null for the outcome of a workflow's run as a whole. */
   readonly call_id: string | null;
   readonly workflow_id: string | null;
   readonly workflow_result_id: string | null;
   readonly location_id: string;
   readonly deployment_id: string | null;
   readonly result: ResultCode;
-  /** When it started, or was due where it did not. */
+  /** When it started, or when it was due if it did not. */
   readonly time: number;
   /** Milliseconds. */
   readonly latency: number | null;

@@ -4,14 +4,17 @@ import type { PeriodKind } from "./periods.ts";
 import type { PeriodSummaries } from "./stat.ts";
 import { EMPTY_SUMMARY, mergeSummaries } from "./summary.ts";
 
-/** At most `limit` periods from the one that contains `ms` backwards, newest first. */
+/** Returns the starts of `limit` periods, newest first, from the one that contains `ms`. */
 export function periodsBefore(kind: PeriodKind, ms: number, limit: number): number[] {
   const times = [periodStart(kind, ms)];
   while (times.length < limit) times.push(periodStart(kind, (times.at(-1) ?? 0) - 1));
   return times;
 }
 
-/** At most `limit` periods from the one that contains `ms`, oldest first, to the one of `now`. */
+/**
+ * Returns the starts of at most `limit` periods, oldest first, from the one that contains `ms` to
+ * the one that contains `now`.
+ */
 export function periodsSince(kind: PeriodKind, ms: number, limit: number, now: number): number[] {
   const times = [periodStart(kind, ms)];
   for (let next = periodEnd(kind, ms); next <= now; next = periodEnd(kind, next)) {
@@ -21,7 +24,7 @@ export function periodsSince(kind: PeriodKind, ms: number, limit: number, now: n
   return times;
 }
 
-/** The summaries of one period, of two rows together. */
+/** Merges the summaries of two rows for one period. */
 export function mergePeriods(a: PeriodSummaries, b: PeriodSummaries): PeriodSummaries {
   const merged = new Map(a);
   for (const [code, summary] of b)

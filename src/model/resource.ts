@@ -1,4 +1,4 @@
-// Resources: one schema each, from which the bodies of create and update, the defaults and the
+// Resources: each has one schema, from which the bodies of create and update, the defaults and the
 // answer follow.
 import type { Static, TObject, TSchema } from "typebox";
 import {
@@ -18,7 +18,7 @@ import { invalid } from "./errors.ts";
 export type ResourceKind =
   "call" | "deployment" | "workflow" | "auth_setting" | "token" | "report" | "variable";
 
-/** Columns beside the document, for the filters of lists. */
+/** Columns stored beside the document, by which lists are filtered. */
 export type FilterField = "domain" | "auth_id" | "token_id" | "target_id" | "workspace" | "name";
 
 export interface Sharing {
@@ -34,7 +34,7 @@ export interface ResourceDefinition<S extends TObject> {
   readonly label: string;
   /** The object as stored and answered; `readOnly` and `default` determine its bodies. */
   readonly schema: S;
-  /** Sets the fields that follow from others. */
+  /** Sets the fields that are derived from others. */
   readonly derive: (document: Static<S>) => Static<S>;
   readonly sharing: (document: Static<S>) => Sharing;
   readonly filters: (document: Static<S>) => Partial<Record<FilterField, string | null>>;
@@ -45,9 +45,9 @@ export interface ResourceDefinition<S extends TObject> {
 export interface Resource<S extends TObject> extends ResourceDefinition<S> {
   readonly createBody: TSchema;
   readonly updateBody: TSchema;
-  /** A document from a create body; passes over read-only properties; throws `invalid`. */
+  /** Makes a document from a create body. Ignores read-only properties; throws `invalid`. */
   create(body: unknown, identity: Identity): Static<S>;
-  /** Merges a partial body into the document, likewise. Arrays are replaced. */
+  /** Merges a partial body into the document, in the same way. Arrays are replaced. */
   update(document: Static<S>, body: unknown, now: number): Static<S>;
 }
 

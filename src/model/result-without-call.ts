@@ -15,7 +15,7 @@ interface Run {
   readonly trigger: Trigger;
   readonly trigger_time: number;
   readonly due_time: number;
-  /** Of a tick that makes the calls of a workflow. */
+  /** Set in the tick of a workflow. */
   readonly workflow?: { readonly workflow_id: string } | null | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Call {
   readonly result_id: string;
   readonly call_id: string;
   readonly domain: string;
-  /** Null of a call that was deleted. */
+  /** Null if the call was deleted. */
   readonly request: { readonly method: string; readonly url: string } | null;
 }
 
@@ -35,8 +35,8 @@ interface Outcome {
 export const QUEUED: Outcome = { result: "QUEUED", message: null };
 
 /**
- * The result of a call that was not made. Its URL and method are those of the definition: variables
- * are not filled in, and credentials are masked. `agentId` is null where no agent took the run.
+ * Returns the result of a call that was not made. Its URL and method are those of the definition:
+ * variables are not filled in, credentials are masked. `agentId` is null if no agent took the run.
  */
 export const resultWithoutCall = (
   run: Run,
@@ -69,7 +69,7 @@ export const resultWithoutCall = (
   };
 };
 
-/** The result of a workflow's run that made no call. */
+/** Returns the result of a workflow's run that made no call. */
 export const workflowResultWithoutCalls = (
   run: Run,
   { workflow_id, name }: { readonly workflow_id: string; readonly name: string },

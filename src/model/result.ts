@@ -46,7 +46,7 @@ const CATEGORIES: Partial<Record<ResultCode, ResultCategory>> = {
   CONNECTION_ERROR: "FAIL",
 };
 
-/** Null where no call was made, or the fault is ours. */
+/** Null if no call was made, or the fault is ours. */
 export const categoryOf = (code: ResultCode): ResultCategory | null => CATEGORIES[code] ?? null;
 
 /** The codes of every call that was made: what `ALL` counts. */
@@ -127,7 +127,7 @@ export const ResultSchema = Type.Object({
     Type.Null(),
   ]),
   hops: Type.Array(Type.Object({ ...HOP, timing: TimingSchema })),
-  /** Absent in results of agents that do not report it. */
+  /** Absent in results from agents that do not report it. */
   certificate: Type.Optional(Type.Union([CertificateSchema, Type.Null()])),
 });
 export type Result = Static<typeof ResultSchema>;
@@ -168,10 +168,10 @@ export const RunReportSchema = Type.Refine(
     run_id: Type.String(),
     location_id: Type.String(),
     agent_id: Type.String(),
-    /** One per call, in order; none where a whole workflow was MISSED. */
+    /** One per call, in order; none if a whole workflow was MISSED. */
     results: Type.Array(ReportedResultSchema),
     workflow: Type.Optional(Type.Union([WorkflowResultSchema, Type.Null()])),
-    /** Of a workflow's run that was given one: as its result keeps it. */
+    /** The context that a workflow's run was given, as its result keeps it; absent if none. */
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   }),
   ({ results, workflow }) => workflow != null || results.length > 0,
@@ -189,11 +189,11 @@ export interface RawResult {
   readonly phases: Sample["phases"];
 }
 
-/** A result, as statistics count it. */
+/** A result as statistics count it. */
 export interface CountedResult extends RawResult {
   readonly call_id: string;
   readonly location_id: string;
-  /** When the call was made, or was due where none was; epoch milliseconds. */
+  /** When the call was made, or was due if it was not made; epoch milliseconds. */
   readonly time: number;
 }
 
@@ -221,8 +221,8 @@ export const latencyOf = (total: number | null): number | null =>
   total === null ? null : Math.round(total / 1000);
 
 /**
- * Folds results of one code: the one rule for what counts, when results arrive and when statistics
- * are recomputed.
+ * Folds results of one code. This one rule for what counts applies both when results arrive and
+ * when statistics are recomputed.
  */
 export function summarizeResults(results: readonly RawResult[]): Summary {
   const made = results.filter(({ result }) => categoryOf(result) !== null);

@@ -1,7 +1,7 @@
-// What is kept for how long: from which instant on, and in batches of which size the rest goes.
+// How long data is kept: from which instant on, and in batches of what size the rest is removed.
 import { periodStart } from "./periods.ts";
 
-/** Of what the settings say, in whole days. */
+/** How long the settings say that data is kept, in whole days. */
 export interface RetentionDays {
   /** Requests, responses and bodies of results. */
   readonly details: number;
@@ -12,7 +12,7 @@ export interface RetentionDays {
   readonly audit: number;
 }
 
-/** By kind, midnights in UTC: what is of that time or later is kept. */
+/** The midnight (UTC) from which data of each kind is kept. */
 export type KeptFrom = Readonly<Record<keyof RetentionDays, number>>;
 
 /** In the order in which they are removed: nothing refers to what has gone before it. */
@@ -26,20 +26,20 @@ export const EXPIRING_KINDS = [
 ] as const;
 export type ExpiringKind = (typeof EXPIRING_KINDS)[number];
 
-/** The right to remove. Its cursor: results and statistics of earlier times may be gone. */
+/** The right to remove data. Results and statistics from before its cursor may be gone. */
 export const RETENTION_LEASE = "retention";
 
-/** Its cursor: the time that the days of the last removal were counted back from. */
+/** Its cursor is the time from which the last removal counted back its days. */
 export const COUNTING_LEASE = "retention's clock";
 
-/** Where a batch ended, in the order of its kind; undefined: before the first row. */
+/** Where a batch ended, in the order of its kind; undefined before the first row. */
 export type RemovalPlace = readonly (string | number)[] | undefined;
 
 /** The next rows to be removed. */
 export interface Batch {
   readonly kept: KeptFrom;
   readonly after: RemovalPlace;
-  /** How many rows it looks at; of percentiles, of how many statistics. */
+  /** How many rows to look at; for percentiles, at how many statistics. */
   readonly limit: number;
   /** Counts what would be removed, and changes nothing. */
   readonly dryRun?: boolean;
@@ -48,17 +48,17 @@ export interface Batch {
 }
 
 export interface Removed {
-  /** Of percentiles, counters of their histograms. */
+  /** For percentiles, counters of their histograms. */
   readonly rows: number;
-  /** Undefined: there are no more. */
+  /** Undefined if there are no more. */
   readonly next: RemovalPlace;
 }
 
 const DAY_MS = 86_400_000;
 
 /**
- * An insight still needs results and statistics of `neededSince` or later, so they stay. Details
- * go with their results at the latest; statistics by hour lead to results, so they stay as long.
+ * Keeps results and statistics from `neededSince` on, which insights still need. Details go with
+ * their results at the latest; statistics by hour lead to results, so they stay at least as long.
  */
 export function keptFrom(days: RetentionDays, now: number, neededSince: number): KeptFrom {
   const since = (kind: keyof RetentionDays): number => now - days[kind] * DAY_MS;
@@ -75,16 +75,16 @@ export function keptFrom(days: RetentionDays, now: number, neededSince: number):
 const MOST_AHEAD_MS = 6 * 3_600_000;
 
 /**
- * The time to count back from: at most six hours after that of the removal before. Removals are
- * hourly, so a clock that is set forward by mistake costs little before somebody notices.
+ * Returns the time to count back from: at most six hours after that of the previous removal.
+ * Removals are hourly, so a clock set forward by mistake costs little before somebody notices.
  */
 export const countedFrom = (now: number, before: number | null): number =>
   before === null ? now : Math.min(now, before + MOST_AHEAD_MS);
 
 /**
- * A call may start this long after the time in its result's id: a day of `run_delay`, and what it
- * may be late; rounded up to whole days. Only a workflow with long delays between its calls takes
- * longer: its results are looked at one by one.
+ * A call may start this long after the time in its result's id: a day of `run_delay` plus how late
+ * it may be, rounded up to whole days. Only a workflow with long delays between its calls takes
+ * longer; the start of each of its results decides.
  */
 const ID_MARGIN_MS = 2 * DAY_MS;
 
@@ -93,7 +93,7 @@ export const expiredIdsBefore = (kept: number): number => Math.max(0, kept - ID_
 
 const [FIRST_BATCH, LEAST_BATCH, MOST_BATCH] = [100, 10, 10_000];
 
-/** How many rows the next batch has, so that it takes `wantedMs`. */
+/** Returns how many rows the next batch should have to take `wantedMs`. */
 export function nextBatch(
   wantedMs: number,
   last?: { readonly rows: number; readonly ms: number },

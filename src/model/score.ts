@@ -16,7 +16,7 @@ export interface LocationLatencies {
   readonly passed: readonly LatencyCount[];
 }
 
-/** Milliseconds; computed as by Hyndman and Fan (1996), type 7. */
+/** In milliseconds, computed by type 7 of Hyndman and Fan (1996). */
 export interface Quartiles {
   readonly q1: number;
   readonly median: number;
@@ -29,9 +29,9 @@ export interface LocationSpread extends Quartiles {
   /** A latency from here on, in milliseconds, is an outlier. */
   readonly outlier_from: number;
   readonly outliers: number;
-  /** Of the calls that passed, outliers included, in milliseconds. */
+  /** Over the calls that passed, outliers included, in milliseconds. */
   readonly mean_test_length: number;
-  /** Of the latencies that are no outliers: population standard deviation ÷ mean. */
+  /** Population standard deviation ÷ mean of the latencies that are no outliers. */
   readonly variation: number;
 }
 
@@ -39,24 +39,24 @@ export interface Score {
   readonly made: number;
   readonly passed: number;
   readonly outliers: number;
-  /** 0 to 999; 0 where there are too few calls. */
+  /** 0 to 999; 0 if there are too few calls. */
   readonly score: number;
   readonly pass_percent: number;
   readonly outlier_percent: number;
-  /** Of the calls that passed, outliers included, in milliseconds. */
+  /** Over the calls that passed, outliers included, in milliseconds. */
   readonly mean_test_length: number;
-  /** Of the population. */
+  /** Population standard deviation over the same calls, in milliseconds. */
   readonly sd_test_length: number;
   readonly parts: ScoreParts;
   readonly locations: readonly LocationSpread[];
 }
 
-/** Each from 0 to 1; their product is the score's share of 999. */
+/** All but `variation` are from 0 to 1; their product is the score's share of 999. */
 export interface ScoreParts {
   readonly availability: number;
   readonly outliers: number;
   readonly consistency: number;
-  /** Of all locations, weighted by how many latencies they have that are no outliers. */
+  /** The mean over all locations, weighted by their numbers of latencies that are no outliers. */
   readonly variation: number;
 }
 
@@ -72,19 +72,19 @@ export type Band = (typeof BANDS)[number];
 export const GOOD_FROM = 800;
 export const FAIR_FROM = 600;
 
-/** Null without a score. */
+/** Null if there is no score. */
 export function bandOf({ score, made }: Pick<Score, "score" | "made">): Band | null {
   if (made < FEWEST_CALLS) return null;
   if (score >= GOOD_FROM) return "good";
   return score >= FAIR_FROM ? "fair" : "poor";
 }
 
-/** A location by the calls that passed there. */
+/** What is measured over the calls that passed at one location. */
 export interface MeasuredLocation {
   readonly spread: LocationSpread;
-  /** Of the latencies, in milliseconds. */
+  /** The sum of the latencies, in milliseconds. */
   readonly sum: number;
-  /** Of the latencies' distances from their mean, squared. */
+  /** The sum of the squared differences of the latencies from their mean. */
   readonly squares: number;
 }
 
@@ -103,7 +103,7 @@ export function measureLocation({ location_id, passed }: LocationLatencies): Mea
   };
 }
 
-/** Each latency once, ascending: rounding must not depend on how the results were counted. */
+/** Lists each latency once, ascending: rounding must not depend on how results were counted. */
 function inOrderOf(passed: readonly LatencyCount[]): LatencyCount[] {
   const inOrder: LatencyCount[] = [];
   for (const each of passed.toSorted((a, b) => a.latency - b.latency)) {
@@ -143,7 +143,7 @@ export function scoreOfMeasured(made: number, measured: readonly MeasuredLocatio
   };
 }
 
-/** Of the shares of calls that passed and of outliers in those, and of the variation. */
+/** `outlierShare` is the share of outliers among the calls that passed. */
 export const partsOf = (
   passShare: number,
   outlierShare: number,
@@ -158,11 +158,14 @@ export const partsOf = (
 export const scoreOfParts = ({ availability, outliers, consistency }: ScoreParts): number =>
   Math.round(HIGHEST_SCORE * availability * outliers * consistency);
 
-/** What the fence of outliers is made of. */
+/**
+ * An outlier is more than `FENCE_RANGES` interquartile ranges above the third quartile, and at
+ * least `LEAST_ABOVE_MEDIAN_MS` above the median.
+ */
 const FENCE_RANGES = 3;
 const LEAST_ABOVE_MEDIAN_MS = 10;
 
-/** Of latencies in ascending order. */
+/** Expects the latencies in ascending order. */
 function spreadOf(location_id: string, passed: readonly LatencyCount[]): LocationSpread {
   const { q1, median, q3 } = quartilesOf(passed);
   const fence = q3 + FENCE_RANGES * (q3 - q1);
@@ -196,7 +199,7 @@ function quartilesOf(passed: readonly LatencyCount[]): Quartiles {
   return { q1: at(0.25), median: at(0.5), q3: at(0.75) };
 }
 
-/** The latency at a place, from 0, in ascending order. */
+/** Returns the latency at a place, counted from 0, in ascending order. */
 function nth(passed: readonly LatencyCount[], place: number): number {
   let before = 0;
   for (const { latency, count } of passed) {
@@ -222,7 +225,7 @@ const meanOf = (counts: readonly LatencyCount[]): number => share(sumOf(counts),
 const squaresOf = (counts: readonly LatencyCount[], mean: number): number =>
   sum(counts.map(({ latency, count }) => count * (latency - mean) ** 2));
 
-/** Of the population. */
+/** The population standard deviation. */
 const deviationOf = (counts: readonly LatencyCount[], mean: number): number =>
   Math.sqrt(share(squaresOf(counts, mean), countOf(counts)));
 

@@ -4,19 +4,19 @@
 const PLAIN = /^[A-Za-z0-9]*$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The forms that docs/security.md lists. */
+/** Returns the forms that docs/security.md lists. */
 export function formsOf(value: string): Set<string> {
   const spellings = new Set([value, value.toWellFormed(), value.toLowerCase(), hostOf(value)]);
   return new Set([...[...spellings].flatMap(encodingsOf), ...base64Of(value)]);
 }
 
-/** The value as the host of a URL; empty if it cannot be one. */
+/** Returns the value as the host of a URL; empty if it cannot be one. */
 function hostOf(value: string): string {
   const url = `http://${value}`;
   return /[\s/?#@\\%]/.test(value) || !URL.canParse(url) ? "" : new URL(url).host;
 }
 
-/** A value in base64, without its padding and as base64url. */
+/** Returns a base64 value without its padding, and as base64url. */
 function base64Of(value: string): string[] {
   if (!BASE64.test(value)) return [];
   const bare = value.replace(/=+$/, "");
@@ -39,7 +39,7 @@ function encodingsOf(text: string): string[] {
   ];
 }
 
-/** What was sent, quoted in JSON, in a URL or in a form. */
+/** A form that was sent, quoted again in JSON, in a URL or in form data. */
 const encodedAgain = (form: string): string[] => [
   jsonOf(form),
   componentOf(form),
@@ -67,7 +67,7 @@ function percentForms(component: string, hex: Hex): string[] {
     .replaceAll("_", hex("%5F"));
   const form = mostly.replaceAll("~", hex("%7E")); // URLSearchParams
   const spaced = [component, query, strict, withTilde, all, form];
-  // A value put into a path or a query as it is, once a URL parser has read it.
+  // A value inserted into a path or a query as it is, after a URL parser has read it.
   const raw = component.replace(/%(?:2[456BCF]|3[ABD]|40|5[BCD]|7C)/gi, decodeURIComponent);
   return [
     ...spaced,
@@ -96,7 +96,7 @@ function jsonForms(text: string): string[] {
   ];
 }
 
-/** The escape of the last character. */
+/** Escapes the last character of the text. */
 const unicode = (text: string): string =>
   `\\u${text
     .charCodeAt(text.length - 1)
@@ -104,7 +104,7 @@ const unicode = (text: string): string =>
     .padStart(4, "0")}`;
 const upperUnicode = (text: string): string => `\\u${unicode(text).slice(2).toUpperCase()}`;
 
-// Encoders differ in what they make of each.
+// Encoders differ in how they write these.
 const QUOTES = ['"', "&quot;", "&#34;", "&#x22;"];
 const APOSTROPHES = ["'", "&apos;", "&#39;", "&#039;", "&#x27;"];
 

@@ -14,10 +14,10 @@ interface Node {
   readonly allOf?: readonly Node[];
 }
 
-/** A reason in messages to owners. */
+/** The reason that messages to owners give. */
 export const cannotBeDecrypted = (what: string): string => `${what} cannot be decrypted`;
 
-/** Remembered: it is asked of every document in an answer. */
+/** A cache, since `hasSecrets` is called for every document in an answer. */
 const SECRETIVE = new WeakMap<TSchema, boolean>();
 
 export function hasSecrets(schema: TSchema): boolean {
@@ -27,14 +27,14 @@ export function hasSecrets(schema: TSchema): boolean {
 }
 
 /**
- * The paths of the secret values that are present and not null. They depend on the shape of the
- * document only: it has the same paths with its values encrypted.
+ * Returns the paths of the secret values that are present and not null. They depend only on the
+ * shape of the document, which has the same paths with its values encrypted.
  */
 export function secretPaths(schema: TSchema, document: unknown): Path[] {
   return pathsBelow([schema], document, [], isSecret);
 }
 
-/** A copy with null for every secret, and for every object marked as credentials. */
+/** Returns a copy with null for every secret and every object marked as credentials. */
 export function hideSecrets(schema: TSchema, document: unknown): unknown {
   const paths = pathsBelow([schema], document, [], isHidden);
   return paths.reduce((hidden, path) => withValueAt(hidden, path, null), document);
@@ -42,12 +42,12 @@ export function hideSecrets(schema: TSchema, document: unknown): unknown {
 
 type Mark = (node: Node) => boolean;
 const isSecret: Mark = ({ secret }) => secret === true;
-/** Whether it may be null to some readers. */
+/** Whether some readers see null instead. */
 export const isHidden: Mark = ({ secret, credentials }) => secret === true || credentials === true;
 
 /**
- * A copy with the values at these paths replaced, concurrently; it shares what is unchanged. If
- * several fail, rejects with the reason of the first path.
+ * Returns a copy with the values at these paths replaced, concurrently; it shares what is
+ * unchanged. If several fail, rejects with the reason of the first path.
  */
 export async function replaceAt<D>(
   document: D,
@@ -78,10 +78,7 @@ function childrenOf(node: Node): Node[] {
 
 const branchesOf = ({ anyOf = [], allOf = [] }: Node): Node[] => [...anyOf, ...allOf];
 
-/**
- * The paths of the marked values. `nodes`: the schemas of the value, one for each branch of a
- * union.
- */
+/** Returns the paths of the marked values. `nodes` has a schema for each branch of a union. */
 function pathsBelow(nodes: readonly Node[], value: unknown, path: Path, isMarked: Mark): Path[] {
   if (value === null || value === undefined || nodes.length === 0) return [];
   const all = nodes.flatMap(withBranches);

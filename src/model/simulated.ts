@@ -1,2 +1,2 @@
-/** Tag of the calls whose results are generated, as `docs/simulation.md` has them. */
+/** The tag of calls whose results are generated: see `docs/simulation.md`. */
 export const SIMULATED_TAG = "sonde-simulated";

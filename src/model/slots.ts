@@ -19,8 +19,8 @@ export const SCHEDULER_LEASE = "scheduler";
 export const BEAT_LEAD_MS = 12_000;
 
 /**
- * A change to a deployment holds from the first trigger more than this far ahead; longer than the
- * beat's lead, so that the beat always sees an acknowledged change.
+ * A change to a deployment takes effect at the first trigger more than this far ahead: longer than
+ * the beat's lead, so that the beat always sees an acknowledged change.
  */
 export const CHANGE_LEAD_MS = 15_000;
 
@@ -57,7 +57,7 @@ const delayMinutes = (timing: Timing): number => Math.floor(timing.run_delay / 6
 // minutes of a day.
 const keyOf = (frequency: number, phase: number): number => frequency * 1440 + phase;
 
-/** Of the slots in which a schedule is due. */
+/** Returns the key of the slots in which a schedule is due. */
 export const slotKeyOf = (timing: Timing): number =>
   keyOf(timing.frequency, delayMinutes(timing) % timing.frequency);
 
@@ -65,7 +65,7 @@ export const slotKeyOf = (timing: Timing): number =>
 export const dueKeys = (slot: number): number[] =>
   FREQUENCIES.map((frequency) => keyOf(frequency, (slot / MINUTE_MS) % frequency));
 
-/** The run due in `slot`, of a schedule that `dueKeys` selects. */
+/** Returns the run that is due in `slot`, for a schedule that `dueKeys` selects. */
 export function dueRun(timing: Timing, slot: number): DueRun {
   const trigger_time = slot - delayMinutes(timing) * MINUTE_MS;
   const due_time = trigger_time + timing.run_delay * 1000;
@@ -77,7 +77,8 @@ export function dueRun(timing: Timing, slot: number): DueRun {
 }
 
 /**
- * The slots up to `newest` of a schedule's triggers from `active_from` until before `active_until`.
+ * Returns the slots, up to `newest`, of a schedule's triggers from `active_from` to before
+ * `active_until`.
  */
 export function slotsUpTo(
   { frequency, run_delay, active_from, active_until }: ActiveTiming,
@@ -122,8 +123,8 @@ export function nextTrigger(frequency: number, ms: number): number {
 }
 
 /**
- * When the next runs of a schedule are due, in epoch milliseconds: after `now`, from its first
- * trigger at or after `active_from`.
+ * Returns when the next runs of a schedule are due after `now`, in epoch milliseconds, from its
+ * first trigger at or after `active_from`.
  */
 export function nextDueTimes(
   { frequency, run_delay, active_from }: Timing & Pick<ActiveTiming, "active_from">,

@@ -6,16 +6,15 @@ const MINUTE_S = 60;
 export interface Proposal {
   /** Seconds. */
   readonly run_delay: number;
-  /** The deployments that are due in that second nevertheless, at some of their runs. */
+  /** How many deployments are due in that second all the same, at some of their runs. */
   readonly sharing: number;
 }
 
 /**
- * The delay below a minute at which a deployment of `frequency` meets the fewest of `others`; of
- * several, the one that keeps the greatest distance from them, up to half a minute; of these, the
- * first. Two schedules
- * meet where their delays are equal modulo the greatest common divisor of their periods: then, and
- * only then, is there an instant at which both are due.
+ * Returns the delay below a minute at which a deployment of `frequency` meets the fewest of
+ * `others`; of several, the one farthest from them, up to half a minute; of these, the first. Two
+ * schedules meet if their delays are equal modulo the greatest common divisor of their periods:
+ * then, and only then, is there an instant at which both are due.
  */
 export function proposeDelay(frequency: number, others: readonly Timing[]): Proposal {
   const circles = others.map((other) => ({
@@ -36,7 +35,7 @@ export function proposeDelay(frequency: number, others: readonly Timing[]): Prop
   return { run_delay: best.run_delay, sharing: best.sharing };
 }
 
-/** Of two places on a circle of `size`. */
+/** Returns the distance between two places on a circle of `size`. */
 function distanceOn(size: number, a: number, b: number): number {
   const apart = Math.abs(a - b) % size;
   return Math.min(apart, size - apart);

@@ -1,4 +1,4 @@
-// Where stored statistics differ from those of the results behind them.
+// Finds where stored statistics differ from those of the results behind them.
 import type { KeptKind } from "./periods.ts";
 import type { ResultCode } from "./result.ts";
 import { PHASES, standardDeviation } from "./summary.ts";
@@ -17,7 +17,7 @@ export interface StatPlace {
 export interface CheckedStats {
   /** How many periods have results or statistics. */
   readonly periods: number;
-  /** Where the statistics are not those of the results. */
+  /** Where the statistics differ from those of the results. */
   readonly differing: readonly StatPlace[];
 }
 
@@ -37,10 +37,10 @@ export type Differences = Readonly<Record<string, Difference>>;
 
 /** Relative: the last digits of moments depend on the order in which results arrived. */
 const PRECISION = 1e-9;
-/** How far a mean may be off, as a share of itself: it shows in moments of nearly equal values. */
+/** A mean's relative error, which shows in the moments of nearly equal values. */
 const NOISE = 1e-12;
 
-/** Empty where they agree. */
+/** Returns an empty object if they agree. */
 export function differencesOf(stored: Summary, recomputed: Summary): Differences {
   const [before, after] = [exactFieldsOf(stored), exactFieldsOf(recomputed)];
   const exact = [...new Set([...before.keys(), ...after.keys()])].map(
@@ -50,7 +50,7 @@ export function differencesOf(stored: Summary, recomputed: Summary): Differences
   const moments = (["mean", "m2", "m3"] as const).map(
     (name) => [name, stored[name], recomputed[name], tolerances[name]] as const,
   );
-  // A value that is not a number differs from every other.
+  // NaN differs from every value.
   const differing = [...exact, ...moments].filter(
     ([, one, other, tolerance]) => !(Math.abs(one - other) <= tolerance),
   );
@@ -69,7 +69,7 @@ function exactFieldsOf({ count, min, max, phases, buckets }: Summary): Map<strin
   return fields;
 }
 
-/** The terms of the third moment cancel each other: it is as precise as they are. */
+/** The third moment is only as precise as its terms, which cancel each other. */
 function tolerancesOf(summary: Summary): Readonly<Record<"mean" | "m2" | "m3", number>> {
   const { count, mean, m2, m3 } = summary;
   const [deviation, noise] = [standardDeviation(summary), NOISE * mean];

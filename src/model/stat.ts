@@ -31,7 +31,7 @@ export interface AdvancedStat {
   readonly p95: number | null;
   readonly p99: number | null;
   readonly missed: number;
-  /** Of the calls made; null without any. */
+  /** Of the calls made; null if there were none. */
   readonly pass_percent: number | null;
   /** Averages in milliseconds over the calls that reached the phase. */
   readonly phases: Readonly<Record<Phase, number | null>>;
@@ -40,11 +40,11 @@ export interface AdvancedStat {
 /** The summaries of one period by result code, locations already merged. */
 export type PeriodSummaries = ReadonlyMap<ResultCode, Summary>;
 
-/** The codes that a filter `type` selects. */
+/** Returns the codes that a filter `type` selects. */
 export const codesOfType = (type: string): readonly ResultCode[] =>
   type === "ALL" ? MADE_CODES : RESULT_CODES.filter((code) => code === type);
 
-/** The calls with these codes as one summary. */
+/** Merges the summaries of these codes into one. */
 export function select(summaries: PeriodSummaries, codes: readonly ResultCode[]): Summary {
   return codes.reduce(
     (merged, code) => mergeSummaries(merged, summaries.get(code) ?? EMPTY_SUMMARY),
@@ -73,7 +73,7 @@ export function statOf(summaries: PeriodSummaries, type: string, time: number): 
   };
 }
 
-/** Null for a period without runs. */
+/** Null for a period in which no call was made and no run missed. */
 export function advancedStatOf(summaries: PeriodSummaries, type: string): AdvancedStat | null {
   const made = select(summaries, MADE_CODES);
   const missed = summaries.get("MISSED")?.count ?? 0;

@@ -1,4 +1,4 @@
-// The summary of the calls of one period. Summaries merge in any order and any split; moments by
+// The summary of the calls of one period. Summaries merge in any order and any split: moments by
 // the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
 // "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
 // statistical moments". `src/store/fold.ts` has the same in SQL.
@@ -54,15 +54,15 @@ export const countOnly = (count: number): Summary => ({
   count,
 });
 
-/** An hour is beyond any deadline. */
+/** One hour, which is beyond any deadline. */
 const HIGHEST_LATENCY = 3_600_000;
 
-/** Exact below; above, a bucket has as many bits less as the latency has more. */
+/** Latencies below this have a bucket each; above, a bucket keeps a latency's highest 8 bits. */
 const EXACT_LATENCIES = 256;
 
 /**
- * The lowest latency that counts as the same, in milliseconds: the buckets of an HDR histogram with
- * two significant digits. Percentiles are within 1 % of the value, and exact below 256 ms.
+ * Returns the lowest latency in the same bucket, in milliseconds. Buckets are those of an HDR
+ * histogram with two significant digits: percentiles are within 1 %, and exact below 256 ms.
  */
 export function bucketOf(latency: number): number {
   const value = Math.min(latency, HIGHEST_LATENCY);
@@ -71,7 +71,7 @@ export function bucketOf(latency: number): number {
   return (value >> bits) << bits;
 }
 
-/** The first latency, in milliseconds, that is above this bucket. */
+/** Returns the first latency above this bucket, in milliseconds. */
 export const endOfBucket = (bucket: number): number =>
   bucket + Math.max(1, 2 ** (Math.clz32(EXACT_LATENCIES) + 1 - Math.clz32(bucket)));
 
@@ -171,8 +171,8 @@ export function skewness(summary: Summary): number {
 }
 
 /**
- * Latency at each percentile (0 to 100), in milliseconds, within 1 %; null when there are no
- * latencies, or not all of them are in buckets: those of old periods are removed.
+ * Returns the latency at each percentile (0 to 100), in milliseconds, within 1 %; null if there are
+ * no latencies, or if not all of them are in buckets, since those of old periods are removed.
  */
 export function percentiles(
   { count, buckets, max }: Summary,
@@ -184,7 +184,7 @@ export function percentiles(
   return wanted.map((percentile) => Math.min(histogram.getValueAtPercentile(percentile), max));
 }
 
-/** Whether there are latencies, all of them in buckets: those of old periods are removed. */
+/** Whether there are latencies, and all are in buckets: those of old periods are removed. */
 export function isInBuckets({ count, buckets }: Pick<Summary, "count" | "buckets">): boolean {
   let inBuckets = 0;
   for (const some of buckets.values()) inBuckets += some;

@@ -52,16 +52,16 @@ export const TickSchema = Type.Object({
   deployment_id: nullableText,
   location_id: Type.String(),
   /**
-   * The same for all runs of an owner, and no name: agents share their places by it. Absent in
-   * ticks of earlier hubs, which count as one owner's.
+   * Identifies the owner without a name, so that agents can divide their places among owners.
+   * Absent in ticks of earlier hubs, which all count as one owner's.
    */
   owner_hash: Type.Optional(Type.String()),
   context: Type.Record(Type.String(), Type.Unknown()),
-  /** The environment values that the calls name. */
+  /** The environment values that the calls refer to. */
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** In the order in which they are made. */
   calls: Type.Array(TickCall, { minItems: 1 }),
-  /** Absent or null where the target is one call. */
+  /** Absent or null if the target is a single call. */
   workflow: Type.Optional(Type.Union([TickWorkflow, Type.Null()])),
 });
 
@@ -72,23 +72,23 @@ export type TickWorkflow = Static<typeof TickWorkflow>;
 export const tickValidator = createValidator(TickSchema);
 
 /**
- * When the run starts, in epoch milliseconds: a scheduled one within the second that begins at its
- * due time, at its deployment's place in it, so that calls that are due together do not lengthen
- * one another's times; any other at its due time.
+ * Returns when the run starts, in epoch milliseconds. A scheduled run starts at its deployment's
+ * place in the second that begins at its due time, so that calls due together do not lengthen one
+ * another's times; any other run starts at its due time.
  */
 export const startOf = ({ trigger, due_time, deployment_id }: Tick): number =>
   trigger === "SCHEDULE" && deployment_id !== null
     ? due_time + placeInSecond(deployment_id)
     : due_time;
 
-/** A run that starts more than this after its place in time is marked `is_late`. */
+/** A run that starts more than this long after `startOf` is marked `is_late`. */
 const LATE_AFTER_MS = 1000;
 
 export const isLate = (tick: Tick, start: number): boolean => start - startOf(tick) > LATE_AFTER_MS;
 
 /**
- * From 0 to 999 ms: always the same for a deployment, and evenly spread over deployments, also
- * over those whose ids differ little. FNV-1a, with the final mix of MurmurHash3.
+ * Returns 0 to 999 ms: always the same for one deployment, and evenly spread over deployments, even
+ * those whose ids differ little. Uses FNV-1a with the final mix of MurmurHash3.
  */
 export function placeInSecond(deploymentId: string): number {
   let hash = 0x811c9dc5;
@@ -99,7 +99,7 @@ export function placeInSecond(deploymentId: string): number {
   return Math.floor((((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * 1000);
 }
 
-/** Ticks of one location that are due in the same second share a message. */
+/** Ticks of one location that are due in the same second share messages of this size. */
 export const MAX_TICKS_PER_MESSAGE = 50;
 
 /**

@@ -9,7 +9,7 @@ export const LONGEST_CALLS_MS = 15 * 60_000;
 /** Allowance per call, to build it and to check the agent's own network after a failure. */
 const CALL_ALLOWANCE_MS = 3000;
 
-/** The time of all calls of a workflow, in milliseconds: the sum of theirs, at most `limitMs`. */
+/** The time limit of all calls of a workflow, in ms: the sum of theirs, at most `limitMs`. */
 export function timeOfCalls(timeouts: readonly number[], limitMs = LONGEST_CALLS_MS): number {
   const calls = timeouts.reduce((sum, ms) => sum + ms + CALL_ALLOWANCE_MS, 0);
   return Math.min(calls, limitMs);

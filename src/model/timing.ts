@@ -10,8 +10,8 @@ const Ms = nullable(
 /**
  * Milliseconds with 3 decimals; null: the phase was not reached. `total` runs from the start of
  * the first lookup to the last body byte, redirects included, or to the failure that ended the
- * call; null where no call was made. `uncertainty` is an upper bound on how much the agent's own
- * work may have lengthened `total`; null also in results of agents that do not report it.
+ * call; null if no call was made. `uncertainty` is an upper bound on how much the agent's own
+ * work may have lengthened `total`; null also in results from agents that do not report it.
  */
 export const TimingSchema = Type.Object(
   {
@@ -41,7 +41,7 @@ export const TimingSchema = Type.Object(
 );
 export type Timing = Static<typeof TimingSchema>;
 
-/** Agents of earlier versions report none. */
+/** Agents of earlier versions report no `uncertainty`. */
 export const ReportedTimingSchema = Type.Object({
   ...TimingSchema.properties,
   uncertainty: Type.Optional(Ms),
@@ -60,9 +60,9 @@ export const NO_TIMING: Timing = {
   uncertainty: null,
 };
 
-/** Whole microseconds, as results are stored and summed, of milliseconds. */
+/** Converts to whole microseconds, in which results are stored and summed. */
 export const toMicros = (ms: number | null): number | null =>
   ms === null ? null : Math.round(ms * 1000);
 
-/** The milliseconds that `toMicros` was given, to three decimals. */
+/** Returns the milliseconds that `toMicros` was given, to three decimals. */
 export const fromMicros = (us: number | null): number | null => (us === null ? null : us / 1000);

@@ -1,5 +1,5 @@
-// Where a token may be sent: to the domain and the endpoint of the setting that it was made for.
-// Its owner's own setting may lead it elsewhere, a setting of somebody else may not.
+// Where a token may be sent: to the domain and the endpoint of the setting that it was made for. A
+// change of the setting redirects the token only if both have the same owner.
 import { isOwner, ownerOf } from "./access.ts";
 import type { Ownership } from "./access.ts";
 import type { AuthSetting } from "./auth-setting.ts";
@@ -7,14 +7,14 @@ import { renewalFailureOf, unrenewedToken, withoutFailure } from "./token-renewa
 import { ofSetting } from "./token.ts";
 import type { Token } from "./token.ts";
 
-/** A stored setting or token, whose document has the type that its kind says. */
+/** A stored setting or token, whose document has the type of its kind. */
 interface Stored extends Ownership {
   readonly document: unknown;
 }
 
 /**
- * Why the token must not be sent: another owner has changed where its setting leads since its own
- * owner last wrote it.
+ * Says why the token must not be sent: its setting belongs to another owner, who has changed the
+ * domain or endpoint since the token's owner last wrote it.
  */
 export function whyWithheld(token: Stored, setting: Stored): string | undefined {
   if (isOwner(ownerOf(token), setting)) return undefined;
@@ -29,7 +29,7 @@ export function whyWithheld(token: Stored, setting: Stored): string | undefined 
     : `the owner of the authentication setting changed ${changed.join(" and ")}: update the token to use it there`;
 }
 
-/** The token after a change of its setting. It is the same object if nothing changes. */
+/** Returns the token after a change of its setting: the same object if it stays as it is. */
 export function afterChange(token: Stored, before: Stored, after: Stored): Token {
   const held = token.document as Token;
   const moved = ofSetting(held, after.document as AuthSetting);
@@ -44,7 +44,7 @@ export function afterChange(token: Stored, before: Stored, after: Stored): Token
   return whyWithheld(token, before) === undefined ? kept : withoutFailure(kept);
 }
 
-/** The token as its own owner writes it: from then on it may go where the setting leads. */
+/** Returns the token as its owner writes it: from then on it may go where the setting points. */
 export function released(token: Stored, setting: Stored): Token {
   const moved = ofSetting(token.document as Token, setting.document as AuthSetting);
   return whyWithheld(token, setting) === undefined ? moved : withoutFailure(moved);

@@ -8,8 +8,9 @@ import type { Token } from "./token.ts";
 import { createValidator } from "./validate.ts";
 
 /**
- * Ahead of expiry: at least three minutes, or a tenth of the life, but at most half of it. Longer
- * than a run is published ahead and may start late, so that its token lasts.
+ * A token is renewed three minutes or a tenth of its life before it expires, whichever is longer,
+ * but at most half its life. That is longer than a run is published ahead and may start late, so
+ * that its token lasts.
  */
 const LEAST_AHEAD_MS = 180_000;
 const SHARE_AHEAD = 0.1;
@@ -17,7 +18,7 @@ const SHARE_AHEAD = 0.1;
 /** The least time between two requests for a new token, however often its owner writes it. */
 export const LEAST_BETWEEN_MS = 30_000;
 
-/** The renewal time of a new token: it comes before all others. */
+/** The renewal time of a new token, which comes before all others. */
 export const AT_ONCE = 0;
 
 /** A longer life is cut to this. */
@@ -38,7 +39,7 @@ export function isRenewable({ settings }: AuthSetting, { token }: Token): boolea
   return RENEWED_GRANTS.has(grant);
 }
 
-/** Epoch milliseconds; null for a token that does not expire. */
+/** In epoch milliseconds; 0 without an access token, null for a token that does not expire. */
 export function renewalTime({ token }: Token): number | null {
   if (!token.access_token) return 0;
   const expiry = parseInstant(token.expire_time ?? "");
@@ -49,9 +50,9 @@ export function renewalTime({ token }: Token): number | null {
 }
 
 /**
- * Whether a run waits for a newer token: until shortly before it is due, if this token expires too
- * soon; until shortly before its latest start, if there is no usable token and its renewal has not
- * failed.
+ * Whether a run waits for a newer token. If its token expires too soon, it waits until shortly
+ * before it is due; if it has no usable token and the renewal has not failed, until shortly before
+ * its latest start.
  */
 export function awaitsRenewal(
   { is_renewed, access_token, expires_at, renewal_failure }: TickToken,
@@ -66,7 +67,7 @@ export function awaitsRenewal(
   return now < (isHopeful ? latest_start : due_time) - TICK_LEAD_MS;
 }
 
-/** RFC 6749 section 5.1: the token updated from the endpoint's answer, or what is wrong with it. */
+/** Returns the token updated from the answer (RFC 6749 section 5.1), or the answer's fault. */
 export function renewedToken(
   before: Token,
   answer: Readonly<Record<string, unknown>>,
@@ -96,7 +97,9 @@ export function renewedToken(
     : `${tooLarge} in the answer of the token endpoint is too large to be kept`;
 }
 
-/** Whole seconds; undefined without a life. Endpoints send 0 for a token that does not expire. */
+/**
+ * In whole seconds; undefined if the token does not expire, for which endpoints send 0 or nothing.
+ */
 function lifeOf(given: unknown): number | undefined {
   const seconds = typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given;
   if (typeof seconds !== "number" || !(seconds >= 1)) return undefined;
@@ -119,7 +122,7 @@ function tooLargeIn({ token, api_response }: Token): string | undefined {
 
 const FAILURE = "renewal_error";
 
-/** The old token, with the reason beside the endpoint's last answer. */
+/** Returns the old token, with the reason beside the endpoint's last answer. */
 export const unrenewedToken = (before: Token, reason: string): Token => ({
   ...before,
   api_response: { ...before.api_response, [FAILURE]: reason },
@@ -135,7 +138,7 @@ export function renewalFailureOf({ api_response }: Token): string | null {
   return typeof reason === "string" ? reason : null;
 }
 
-/** Whether neither its owner nor another renewal changed the token. */
+/** Whether neither the owner nor another renewal has changed the token. */
 export const isSameToken = (a: Token, b: Token): boolean =>
   (["access_token", "refresh_token", "grant_type", "username", "password", "scope"] as const).every(
     (name) => a.token[name] === b.token[name],

@@ -78,7 +78,7 @@ export const TokenSchema = Type.Object(
       },
     ),
     api_response: withDefault(secret(freeForm(LIMITS.secret / 1024)), {}),
-    /** The `access_token_url` that it was made for. */
+    /** The `access_token_url` that the token was made for. */
     endpoint: internal(withDefault(nullable(Type.String()), null)),
   },
   { additionalProperties: false },
@@ -103,7 +103,7 @@ const inUtc = (time: string | null): string | null => {
   return ms === undefined ? null : formatInstant(ms);
 };
 
-/** The token with what it copies from its setting: it is made for where that leads. */
+/** Returns the token with what it copies from its setting, which ties it to that destination. */
 export const ofSetting = (token: Token, { meta, settings }: AuthSetting): Token => ({
   ...token,
   meta: {

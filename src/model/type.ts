@@ -1,6 +1,6 @@
-// Builders of JSON Schemas with TypeBox's types, which is all that we use of its own: they would
-// load 370 modules, 150 ms of each process and thread. TypeBox compiles the schemas, and `Static`
-// is the type of what they accept.
+// Builds JSON Schemas with TypeBox's types. TypeBox's own builders would load 370 modules, which
+// takes each process and thread 150 ms. TypeBox compiles the schemas, and `Static` is the type of
+// what they accept.
 import type * as TypeBox from "typebox";
 import type { TSchema, TSchemaOptions } from "typebox";
 
@@ -8,7 +8,7 @@ type Options = TSchemaOptions;
 
 const isOptional = (schema: object): boolean => Object.hasOwn(schema, "~optional");
 
-/** A copy of the schema with an annotation of our own, which JSON Schema ignores. */
+/** Returns a copy with a hidden annotation, which TypeBox reads and JSON Schema ignores. */
 const withHidden = (schema: object, name: string, value: unknown): object =>
   Object.defineProperties(
     {},
@@ -29,7 +29,7 @@ function object(properties: Readonly<Record<string, TSchema>>, options?: Options
   };
 }
 
-/** Values that the check refuses have the fault `~refine`. */
+/** Values that the check rejects have the fault `~refine`. */
 const refine = (schema: object, check: (value: unknown) => boolean): object =>
   withHidden(schema, "~refine", [
     ...((schema as { "~refine"?: object[] })["~refine"] ?? []),

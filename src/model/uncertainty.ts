@@ -1,4 +1,4 @@
-// When a time says too little about the target.
+// Decides when a measured time says too little about the target.
 
 interface Measured {
   /** Milliseconds. */

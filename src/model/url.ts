@@ -1,11 +1,11 @@
-// The URL of a call: what it may be, and the host in it. Variables may be anywhere, also at its
-// beginning, where the value may be a scheme, or as much of the URL as there is.
+// The URL of a call: which URLs are valid, and which host they name. Variables may be anywhere,
+// even at the beginning, where the value may be a scheme or more, up to the whole URL.
 import { Type } from "./type.ts";
 import { EXAMPLE } from "./fields.ts";
 import { show } from "./validate.ts";
 
 // Variables in a URL: %%NAME%%, {{name}} (braces plain or percent-encoded) and __NAME__. A name has
-// no opening brace, so that each is read once however many there are.
+// no opening brace, so that each brace is read once, however many there are.
 const VARIABLE =
   /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}(?:(?!%7B)[^{}/?#\r\n])+?(?:%7D){2}|__\w+__/gi;
 const FIRST = new RegExp(`^(?:${VARIABLE.source})(://)?`, "i");
@@ -13,7 +13,7 @@ const FIRST = new RegExp(`^(?:${VARIABLE.source})(://)?`, "i");
 interface Readable {
   /** As written where it has a variable, otherwise in its normal form. */
   readonly host: string;
-  /** Without a variable in the scheme, the host and the port. */
+  /** Whether the scheme, the host and the port have no variable. */
   readonly fixed: boolean;
 }
 type Reading = Readable | { readonly fault: string };
@@ -58,7 +58,7 @@ function spaceFault(text: string): string | undefined {
 
 function schemeFault(url: string, scheme: string): string | undefined {
   if (scheme !== "") return undefined;
-  // Any other scheme is what the sentence says; before digits is a host, and its port.
+  // The message already covers other schemes. A colon before digits separates a host and its port.
   return /^(?!https?:)[a-z][a-z0-9+.-]*:(?!\d)/i.test(url)
     ? ""
     : ": it begins with neither http://, https:// nor a variable";
@@ -79,7 +79,7 @@ export function hostOf(url: string): string | undefined {
   return "host" in reading ? reading.host : undefined;
 }
 
-/** Why `read` does not take it, or else why it has to be fixed. */
+/** Says why `read` rejects the URL or, if it does not, that a variable is out of place. */
 function worded(shown: string, url: string): string {
   const reading = read(url);
   const fault = "fault" in reading ? reading.fault : ": variables are not filled in here";
@@ -88,7 +88,6 @@ function worded(shown: string, url: string): string {
 
 const Text = Type.String({ maxLength: 16 * 1024, examples: [EXAMPLE.url], fault: worded });
 
-/** The URL of a call. */
 export const UrlField = Type.Refine(Text, (url) => "host" in read(url));
 
 /** Whether it is a URL without variables in its scheme, host and port. */

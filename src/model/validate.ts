@@ -21,8 +21,8 @@ export interface Validator<T> {
   /** Cheaper than `faults`. */
   accepts(value: unknown): value is T;
   /**
-   * Every fault, worded for the sender; empty if `value` is valid. Looks at no more items and
-   * properties than the schema allows, and one.
+   * Returns every fault, worded for the sender; empty if `value` is valid. Looks at no more items
+   * and properties than one beyond what the schema allows.
    */
   faults(value: unknown): string[];
   /** Returns the value; throws `invalid` with the first fault and the number of others. */
@@ -47,23 +47,23 @@ export function createValidator<S extends TSchema>(schema: S): Validator<Static<
   };
 }
 
-/** The first fault and the number of others. */
+/** Returns the first fault and the number of others. */
 export function summarizeFaults(faults: readonly string[]): string {
   const others = faults.length - 1;
   if (others <= 0) return faults[0] ?? "";
   return `${faults[0]} (and ${others} other ${others === 1 ? "fault" : "faults"})`;
 }
 
-/** A value for an error message: strings in single quotes, at most 100 characters. */
+/** Formats a value for an error message: strings in single quotes, at most 100 characters. */
 export function show(value: unknown): string {
   const text = typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value));
   return text.length > 100 ? `${text.slice(0, 97)}...` : text;
 }
 
-/** First unexpected properties, then missing ones, then wrong values. */
+/** Lists unexpected properties first, then missing ones, then wrong values. */
 function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]): string[] {
   const of = (keyword: string): Fault[] => raw.filter((fault) => fault.keyword === keyword);
-  // By property: with very many, the fault of their object is beyond the limit.
+  // From each property's fault: with very many, that of their object is beyond `maxErrors`.
   const extra = Map.groupBy(
     of("boolean").filter(({ schemaPath }) => schemaPath.endsWith("/additionalProperties")),
     ({ instancePath }) => instancePath.slice(0, instancePath.lastIndexOf("/")),
@@ -91,12 +91,12 @@ function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]):
 // Reported otherwise: unexpected properties with their siblings, unions by their branches.
 const REPORTED_OTHERWISE = new Set(["additionalProperties", "required", "boolean", "anyOf"]);
 
-/** The null of a nullable object whose faults are inside it. */
+/** Whether this is the null branch of a nullable object whose faults are inside it. */
 const isOfNull = ({ params, instancePath }: Fault, all: readonly Fault[]): boolean =>
   params["type"] === "null" &&
   all.some((other) => other.instancePath.startsWith(`${instancePath}/`));
 
-/** For a missing object: its required properties, if it has any. */
+/** Names the required properties of a missing object, if it has any, instead of the object. */
 function missing(schema: TSchema, fault: Fault): string[] {
   const names = fault.params["requiredProperties"] as string[];
   const parent = schemaAt(schema, fault.instancePath);
@@ -113,7 +113,7 @@ function requiredLeaves(node: SchemaNode | undefined, path: string): string[] {
   return names.flatMap((name) => requiredLeaves(node?.properties?.[name], join(path, name)));
 }
 
-/** The fault of all unexpected properties of one object, by its JSON Pointer. */
+/** Words the fault of all unexpected properties of an object; `parent` is its JSON Pointer. */
 export function unexpected(parent: string, names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => show(name));
   const others = names.length > MAX_NAMES ? " and others" : "";

@@ -5,15 +5,15 @@ import type { Landing } from "./encode-value.ts";
 import { formatInstant } from "./instant.ts";
 
 export interface Variable {
-  /** Null is `null` in JSON, and empty in other texts. */
+  /** Null becomes `null` in JSON outside strings, and empty text elsewhere. */
   readonly value: string | null;
   readonly secret: boolean;
 }
 
 export interface Scope {
-  /** The variable of `%%NAME%%`; the name is in upper case. */
+  /** Returns the variable for `%%NAME%%`; the name is in upper case. */
   system(name: string): Variable | undefined;
-  /** The variable of `{{name}}`. */
+  /** Returns the variable for `{{name}}`. */
   environment(name: string): Variable | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface Expansion {
   readonly unknown: ReadonlySet<string>;
 }
 
-/** Characters in all expanded texts of a call together. */
+/** In characters, over all expanded texts of a call. */
 export const MAX_EXPANDED_LENGTH = 4 * 1024 * 1024;
 
 const PERCENTS = String.raw`%%(\w+)%%`;
@@ -115,11 +115,11 @@ function referenceOf(match: RegExpMatchArray, scope: Scope): Reference {
   return { written, variable, weak: false };
 }
 
-/** The text with a filler for each of its references; for any text but a URL. */
+/** Replaces each reference with a filler; for any text but a URL. */
 export const withoutReferences = (text: string, filler: string): string =>
   text.replace(IN_TEXT, filler);
 
-/** The names in `{{name}}` references of the texts. */
+/** Lists the names in the `{{name}}` references of the texts. */
 export function environmentNames(texts: Iterable<string>): string[] {
   const names = new Set<string>();
   for (const text of texts)
@@ -138,11 +138,11 @@ function decoded(text: string): string {
   }
 }
 
-// One document, or one after the other: application/x-ndjson, application/jsonl,
+// One JSON document or several in sequence: application/x-ndjson, application/jsonl,
 // application/json-seq.
 const JSON_TYPE = /[/+](?:x-)?(?:nd)?json(?:l|lines|-seq)?$/;
 
-/** How values are encoded in a body: by its content type; without one, as JSON if it is JSON. */
+/** How values in a body are encoded: by its content type; if it has none, as JSON if it is JSON. */
 export function landingOfBody(body: string, contentType: string | undefined): Landing {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === undefined || type === "")
@@ -152,11 +152,11 @@ export function landingOfBody(body: string, contentType: string | undefined): La
   return type === "application/x-www-form-urlencoded" ? "form" : "text";
 }
 
-/** The values of a call's system variables; null without a value. */
+/** The values of a call's system variables; null for those without a value. */
 export interface CallFacts {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** A random UUID, the same at each call. */
+  /** Returns a random UUID, the same one each time. */
   readonly guid: () => string;
   readonly result_id: string;
   /** The id of the run: `result_id`, or that of the workflow's result. */
@@ -178,7 +178,7 @@ export interface GivenValues {
   readonly customVariables: Readonly<Record<string, unknown>>;
 }
 
-/** Context overrides the clock and names, never ids and credentials. */
+/** Context overrides the clock, the GUID and names, never ids or credentials. */
 export function scopeOf(facts: CallFacts, given: GivenValues): Scope {
   const { context, environment, customVariables } = given;
   return {

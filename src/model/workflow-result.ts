@@ -1,14 +1,14 @@
-// The outcome of a workflow's run, from those of its calls.
+// The outcome of a workflow's run, derived from those of its calls.
 import { categoryOf } from "./result.ts";
 import type { Result, ResultCode, WorkflowResult } from "./result.ts";
 
-/** Whether a workflow that stops on failure stops after this call, which must have been made. */
+/** Whether a workflow that stops on failure stops after this call; only calls made can stop it. */
 export function stopsWorkflow({ meta }: Result): boolean {
   const category = categoryOf(meta.result);
   return category === "WARNING" || category === "FAIL";
 }
 
-/** A workflow ends as its worst call; of equally bad calls, as the first. */
+/** A workflow ends like its worst call; of equally bad calls, like the first. */
 const WORST_FIRST: readonly ResultCode[][] = [
   ["HTTP_SERVER_ERROR", "CONNECTION_ERROR"],
   ["HTTP_REDIRECT_ERROR", "HTTP_CLIENT_ERROR"],
